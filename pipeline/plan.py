@@ -1,0 +1,86 @@
+"""What a run is told: frozen values without YAML, defaults or environment. `jobs` makes them, `pipeline.run` obeys."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.parse import Limits
+from pipeline.tasks import Settings
+
+
+@dataclass(frozen=True)
+class Site:
+    """A workspace: where it lies, and what its site.yaml says.
+
+    `origin` names the log, `key_file` holds its private key, `public_key` is the C2SP verifier key that is trusted.
+    """
+
+    root: Path
+    origin: str
+    key_file: Path
+    public_key: str
+    limits: Limits
+    max_document_bytes: int
+
+    @property
+    def audit(self) -> Path:
+        """The log's folder."""
+        return self.root / "audit"
+
+    @property
+    def state(self) -> Path:
+        """Caches and staging; all of it may be deleted at any time without losing a fact."""
+        return self.root / "state"
+
+    @property
+    def models(self) -> Path:
+        """Model files by name."""
+        return self.root / "models"
+
+
+@dataclass(frozen=True)
+class Input:
+    """Where documents come from. `include` are glob patterns of the path below `folder`, matched without case."""
+
+    folder: Path
+    include: tuple[str, ...]
+    settle_seconds: float
+    afterwards: str  # "archive": moved to archive/ or failed/ when committed; "keep": left where they are
+
+
+@dataclass(frozen=True)
+class ModelRef:
+    """A model file, and the sha256 it must have; None accepts any and reports which to pin."""
+
+    name: str
+    path: Path
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """One run of one job. A part is committed after `part_documents` rows or `part_seconds`, whichever is first."""
+
+    site: Site
+    job: str
+    job_file_sha256: str
+    input: Input
+    model: ModelRef
+    task: Settings
+    formats: tuple[str, ...]  # of "parquet" and "markdown"; parquet always
+    part_documents: int = 500
+    part_seconds: float = 300.0
+
+    @property
+    def outbox(self) -> Path:
+        """Finished parts, and the folder .staging/ of unfinished ones."""
+        return self.site.root / "outbox" / self.job
+
+    @property
+    def archive(self) -> Path:
+        """The bytes of finished documents with their parsed text."""
+        return self.site.root / "archive" / self.job
+
+    @property
+    def failed(self) -> Path:
+        """The failed documents, each with a .reason.json."""
+        return self.site.root / "failed" / self.job
