@@ -1,1 +1,61 @@
-"""Documents in, rows out."""
+"""Documents in, rows out: everything between a plan and a committed part."""
+
+from pipeline.discover import Candidate, Scan, scan
+from pipeline.errors import DocumentError, Failure
+from pipeline.models import ModelRefusedError, check_model, import_model, inspect_model, list_models
+from pipeline.parse import Limits
+from pipeline.plan import Input, ModelRef, RunPlan, Site
+from pipeline.report import Observer, RunReport
+from pipeline.results import results
+from pipeline.run import run
+from pipeline.software import label
+from pipeline.states import State
+from pipeline.status import JobStatus, status
+from pipeline.story import Story, story
+from pipeline.tasks import (
+    TASKS,
+    ClassifySettings,
+    ExtractSettings,
+    Field,
+    Label,
+    Settings,
+    SummarizeSettings,
+)
+from pipeline.verify import Verification, verify
+
+__all__ = [
+    "TASKS",
+    "Candidate",
+    "ClassifySettings",
+    "DocumentError",
+    "ExtractSettings",
+    "Failure",
+    "Field",
+    "Input",
+    "JobStatus",
+    "Label",
+    "Limits",
+    "ModelRef",
+    "ModelRefusedError",
+    "Observer",
+    "RunPlan",
+    "RunReport",
+    "Scan",
+    "Settings",
+    "Site",
+    "State",
+    "Story",
+    "SummarizeSettings",
+    "Verification",
+    "check_model",
+    "import_model",
+    "inspect_model",
+    "label",
+    "list_models",
+    "results",
+    "run",
+    "scan",
+    "status",
+    "story",
+    "verify",
+]

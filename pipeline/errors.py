@@ -16,7 +16,6 @@ class Failure(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     CRASHED = "crashed"
     UNREADABLE = "unreadable"
-    CHANGED_WHILE_READING = "changed_while_reading"
 
     @property
     def remedy(self) -> str:
@@ -35,7 +34,6 @@ _REMEDIES = {
     Failure.OUT_OF_MEMORY: "Split it, or raise limits.parse_memory_mib in site.yaml.",
     Failure.CRASHED: "Treat it as suspicious; open and save it again in its own program.",
     Failure.UNREADABLE: "Check the permissions of the file and drop it again.",
-    Failure.CHANGED_WHILE_READING: "It was still being written; it is taken up again by the next run.",
 }
 
 

@@ -1,0 +1,102 @@
+"""The only writer of results: staged part, log entries and checkpoint, then everything into place."""
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import audit
+from pipeline.intake import Arrival
+from pipeline.markdown import format_markdown
+from pipeline.placement import file_sha256, place, staged_name
+from pipeline.plan import RunPlan
+from pipeline.schema import result_sha256, schema
+from pipeline.states import State
+
+Row = dict[str, Any]
+_IN_ENTRY = (
+    "document", "path", "size", "media_type", "encoding", "language", "pages", "state", "failure", "reason",
+    "duplicate_of", "supersedes", "parser", "text_sha256", "tokens", "finished_at",
+)  # fmt: skip
+_WITH_MARKDOWN = (State.DONE, State.ABSTAINED, State.REVIEW)
+
+
+@dataclass
+class Committer:
+    """Commits the rows of one run in parts. `facts` go into every document's entry; `parts` are those in place."""
+
+    plan: RunPlan
+    log: audit.Log
+    run: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    parts: list[Path] = field(default_factory=list)
+    _placed: list[Row] = field(default_factory=list)
+
+    def note(self, *records: Row) -> None:
+        """Commit records that are no results, and with them that the last part is in place."""
+        self.log.commit([*self._placed, *({"run": self.run, "job": self.plan.job, **record} for record in records)])
+        self._placed.clear()
+
+    def commit(self, rows: Sequence[tuple[Row, Arrival]]) -> None:
+        """Make a part of these rows: one entry a row, then one for the part."""
+        root, staging = self.plan.site.root, self.plan.outbox / ".staging"
+        staging.mkdir(parents=True, exist_ok=True)
+        part = self.plan.outbox / f"part-{self.run}-{len(self.parts) + 1:05d}.parquet"
+        name = str(part.relative_to(root))
+        first = self.log.next_index + len(self._placed)
+        for number, (row, _) in enumerate(rows, first):
+            row |= {"run": self.run, "audit_index": number}
+        table = pa.Table.from_pylist([row for row, _ in rows], schema=schema(self.plan.task))
+        sha256 = _write_table(staging / staged_name(name), table)
+        arrivals = [arrival for _, arrival in rows]
+        documents = [
+            {**self._document(row, arrival), "part": name, "row": i}
+            for i, (row, arrival) in enumerate(zip(table.to_pylist(), arrivals, strict=True))
+        ]
+        audit.sync_filesystem(staging)
+        ended = {
+            "type": "part", "run": self.run, "job": self.plan.job, "file": name, "sha256": sha256, "rows": len(rows),
+            "first": first, "folder": os.path.relpath(self.plan.input.folder, root),
+            "afterwards": self.plan.input.afterwards,
+        }  # fmt: skip
+        self.log.commit([*self._placed, *documents, ended])
+        place(root, ended, [entry for _, entry in self._committed(first, len(documents))])
+        self._placed = [{"type": "placed", "run": self.run, "job": self.plan.job, "file": name}]
+        self.parts.append(part)
+
+    def _committed(self, first: int, count: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        entries = audit.read_entries(self.plan.site.audit, self.plan.site.public_key, start=first)
+        return (entry for entry, _ in zip(entries, range(count), strict=False))
+
+    def _document(self, row: Row, arrival: Arrival) -> Row:
+        """The entry of one row: everything that proves it, so that the one record can stand alone."""
+        raw = os.fsencode(arrival.raw)
+        return {
+            "type": "document", "run": self.run, "job": self.plan.job,
+            **{key: row.get(key) for key in _IN_ENTRY},
+            "path_bytes": None if raw == arrival.path.encode() else base64.b64encode(raw).decode(),
+            "result_sha256": result_sha256(row),
+            "markdown": self._write_markdown(row),
+            **self.facts,
+        }  # fmt: skip
+
+    def _write_markdown(self, row: Row) -> Row | None:
+        """The document's Markdown file in staging; None where the job asks for none or there is no answer."""
+        if "markdown" not in self.plan.formats or row["state"] not in _WITH_MARKDOWN:
+            return None
+        name = str((self.plan.outbox / "markdown" / f"{row['path']}.md").relative_to(self.plan.site.root))
+        body = format_markdown(row, self.plan.job).encode()
+        (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
+        return {"file": name, "sha256": hashlib.sha256(body).hexdigest()}
+
+
+def _write_table(path: Path, table: pa.Table) -> str:
+    """Write one Parquet file; its sha256."""
+    pq.write_table(table, path, compression="zstd")
+    return file_sha256(path)

@@ -1,0 +1,71 @@
+"""Model files of a workspace: checked against the job's pin, loaded, imported, listed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import engine
+from pipeline.placement import file_sha256
+from pipeline.plan import ModelRef, Site
+
+
+class ModelRefusedError(Exception):
+    """The model is missing, bad, not supported, or not the one that the job pins; the message says which."""
+
+
+def check_model(model: ModelRef) -> str:
+    """The sha256 of the model file. Raises ModelRefusedError before anything else is touched."""
+    if not model.path.is_file():
+        raise ModelRefusedError(
+            f"model {model.name}: there is no file {model.path}; bring one in with "
+            f"`cloister model import FOLDER --name {model.name}` or copy a GGUF file there"
+        )
+    found = file_sha256(model.path)
+    if model.sha256 not in (None, found):
+        raise ModelRefusedError(
+            f"model {model.name}: {model.path} has sha256 {found}, but the job pins {model.sha256}; "
+            "put the pinned file back, or pin the new one in the job after you have examined it"
+        )
+    return found
+
+
+def load_model(model: ModelRef, sha256: str, progress: Callable[[str], None]) -> engine.Model:
+    """Load the file that `check_model` saw. Raises ModelRefusedError."""
+    try:
+        loaded = engine.load(model.path, progress=progress)
+    except engine.EngineError as error:
+        raise ModelRefusedError(f"model {model.name}: {error}") from error
+    if loaded.sha256 != sha256:
+        raise ModelRefusedError(f"model {model.name}: {model.path} was replaced while the run started; start it again")
+    return loaded
+
+
+def import_model(
+    models: Path, folder: Path, file_type: str, name: str, progress: Callable[[int, int], None] | None = None
+) -> dict[str, Any]:
+    """Convert a Hugging Face folder to models/NAME.gguf; its facts. Raises ModelRefusedError."""
+    models.mkdir(parents=True, exist_ok=True)
+    try:
+        facts = engine.import_model(folder, models / f"{name}.gguf", file_type=file_type, name=name, progress=progress)
+    except engine.EngineError as error:
+        raise ModelRefusedError(str(error)) from error
+    return facts.to_dict()
+
+
+def inspect_model(path: Path) -> dict[str, Any]:
+    """What a GGUF file says of itself. Raises ModelRefusedError."""
+    try:
+        return engine.inspect(path).to_dict()
+    except engine.EngineError as error:
+        raise ModelRefusedError(str(error)) from error
+
+
+def list_models(site: Site) -> list[dict[str, Any]]:
+    """The facts of every model file of the workspace, by name; a bad one has `error` instead."""
+    listed = []
+    for path in sorted(site.models.glob("*.gguf")):
+        try:
+            listed.append({"name": path.stem, **inspect_model(path)})
+        except ModelRefusedError as error:
+            listed.append({"name": path.stem, "error": str(error)})
+    return listed

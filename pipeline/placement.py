@@ -1,0 +1,96 @@
+"""Put a committed part in place: steps 3 and 4 of a commit, and the redo of them after a crash.
+
+Everything is derived from the log's entries alone, and every step may be repeated, so that a run killed anywhere ends
+as one that was not. Order: results and kept bytes get their places; all of that is synced; only then inputs go.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import audit
+from pipeline.errors import Failure
+from pipeline.intake import staging_of
+from pipeline.states import State
+
+Entry = Mapping[str, Any]
+
+
+def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
+    """Rename the part and its Markdown files into place, then move the inputs of its documents."""
+    staging = root / "outbox" / part["job"] / ".staging"
+    for name in [part["file"], *(entry["markdown"]["file"] for entry in documents if entry["markdown"])]:
+        _move(staging / staged_name(name), root / name)
+    for entry in documents:
+        if entry["state"] == State.FAILED:
+            _to_failed(root, entry)
+        elif entry["state"] != State.DUPLICATE:
+            _to_archive(root, entry)
+    audit.sync_filesystem(root)
+    if part["afterwards"] == "archive":
+        folder = root / part["folder"]
+        for entry in documents:
+            _remove_input(folder / raw_path(entry), entry["document"])
+        if folder.is_dir():
+            audit.sync_filesystem(folder)
+
+
+def raw_path(entry: Entry) -> str:
+    """The path of an entry's input as the system knows it."""
+    return os.fsdecode(base64.b64decode(entry["path_bytes"])) if entry["path_bytes"] else str(entry["path"])
+
+
+def staged_name(name: str) -> str:
+    """The flat name under which a result waits in outbox/<job>/.staging/ for its place."""
+    return hashlib.sha256(os.fsencode(name)).hexdigest()[:32] + Path(name).suffix
+
+
+def archive_folder(root: Path, job: str, sha256: str) -> Path:
+    """Where the bytes of a finished document and its parsed text lie."""
+    return root / "archive" / job / sha256[:2] / sha256
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's bytes, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _move(source: Path, target: Path) -> None:
+    if source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
+
+
+def _to_archive(root: Path, entry: Entry) -> None:
+    staging = staging_of(root / "archive" / entry["job"], entry["document"])
+    final = archive_folder(root, entry["job"], entry["document"])
+    if staging.is_dir():
+        for file in staging.iterdir():
+            _move(file, final / file.name)
+        staging.rmdir()
+
+
+def _to_failed(root: Path, entry: Entry) -> None:
+    target = root / "failed" / entry["job"] / raw_path(entry)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if entry["document"]:
+        if target.exists() and file_sha256(target) != entry["document"]:
+            target = target.with_name(f"{target.stem}~{entry['document'][:8]}{target.suffix}")
+        staging = staging_of(root / "archive" / entry["job"], entry["document"])
+        _move(staging / Path(raw_path(entry)).name, target)
+        shutil.rmtree(staging, ignore_errors=True)
+    facts = {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
+    body = json.dumps(facts | {"remedy": Failure(entry["failure"]).remedy}, indent=2, ensure_ascii=False) + "\n"
+    target.with_name(target.name + ".reason.json").write_text(body, encoding="utf-8")
+
+
+def _remove_input(path: Path, sha256: str | None) -> None:
+    """Only if it still is those bytes; a file that was put in its place meanwhile stays as new."""
+    if sha256 and path.is_file() and not path.is_symlink() and file_sha256(path) == sha256:
+        path.unlink()

@@ -1,0 +1,44 @@
+"""Undo and redo at start: afterwards the workspace is as if the last run had ended between two commits."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import audit
+from pipeline.history import History
+from pipeline.placement import place
+
+
+def recover(root: Path, log: audit.Log, history: History) -> list[dict[str, Any]]:
+    """Redo committed parts that may not be in place, undo what was staged and never committed; the records of it."""
+    records: list[dict[str, Any]] = []
+    if log.cut:
+        cut = {"bytes": log.cut.bytes, "entries": log.cut.entries, "files": log.cut.files}
+        records.append({"type": "recovered.cut", **cut})
+    for part, documents in history.unplaced.values():
+        place(root, part, documents)
+        records.append({"type": "placed", "run": part["run"], "job": part["job"], "file": part["file"]})
+    removed = clear_staging(*root.glob("outbox/*"), *root.glob("archive/*"))
+    if removed:
+        records.append({"type": "recovered.undone", "files": removed})
+    return records
+
+
+def clear_staging(*folders: Path) -> int:
+    """Remove what waits in the .staging/ of these folders; how many files that were."""
+    stagings = [folder / ".staging" for folder in folders if (folder / ".staging").is_dir()]
+    files = sum(1 for staging in stagings for path in staging.rglob("*") if path.is_file())
+    for staging in stagings:
+        shutil.rmtree(staging)
+    return files
+
+
+def describe(records: Sequence[Mapping[str, Any]]) -> str:
+    """One line for the operator about what was recovered."""
+    words = {
+        "recovered.cut": lambda r: f"cut {r['bytes']} bytes of an interrupted commit from the log",
+        "placed": lambda r: f"put {r['file']} in place",
+        "recovered.undone": lambda r: f"removed {r['files']} staged files that were never committed",
+    }
+    return "; ".join(words[record["type"]](record) for record in records)

@@ -1,0 +1,50 @@
+"""What a run tells: while it works, through an Observer, and when it has ended, as a RunReport."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+class Observer(Protocol):
+    """Told of every step by the thread that called `run`."""
+
+    def note(self, event: str, **facts: str | int | float | None) -> None:
+        """A step happened: "compiling kernels", "recovered", "part committed"."""
+
+    def found(self, total: int) -> None:
+        """So many documents will be looked at."""
+
+    def finished(self, path: str, state: str, reason: str | None) -> None:
+        """One of them reached its state."""
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """How a run ended. `counts` has every State, and `seen` is their sum; the log's `run.finished` says the same.
+
+    `known` counts those of the ignored that had been processed before. `pending` and `ignored` hold (path, reason),
+    `failed` (path, failure, reason); each list at most `LISTED` long.
+    """
+
+    run: str
+    job: str
+    counts: Mapping[str, int]
+    known: int
+    parts: tuple[Path, ...]
+    tokens: int
+    seconds: float
+    interrupted: bool
+    model_sha256: str
+    pinned: bool
+    ignored: tuple[tuple[str, str], ...]
+    pending: tuple[tuple[str, str], ...]
+    failed: tuple[tuple[str, str, str], ...]
+
+    @property
+    def seen(self) -> int:
+        """Paths that the scan found."""
+        return sum(self.counts.values())
+
+
+LISTED = 1000

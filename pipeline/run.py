@@ -1,0 +1,201 @@
+"""One run of one job, from the scan to the closing entry (README.md: the life of a document)."""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import audit
+import engine
+from pipeline.commit import Committer
+from pipeline.compute import Work, answer_all, input_columns
+from pipeline.discover import Scan, scan
+from pipeline.feed import Ended, Feed
+from pipeline.history import History, read_history
+from pipeline.intake import Arrival
+from pipeline.models import check_model, load_model
+from pipeline.parse import ParserPool
+from pipeline.plan import Input, RunPlan
+from pipeline.provenance import job_digest, maker, started
+from pipeline.recover import clear_staging, describe, recover
+from pipeline.report import LISTED, Observer, RunReport
+from pipeline.software import label
+from pipeline.states import State
+from pipeline.tasks import Task, make_task
+
+_BATCH_CHARACTERS = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress
+_BATCH_DOCUMENTS = 256
+
+Stop = Callable[[], bool]
+
+
+def run(plan: RunPlan, *, observer: Observer, stop: Stop = lambda: False) -> RunReport:
+    """Process every settled document of the job's input folder once, and commit what comes of it.
+
+    When `stop()` becomes true, what is computed is committed and the rest stays pending. Raises audit.AuditError
+    (nothing more is processed), ModelRefusedError (before any document is touched) and OSError (the workspace cannot
+    be written). Whatever happens, the next run goes on from the last commit.
+    """
+    begun, site = time.monotonic(), plan.site
+    with audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key) as log:
+        model_sha256 = check_model(plan.model)
+        digest = job_digest(plan, model_sha256)
+        history = read_history(audit.read_entries(site.audit, site.public_key), plan.job, digest)
+        recovered = recover(site.root, log, history)
+        if recovered:
+            observer.note("recovered", what=describe(recovered))
+        found = _wait_until_still(plan.input, observer, stop)
+        committer = Committer(plan, log, _run_id())
+        tally = _Tally(found)
+        observer.found(len(found.ready))
+        model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if found.ready else None
+        committer.note(*recovered, started(plan, digest, model_sha256, found))
+        if model:
+            with ParserPool(engine.threads(), site.limits) as pool:
+                committer.facts = maker(plan, digest, model, pool.describe())
+                feed = Feed(plan, history, pool, engine.threads())
+                _Loop(plan, history, committer, make_task(plan.task, model), model, tally, observer).work(feed, stop)
+        clear_staging(plan.outbox, plan.archive)
+        report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
+        committer.note(_finished(report))
+    return report
+
+
+@dataclass
+class _Tally:
+    """The counts of a run as they grow."""
+
+    found: Scan
+    counts: dict[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0))
+    known: int = 0
+    tokens: int = 0
+    pending: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def report(self, plan: RunPlan, committer: Committer, model_sha256: str, seconds: float) -> RunReport:
+        """Close the tally: whatever reached no state is pending."""
+        left = len(self.found.ready) - sum(self.counts.values())
+        self.counts[State.PENDING] += left + len(self.found.settling)
+        self.counts[State.IGNORED] += len(self.found.ignored)
+        return RunReport(
+            run=committer.run, job=plan.job, counts={state.value: n for state, n in self.counts.items()},
+            known=self.known, parts=tuple(committer.parts), tokens=self.tokens, seconds=seconds,
+            interrupted=left > 0, model_sha256=model_sha256, pinned=plan.model.sha256 is not None,
+            ignored=self.found.ignored[:LISTED], pending=(*self.found.settling, *self.pending)[:LISTED],
+            failed=tuple(self.failed[:LISTED]),
+        )  # fmt: skip
+
+
+@dataclass
+class _Loop:
+    """Gather documents into batches, rows into parts."""
+
+    plan: RunPlan
+    history: History
+    committer: Committer
+    task: Task
+    model: engine.Model
+    tally: _Tally
+    observer: Observer
+    batch: list[Work | Ended] = field(default_factory=list)
+    rows: list[tuple[dict[str, Any], Arrival]] = field(default_factory=list)
+    last_commit: float = field(default_factory=time.monotonic)
+
+    def work(self, feed: Feed, stop: Stop) -> None:
+        """Everything the feed gives, and a last commit."""
+        for item in feed(self.tally.found.ready, stop):
+            self.batch.append(item)
+            if self._batch_is_full():
+                self._compute()
+                self._commit_if_due()
+        self._compute()
+        self._commit()
+
+    def _batch_is_full(self) -> bool:
+        characters = sum(len(item.parsed.text) for item in self.batch if isinstance(item, Work))
+        return characters >= _BATCH_CHARACTERS or len(self.batch) >= _BATCH_DOCUMENTS
+
+    def _compute(self) -> None:
+        answered = iter(answer_all([item for item in self.batch if isinstance(item, Work)], self.task, self.model))
+        for item in self.batch:
+            row = next(answered) if isinstance(item, Work) else _ended_row(item)
+            self._count(row)
+            if row["state"] not in (State.IGNORED, State.PENDING):
+                self.rows.append((self._complete(row), item.arrival))
+        self.batch = []
+
+    def _complete(self, row: dict[str, Any]) -> dict[str, Any]:
+        facts = self.committer.facts
+        same = {key: facts[key] for key in ("model_sha256", "numerics", "job_digest")}
+        supersedes = None if row["state"] == State.DUPLICATE else self.history.last.get(row["document"])
+        return row | same | {"software": label(), "supersedes": supersedes, "finished_at": _now()}
+
+    def _count(self, row: dict[str, Any]) -> None:
+        state, path = State(row["state"]), row["path"]
+        self.tally.counts[state] += 1
+        self.tally.tokens += row.get("tokens", 0)
+        if state == State.FAILED:
+            self.tally.failed.append((path, row["failure"], row["reason"]))
+        elif state == State.PENDING:
+            self.tally.pending.append((path, row["reason"]))
+        elif state == State.IGNORED:
+            self.tally.known += 1
+        self.observer.finished(path, state.value, row["reason"])
+
+    def _commit_if_due(self) -> None:
+        late = time.monotonic() - self.last_commit >= self.plan.part_seconds
+        if late or len(self.rows) >= self.plan.part_documents:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self.rows:
+            self.committer.commit(self.rows)
+            self.observer.note("part committed", rows=len(self.rows), file=str(self.committer.parts[-1]))
+        self.rows, self.last_commit = [], time.monotonic()
+
+
+def _ended_row(ended: Ended) -> dict[str, Any]:
+    return {
+        **input_columns(ended.arrival, None),
+        "state": ended.state.value,
+        "failure": ended.failure.value if ended.failure else None,
+        "reason": ended.reason,
+        "duplicate_of": ended.duplicate_of,
+        "tokens": 0,
+        "seconds": 0.0,
+    }
+
+
+def _wait_until_still(source: Input, observer: Observer, stop: Stop) -> Scan:
+    """Scan; when files were touched a moment ago, give them `settle_seconds` to become still, once."""
+    found = scan(source)
+    deadline = time.monotonic() + source.settle_seconds + 0.1
+    if found.settling:
+        observer.note("waiting until files are still", files=len(found.settling), seconds=source.settle_seconds)
+    while found.settling and time.monotonic() < deadline and not stop():
+        time.sleep(min(0.1, source.settle_seconds))
+        found = scan(source)
+    return found
+
+
+def _finished(report: RunReport) -> dict[str, Any]:
+    return {
+        "type": "run.finished",
+        "seen": report.seen,
+        **report.counts,
+        "known": report.known,
+        "tokens": report.tokens,
+        "seconds": round(report.seconds, 3),
+        "interrupted": report.interrupted,
+        "parts": len(report.parts),
+    }
+
+
+def _run_id() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-") + secrets.token_hex(3)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

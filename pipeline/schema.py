@@ -1,0 +1,63 @@
+"""The result table: one row a document, the same columns in Parquet, `--json` and Markdown."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+import audit
+from pipeline.tasks import EVIDENCE, TASKS, Settings
+
+VERSION = 1
+
+_INPUT = (
+    pa.field("document", pa.string()),
+    pa.field("path", pa.string()),
+    pa.field("size", pa.int64()),
+    pa.field("media_type", pa.string()),
+    pa.field("encoding", pa.string()),
+    pa.field("language", pa.string()),
+    pa.field("pages", pa.int32()),
+    pa.field("state", pa.string()),
+    pa.field("failure", pa.string()),
+    pa.field("reason", pa.string()),
+    pa.field("notes", pa.list_(pa.string())),
+    pa.field("duplicate_of", pa.string()),
+    pa.field("supersedes", pa.int64()),
+)
+_CHUNK = pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64()), pa.field("tokens", pa.int32())])
+_ORIGIN = (
+    pa.field("evidence", pa.list_(EVIDENCE)),
+    pa.field("chunks", pa.list_(_CHUNK)),
+    pa.field("model_sha256", pa.string()),
+    pa.field("numerics", pa.string()),
+    pa.field("job_digest", pa.string()),
+    pa.field("parser", pa.string()),
+    pa.field("text_sha256", pa.string()),
+    pa.field("software", pa.string()),
+)
+_RUN = (
+    pa.field("run", pa.string()),
+    pa.field("audit_index", pa.int64()),
+    pa.field("tokens", pa.int64()),
+    pa.field("seconds", pa.float64()),
+    pa.field("finished_at", pa.string()),
+)
+RUN_COLUMNS = frozenset(f.name for f in _RUN)
+"""The columns that may differ between two runs over the same documents."""
+
+
+def schema(task: Settings) -> pa.Schema:
+    """The table of a job with this task."""
+    columns = next(kind.columns for kind in TASKS.values() if isinstance(task, kind.settings))
+    return pa.schema([*_INPUT, *columns, *_ORIGIN, *_RUN], metadata={"cloister.table": str(VERSION)})
+
+
+def result_sha256(row: Mapping[str, Any]) -> str:
+    """sha256 of the canonical JSON of the row as the table gives it back, without the columns of the run.
+
+    `supersedes` is left out too: it depends on what was there before, not on the document.
+    """
+    result = {name: value for name, value in row.items() if name not in RUN_COLUMNS and name != "supersedes"}
+    return hashlib.sha256(audit.canonical(result)).hexdigest()

@@ -1,0 +1,15 @@
+"""How a document can end; a run closes with seen = the sum over all of them."""
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """The value stands in the result table, in the log and in the counts of a run."""
+
+    DONE = "done"
+    ABSTAINED = "abstained"
+    REVIEW = "review"
+    FAILED = "failed"
+    DUPLICATE = "duplicate"
+    IGNORED = "ignored"
+    PENDING = "pending"

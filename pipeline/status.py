@@ -1,0 +1,45 @@
+"""What the log says of each job: its last run and its totals."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import audit
+from pipeline.plan import Site
+from pipeline.states import State
+
+
+@dataclass
+class JobStatus:
+    """One job as the log knows it; `last_state` is "finished", "interrupted" or "unfinished" (no closing entry)."""
+
+    job: str
+    last_run: str = ""
+    started_at: str = ""
+    finished_at: str | None = None
+    last_state: str = "unfinished"
+    counts: dict[str, int] = field(default_factory=dict)
+    totals: Counter[str] = field(default_factory=Counter)
+
+
+def status(site: Site) -> list[JobStatus]:
+    """Every job that ever ran, by name. Raises audit.AuditError."""
+    jobs: dict[str, JobStatus] = {}
+    for _, entry in audit.read_entries(site.audit, site.public_key):
+        if "job" in entry:
+            _take(jobs.setdefault(entry["job"], JobStatus(entry["job"])), entry)
+    return [jobs[name] for name in sorted(jobs)]
+
+
+def _take(job: JobStatus, entry: Mapping[str, Any]) -> None:
+    match entry["type"]:
+        case "run.started":
+            job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], None
+            job.last_state, job.counts = "unfinished", {}
+        case "document":
+            job.totals[entry["state"]] += 1
+        case "run.finished":
+            job.finished_at = entry["time"]
+            job.last_state = "interrupted" if entry["interrupted"] else "finished"
+            job.counts = {state.value: entry[state] for state in State}

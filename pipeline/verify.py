@@ -1,0 +1,129 @@
+"""Is the log whole, and do results and archive agree with it? Two verdicts: integrity and completeness."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+import audit
+from pipeline.placement import archive_folder, file_sha256
+from pipeline.plan import Site
+from pipeline.schema import result_sha256
+from pipeline.states import State
+
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """`integrity`: the log itself; `altered`: results or archived bytes that differ from the log. Either is tampering.
+
+    `absent` names what the log proves and is no longer there; `notes` what else a reader should know.
+    """
+
+    size: int
+    root: bytes
+    integrity: tuple[audit.Finding, ...]
+    altered: tuple[audit.Finding, ...]
+    absent: tuple[audit.Finding, ...]
+    notes: tuple[str, ...]
+    checked: Mapping[str, int]
+
+    @property
+    def ok(self) -> bool:
+        """Nothing was tampered with."""
+        return not self.integrity and not self.altered
+
+
+def verify(site: Site, progress: Callable[[int, int], None] | None = None) -> Verification:
+    """Check every byte of the log, then every part, Markdown file and archived document that it names."""
+    report = audit.verify(site.audit, site.public_key, progress)
+    results = _Results(site.root)
+    if report.ok:
+        results.check(entry for _, entry in audit.read_entries(site.audit, site.public_key))
+    return Verification(
+        report.size, report.root, report.findings, tuple(results.altered), tuple(results.absent),
+        (*report.notes, *results.notes), results.checked,
+    )  # fmt: skip
+
+
+class _Results:
+    """The second verdict, entry by entry."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.altered: list[audit.Finding] = []
+        self.absent: list[audit.Finding] = []
+        self.notes: list[str] = []
+        self.checked = {"parts": 0, "rows": 0, "markdown": 0, "archived": 0}
+
+    def check(self, entries: Iterable[Entry]) -> None:
+        """Hold parts, Markdown files and archive against the log."""
+        rows: list[Entry] = []
+        markdown: dict[str, Entry] = {}
+        parts: set[str] = set()
+        unplaced: set[str] = set()
+        for entry in entries:
+            match entry["type"]:
+                case "document":
+                    rows.append(entry)
+                    if entry["markdown"]:
+                        markdown[entry["markdown"]["file"]] = entry  # a later one replaced it
+                case "part":
+                    self._part(entry, rows)
+                    parts.add(entry["file"])
+                    unplaced.add(entry["file"])
+                    rows = []
+                case "placed":
+                    unplaced.discard(entry["file"])
+        for entry in markdown.values():
+            self._same(entry["markdown"]["file"], entry["markdown"]["sha256"], entry["n"], "markdown")
+        self._unknown(parts)
+        self.notes += [f"{file} may not be in place yet: a run holds it, or the next run ends it" for file in unplaced]
+
+    def _part(self, part: Entry, entries: list[Entry]) -> None:
+        if self._same(part["file"], part["sha256"], part["n"], "parts"):
+            table = pq.ParquetFile(self.root / part["file"]).iter_batches(256)
+            rows = (row for batch in table for row in batch.to_pylist())
+            for entry, row in zip(entries, rows, strict=True):
+                self.checked["rows"] += 1
+                if row["audit_index"] != entry["n"] or result_sha256(row) != entry["result_sha256"]:
+                    self._alter(f"{part['file']} row {entry['row']}", entry["n"], "the row is not the one it proves")
+        for entry in entries:
+            if entry["state"] in (State.DONE, State.ABSTAINED, State.REVIEW):
+                self._archived(entry)
+
+    def _archived(self, entry: Entry) -> None:
+        folder = archive_folder(self.root, entry["job"], entry["document"])
+        where, number = str(folder.relative_to(self.root)), entry["n"]
+        if not folder.is_dir():
+            self.absent.append(audit.Finding(where, f"entry {number}: the archived document is gone", number))
+            return
+        self.checked["archived"] += 1
+        digests = {file_sha256(path) for path in folder.iterdir()}
+        if entry["document"] not in digests:
+            self._alter(where, number, "the archived bytes are not those that were processed")
+        if entry["text_sha256"] not in digests:
+            self._alter(where, number, "the archived text is not the one that was computed on")
+
+    def _same(self, name: str, sha256: str, number: int, kind: str) -> bool:
+        """Whether a file is there with these bytes; if not, why not is noted."""
+        path = self.root / name
+        if not path.is_file():
+            self.absent.append(audit.Finding(name, f"entry {number} proves it, but it is no longer there", number))
+            return False
+        self.checked[kind] += 1
+        if (found := file_sha256(path)) != sha256:
+            self._alter(name, number, f"sha256 is {found}, the entry says {sha256}")
+            return False
+        return True
+
+    def _unknown(self, parts: set[str]) -> None:
+        for path in sorted(self.root.glob("outbox/*/*.parquet")):
+            if (name := str(path.relative_to(self.root))) not in parts:
+                self.altered.append(audit.Finding(name, "no entry of the log made this file", None))
+
+    def _alter(self, where: str, number: int, message: str) -> None:
+        self.altered.append(audit.Finding(where, f"entry {number}: {message}", number))
