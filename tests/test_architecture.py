@@ -1,0 +1,90 @@
+"""Who may import whom: the table of DESIGN, section 2, in a form that fails."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# package -> the packages of ours it may import
+ARROW = {"engine": set(), "audit": set(), "pipeline": {"engine", "audit"}, "jobs": {"pipeline", "audit"}}
+# third-party package -> the files (path prefixes) that may import it; nothing else may be imported
+ALLOWED = {
+    "numpy": ("engine/", "pipeline/"),
+    "numba": ("engine/",),
+    "llvmlite": ("engine/simd/",),
+    "regex": ("engine/tokenizer/", "pipeline/values/"),
+    "cryptography": ("audit/sign.py",),
+    "structlog": ("jobs/", "pipeline/"),
+    "pyarrow": ("pipeline/schema.py", "pipeline/commit.py", "pipeline/results.py", "pipeline/verify.py", "pipeline/tasks/"),
+    "pydantic": ("jobs/config.py",),
+    "ruamel": ("jobs/load.py",),
+    "apscheduler": ("jobs/schedule.py",),
+    "typer": ("jobs/cli/",),
+    "rich": ("jobs/",),
+}
+# what the format libraries are, each in one file below pipeline/parse/
+FORMAT_LIBRARIES = {"pypdfium2", "python_calamine", "lxml", "striprtf", "charset_normalizer", "puremagic", "docx", "pptx"}
+NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
+FILES = [path for package in sorted(ARROW) for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: say from which package"
+            assert node.module
+            yield node.module
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_imports(path: Path) -> None:
+    name = relative(path)
+    package = name.split("/")[0]
+    for module in imports(path):
+        top = module.split(".")[0]
+        if top in ARROW:
+            assert top == package or top in ARROW[package], f"{name} may not import {module}"
+            assert top == package or module == top, f"{name}: import {top}, not {module}"
+        elif top in FORMAT_LIBRARIES:
+            assert name.startswith("pipeline/parse/"), f"{name} may not import {module}"
+        elif top not in sys.stdlib_module_names:
+            assert name.startswith(ALLOWED.get(top, ())), f"{name} may not import {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_file_is_short(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def test_each_format_library_has_one_home() -> None:
+    homes: dict[str, set[str]] = {}
+    for path in FILES:
+        for module in imports(path):
+            if (top := module.split(".")[0]) in FORMAT_LIBRARIES - {"lxml"}:  # XML is inside most formats
+                homes.setdefault(top, set()).add(relative(path))
+    assert {library: sorted(files) for library, files in homes.items() if len(files) > 1} == {}
+
+
+def test_configs_hold_no_python() -> None:
+    assert list((ROOT / "configs").rglob("*.py")) == []
+
+
+def test_nothing_connects_to_a_network() -> None:
+    users = {relative(path) for path in FILES for module in imports(path) if module in NETWORK}
+    # Children of the parser pool are spoken to over a socket pair, which has no address.
+    assert {name for name in users if not name.startswith("pipeline/parse/")} == set()
+
+
+def test_top_level_is_the_agreed_one() -> None:
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")}
+    assert folders - {"demo", "build", "cloister.egg-info"} == {"audit", "configs", "engine", "jobs", "pipeline", "tests"}
