@@ -3,6 +3,7 @@
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
 
 PYTHON ?= python3
+DEMO := demo
 VENV := .venv
 BIN := $(VENV)/bin
 MODEL := all-minilm-l6-v2-q8_0
@@ -15,23 +16,23 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-b
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.runtime $(MODEL_FOLDER)
-	@rm -rf demo
+	@rm -rf $(DEMO)
 	@echo "== A workspace with three jobs, and a model for them"
-	$(BIN)/cloister init demo $(JOBS:%=--example %)
-	$(BIN)/cloister model import $(MODEL_FOLDER) --type q8_0 --name $(MODEL) --workspace demo
-	cp -R $(JOBS:%=tests/corpus/demo/%) demo/inbox/
+	$(BIN)/cloister init $(DEMO) $(JOBS:%=--example %)
+	$(BIN)/cloister model import $(MODEL_FOLDER) --type q8_0 --name $(MODEL) --workspace $(DEMO)
+	cp -R $(JOBS:%=tests/corpus/demo/%) $(DEMO)/inbox/
 	@echo "== The night: some of these documents are broken on purpose, so the run ends with code 1"
-	$(BIN)/cloister run $(JOBS) --workspace demo || test $$? -eq 1
+	$(BIN)/cloister run $(JOBS) --workspace $(DEMO) || test $$? -eq 1
 	@echo "== The morning"
-	$(BIN)/cloister results --workspace demo
-	$(BIN)/cloister audit verify --workspace demo
+	$(BIN)/cloister results --workspace $(DEMO)
+	$(BIN)/cloister audit verify --workspace $(DEMO)
 	@echo
-	@echo "Look further (in demo/, or with --workspace demo):"
+	@echo "Look further (in $(DEMO)/, or with --workspace $(DEMO)):"
 	@echo "  outbox/*/*.parquet, outbox/*/markdown/   the results, for programs and for people"
 	@echo "  failed/*/*.reason.json                   what failed, why, and what to do about it"
-	@echo "  $(BIN)/cloister results invoice-fields --json --workspace demo"
-	@echo "  $(BIN)/cloister audit show DOCUMENT --workspace demo    one document's whole story; a path from the table above"
-	@echo "  $(BIN)/cloister run $(firstword $(JOBS)) --workspace demo    a second run: nothing left to do"
+	@echo "  $(BIN)/cloister results invoice-fields --json --workspace $(DEMO)"
+	@echo "  $(BIN)/cloister audit show DOCUMENT --workspace $(DEMO)    one document's whole story; a path from the table above"
+	@echo "  $(BIN)/cloister run $(firstword $(JOBS)) --workspace $(DEMO)    a second run: nothing left to do"
 
 test: lint $(GGUF)
 	CLOISTER_MODEL=$(abspath $(GGUF)) $(BIN)/python -m pytest
@@ -62,7 +63,8 @@ $(MODEL_FOLDER): $(BIN)/python model.lock
 	@touch $@
 
 $(GGUF): $(VENV)/.runtime $(MODEL_FOLDER)
-	$(BIN)/cloister model import $(MODEL_FOLDER) --type q8_0 --name $(MODEL) --output $(GGUF)
+	$(BIN)/python -c 'import engine, sys; engine.import_model(sys.argv[1], sys.argv[2], file_type="q8_0", name="$(MODEL)")' \
+		$(MODEL_FOLDER) $@
 
 lock:
 	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
