@@ -19,7 +19,13 @@ ALLOWED = {
     "regex": ("engine/tokenizer/", "pipeline/values/"),
     "cryptography": ("audit/sign.py",),
     "structlog": ("jobs/", "pipeline/"),
-    "pyarrow": ("pipeline/schema.py", "pipeline/commit.py", "pipeline/results.py", "pipeline/verify.py", "pipeline/tasks/"),
+    "pyarrow": (
+        "pipeline/schema.py",
+        "pipeline/commit.py",
+        "pipeline/results.py",
+        "pipeline/verify.py",
+        "pipeline/tasks/",
+    ),
     "pydantic": ("jobs/config.py",),
     "ruamel": ("jobs/load.py",),
     "apscheduler": ("jobs/schedule.py",),
@@ -27,7 +33,16 @@ ALLOWED = {
     "rich": ("jobs/",),
 }
 # what the format libraries are, each in one file below pipeline/parse/
-FORMAT_LIBRARIES = {"pypdfium2", "python_calamine", "lxml", "striprtf", "charset_normalizer", "puremagic", "docx", "pptx"}
+FORMAT_LIBRARIES = {
+    "pypdfium2",
+    "python_calamine",
+    "lxml",
+    "striprtf",
+    "charset_normalizer",
+    "puremagic",
+    "docx",
+    "pptx",
+}
 NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
 FILES = [path for package in sorted(ARROW) for path in sorted((ROOT / package).rglob("*.py"))]
 
@@ -87,4 +102,11 @@ def test_nothing_connects_to_a_network() -> None:
 
 def test_top_level_is_the_agreed_one() -> None:
     folders = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")}
-    assert folders - {"demo", "build", "cloister.egg-info"} == {"audit", "configs", "engine", "jobs", "pipeline", "tests"}
+    assert folders - {"demo", "build", "cloister.egg-info"} == {
+        "audit",
+        "configs",
+        "engine",
+        "jobs",
+        "pipeline",
+        "tests",
+    }

@@ -1,0 +1,34 @@
+"""What many tests need: a small model, the real model, the folder of real documents."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.models import write_bert_folder
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The GGUF file of a small random BERT: 2 layers of width 64, context 128."""
+    import engine
+
+    folder = tmp_path_factory.mktemp("tiny")
+    engine.import_model(write_bert_folder(folder / "hf"), folder / "tiny.gguf", file_type="q8_0", name="tiny")
+    return folder / "tiny.gguf"
+
+
+@pytest.fixture(scope="session")
+def real_model() -> Path:
+    """The GGUF file of all-MiniLM-L6-v2 that `make test` makes."""
+    if not (path := os.environ.get("CLOISTER_MODEL")):
+        pytest.skip("CLOISTER_MODEL is not set: `make test` sets it to the converted model")
+    return Path(path)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real documents and vectors."""
+    if not (path := os.environ.get("CLOISTER_DATA")):
+        pytest.skip("CLOISTER_DATA is not set: it names the folder of real documents and test vectors")
+    return Path(path)
