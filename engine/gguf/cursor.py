@@ -1,0 +1,91 @@
+"""A position in the header of a mapped file; every number it yields has been checked against the file and the caps."""
+
+import mmap
+import struct
+from pathlib import Path
+from typing import NoReturn
+
+from engine.errors import BadModelFile
+
+MAX_STRING_BYTES = 64 << 20
+"""Longest string; chat templates and embedded tokenizer files are the longest that occur."""
+
+_U32 = struct.Struct("<I")
+_U64 = struct.Struct("<Q")
+
+
+class Cursor:
+    """Reads little-endian fields one after another; a failure is a BadModelFile with file, offset, found, expected."""
+
+    def __init__(self, path: Path, buffer: mmap.mmap) -> None:
+        self.path = path
+        self.buffer = buffer
+        self.size = len(buffer)
+        self.at = 0
+
+    def fail(self, offset: int, found: str, expected: str) -> NoReturn:
+        message = f"at byte {offset}: found {_printable(found)}, expected {_printable(expected)}"
+        raise BadModelFile(f"{self.path}: {message}")
+
+    def skip(self, count: int, what: str) -> int:
+        """Step over `count` bytes, which must all be in the file; returns where they start."""
+        start = self.at
+        if count > self.size - start:
+            self.fail(start, f"the end of the file ({self.size} bytes)", f"{count} bytes of {what}")
+        self.at = start + count
+        return start
+
+    def u32(self, what: str) -> int:
+        value: int = _U32.unpack_from(self.buffer, self.skip(4, what))[0]
+        return value
+
+    def u64(self, what: str) -> int:
+        value: int = _U64.unpack_from(self.buffer, self.skip(8, what))[0]
+        return value
+
+    def count(self, what: str, cap: int, least_bytes: int) -> int:
+        """A number of things to come, each of `least_bytes` or more: within `cap` and what the file can hold."""
+        start = self.at
+        value = self.u64(f"the number of {what}")
+        limit = min(cap, (self.size - self.at) // least_bytes)
+        if value > limit:
+            left = self.size - self.at
+            self.fail(start, f"{value} {what}", f"at most {limit} (the cap is {cap}, {left} bytes are left)")
+        return value
+
+    def string(self, what: str, cap: int = MAX_STRING_BYTES) -> str:
+        length = self.count(f"bytes of {what}", cap, 1)
+        start = self.skip(length, what)
+        return self._decode(start, length, what)
+
+    def strings(self, count: int, what: str) -> list[str]:
+        """`count` strings, in one loop without calls: a vocabulary has 150,000 of them and is read at every start."""
+        buffer, size, at = self.buffer, self.size, self.at
+        result = []
+        for _ in range(count):
+            start = at + 8
+            if start > size:
+                self.fail(at, f"the end of the file ({size} bytes)", f"the length of a string of {what}")
+            length = _U64.unpack_from(buffer, at)[0]
+            if length > size - start or length > MAX_STRING_BYTES:
+                self.fail(at, f"a string of {length} bytes in {what}", f"at most {min(size - start, MAX_STRING_BYTES)}")
+            at = start + length
+            try:
+                result.append(str(buffer[start:at], "utf-8"))
+            except UnicodeDecodeError:
+                self._decode(start, length, what)
+        self.at = at
+        return result
+
+    def _decode(self, start: int, length: int, what: str) -> str:
+        try:
+            return str(self.buffer[start : start + length], "utf-8")
+        except UnicodeDecodeError as error:
+            byte = self.buffer[start + error.start]
+            self.fail(start + error.start, f"byte 0x{byte:02x} ({error.reason}) in {what}", "UTF-8")
+
+
+def _printable(text: str) -> str:
+    """Names come from the file: no line breaks, no terminal controls, no megabytes in a message."""
+    short = text if len(text) <= 240 else text[:240] + "…"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short)

@@ -1,0 +1,31 @@
+"""What a quantization type is: a block layout and its meaning in numpy.
+
+Each member of the family is a module that satisfies `QuantType`. `dequantize` is the truth that every kernel over the
+type is compared with; `quantize` makes the bytes that ggml's reference quantizer makes.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+
+
+class QuantType(Protocol):
+    """A module such as `engine.quant.q8_0`."""
+
+    BLOCK_VALUES: int
+    BLOCK_BYTES: int
+
+    def quantize(self, values: Floats) -> Bytes:
+        """float32 [..., n] -> uint8 [..., n / BLOCK_VALUES * BLOCK_BYTES]; n is a multiple of BLOCK_VALUES."""
+
+    def dequantize(self, data: Bytes) -> Floats:
+        """uint8 [..., m] -> float32 [..., m / BLOCK_BYTES * BLOCK_VALUES]; m is a multiple of BLOCK_BYTES."""
+
+
+def as_bytes(array: NDArray[Any]) -> Bytes:
+    """The bytes of the last axis: [..., n] of any type -> uint8 [..., n * itemsize]."""
+    return np.ascontiguousarray(array).view(np.uint8)

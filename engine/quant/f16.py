@@ -1,0 +1,19 @@
+"""F16: IEEE half precision, little endian, rounded to the nearest even. One value is one block."""
+
+import numpy as np
+
+from engine.quant.base import Bytes, Floats, as_bytes
+
+BLOCK_VALUES = 1
+BLOCK_BYTES = 2
+
+
+def quantize(values: Floats) -> Bytes:
+    """[..., n] -> [..., 2 n]; beyond ±65519 a value becomes infinite, as in ggml."""
+    with np.errstate(over="ignore"):
+        return as_bytes(values.astype("<f2"))
+
+
+def dequantize(data: Bytes) -> Floats:
+    """[..., 2 n] -> [..., n], exact"""
+    return np.ascontiguousarray(data).view("<f2").astype(np.float32)

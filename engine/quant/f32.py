@@ -1,0 +1,18 @@
+"""F32: IEEE single precision, little endian. One value is one block."""
+
+import numpy as np
+
+from engine.quant.base import Bytes, Floats, as_bytes
+
+BLOCK_VALUES = 1
+BLOCK_BYTES = 4
+
+
+def quantize(values: Floats) -> Bytes:
+    """[..., n] -> [..., 4 n]"""
+    return as_bytes(values.astype("<f4"))
+
+
+def dequantize(data: Bytes) -> Floats:
+    """[..., 4 n] -> [..., n]"""
+    return np.ascontiguousarray(data).view("<f4").astype(np.float32)

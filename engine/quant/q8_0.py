@@ -1,0 +1,47 @@
+"""Q8_0: 32 values share a scale.
+
+    block = d: float16, q: int8[32]        value = d * q
+    d = max|x| / 127        q = x / d, rounded to the nearest, halves away from zero
+
+Source: ggml `block_q8_0` and `quantize_row_q8_0_ref`.
+"""
+
+import numpy as np
+
+from engine.quant.base import Bytes, Floats
+
+BLOCK_VALUES = 32
+BLOCK_BYTES = 34
+LAYOUT = np.dtype([("d", "<f2"), ("q", "i1", BLOCK_VALUES)])
+if LAYOUT.itemsize != BLOCK_BYTES:
+    raise AssertionError(f"Q8_0 has {LAYOUT.itemsize} bytes a block, not {BLOCK_BYTES}")
+
+
+def quantize(values: Floats) -> Bytes:
+    """[..., 32 b] -> [..., 34 b]
+
+    q comes from the float32 scale, before float16 rounds it. Where 1 / d overflows, d is 0 in float16, and q is 0.
+    """
+    blocks = values.astype(np.float32, copy=False).reshape(*values.shape[:-1], -1, BLOCK_VALUES)
+    scale = np.abs(blocks).max(axis=-1, keepdims=True) / np.float32(127)
+    with np.errstate(divide="ignore", over="ignore"):
+        inverse = 1 / scale
+    inverse[np.isinf(inverse)] = 0
+    result = np.empty(blocks.shape[:-1], LAYOUT)
+    with np.errstate(over="ignore"):
+        result["d"] = scale[..., 0]
+    result["q"] = _round_half_away(blocks * inverse)
+    return result.view(np.uint8).reshape(*values.shape[:-1], -1)
+
+
+def dequantize(data: Bytes) -> Floats:
+    """[..., 34 b] -> [..., 32 b]"""
+    blocks = np.ascontiguousarray(data).view(LAYOUT)
+    values = blocks["q"].astype(np.float32) * blocks["d"].astype(np.float32)[..., np.newaxis]
+    return values.reshape(*data.shape[:-1], -1)
+
+
+def _round_half_away(values: Floats) -> Floats:
+    """C's roundf; the fraction is exact, so a value just below a half stays below."""
+    whole = np.trunc(values)
+    return whole + np.copysign(np.abs(values - whole) >= 0.5, values).astype(np.float32)
