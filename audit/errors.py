@@ -1,0 +1,35 @@
+"""What can go wrong with the log. Every message says what, where, found, expected, and the remedy if there is one."""
+
+RESTORE = "`cloister audit verify` names the first wrong entry; restore the whole folder from a backup"
+
+
+class AuditError(Exception):
+    """The log cannot be trusted, written or held: whoever works with it must stop."""
+
+
+class LogUntrusted(AuditError):  # noqa: N818
+    """What lies in the folder is not what the trusted key signed. Nothing was changed."""
+
+    def __init__(self, where: str, message: str) -> None:
+        super().__init__(f"{where}: {message}")
+        self.where = where
+        self.message = message
+
+
+class LogUnwritable(AuditError):  # noqa: N818
+    """The log could not be written or read (permission, read-only or network file system, full disk)."""
+
+
+class LogHeld(AuditError):  # noqa: N818
+    """Another process is the writer. `pid` and `since` (RFC 3339) are None where the kernel does not tell."""
+
+    def __init__(self, where: str, host: str, pid: int | None, since: str | None) -> None:
+        who = f"process {pid}, started {since}" if pid is not None else "a process that the kernel does not name"
+        super().__init__(f"{where}: held by {who}, on {host}; wait for it to end, or stop it")
+        self.host = host
+        self.pid = pid
+        self.since = since
+
+
+class KeyRefused(AuditError):  # noqa: N818
+    """A signing or verifying key that is malformed, readable by others, or not the one this log trusts."""

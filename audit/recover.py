@@ -1,0 +1,196 @@
+"""What a writer finds when it opens the log: the state that the checkpoint signs, checked, and what lies beyond it.
+
+Checked at every start, in time that hardly grows with the log: the checkpoint's signature, that every tile and
+segment is there and the segments have their sizes, the root (from the tiles at the right edge), and the entries of
+the last tile. `verify` checks everything.
+
+What lies beyond the checkpoint is what an interrupted commit left. It never was part of the log, and is removed.
+"""
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from audit.checkpoint import Checkpoint
+from audit.durable import cut_durably, remove_durably, sync_folder
+from audit.entry import Entry, parse_entry, stamp_of
+from audit.errors import RESTORE, LogUntrusted
+from audit.merkle import HASH, WIDTH, Tree, leaf_hash, split_hashes
+from audit.sign import PublicKey
+from audit.store import (
+    CHECKPOINT,
+    ENTRIES,
+    NEW_CHECKPOINT,
+    TILES,
+    Line,
+    Listing,
+    list_folder,
+    read_checkpoint,
+    read_file,
+    read_lines,
+    segment_of,
+    segments_of,
+)
+from audit.tiles import FOLDER, Tile, edge_of, parse_tile_path, tiles_of
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What was removed because no checkpoint covers it: bytes of segments (with that many whole entries), other
+    files."""
+
+    bytes: int
+    entries: int
+    files: int
+
+
+@dataclass
+class Head:
+    """The committed state. `tail` is the size in bytes of the segment that entry size - 1 lies in."""
+
+    checkpoint: Checkpoint
+    note: bytes
+    tree: Tree
+    tail: int
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """What an interrupted commit left: `segments` maps a path to the bytes that stay (0: the whole file goes)."""
+
+    segments: dict[str, int]
+    files: list[str]
+    folders: list[str]
+
+
+def read_head(folder: Path, key: PublicKey) -> tuple[Head, Listing]:
+    """The committed state; LogUntrusted if anything that is checked does not fit the checkpoint."""
+    checkpoint, note = read_checkpoint(folder, key)
+    listing = list_folder(folder)
+    for path in (*segments_of(checkpoint.size), *(tile.path for tile in tiles_of(checkpoint.size))):
+        if path not in listing.files:
+            raise LogUntrusted(path, f"missing, though the checkpoint covers {checkpoint.size} entries; {RESTORE}")
+    head = Head(checkpoint, note, _read_tree(folder, checkpoint), _tail_size(checkpoint, listing))
+    _check_tail(folder, head)
+    return head, listing
+
+
+def find_leftover(head: Head, listing: Listing) -> Leftover:
+    """What lies beyond the checkpoint and has the name of something that a commit makes. Other files are none of the
+    writer's business: `verify` reports them."""
+    size = head.checkpoint.size
+    committed, last = set(segments_of(size)), segment_of(size - 1)
+    segments = {path: 0 for path in listing.segments() if path not in committed and _is_segment(path)}
+    if size and listing.files[last] > head.tail:
+        segments[last] = head.tail
+    tiles, folders = {tile.path for tile in tiles_of(size)}, tile_folders(tiles_of(size))
+    files = [path for path in listing.files if path not in tiles and parse_tile_path(path)]
+    files += [path for path in (NEW_CHECKPOINT,) if path in listing.files]
+    empty = [path for path in listing.folders if path not in folders and FOLDER.fullmatch(path)]
+    return Leftover(segments, sorted(files), sorted(empty, reverse=True))
+
+
+def cut(folder: Path, head: Head, listing: Listing) -> Cut | None:
+    """Remove what an interrupted commit left; None if there is nothing. OSError if it cannot be removed.
+
+    Derived files go first, so that whatever of this survives a power cut is again what an interrupted commit leaves.
+    """
+    leftover = find_leftover(head, listing)
+    lines = read_lines(folder, listing.segments(), head.checkpoint.size)
+    entries = list(uncommitted(lines))
+    if len({stamp_of(entry) for entry in entries}) > 1:
+        raise LogUntrusted(CHECKPOINT, more_than_one_commit(head.checkpoint.size, len(entries)))
+    for path in leftover.files:
+        remove_durably(folder / path)
+    for path in leftover.folders:
+        with contextlib.suppress(OSError):  # not empty: it holds something of which `verify` will speak
+            (folder / path).rmdir()
+            sync_folder((folder / path).parent)
+    for path in sorted(leftover.segments, reverse=True):
+        _shorten(folder / path, leftover.segments[path])
+    removed = sum(listing.files[path] - keep for path, keep in leftover.segments.items())
+    return Cut(removed, len(entries), len(leftover.files)) if removed or leftover.files else None
+
+
+def more_than_one_commit(size: int, beyond: int) -> str:
+    return (
+        f"covers {size} entries, but {beyond} more follow that were not written in one commit, as an interrupted one "
+        f"would have: it is older than the log; {RESTORE}"
+    )
+
+
+def uncommitted(lines: Iterable[Line]) -> Iterable[Entry]:
+    """The well-formed entries at the start of what lies beyond the checkpoint."""
+    for line in lines:
+        if not line.whole:
+            return
+        try:
+            yield parse_entry(line.data, line.n)
+        except ValueError:
+            return
+
+
+def tile_folders(tiles: Iterable[Tile]) -> set[str]:
+    """Every folder above the given tiles, as relative paths."""
+    parts = [parent.split("/") for parent in {tile.path.rpartition("/")[0] for tile in tiles}]
+    return {TILES} | {"/".join(names[:n]) for names in parts for n in range(1, len(names) + 1)}
+
+
+def _is_segment(path: str) -> bool:
+    number = path.removeprefix(ENTRIES + "/").removesuffix(".jsonl")
+    return number.isascii() and number.isdigit() and segment_of(int(number)) == path
+
+
+def _read_tree(folder: Path, checkpoint: Checkpoint) -> Tree:
+    tree = Tree()
+    for tile in edge_of(checkpoint.size):
+        tree.edge += [[] for _ in range(tile.level - len(tree.edge))]
+        tree.edge.append(_read_tile(folder, tile))
+    if tree.size != checkpoint.size or tree.root() != checkpoint.root:
+        fact = f"the tiles give the root {tree.root().hex()}, signed is {checkpoint.root.hex()}"
+        raise LogUntrusted(TILES, f"{fact}; {RESTORE}")
+    return tree
+
+
+def _read_tile(folder: Path, tile: Tile) -> list[bytes]:
+    return split_hashes(read_file(folder, tile.path, tile.width * HASH))
+
+
+def _tail_size(checkpoint: Checkpoint, listing: Listing) -> int:
+    if not checkpoint.size:
+        return 0
+    *before, last = [listing.files[path] for path in segments_of(checkpoint.size)]
+    tail = checkpoint.segment_bytes - sum(before)
+    if not 0 < tail <= last:
+        fact = f"the segments hold {sum(before) + last} bytes, signed are {checkpoint.segment_bytes}"
+        raise LogUntrusted(ENTRIES, f"{fact}; {RESTORE}")
+    return tail
+
+
+def _check_tail(folder: Path, head: Head) -> None:
+    """The last segment has as many lines as it should, and those of the last tile are the entries that it hashes."""
+    size = head.checkpoint.size
+    if not size:
+        return
+    segment, first = segment_of(size - 1), (size - 1) // WIDTH * WIDTH
+    lines = list(read_lines(folder, {segment: head.tail}, first))
+    end = lines[-1] if lines else None
+    if end is None or not end.whole or end.n != size - 1 or end.segment != segment_of(end.n):
+        raise LogUntrusted(segment, f"its first {head.tail} bytes do not end with entry {size - 1}; {RESTORE}")
+    hashes = _read_tile(folder, Tile(0, first // WIDTH, (size - 1) % WIDTH + 1))
+    for line, expected in zip(lines, hashes, strict=True):
+        try:
+            parse_entry(line.data, line.n)
+        except ValueError as error:
+            raise LogUntrusted(line.where, f"{error}; {RESTORE}") from None
+        if leaf_hash(line.data) != expected:
+            fact = f"hashes to {leaf_hash(line.data).hex()}, the tile has {expected.hex()}"
+            raise LogUntrusted(line.where, f"{fact}; {RESTORE}")
+
+
+def _shorten(path: Path, keep: int) -> None:
+    if keep:
+        cut_durably(path, keep)
+    else:
+        remove_durably(path)

@@ -1,0 +1,87 @@
+"""Verification of a whole log: every byte of every file under its folder, and nothing but the public key is trusted.
+
+Three things say what the entries are: the entries, the tiles, and the signed root. Which of them is wrong follows from
+the two that agree:
+
+    entries give the signed root                    a tile that differs is wrong
+    tiles do, entries do not                        the first entry whose hash is not the tile's is wrong
+    neither does, and they differ                   the first difference is named: the entry or its hash
+    neither does, and they agree with each other    the checkpoint is not of these entries
+
+Entries are streamed: memory does not grow with the log, but for the names of its files. No lock is taken: a commit
+that a running writer has not finished looks like one that was interrupted, and is a note.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from audit.durable import StrPath
+from audit.errors import AuditError, LogUntrusted
+from audit.leftover import judge_leftover, judge_names
+from audit.merkle import Tree, split_hashes
+from audit.report import Finding, VerifyReport
+from audit.sign import parse_public_key
+from audit.snapshot import Snapshot, take_snapshot
+from audit.store import CHECKPOINT, locate, read_lines
+from audit.stored import TileFault
+from audit.tiles import tiles_of
+from audit.walk import Progress, Walk, walk
+
+
+def verify(folder: StrPath, public_key: str, progress: Progress | None = None) -> VerifyReport:
+    """Check everything; what is wrong is in the report, the worst first, and never raised. `progress` is called with
+    (entries done, size) every 4096 entries. KeyRefused if `public_key` is none."""
+    key = parse_public_key(public_key)
+    try:
+        snapshot = take_snapshot(Path(folder), key)
+        return _verify(snapshot, progress or (lambda done, size: None))
+    except AuditError as error:
+        where, message = (error.where, error.message) if isinstance(error, LogUntrusted) else (str(folder), str(error))
+        return VerifyReport(key.origin, 0, b"", [Finding(where, message)])
+
+
+def _verify(snapshot: Snapshot, progress: Progress) -> VerifyReport:
+    checkpoint = snapshot.checkpoint
+    report = VerifyReport(checkpoint.origin, checkpoint.size, checkpoint.root)
+    lines = read_lines(snapshot.folder, snapshot.listing.segments())
+    walked = walk(lines, checkpoint.size, snapshot.stored, progress)
+    if walked.broken is None and walked.root == checkpoint.root:
+        report.findings.extend(_wrong_tiles(snapshot, walked.faults))
+        judge_leftover(snapshot, walked, report)
+    else:
+        report.findings.extend(_wrong_entries(snapshot, walked))
+    judge_names(snapshot, report)
+    return report
+
+
+def _wrong_tiles(snapshot: Snapshot, faults: list[TileFault]) -> Iterator[Finding]:
+    committed = set(tiles_of(snapshot.checkpoint.size))
+    return (Finding(fault.tile.path, str(fault)) for fault in faults if fault.tile in committed)
+
+
+def _wrong_entries(snapshot: Snapshot, walked: Walk) -> Iterator[Finding]:
+    """The entries are not the signed ones. If the tiles are, they tell the first wrong entry exactly."""
+    signed, above = snapshot.checkpoint, _faults_above_leaves(snapshot)
+    doubt = "" if above is not None else " (or the tile is wrong: the tiles do not give the signed root either)"
+    leaves = [fault for fault in walked.faults if fault.tile.level == 0 and fault.entry < signed.size]
+    wrong = [(fault.entry, f"not the entry that was signed: its {fault.of_leaf()}{doubt}") for fault in leaves]
+    wrong += [walked.broken] if walked.broken else []
+    if wrong:
+        n, message = min(wrong)
+        yield Finding(locate(n), message, n)
+    else:
+        fact = f"signs the root {signed.root.hex()}, but the entries, and the tiles with them, give {walked.root.hex()}"
+        yield Finding(CHECKPOINT, fact)
+    yield from _wrong_tiles(snapshot, above or [])
+
+
+def _faults_above_leaves(snapshot: Snapshot) -> list[TileFault] | None:
+    """What is wrong with the tiles above level 0 if those of level 0 give the signed root; None if they do not."""
+    tree, size, faults = Tree(), snapshot.checkpoint.size, []
+    for tile in (tile for tile in tiles_of(size) if tile.level == 0):
+        for leaf in split_hashes(snapshot.stored.read(tile)):
+            faults += [fault for full in tree.append(leaf) for fault in snapshot.stored.compare(full)]
+    if tree.size != size or tree.root() != snapshot.checkpoint.root:
+        return None
+    faults += [fault for part in tree.unfinished() for fault in snapshot.stored.compare(part)]
+    return [fault for fault in faults if fault.tile.level > 0]

@@ -1,0 +1,88 @@
+"""One pass over all entries of a log, from the first to what an interrupted commit left behind the last: the tree that
+they give, held against the stored tiles on the way."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from audit.entry import Entry, parse_entry, stamp_of
+from audit.merkle import Tree, leaf_hash
+from audit.stamp import Stamp
+from audit.store import SEGMENT_ENTRIES, Line, segment_of
+from audit.stored import StoredTiles, TileFault
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Walk:
+    """What the entries say. `broken` is the first of the `size` signed entries that is none, as (number, what is
+    wrong); if there is one, the walk ended there. Otherwise `root` is their root and `bytes` what their lines take;
+    beyond them lie `beyond` well-formed entries of `beyond_bytes`, with these stamps, and then perhaps a `rest` that
+    is none."""
+
+    tree: Tree = field(default_factory=Tree)
+    faults: list[TileFault] = field(default_factory=list)
+    broken: tuple[int, str] | None = None
+    root: bytes = b""
+    bytes: int = 0
+    beyond: int = 0
+    beyond_bytes: int = 0
+    stamps: set[Stamp] = field(default_factory=set)
+    rest: Line | None = None
+
+
+def walk(lines: Iterator[Line], size: int, stored: StoredTiles, progress: Progress) -> Walk:
+    found = Walk()
+    _walk_signed(found, lines, size, stored, progress)
+    if found.broken is None:
+        found.root = found.tree.root()
+        _walk_beyond(found, lines, stored)
+    for tile in found.tree.unfinished():
+        found.faults += stored.compare(tile, known=tile.width if found.broken else None)
+    progress(min(found.tree.size, size), size)
+    return found
+
+
+def _walk_signed(found: Walk, lines: Iterator[Line], size: int, stored: StoredTiles, progress: Progress) -> None:
+    for n in range(size):
+        line = next(lines, None)
+        try:
+            check_line(line, n)
+        except ValueError as error:
+            found.broken = n, str(error)
+            return
+        assert line is not None  # check_line refuses None
+        found.bytes += len(line.data) + 1
+        _append(found, line, stored)
+        if n % SEGMENT_ENTRIES == 0:
+            progress(n, size)
+
+
+def _walk_beyond(found: Walk, lines: Iterator[Line], stored: StoredTiles) -> None:
+    for line in lines:
+        try:
+            entry = check_line(line, line.n)
+        except ValueError:
+            found.rest = line
+            return
+        found.beyond += 1
+        found.beyond_bytes += len(line.data) + 1
+        found.stamps.add(stamp_of(entry))
+        _append(found, line, stored)
+
+
+def _append(found: Walk, line: Line, stored: StoredTiles) -> None:
+    for tile in found.tree.append(leaf_hash(line.data)):
+        found.faults += stored.compare(tile)
+
+
+def check_line(line: Line | None, n: int) -> Entry:
+    """The entry n on this line; ValueError says why it is none."""
+    if line is None:
+        raise ValueError("missing: the file ends before it")
+    if line.segment != segment_of(n):
+        raise ValueError(f"a line more than the {SEGMENT_ENTRIES} that {line.segment} can have")
+    entry = parse_entry(line.data, n)
+    if not line.whole:
+        raise ValueError("its line has no end")
+    return entry

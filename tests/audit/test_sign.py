@@ -1,0 +1,170 @@
+import json
+import os
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import audit
+from audit.checkpoint import Checkpoint, format_body, format_checkpoint, parse_body, parse_checkpoint
+from audit.sign import PublicKey, Signer, format_public_key, is_signed, open_note, parse_public_key, read_signer
+
+# The example of golang.org/x/mod/sumdb/note: a foreign implementation's key and note.
+PRIVATE = "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz\n"
+PUBLIC = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
+TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
+NOTE = (
+    TEXT
+    + "\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
+).encode()
+
+
+def write_key(path: Path, text: str, mode: int = 0o600) -> Path:
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+@pytest.fixture
+def signer(tmp_path: Path) -> Signer:
+    return read_signer(write_key(tmp_path / "key", PRIVATE), parse_public_key(PUBLIC))
+
+
+def test_a_foreign_note_is_read_and_made(signer: Signer) -> None:
+    assert open_note(NOTE, signer.public) == TEXT
+    assert signer.sign(TEXT) == NOTE
+
+
+def test_every_changed_byte_of_a_note_is_noticed(signer: Signer) -> None:
+    for at in range(len(NOTE)):
+        for bits in (0x01, 0x20, 0x80):
+            changed = bytearray(NOTE)
+            changed[at] ^= bits
+            with pytest.raises(ValueError, match=r"\w"):
+                open_note(bytes(changed), signer.public)
+    for at in range(len(NOTE)):
+        for changed in (NOTE[:at], NOTE[:at] + NOTE[at + 1 :], NOTE[:at] + b"\n" + NOTE[at:]):
+            if changed != NOTE:
+                with pytest.raises(ValueError, match=r"\w"):
+                    open_note(changed, signer.public)
+
+
+def test_a_note_has_one_signature_only(signer: Signer) -> None:
+    signature = NOTE.splitlines(keepends=True)[-1]
+    with pytest.raises(ValueError, match=r"\w"):
+        open_note(NOTE + signature, signer.public)
+    with pytest.raises(ValueError, match=r"\w"):
+        open_note(NOTE.replace(b"PeterNeumann x", b"Peter x"), signer.public)
+
+
+def test_a_new_key_signs_and_is_private(tmp_path: Path) -> None:
+    public = audit.generate_key(tmp_path / "key", "example.org/log")
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+    made = read_signer(tmp_path / "key", parse_public_key(public))
+    assert open_note(made.sign("x\n"), parse_public_key(public)) == "x\n"
+    assert format_public_key(made.public) == public
+
+
+def test_a_key_is_never_overwritten(tmp_path: Path) -> None:
+    public = audit.generate_key(tmp_path / "key", "a")
+    with pytest.raises(audit.KeyRefused, match="never overwritten"):
+        audit.generate_key(tmp_path / "key", "a")
+    assert read_signer(tmp_path / "key", parse_public_key(public))
+    (tmp_path / "dangling").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(audit.KeyRefused):
+        audit.generate_key(tmp_path / "dangling", "a")
+    with pytest.raises(audit.KeyRefused, match="cannot be written"):
+        audit.generate_key(tmp_path / "missing" / "key", "a")
+
+
+@pytest.mark.parametrize("origin", ["", "a b", "a+b", "a\nb", " a", "a\u00a0b", "a\x00", "a\u2028b"])
+def test_an_origin_names_a_log(tmp_path: Path, origin: str) -> None:
+    with pytest.raises(audit.KeyRefused, match="cannot name a log"):
+        audit.generate_key(tmp_path / "key", origin)
+    assert not (tmp_path / "key").exists()
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644, 0o601])
+def test_a_key_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> None:
+    path = write_key(tmp_path / "key", PRIVATE, mode)
+    with pytest.raises(audit.KeyRefused, match=f"mode 0{mode:o}.*chmod 600"):
+        read_signer(path, parse_public_key(PUBLIC))
+
+
+def test_another_key_is_refused(tmp_path: Path) -> None:
+    public = audit.generate_key(tmp_path / "key", "PeterNeumann")
+    with pytest.raises(audit.KeyRefused, match="the trusted key is PeterNeumann"):
+        read_signer(tmp_path / "key", parse_public_key(PUBLIC))
+    with pytest.raises(audit.KeyRefused):
+        read_signer(write_key(tmp_path / "other", PRIVATE), parse_public_key(public))
+
+
+def test_what_is_no_key_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    for path in (tmp_path / "missing", tmp_path, tmp_path / "pipe"):
+        with pytest.raises(audit.KeyRefused):
+            read_signer(path, parse_public_key(PUBLIC))
+    for text in ("", "x", PUBLIC, PRIVATE[:-1], PRIVATE + "\n", PRIVATE.replace("c74f", "c74e"), PRIVATE[:-9] + "\n"):
+        with pytest.raises(audit.KeyRefused, match="no signing key"):
+            read_signer(write_key(tmp_path / "key", text), parse_public_key(PUBLIC))
+
+
+def test_every_changed_character_of_a_public_key_is_noticed() -> None:
+    assert parse_public_key(PUBLIC).origin == "PeterNeumann"
+    for at in range(len(PUBLIC)):
+        for changed in (
+            PUBLIC[:at] + PUBLIC[at + 1 :],
+            PUBLIC[:at] + "A" + PUBLIC[at + 1 :],
+            PUBLIC[:at] + " " + PUBLIC[at:],
+        ):
+            if changed != PUBLIC:
+                with pytest.raises(audit.KeyRefused):
+                    parse_public_key(changed)
+
+
+def test_checkpoints_have_one_form(signer: Signer) -> None:
+    checkpoint = Checkpoint("PeterNeumann", 342, bytes(range(32)), 512044)
+    note = format_checkpoint(checkpoint, signer)
+    assert note.startswith(b"PeterNeumann\n342\nAAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\nsegment-bytes 512044\n\n")
+    assert parse_checkpoint(note, signer.public) == checkpoint
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("342", "0342"), ("342", "+342"), ("342", "3_42"), ("342", "٣42"), ("342", "-1"), ("AAEC", "AAE"), ("Hh8=", "Hh9="),
+     ("segment-bytes 512044", "segment-bytes 0512044"), ("segment-bytes 512044", "segment-bytes"), ("512044\n", "512044"),
+     ("512044\n", "512044\nmore\n"), ("512044\n", "512044\n\n"), ("segment-bytes 512044\n", ""), ("342\n", "342\r\n")],
+)  # fmt: skip
+def test_other_bodies_are_refused_even_when_signed(signer: Signer, old: str, new: str) -> None:
+    body = format_body(Checkpoint("PeterNeumann", 342, bytes(range(32)), 512044))
+    with pytest.raises(ValueError, match=r"\w"):
+        parse_checkpoint(signer.sign(body.replace(old, new)), signer.public)
+
+
+def test_another_logs_checkpoint_is_refused(signer: Signer) -> None:
+    note = format_checkpoint(Checkpoint("another.example/log", 0, bytes(32), 0), signer)
+    with pytest.raises(ValueError, match="of the log 'another"):
+        parse_checkpoint(note, signer.public)
+
+
+@given(st.integers(0, 2**60), st.binary(min_size=32, max_size=32), st.integers(0, 2**60))
+def test_a_body_is_read_back(size: int, root: bytes, segment_bytes: int) -> None:
+    checkpoint = Checkpoint("o", size, root, segment_bytes)
+    assert parse_body(format_body(checkpoint)) == checkpoint
+
+
+def test_wycheproof(data: Path) -> None:
+    groups = json.loads((data / "vectors/wycheproof-ed25519/ed25519_test.json").read_text())["testGroups"]
+    cases = [
+        (PublicKey("o", bytes.fromhex(group["publicKey"]["pk"])), case) for group in groups for case in group["tests"]
+    ]
+    assert len(cases) == 151
+    for key, case in cases:
+        verified = is_signed(key, bytes.fromhex(case["sig"]), bytes.fromhex(case["msg"]))
+        assert verified == (case["result"] == "valid"), case
+
+
+def test_the_raw_key_is_in_the_public_key() -> None:
+    assert b64decode(PUBLIC.rpartition("+")[2])[1:] == parse_public_key(PUBLIC).raw
