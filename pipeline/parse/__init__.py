@@ -1,0 +1,6 @@
+"""Documents in, text out: parsers run in child processes with limits, and a bad document is only its own failure."""
+
+from pipeline.parse.limits import Limits
+from pipeline.parse.pool import ParserPool
+
+__all__ = ["Limits", "ParserPool"]

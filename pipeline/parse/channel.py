@@ -1,0 +1,120 @@
+"""Messages between parent, server and child: JSON with its length before it, over a socket pair; never a pickle.
+
+    frame = length (4 bytes, big-endian) + UTF-8 JSON of an object
+
+A file descriptor may travel with the first byte of a frame (SCM_RIGHTS).
+"""
+
+import json
+import os
+import select
+import socket
+import struct
+import time
+from typing import Any
+
+_LENGTH = struct.Struct(">I")
+_CHUNK = 1 << 20
+SMALL = 1 << 16  # bytes of the longest request; only an answer with a text in it may be longer
+
+
+class ChannelClosedError(Exception):
+    """The other side is gone."""
+
+
+class ChannelTimeoutError(Exception):
+    """The other side said nothing, or not all of it, before the deadline."""
+
+
+class BadMessageError(Exception):
+    """The other side said something that is not a message."""
+
+
+class Channel:
+    """One end of a socket pair; owns the socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def send(self, message: dict[str, Any], fd: int | None = None) -> None:
+        """Send a message, and `fd` with it; raises ChannelClosedError."""
+        body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+        frame = memoryview(_LENGTH.pack(len(body)) + body)
+        try:
+            if fd is not None:
+                frame = frame[socket.send_fds(self._sock, [frame], [fd]) :]
+            self._sock.sendall(frame)
+        except OSError as error:
+            raise ChannelClosedError(str(error)) from error
+
+    def receive(self, limit: int = SMALL, deadline: float | None = None) -> tuple[dict[str, Any], int | None]:
+        """The next message, of at most `limit` bytes, and the descriptor that came with it, which is the caller's.
+
+        `deadline` is of time.monotonic(). Raises ChannelClosedError, ChannelTimeoutError, BadMessageError.
+        """
+        first, fd = self._first_bytes(deadline)
+        try:
+            (size,) = _LENGTH.unpack(first + self._exactly(_LENGTH.size - len(first), deadline))
+            if size > limit:
+                raise BadMessageError(f"a message of {size} bytes, more than {limit}")
+            return _object(self._exactly(size, deadline)), fd
+        except BaseException:
+            if fd is not None:
+                os.close(fd)
+            raise
+
+    def is_quiet(self) -> bool:
+        """Whether the other side is there and has said nothing."""
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN)
+        return not poll.poll(0)
+
+    def close(self) -> None:
+        """Close the socket; the other side sees the end of it."""
+        self._sock.close()
+
+    def _first_bytes(self, deadline: float | None) -> tuple[bytes, int | None]:
+        self._wait_until(deadline)
+        try:
+            data, fds, _, _ = socket.recv_fds(self._sock, _LENGTH.size, 1)
+        except TimeoutError as error:
+            raise ChannelTimeoutError from error
+        except OSError as error:
+            raise ChannelClosedError(str(error)) from error
+        if not data:
+            raise ChannelClosedError("end of stream")
+        return data, fds[0] if fds else None
+
+    def _exactly(self, size: int, deadline: float | None) -> bytes:
+        received = bytearray()
+        while len(received) < size:
+            self._wait_until(deadline)
+            try:
+                data = self._sock.recv(min(size - len(received), _CHUNK))
+            except TimeoutError as error:
+                raise ChannelTimeoutError from error
+            except OSError as error:
+                raise ChannelClosedError(str(error)) from error
+            if not data:
+                raise ChannelClosedError("end of stream")
+            received += data
+        return bytes(received)
+
+    def _wait_until(self, deadline: float | None) -> None:
+        if deadline is None:
+            self._sock.settimeout(None)
+            return
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise ChannelTimeoutError
+        self._sock.settimeout(left)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadMessageError(f"not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise BadMessageError("not a JSON object")
+    return value

@@ -1,0 +1,85 @@
+"""The life of a child: one document after another, from a descriptor to an answer.
+
+Here and only here, anything that goes wrong in a parser becomes that document's failure.
+"""
+
+import os
+import stat
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse import formats, sandbox
+from pipeline.parse.channel import Channel, ChannelClosedError
+from pipeline.parse.limits import Limits
+from pipeline.parse.reply import format_failure, format_parsed
+
+_DEPTH = 12_000  # Python frames: more than any document that lxml accepts needs
+
+
+def serve(channel: Channel, limits: Limits, isolation: dict[str, bool]) -> None:
+    """Say what is in force, then answer requests until the channel closes."""
+    sys.setrecursionlimit(_DEPTH)
+    channel.send({"isolation": isolation, "parsers": {kind: m.PARSER for kind, m in formats.PARSERS.items()}})
+    while True:
+        try:
+            request, fd = channel.receive()
+        except ChannelClosedError:
+            return
+        sandbox.allow_seconds(limits.seconds)
+        channel.send(_answer(fd, str(request.get("name", "")), limits))
+
+
+def _answer(fd: int | None, name: str, limits: Limits) -> dict[str, Any]:
+    try:
+        return format_parsed(_parse(fd, name, limits))
+    except DocumentError as error:
+        return format_failure(error)
+    except MemoryError:
+        reason = f"its parser needs more than {limits.memory_bytes // 2**20} MiB"
+        return format_failure(DocumentError(Failure.OUT_OF_MEMORY, reason))
+    except RecursionError:
+        return format_failure(DocumentError(Failure.CORRUPT, "it is nested too deep to be read"))
+    except BaseException as error:  # a panic of a Rust library is no Exception
+        return format_failure(DocumentError(Failure.CRASHED, f"its parser failed: {_where(error)}"))
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+def _parse(fd: int | None, name: str, limits: Limits) -> Parsed:
+    data = _read(fd)
+    if not data:
+        raise DocumentError(Failure.EMPTY, "the file has 0 bytes")
+    return formats.parse(formats.Source(data, name, limits))
+
+
+def _read(fd: int | None) -> bytes:
+    """All bytes, by position: the offset of the descriptor is shared with the parent."""
+    if fd is None:
+        raise DocumentError(Failure.UNREADABLE, "no descriptor arrived")
+    state = os.fstat(fd)
+    if not stat.S_ISREG(state.st_mode):
+        raise DocumentError(Failure.UNREADABLE, "not a regular file")
+    try:
+        return _pread_all(fd, state.st_size)
+    except OSError as error:
+        raise DocumentError(Failure.UNREADABLE, f"reading failed: {error.strerror}") from error
+
+
+def _pread_all(fd: int, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        piece = os.pread(fd, size - len(data), len(data))
+        if not piece:
+            raise DocumentError(Failure.UNREADABLE, f"it shrank to {len(data)} of {size} bytes")
+        data += piece
+    return bytes(data)
+
+
+def _where(error: BaseException) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"

@@ -1,0 +1,177 @@
+"""Bytes of text to text: what they say themselves, then what they can only be, then a guess with a confidence."""
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from charset_normalizer import from_bytes
+
+from pipeline.errors import DocumentError, Failure
+
+_BOMS = (  # the longer first: that of UTF-32 begins with that of UTF-16
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_ISO_2022 = (
+    (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
+    (re.compile(rb"\x1b(\$[@B]|\([JI]|\$\(D)"), "iso2022_jp_ext"),
+    (re.compile(rb"\x1b\$\([OPQ]"), "iso2022_jp_2004"),
+)
+_BINARY_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_IN_MARKUP = re.compile(rb"""<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_HEAD = 4096  # bytes in which markup must say its encoding
+# What is meant by names that Python does not know, or takes more narrowly than writers do (WHATWG Encoding Standard).
+_MEANT = {
+    "x-sjis": "cp932", "shift_jis": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gb18030", "gbk": "gb18030",
+    "gb2312": "gb18030",
+    "euc_kr": "cp949", "iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874",
+    "tis-620": "cp874", "windows-874": "cp874", "iso-8859-8-i": "iso8859-8", "x-mac-cyrillic": "mac_cyrillic",
+    "x-mac-roman": "mac_roman", "macintosh": "mac_roman",
+}  # fmt: skip
+_SAMPLE = 1 << 16
+_TIE = 0.005
+_ONLY_WINDOWS = re.compile(rb"[\x80-\x9f]")
+_RARE = 20  # as many good characters beyond ASCII for each bad one, and an encoding is believed all the same
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A text, the encoding that gave it and how sure that is, from 0 to 1; `replaced` bytes were no text in it."""
+
+    text: str
+    encoding: str
+    confidence: float
+    replaced: int = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the text should know."""
+        return [f"{self.replaced} places are not valid {self.encoding} and read as U+FFFD"] if self.replaced else []
+
+
+def decode(data: bytes, declared: str | None = None) -> Decoded:
+    """The text of bytes, `declared` being what the document says of its encoding; raises DocumentError(CORRUPT).
+
+    The same bytes give the same answer on every machine. UTF-8 that holds is believed before any declaration: other
+    text is practically never valid UTF-8.
+    """
+    for candidate in (_by_mark, _by_escapes, _utf_8, _by_zero_bytes):
+        if found := candidate(data):
+            return found
+    name = _known(declared)
+    found = (_strict(data, name, 0.8) if name else None) or _nearly(data, "utf-8", 0.7) or _guessed(data)
+    found = found or (_nearly(data, name, 0.3) if name else None)
+    if found is None:
+        raise DocumentError(Failure.CORRUPT, "its bytes are no text in any encoding that is known here")
+    return found
+
+
+def declared_in_markup(data: bytes) -> str | None:
+    """The encoding that HTML or XML names for itself."""
+    declared = _IN_MARKUP.search(data[:_HEAD])
+    return declared[1].decode("ascii", "replace") if declared else None
+
+
+def looks_like_text(data: bytes) -> bool:
+    """Whether bytes can be text at all: a mark, a pattern of zero bytes, or next to no control characters."""
+    sample = data[:_SAMPLE]
+    if data.startswith(tuple(mark for mark, _ in _BOMS)) or _wide(data) or _by_escapes(data):
+        return True
+    return len(_BINARY_CONTROLS.findall(sample)) <= len(sample) // 200
+
+
+def _by_mark(data: bytes) -> Decoded | None:
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return _strict(data, encoding, 1.0) or _replaced(data, encoding, 0.5)
+    return None
+
+
+def _by_escapes(data: bytes) -> Decoded | None:
+    if b"\x1b" in data and data.isascii():
+        for pattern, encoding in _ISO_2022:
+            if pattern.search(data) and (found := _strict(data, encoding, 0.95)):
+                return found
+    return None
+
+
+def _utf_8(data: bytes) -> Decoded | None:
+    return None if _wide(data) else _strict(data, "utf-8", 1.0)
+
+
+def _by_zero_bytes(data: bytes) -> Decoded | None:
+    encoding = _wide(data)
+    return _strict(data, encoding, 0.9) if encoding else None
+
+
+def _known(declared: str | None) -> str | None:
+    """Python's name of the encoding that a declaration means."""
+    try:
+        name = codecs.lookup(_MEANT.get((declared or "").lower(), declared or "")).name
+    except LookupError:
+        return None
+    return _MEANT.get(name, name)
+
+
+def _guessed(data: bytes) -> Decoded | None:
+    """charset-normalizer's guess, with its ties decided: for Western European, which is met most, and for ISO 8859-2
+    rather than its cousin of Windows where no byte is one that only the cousin has.
+
+    The confidence is shared among the candidates that are as good and read differently.
+    """
+    found = from_bytes(data)
+    best = found.best()
+    if best is None:
+        return None
+    ties = [one for one in found if one.chaos <= best.chaos + _TIE and one.coherence >= best.coherence - 10 * _TIE]
+    western = [one for one in ties if one.encoding == "cp1252" and not _is_mixed_up(set(str(one)))]
+    windows = [one for one in ties if one.encoding.startswith("cp125")]
+    best = (western or [max(windows or ties, key=lambda one: one.coherence)])[0]
+    encoding = "iso8859_2" if best.encoding == "cp1250" and not _ONLY_WINDOWS.search(data) else best.encoding
+    return _strict(data, encoding, round(max(0.0, 1.0 - best.chaos) / len(ties), 3))
+
+
+def _is_mixed_up(letters: set[str]) -> bool:
+    """Whether text read as Western European shows what Hungarian (o with tilde and u with circumflex) or Turkish (eth or
+    thorn, but no ae) look like then."""
+    return letters >= {"\u00f5", "\u00fb"} or ("\u00e6" not in letters and not letters.isdisjoint({"\u00f0", "\u00fe"}))
+
+
+def _strict(data: bytes, encoding: str, confidence: float) -> Decoded | None:
+    try:
+        return Decoded(data.decode(encoding), encoding, confidence)
+    except (UnicodeDecodeError, LookupError):  # LookupError: a codec that is none of text
+        return None
+
+
+def _nearly(data: bytes, encoding: str, confidence: float) -> Decoded | None:
+    """As `encoding` in spite of a few bad bytes."""
+    found = _replaced(data, encoding, confidence)
+    good = sum(character > "\x7f" for character in found.text) - found.replaced
+    return found if good >= _RARE * found.replaced else None
+
+
+def _replaced(data: bytes, encoding: str, confidence: float) -> Decoded:
+    text = data.decode(encoding, "replace")
+    return Decoded(text, encoding, confidence, text.count("\ufffd"))
+
+
+def _wide(data: bytes) -> str | None:
+    """UTF-16 or UTF-32 without a mark, by where its zero bytes lie."""
+    sample = data[:_SAMPLE]
+    if len(sample) < 4 or 0 not in sample:
+        return None
+    first, second, third, fourth = (sample[place::4].count(0) / len(sample[place::4]) for place in range(4))
+    if len(data) % 4 == 0 and first < 0.2 and third > 0.9 and fourth > 0.99:
+        return "utf-32-le"
+    if len(data) % 4 == 0 and first > 0.99 and second > 0.9 and fourth < 0.2:
+        return "utf-32-be"
+    even, odd = (first + third) / 2, (second + fourth) / 2
+    if odd > 0.2 and even < 0.02:
+        return "utf-16-le"
+    if even > 0.2 and odd < 0.02:
+        return "utf-16-be"
+    return None

@@ -1,0 +1,284 @@
+"""Rich Text Format 1.9.1: text, tables, text boxes, headers, footnotes and remarks; no deleted or hidden text.
+
+Bytes are of the code page of the font in use; text that is not ASCII often comes twice, as \\uN and as a substitute of
+\\uc characters, which are skipped.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+
+from pipeline.document import Parsed
+from pipeline.parse.formats import codepages
+from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.writer import TextWriter
+
+PARSER = "rtf/1"
+_TOKEN = re.compile(
+    rb"\\([A-Za-z]{1,32})(-?\d{1,10})? ?|\\'([0-9A-Fa-f]{2})|\\(.)|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+|.)", re.DOTALL
+)
+_CHARACTERS = {
+    "tab": "\t", "line": "\n", "lbr": "\n", "emdash": "\u2014", "endash": "\u2013", "emspace": " ", "enspace": " ",
+    "qmspace": " ",
+    "bullet": "\u2022", "lquote": "\u2018", "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d",
+    "nestcell": " ", "nestrow": "\n",
+}  # fmt: skip
+_SYMBOLS = {b"~": "\xa0", b"_": "-", b"-": "", b"\n": "\n", b"\r": "\n", b"\t": "\t"}
+# Destinations without text of the document; whatever begins with \* and is not known to have some is one too.
+_SILENT = {
+    "fonttbl", "colortbl", "stylesheet", "info", "pict", "objdata", "fldinst", "filetbl", "listtable",
+    "listoverridetable",
+    "revtbl", "rsidtbl", "themedata", "colorschememapping", "datastore", "latentstyles", "generator", "xmlnstbl",
+    "bkmkstart",
+    "bkmkend", "sp", "sn", "sv", "nonesttables", "nonshppict", "upr", "pgdsctbl", "atnid", "atnauthor", "ftnsep",
+    "ftnsepc",
+    "ftncn", "aftnsep", "aftnsepc", "aftncn", "tc", "tcn", "xe", "rxe", "txe", "do", "template", "formfield", "falt",
+    "panose",
+    "mmathPr", "private", "pntxta", "pntxtb", "listtext", "objclass", "objname",
+}  # fmt: skip
+_SPOKEN = {"shptxt", "ud", "shpinst", "dptxbxtext", "listtext", "pntext", "fldrslt", "result"}
+_ASIDE = {
+    "header": "header", "headerl": "header", "headerr": "header", "headerf": "header",
+    "footer": "footer", "footerl": "footer", "footerr": "footer", "footerf": "footer",
+    "footnote": "footnote", "annotation": "annotation",
+}  # fmt: skip
+
+
+@dataclass
+class _Group:
+    """What a brace saves and its partner restores."""
+
+    silent: bool = False
+    hidden: bool = False
+    encoding: str = "cp1252"
+    substitute: int = 1  # characters after \u that stand for it
+    aside: "_Flow | None" = None  # the flow that this group opened
+    in_table: bool = False
+
+
+@dataclass
+class _Flow:
+    """A stream of text: the body, a header, a footnote. `line` gathers until a paragraph or a cell ends."""
+
+    writer: TextWriter
+    kind: str = "body"
+    line: list[str] = field(default_factory=list)
+    row: list[str] = field(default_factory=list)
+
+
+def parse(source: Source, media_type: str) -> Parsed:
+    """The document; raises DocumentError."""
+    reader = _Reader(source.writer())
+    reader.read(source.data)
+    notes = []
+    if reader.bad_bytes:
+        notes.append(f"{reader.bad_bytes} stretches of bytes are not valid in their code page")
+    if reader.pictures:
+        notes.append(f"pictures not read: {reader.pictures}")
+    if reader.depth > 0:
+        notes.append("the file ends before the document does")
+    return finish(reader.written(source.writer()), media_type, PARSER, notes=notes)
+
+
+class _Reader:
+    """The state of reading, from the first brace to the one that closes it."""
+
+    def __init__(self, writer: TextWriter) -> None:
+        self.bad_bytes = 0
+        self.pictures = 0
+        self.depth = 0
+        self._asides: list[_Flow] = []
+        self._body = self._flow = _Flow(writer)
+        self._flows: list[_Flow] = []
+        self._group = _Group()
+        self._stack: list[_Group] = []
+        self._fonts: dict[int, str] = {}
+        self._page = "cp1252"
+        self._default_font = -1
+        self._in_fonts = 0  # the depth of the font table, 0 outside
+        self._font = -1  # the one that the font table describes
+        self._bytes = bytearray()
+        self._skip = 0
+        self._starred = False
+
+    def read(self, data: bytes) -> None:
+        """All tokens of the document."""
+        place = max(0, data.find(b"{"))
+        while match := _TOKEN.match(data, place):
+            place = match.end()
+            word, number, code, symbol, brace, text = match.groups()
+            if brace:
+                self._brace(brace)
+                if self.depth == 0:
+                    break
+            elif word:
+                value = int(number) if number else None
+                if word == b"bin":
+                    place += max(0, value or 0)
+                else:
+                    self._word(word.decode("ascii"), value)
+            elif code:
+                self._character(bytes.fromhex(code.decode("ascii")))
+            elif symbol:
+                self._symbol(symbol)
+            elif text:
+                self._text(text)
+        self._end_paragraph()
+
+    def written(self, writer: TextWriter) -> TextWriter:
+        """Headers, body, footnotes, remarks, footers: each distinct text once."""
+        for kind in ("header", "body", "footnote", "annotation", "footer"):
+            flows = [self._body] if kind == "body" else [flow for flow in self._asides if flow.kind == kind]
+            texts = [flow.writer.finish()[0] for flow in flows]
+            if kind == "footnote":
+                texts = ["\n".join(f"[{place}] {text.strip()}" for place, text in enumerate(texts, start=1))]
+            elif kind == "annotation":
+                texts = [f"Comment: {text}" for text in texts if text.strip()]
+            for text in dict.fromkeys(texts):
+                writer.block(text)
+        return writer
+
+    def _brace(self, brace: bytes) -> None:
+        self._flush()
+        self._skip, self._starred = 0, False
+        if brace == b"{":
+            self.depth += 1
+            self._stack.append(self._group)
+            self._group = replace(self._group, aside=None)
+            return
+        self.depth -= 1
+        if self._group.aside is not None:
+            self._end_paragraph()
+            self._flow = self._flows.pop()
+        self._in_fonts = 0 if self.depth < self._in_fonts else self._in_fonts
+        self._group = self._stack.pop() if self._stack else _Group()
+
+    def _word(self, word: str, value: int | None) -> None:
+        self._flush()
+        starred, self._starred = self._starred, False
+        self._skip = 0
+        if word in _ASIDE and not self._group.silent:
+            self._open_aside(_ASIDE[word])
+        elif word in _SPOKEN:
+            self._group.silent = False
+        elif word in _SILENT or starred:
+            self._group.silent = True
+            self._in_fonts = self.depth if word == "fonttbl" else self._in_fonts
+            self.pictures += word == "pict"
+        elif self._in_fonts:
+            self._describe_font(word, value)
+        else:
+            self._format(word, value)
+
+    def _describe_font(self, word: str, value: int | None) -> None:
+        if word == "f":
+            self._font = value or 0
+        elif word in {"fcharset", "cpg"}:
+            encoding = codepages.of_charset(value or 0) if word == "fcharset" else codepages.of_page(value or 0)
+            if encoding and not (word == "fcharset" and (value or 0) in {0, 1}):
+                self._fonts[self._font] = encoding
+
+    def _format(self, word: str, value: int | None) -> None:
+        group = self._group
+        if word == "ansicpg":
+            self._page = group.encoding = codepages.of_page(value or 0) or self._page
+        elif word in {"mac", "pc", "pca"}:
+            self._page = group.encoding = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}[word]
+        elif word == "deff":
+            self._default_font = value or 0
+        elif word in {"f", "af"} or word == "plain":
+            font = self._default_font if word == "plain" else value
+            group.encoding = self._fonts.get(-1 if font is None else font, self._page)
+            group.hidden = group.hidden and word != "plain"
+        elif word in {"deleted", "v"}:
+            group.hidden = value != 0
+        elif word == "uc":
+            group.substitute = max(0, value or 0)
+        elif word == "u":
+            self._put(chr((value or 0) % 0x10000))
+            self._skip = group.substitute
+        else:
+            self._structure(word)
+
+    def _structure(self, word: str) -> None:
+        group, flow = self._group, self._flow
+        if group.silent or group.hidden:
+            return
+        if word in _CHARACTERS:
+            flow.line.append(_CHARACTERS[word])
+        elif word in {"pard", "intbl"}:
+            group.in_table = word == "intbl"
+        elif word == "par" and group.in_table:
+            flow.line.append("\n")
+        elif word == "cell":
+            flow.row.append(self._taken())
+        elif word == "row":
+            self._end_row()
+        elif word in {"par", "sect", "page", "column"}:
+            self._end_paragraph()
+            if word != "par":
+                flow.writer.gap()
+
+    def _symbol(self, symbol: bytes) -> None:
+        if symbol == b"*":
+            self._starred = True
+        elif symbol in b"\\{}":
+            self._character(symbol)
+        elif symbol in {b"\n", b"\r"}:
+            self._word("par", None)
+        else:
+            self._flush()
+            self._put(_SYMBOLS.get(symbol, ""))
+
+    def _character(self, one: bytes) -> None:
+        if self._skip:
+            self._skip -= 1
+        else:
+            self._bytes += one
+
+    def _text(self, text: bytes) -> None:
+        self._bytes += text[self._skip :]
+        self._skip = max(0, self._skip - len(text))
+
+    def _flush(self) -> None:
+        """Decode the bytes that have come in one code page."""
+        if self._bytes and not (self._group.silent or self._group.hidden):
+            data = bytes(self._bytes)
+            try:
+                self._put(data.decode(self._group.encoding))
+            except UnicodeDecodeError:
+                self.bad_bytes += 1
+                self._put(data.decode(self._group.encoding, "replace"))
+        self._bytes.clear()
+
+    def _put(self, text: str) -> None:
+        if not (self._group.silent or self._group.hidden):
+            self._flow.line.append(text)
+
+    def _open_aside(self, kind: str) -> None:
+        aside = _Flow(self._flow.writer.inner(), kind)
+        if kind == "footnote":
+            marks = sum(flow.kind == kind for flow in self._asides) + 1
+            self._flow.line.append(f"[{marks}]")
+        self._asides.append(aside)
+        self._flows.append(self._flow)
+        self._flow = self._group.aside = aside
+        self._group.in_table = False
+
+    def _taken(self) -> str:
+        text = "".join(self._flow.line).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        self._flow.line.clear()
+        return text
+
+    def _end_row(self) -> None:
+        rest = self._taken()
+        self._flow.writer.cells(self._flow.row + ([rest] if rest.strip() else []))
+        self._flow.row.clear()
+
+    def _end_paragraph(self) -> None:
+        if self._flow.row:
+            self._end_row()
+        text = self._taken()
+        if text.strip():
+            self._flow.writer.line(text)
+        else:
+            self._flow.writer.gap()

@@ -1,0 +1,128 @@
+"""What a document is, by its bytes. Its name decides only between kinds of text, which look alike."""
+
+import io
+import re
+import zipfile
+from pathlib import PurePath
+
+import puremagic
+
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.decode import looks_like_text
+from pipeline.parse.formats.base import Source
+from pipeline.parse.formats.csv import delimiter_of
+from pipeline.parse.formats.eml import is_mail
+from pipeline.parse.formats.json import is_json, is_json_lines
+from pipeline.parse.formats.ole import stream_names
+from pipeline.parse.formats.package import CONTENT_TYPES, Package
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+_HTML = re.compile(
+    r"\s*(<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(!doctype\s+html|html|head|title|body|div|table|p|h1|meta|script)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_XML = re.compile(r"\s*<(\?xml\s|[A-Za-z_][\w.:-]*[\s>/])")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_MBOX = re.compile(r"From \S+ .*\d\d:\d\d:\d\d.*\n[!-9;-~]+:")
+_BY_NAME = {
+    ".md": "text/markdown",
+    ".markdown": "text/markdown",
+    ".csv": "text/csv",
+    ".tsv": "text/tab-separated-values",
+    ".tab": "text/tab-separated-values",
+}
+_OLE_KINDS = {
+    "WordDocument": "a Word 97-2003 document (.doc)",
+    "Book": "an Excel 5.0 or 95 workbook (.xls)",
+    "PowerPoint Document": "a PowerPoint 97-2003 presentation (.ppt)",
+    "__properties_version1.0": "an Outlook message (.msg)",
+}
+_HEAD = 1 << 16  # characters of a text that are looked at where the whole is not needed
+
+
+def media_type_of(source: Source) -> str:
+    """A media type, which may have no parser; raises DocumentError for what has none for sure."""
+    data = source.data
+    if data.startswith(_ZIP):
+        return _zip(data)
+    if data.startswith(_OLE):
+        return _ole(data)
+    if b"%PDF-" in data[:1024]:
+        return "application/pdf"
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
+        return "application/rtf"
+    if not looks_like_text(data):
+        raise _unsupported(data)
+    return _text(source)
+
+
+def _text(source: Source) -> str:
+    text = source.decoded.text
+    head, suffix = text[:_HEAD].lstrip("\ufeff"), PurePath(source.name).suffix.lower()
+    if head.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
+        raise DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
+    if _MBOX.match(head):
+        raise DocumentError(Failure.UNSUPPORTED, "a mailbox (mbox) of messages; export each as .eml")
+    if is_mail(head):
+        return "message/rfc822"
+    if is_json(text):
+        return "application/json"
+    if is_json_lines(text):
+        return "application/x-ndjson"
+    if _HTML.match(head) or (suffix in {".html", ".htm", ".xhtml"} and _TAG.search(head)):
+        return "text/html"
+    if _XML.match(head) and text.rstrip().endswith(">"):
+        return "application/xml"
+    if suffix in _BY_NAME:
+        return _BY_NAME[suffix]
+    delimiter = delimiter_of(text, strict=True)
+    return {None: "text/plain", "\t": "text/tab-separated-values"}.get(delimiter, "text/csv")
+
+
+def _zip(data: bytes) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if CONTENT_TYPES not in archive.namelist():
+                return _other_zip(archive, archive.namelist())
+            return Package(data).media_type or "an Office package of unknown kind"
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as error:
+        raise DocumentError(
+            Failure.CORRUPT, f"a ZIP container (Office document or archive) that is damaged: {error}"
+        ) from error
+
+
+def _other_zip(archive: zipfile.ZipFile, names: list[str]) -> str:
+    if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
+        kind = archive.read("mimetype").decode("ascii", "replace").strip()
+        if "META-INF/manifest.xml" in names and b"encryption-data" in archive.read("META-INF/manifest.xml"):
+            raise DocumentError(Failure.ENCRYPTED, f"{kind} with a password")
+        return kind
+    if any(info.flag_bits & 1 for info in archive.infolist()):
+        raise DocumentError(Failure.ENCRYPTED, "a ZIP archive with a password")
+    if any(name.startswith(("Index/", "index.")) for name in names):
+        raise DocumentError(Failure.UNSUPPORTED, "found an Apple iWork document (.pages, .numbers, .key)")
+    raise DocumentError(Failure.UNSUPPORTED, f"found a ZIP archive of {len(names)} files; unpack it")
+
+
+def _ole(data: bytes) -> str:
+    names = stream_names(data)
+    if "EncryptedPackage" in names:
+        raise DocumentError(Failure.ENCRYPTED, "an Office document with a password")
+    if "Workbook" in names:
+        return "application/vnd.ms-excel"
+    for stream, kind in _OLE_KINDS.items():
+        if stream in names:
+            raise DocumentError(Failure.UNSUPPORTED, f"found {kind}; save it in a newer format or as PDF")
+    raise DocumentError(Failure.UNSUPPORTED, "found an OLE compound file of unknown kind")
+
+
+def _unsupported(data: bytes) -> DocumentError:
+    try:
+        kind, name = puremagic.from_string(data, mime=True), puremagic.magic_string(data)[0].name
+    except (puremagic.PureError, ValueError, IndexError):
+        return DocumentError(Failure.UNSUPPORTED, "binary data of unknown kind")
+    what = f"by its first bytes {name or kind} ({kind})" if kind else f"by its first bytes {name}"
+    if kind.startswith("image/"):
+        return DocumentError(Failure.NEEDS_OCR, what)
+    return DocumentError(Failure.UNSUPPORTED, what)

@@ -1,0 +1,96 @@
+"""Children that parse, one document at a time each; what happens to a child is the failure of its document alone."""
+
+import queue
+from types import TracebackType
+from typing import Any, Self
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.channel import BadMessageError, ChannelClosedError, ChannelTimeoutError
+from pipeline.parse.limits import Limits
+from pipeline.parse.process import ChildProcess, ServerProcess
+from pipeline.parse.reply import parse_reply
+
+_UNSETTLING = {Failure.CRASHED, Failure.OUT_OF_MEMORY}  # after these a child's libraries are not trusted any more
+_NAME = 1000  # characters of a document's name; of more only the end matters
+
+
+class ParserPool:
+    """`workers` children, replaced as they die; a context manager. `parse` may be called from any number of threads."""
+
+    def __init__(self, workers: int, limits: Limits | None = None) -> None:
+        if workers < 1:
+            raise ValueError(f"workers is {workers}, expected at least 1")
+        self._limits = limits or Limits()
+        self._server = ServerProcess()
+        self._idle: queue.SimpleQueue[ChildProcess | None] = queue.SimpleQueue()  # None: a child is to be forked
+        try:
+            first = self._server.fork(self._limits)
+        except BaseException:
+            self._server.close()
+            raise
+        self._hello = first.hello
+        self._idle.put(first)
+        for _ in range(workers - 1):
+            self._idle.put(None)
+
+    @property
+    def isolation(self) -> dict[str, bool]:
+        """What the kernel holds the children to, by name, and whether it is in force."""
+        return dict(self._hello["isolation"])
+
+    def describe(self) -> dict[str, Any]:
+        """Limits, parsers with their versions by media type, and isolation: for the record of a run."""
+        return {
+            "limits": dict(vars(self._limits)),
+            "parsers": dict(self._hello["parsers"]),
+            "isolation": self.isolation,
+        }
+
+    def parse(self, fd: int, name: str) -> Parsed:
+        """The text of the regular file open at `fd`, whose offset is neither used nor moved.
+
+        `name` is a hint between kinds of text, nothing else. Raises DocumentError; RuntimeError if no child starts.
+        """
+        child, keep = self._ready(self._idle.get()), False
+        try:
+            parsed = parse_reply(child.ask(fd, name[-_NAME:], self._limits), self._limits)
+            keep = child.documents < self._limits.documents_per_child
+            return parsed
+        except DocumentError as error:
+            keep = error.failure not in _UNSETTLING
+            raise
+        except ChannelTimeoutError as error:
+            raise DocumentError(Failure.TIMEOUT, f"not parsed within {self._limits.seconds:g} s") from error
+        except ChannelClosedError as error:
+            raise DocumentError(Failure.CRASHED, f"its parser died: {child.end()}") from error
+        except BadMessageError as error:
+            raise DocumentError(Failure.CRASHED, f"its parser answered with nonsense: {error}") from error
+        finally:
+            if not keep:
+                child.end()
+            self._idle.put(child if keep else None)
+
+    def _ready(self, child: ChildProcess | None) -> ChildProcess:
+        """A living child: one that died while idle is not the next document's failure."""
+        if child is not None and child.alive():
+            return child
+        if child is not None:
+            child.end()
+        try:
+            return self._server.fork(self._limits)
+        except BaseException:
+            self._idle.put(None)
+            raise
+
+    def close(self) -> None:
+        """End all children; a parse that is under way fails."""
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

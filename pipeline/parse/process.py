@@ -1,0 +1,137 @@
+"""The parent's side of the processes: one server, and the children that it forks and reaps."""
+
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from pipeline.parse.channel import Channel, ChannelClosedError, ChannelTimeoutError
+from pipeline.parse.limits import MIB, Limits
+
+_START_SECONDS = 30.0
+# Nothing of the user's environment reaches a parser. The seed fixes the order of sets inside libraries.
+_ENVIRONMENT = {"PYTHONHASHSEED": "0"}
+
+
+class ServerProcess:
+    """The running parser server; thread-safe. A server that was killed from outside is started anew when needed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
+        self._start()
+
+    def fork(self, limits: Limits) -> "ChildProcess":
+        """A new child under `limits`; raises RuntimeError where none can be had."""
+        with self._lock:
+            try:
+                return self._fork(limits)
+            except ChannelClosedError:
+                self._stop()
+                self._start()
+            try:
+                return self._fork(limits)
+            except (ChannelClosedError, ChannelTimeoutError) as error:
+                raise RuntimeError(f"the document parsers do not start: {self._tail() or error}") from error
+
+    def end(self, pid: int) -> tuple[int, int]:
+        """Kill and reap a child: its status (-signal or exit code) and its peak memory in bytes."""
+        with self._lock:
+            try:
+                self._control.send({"end": pid})
+                answer, _ = self._control.receive(deadline=time.monotonic() + _START_SECONDS)
+            except (ChannelClosedError, ChannelTimeoutError):
+                return -signal.SIGKILL, 0  # the server was killed, and with it all children
+            return answer["status"], answer["peak_bytes"]
+
+    def close(self) -> None:
+        """End the server and, through it, every child."""
+        with self._lock:
+            self._stop()
+            self._stderr.close()
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            boot = Path(__file__).with_name("boot.py")
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-s", str(boot), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._stderr,
+                env=_ENVIRONMENT,
+                start_new_session=True,  # Ctrl-C on the terminal is for the parent, which then ends the children
+            )
+        self._control = Channel(ours)
+
+    def _stop(self) -> None:
+        self._control.close()
+        try:
+            self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _fork(self, limits: Limits) -> "ChildProcess":
+        ours, theirs = socket.socketpair()
+        channel = Channel(ours)
+        deadline = time.monotonic() + _START_SECONDS
+        try:
+            with theirs:
+                self._control.send({"fork": vars(limits)}, theirs.fileno())
+            answer, _ = self._control.receive(deadline=deadline)
+            hello, _ = channel.receive(deadline=deadline)
+        except BaseException:
+            channel.close()
+            raise
+        return ChildProcess(self, channel, answer["pid"], hello)
+
+    def _tail(self) -> str:
+        self._stderr.seek(max(0, self._stderr.seek(0, 2) - 2000))
+        return self._stderr.read().decode("utf-8", "replace").strip()
+
+
+class ChildProcess:
+    """One child; used by one thread at a time. `hello` is what it said of itself before its first document."""
+
+    def __init__(self, server: ServerProcess, channel: Channel, pid: int, hello: dict[str, Any]) -> None:
+        self.pid = pid
+        self.hello = hello
+        self.documents = 0
+        self._server = server
+        self._channel = channel
+        self._death: str | None = None
+
+    def ask(self, fd: int, name: str, limits: Limits) -> dict[str, Any]:
+        """The child's answer for one document; raises ChannelClosedError, ChannelTimeoutError, BadMessageError."""
+        self.documents += 1
+        self._channel.send({"name": name}, fd)
+        answer, _ = self._channel.receive(limits.reply_bytes, time.monotonic() + limits.seconds)
+        return answer
+
+    def alive(self) -> bool:
+        """Whether it still waits for a document."""
+        return self._channel.is_quiet()
+
+    def end(self) -> str:
+        """Kill it if it lives; how it died, in words."""
+        if self._death is None:
+            self._channel.close()
+            status, peak = self._server.end(self.pid)
+            self._death = f"{_in_words(status)}, with {peak // MIB} MiB in use"
+        return self._death
+
+
+def _in_words(status: int) -> str:
+    if status >= 0:
+        return f"exit code {status}"
+    with contextlib.suppress(ValueError):
+        return signal.Signals(-status).name
+    return f"signal {-status}"

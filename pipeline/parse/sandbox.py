@@ -1,0 +1,91 @@
+"""What a child gives up before it sees its first byte of a document.
+
+After `lock` it has its socket, the descriptors that come through it, and memory; it can open no file (so the result of
+a parse cannot depend on the machine's fonts either), start no process, reach no network and signal nobody else.
+"""
+
+import ctypes
+import os
+import platform
+import resource
+import signal
+import sys
+from collections.abc import Callable
+
+from pipeline.parse.limits import Limits
+from pipeline.parse.seccomp import DENIED, program
+
+_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38  # linux/prctl.h
+_SECCOMP_MODE_FILTER = 2
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000  # linux/sched.h
+_OPEN_FILES = 16
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def leave_network() -> bool:
+    """Move this process into a network namespace of its own, with no interface up; children inherit it."""
+    return bool(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
+
+
+def lock(limits: Limits, parent: int) -> dict[str, bool]:
+    """Put this process under `limits` for good; what is in force by name. Ends the process if `parent` is gone."""
+    _silence()
+    dies = _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it went before the line above
+        os._exit(0)
+    return {
+        "dies_with_parent": dies,
+        "memory_limit": _limited(resource.RLIMIT_AS, limits.memory_bytes),
+        "no_file_growth": _limited(resource.RLIMIT_FSIZE, 0),
+        "few_open_files": _limited(resource.RLIMIT_NOFILE, _OPEN_FILES),
+        "no_core_dumps": _limited(resource.RLIMIT_CORE, 0),
+        "no_new_processes": _limited(resource.RLIMIT_NPROC, 0),
+        "no_new_privileges": _prctl(_PR_SET_NO_NEW_PRIVS, 1),
+        "system_call_filter": _filter_system_calls(),
+    }
+
+
+def allow_seconds(seconds: float) -> None:
+    """Let this process use `seconds` of CPU time from now; the parent's clock is the limit, this the second line."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    used = usage.ru_utime + usage.ru_stime
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used + seconds) + 2, hard))
+
+
+def _silence() -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(null)
+
+
+def _limited(which: int, value: int) -> bool:
+    return _succeeds(lambda: resource.setrlimit(which, (value, value)))
+
+
+def _succeeds(act: Callable[[], None]) -> bool:
+    try:
+        act()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _prctl(option: int, *arguments: int) -> bool:
+    padded = [*arguments, 0, 0, 0, 0][:4]
+    return bool(_libc.prctl(option, *(ctypes.c_ulong(value) for value in padded)) == 0)
+
+
+def _filter_system_calls() -> bool:
+    """Seccomp; the numbers of system calls are those of x86-64, so elsewhere this is not in force."""
+    if platform.machine() != "x86_64" or sys.maxsize <= 2**32:
+        return False
+    filters = ctypes.create_string_buffer(program(DENIED, os.getpid()))
+
+    class Program(ctypes.Structure):  # struct sock_fprog
+        _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+    prog = Program((len(filters) - 1) // 8, ctypes.addressof(filters))
+    return _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(prog))

@@ -1,0 +1,70 @@
+"""The parser server: a small process without threads that has every parser loaded and forks the children.
+
+A fork of it costs milliseconds, where a fresh interpreter costs a fifth of a second. It reads no document itself. It
+ends with its parent, whose socket then ends, and its children end with it (sandbox.py).
+
+    {"fork": Limits} + socket   ->  {"pid": 17}                          a child that serves that socket
+    {"end": 17}                 ->  {"status": -6, "peak_bytes": ...}    killed if still alive; status as of waitpid:
+                                                                         -signal, or the exit code
+"""
+
+import encodings
+import gc
+import importlib
+import os
+import pkgutil
+import signal
+import socket
+from typing import Any
+
+from pipeline.parse import child, sandbox
+from pipeline.parse.channel import Channel, ChannelClosedError
+from pipeline.parse.limits import Limits
+
+_OF_WINDOWS = {"mbcs", "oem"}
+
+
+def serve(control: Channel) -> None:
+    """Fork and reap until the other end of `control` closes."""
+    os.chdir("/")
+    _load_encodings()
+    no_network = sandbox.leave_network()
+    gc.collect()
+    gc.freeze()  # what is loaded now stays shared with the children
+    while True:
+        try:
+            request, fd = control.receive()
+        except ChannelClosedError:
+            return
+        if fd is not None:
+            control.send({"pid": _fork(control, fd, Limits(**request["fork"]), no_network)})
+        else:
+            control.send(_end(request["end"]))
+
+
+def _load_encodings() -> None:
+    """All of them: a child can open no file, so it cannot import one when a document asks for it."""
+    for module in pkgutil.iter_modules(encodings.__path__):
+        if module.name not in _OF_WINDOWS:
+            importlib.import_module(f"encodings.{module.name}")
+
+
+def _fork(control: Channel, fd: int, limits: Limits, no_network: bool) -> int:
+    server = os.getpid()
+    pid = os.fork()
+    if pid:
+        os.close(fd)
+        return pid
+    try:
+        control.close()
+        isolation = sandbox.lock(limits, server) | {"no_network": no_network}
+        child.serve(Channel(socket.socket(fileno=fd)), limits, isolation)
+    finally:
+        os._exit(0)
+
+
+def _end(pid: int) -> dict[str, Any]:
+    # Not yet waited for, so the number is still this child's. One that is dying of a signal keeps that as its status.
+    os.kill(pid, signal.SIGKILL)
+    _, status, usage = os.wait4(pid, 0)
+    return {"status": os.waitstatus_to_exitcode(status), "peak_bytes": usage.ru_maxrss * 1024}
