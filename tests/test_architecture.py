@@ -27,7 +27,7 @@ ALLOWED = {
         "pipeline/tasks/",
     ),
     "pydantic": ("jobs/config.py",),
-    "ruamel": ("jobs/load.py",),
+    "ruamel": ("jobs/source.py",),
     "apscheduler": ("jobs/schedule.py",),
     "typer": ("jobs/cli/",),
     "rich": ("jobs/",),
