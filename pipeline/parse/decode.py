@@ -135,8 +135,9 @@ def _guessed(data: bytes) -> Decoded | None:
 
 
 def _is_mixed_up(letters: set[str]) -> bool:
-    """Whether text read as Western European shows what Hungarian (o with tilde and u with circumflex) or Turkish (eth or
-    thorn, but no ae) look like then."""
+    """Whether text read as Western European shows what Hungarian (o with tilde, u with circumflex) or Turkish (eth or
+    thorn, and no ae) look like then.
+    """
     return letters >= {"\u00f5", "\u00fb"} or ("\u00e6" not in letters and not letters.isdisjoint({"\u00f0", "\u00fe"}))
 
 

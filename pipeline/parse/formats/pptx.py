@@ -18,30 +18,38 @@ def parse(source: Source, media_type: str) -> Parsed:
     """The presentation; a slide is a page. Raises DocumentError."""
     package, writer = Package(source.data), source.writer()
     relations, layouts = package.relations(package.main), dict[str, None]()
+    authors = _authors(package)
     for slide in package.xml(package.main).iterfind(f"{P}sldIdLst/{P}sldId"):
         writer.page()
         relation = relations.get(slide.get(R + "id", ""))
         if relation is None or not package.has(relation.target):
             raise DocumentError(Failure.CORRUPT, "one of its slides is missing")
-        _write_slide(writer, package, relation.target)
+        _write_slide(writer, package, relation.target, authors)
         layouts |= dict.fromkeys(package.related(relation.target, "slideLayout"))
     if not writer.length and package.count("media"):
         raise DocumentError(Failure.NEEDS_OCR, "its slides hold pictures and no text")
     return finish(writer, media_type, PARSER, notes=[*_layout_notes(package, list(layouts)), *package.notes()])
 
 
-def _write_slide(writer: TextWriter, package: Package, slide: str) -> None:
+def _authors(package: Package) -> dict[str, str]:
+    """Who comments, by number (before 2018) or GUID."""
+    parts = package.related(package.main, "commentAuthors") + package.related(package.main, "authors")
+    authors = [author for part in parts for author in package.xml(part).iter("{*}cmAuthor", "{*}author")]
+    return {author.get("id", ""): author.get("name", "") for author in authors}
+
+
+def _write_slide(writer: TextWriter, package: Package, slide: str, authors: dict[str, str]) -> None:
     write_shapes(writer, package, slide, package.xml(slide))
     for part in package.related(slide, "notesSlide"):
         shapes = [shape for shape in package.xml(part).iter(P + "sp") if not is_furniture(shape)]
         _write_paragraphs(writer, "Notes: ", shapes)
     for part in package.related(slide, "comments"):
-        for comment in package.xml(part).iter(etree.Element):
-            if local_name(comment.tag) in {"cm", "reply"}:
-                texts = [e.text or "" for e in comment if local_name(e.tag) == "text"]
-                bodies = [e for e in comment if local_name(e.tag) == "txBody"]
-                writer.block("\n".join(f"Comment: {text}" for text in texts))
-                _write_paragraphs(writer, "Comment: ", bodies)
+        for comment in package.xml(part).iter("{*}cm", "{*}reply"):
+            author = authors.get(comment.get("authorId", ""), "")
+            label = f"Comment ({author}): " if author else "Comment: "
+            for text in comment.iterchildren("{*}text"):
+                writer.block(label + (text.text or ""))
+            _write_paragraphs(writer, label, list(comment.iterchildren("{*}txBody")))
 
 
 def _write_paragraphs(writer: TextWriter, label: str, elements: list[etree._Element]) -> None:

@@ -48,11 +48,12 @@ def _write_sheet(
         raise DocumentError(Failure.CORRUPT, "one of its sheets is missing")
     root = package.xml(relation.target)
     _write_rows(writer, _rows(root, strings, styles))
+    persons = _persons(package)
     for part in package.related(relation.target, "drawing"):
         write_shapes(writer, package, part, package.xml(part))
     for kind in ("comments", "threadedComment"):
         for part in package.related(relation.target, kind):
-            _write_comments(writer, package.xml(part))
+            _write_comments(writer, package.xml(part), persons)
 
 
 def _rows(root: etree._Element, strings: list[str], styles: Styles) -> _Rows:
@@ -107,11 +108,19 @@ def _write_rows(writer: TextWriter, rows: _Rows) -> None:
     writer.gap()
 
 
-def _write_comments(writer: TextWriter, root: etree._Element) -> None:
+def _write_comments(writer: TextWriter, root: etree._Element, persons: dict[str, str]) -> None:
+    authors = {str(place): author.text or "" for place, author in enumerate(root.iter(S + "author"))}
     for comment in root.iter(S + "comment"):
-        writer.block(f"Comment ({comment.get('ref', '')}): {''.join(_runs(comment.find(S + 'text')))}")
+        author = authors.get(comment.get("authorId", ""), "")
+        writer.block(f"Comment ({comment.get('ref', '')}, {author}): {''.join(_runs(comment.find(S + 'text')))}")
     for comment in root.iter("{*}threadedComment"):
-        writer.block(f"Comment ({comment.get('ref', '')}): {comment.findtext('{*}text', '')}")
+        author = persons.get(comment.get("personId", ""), "")
+        writer.block(f"Comment ({comment.get('ref', '')}, {author}): {comment.findtext('{*}text', '')}")
+
+
+def _persons(package: Package) -> dict[str, str]:
+    persons = [one for part in package.related(package.main, "person") for one in package.xml(part).iter("{*}person")]
+    return {person.get("id", ""): person.get("displayName", "") for person in persons}
 
 
 def _strings(package: Package, part: str) -> Iterator[str]:
