@@ -20,7 +20,7 @@ class QuantType(Protocol):
     BLOCK_BYTES: int
 
     def quantize(self, values: Floats) -> Bytes:
-        """float32 [..., n] -> uint8 [..., n / BLOCK_VALUES * BLOCK_BYTES]; n is a multiple of BLOCK_VALUES."""
+        """Finite float32 [..., n] -> uint8 [..., n / BLOCK_VALUES * BLOCK_BYTES]; n a multiple of BLOCK_VALUES."""
 
     def dequantize(self, data: Bytes) -> Floats:
         """uint8 [..., m] -> float32 [..., m / BLOCK_BYTES * BLOCK_VALUES]; m is a multiple of BLOCK_BYTES."""

@@ -79,12 +79,14 @@ def tiny_tensors(config: dict[str, Any], seed: int = 1) -> dict[str, np.ndarray]
 def tiny_folder(tmp_path: Path) -> Folder:
     """Makes a sentence-transformers folder of a random BERT: `tiny_folder("name", config={…}, files={…}, tensors={…})`.
 
-    `config` changes config.json; `files` replaces whole JSON files (None removes one); `tensors` replaces tensors.
+    `config` changes config.json and the tensors with it, `claims` config.json alone; `files` replaces whole JSON files
+    and `tensors` tensors (None removes one).
     """
 
     def make(
         name: str = "tiny",
         config: dict[str, Any] | None = None,
+        claims: dict[str, Any] | None = None,
         files: dict[str, Any] | None = None,
         tensors: dict[str, np.ndarray | None] | None = None,
     ) -> Path:
@@ -96,7 +98,7 @@ def tiny_folder(tmp_path: Path) -> Folder:
         folder = tmp_path / name
         kinds = {0: ("", "Transformer"), 1: ("1_Pooling", "Pooling"), 2: ("2_Normalize", "Normalize")}
         contents: dict[str, Any] = {
-            "config.json": full,
+            "config.json": full | (claims or {}),
             "modules.json": [
                 {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
                 for number, (path, kind) in kinds.items()

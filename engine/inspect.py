@@ -1,0 +1,110 @@
+"""The facts of any GGUF file, also of a model that the engine does not compute."""
+
+import os
+from collections import Counter
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from engine.gguf import GgufFile, MetadataValue, read
+
+LONGEST_SHOWN = 8
+LONGEST_TEXT = 200
+
+
+@dataclass(frozen=True)
+class TensorTypeFacts:
+    """All tensors of one type together."""
+
+    type: str
+    tensors: int
+    parameters: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What `inspect` found; None where the file does not say."""
+
+    path: str
+    size: int
+    sha256: str
+    version: int
+    architecture: str | None
+    name: str | None
+    tensors: int
+    parameters: int
+    types: tuple[TensorTypeFacts, ...]
+    context: int | None
+    width: int | None
+    blocks: int | None
+    tokenizer: str | None
+    vocabulary: int | None
+    metadata: dict[str, bool | int | float | str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values for JSON."""
+        return asdict(self)
+
+
+def inspect(path: str | os.PathLike[str]) -> ModelFacts:
+    """Read, check and describe a file. Raises BadModelFile."""
+    file = read(path)
+    architecture = _text(file, "general.architecture")
+    tokens = file.metadata.get("tokenizer.ggml.tokens")
+    return ModelFacts(
+        path=str(file.path),
+        size=file.size,
+        sha256=file.sha256,
+        version=file.version,
+        architecture=architecture,
+        name=_text(file, "general.name"),
+        tensors=len(file.tensors),
+        parameters=sum(prod(tensor.shape) for tensor in file.tensors.values()),
+        types=_type_facts(file),
+        context=_number(file, f"{architecture}.context_length"),
+        width=_number(file, f"{architecture}.embedding_length"),
+        blocks=_number(file, f"{architecture}.block_count"),
+        tokenizer=_text(file, "tokenizer.ggml.model"),
+        vocabulary=len(tokens) if isinstance(tokens, list) else None,
+        metadata={key: _shorten(value) for key, value in file.metadata.items()},
+    )
+
+
+def _type_facts(file: GgufFile) -> tuple[TensorTypeFacts, ...]:
+    """Most bytes first."""
+    count: Counter[str] = Counter()
+    parameters: Counter[str] = Counter()
+    size: Counter[str] = Counter()
+    for tensor in file.tensors.values():
+        name = tensor.type.name
+        count[name] += 1
+        parameters[name] += prod(tensor.shape)
+        size[name] += tensor.data.size
+    return tuple(TensorTypeFacts(name, count[name], parameters[name], total) for name, total in size.most_common())
+
+
+def _text(file: GgufFile, key: str) -> str | None:
+    value = file.metadata.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _number(file: GgufFile, key: str) -> int | None:
+    value = file.metadata.get(key)
+    return value if type(value) is int else None
+
+
+def _shorten(value: MetadataValue) -> bool | int | float | str:
+    """A long text or array is cut, and says how long it is."""
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}… ({len(value)} characters)"
+    if isinstance(value, (list, np.ndarray)):
+        first = ", ".join(_item(item) for item in value[:LONGEST_SHOWN])
+        return f"[{first}]" if len(value) <= LONGEST_SHOWN else f"[{first}, …] ({len(value)} items)"
+    return value
+
+
+def _item(item: Any) -> str:
+    return repr(item)[:LONGEST_TEXT] if isinstance(item, str) else str(item)

@@ -1,0 +1,51 @@
+"""The facts of any file, also of models that the engine does not compute."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.convert import import_model
+from engine.errors import BadModelFile
+from engine.inspect import TensorTypeFacts, inspect
+
+
+def test_an_imported_model(tiny_folder: Callable[..., Path], tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    import_model(tiny_folder(), path, name="tiny")
+    facts = inspect(path)
+    assert (facts.architecture, facts.name, facts.tokenizer) == ("bert", "tiny", "bert")
+    assert (facts.context, facts.width, facts.blocks, facts.vocabulary) == (24, 32, 2, 71)
+    assert facts.size == path.stat().st_size
+    assert facts.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert facts.types[0] == TensorTypeFacts("Q8_0", 13, 18656, 19822)
+    assert facts.tensors == sum(found.tensors for found in facts.types) == 37
+    assert facts.parameters == sum(found.parameters for found in facts.types)
+    assert facts.metadata["tokenizer.ggml.tokens"].endswith(", …] (71 items)")
+    assert json.loads(json.dumps(facts.to_dict()))["types"][1]["type"] == "F32"
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "tokenizer", "vocabulary", "parameters"),
+    [
+        ("tokenizers/ggml-vocab-llama-bpe.gguf", "llama", "gpt2", 128_256, 0),
+        ("tokenizers/ggml-vocab-falcon.gguf", "falcon", "gpt2", 65_024, 0),
+        ("models/stories260K/stories260K-q4_0.gguf", "llama", "llama", 512, 292_800),
+        ("models/stories260K/stories260K-f16.gguf", "llama", "llama", 512, 292_800),
+    ],
+)
+def test_models_of_others(
+    data: Path, name: str, architecture: str, tokenizer: str, vocabulary: int, parameters: int
+) -> None:
+    facts = inspect(data / name)
+    found = (facts.architecture, facts.tokenizer, facts.vocabulary, facts.parameters)
+    assert found == (architecture, tokenizer, vocabulary, parameters)
+    assert all(len(str(value)) < 2000 for value in facts.metadata.values())
+
+
+def test_a_damaged_file(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"GGUF")
+    with pytest.raises(BadModelFile):
+        inspect(tmp_path / "f")

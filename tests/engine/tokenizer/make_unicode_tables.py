@@ -1,0 +1,152 @@
+"""Writes engine/tokenizer/unicode_tables.py: `python tests/engine/tokenizer/make_unicode_tables.py`.
+
+Every fact is asked of the `tokenizers` package, one code point at a time, because that package is what models are
+trained and published with, and its Unicode facts come from several versions of the standard at once. So the tables
+are neither of a Python version's `unicodedata` nor of one Unicode version; test_unicode.py compares them, over all
+code points, with the package that is installed.
+"""
+
+import textwrap
+from collections.abc import Callable, Iterable
+from functools import cmp_to_key
+from pathlib import Path
+
+import tokenizers
+from tokenizers import normalizers, pre_tokenizers
+
+TARGET = Path(__file__).parents[3] / "engine/tokenizer/unicode_tables.py"
+SURROGATES = range(0xD800, 0xE000)
+HANGUL = range(0xAC00, 0xD7A4)
+CODE_POINTS = [number for number in range(0x110000) if number not in SURROGATES]
+
+HEADER = '''"""What BERT's normalizer does to each code point; made by tests/engine/tokenizer/make_unicode_tables.py.
+
+Facts of the `tokenizers` package, version {version}. All numbers are hexadecimal code points.
+"""
+
+'''
+NOTES = {
+    "REMOVED": "dropped: control, format, private use, U+FFFD, and lone surrogates, which that package is never given",
+    "SPACE": "becomes a space",
+    "CHINESE": "gets a space on either side",
+    "PUNCTUATION": "a word of its own",
+    "MARKS": "non-spacing, dropped where accents are stripped",
+    "ORDER": "canonical order of marks, a range and its rank; one that is not here has none",
+    "DECOMPOSED": "canonical decompositions without Hangul: code point = result, result of the next one, and so on",
+    "LOWER": "first-last/step and the distance to lower case, or = the result",
+}
+
+
+def bert(**options: bool) -> Callable[[str], str]:
+    off = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
+    return normalizers.BertNormalizer(**off | options).normalize_str
+
+
+def ranges(numbers: Iterable[int], step: int = 1) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if found and found[-1][1] == number - step:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def show(first: int, last: int) -> str:
+    return f"{first:x}" if first == last else f"{first:x}-{last:x}"
+
+
+def show_all(numbers: Iterable[int]) -> str:
+    return " ".join(show(*span) for span in ranges(numbers))
+
+
+def changed(function: Callable[[str], str]) -> dict[int, str]:
+    results = {number: function("x" + chr(number) + "x")[1:-1] for number in CODE_POINTS}
+    return {number: result for number, result in results.items() if result != chr(number)}
+
+
+def show_lower(lower: dict[int, str]) -> str:
+    groups: dict[int, list[int]] = {}
+    for number, result in lower.items():
+        if len(result) == 1:
+            groups.setdefault(ord(result) - number, []).append(number)
+    spans = []
+    for delta, numbers in groups.items():
+        for step in (1, 2):
+            for first, last in ranges(numbers, step):
+                if step == 2 or last - first >= 2:
+                    numbers = [number for number in numbers if number not in range(first, last + 1, step)]
+                    spans.append((first, last, step, delta))
+    texts = [
+        show(first, last) + ("/2" if step == 2 and last > first else "") + f"{delta:+x}"
+        for first, last, step, delta in sorted(spans)
+    ]
+    return " ".join(texts + [f"{number:x}={points(text)}" for number, text in lower.items() if len(text) > 1])
+
+
+def points(text: str) -> str:
+    return ".".join(f"{ord(c):x}" for c in text)
+
+
+def show_decomposed(decomposed: dict[int, str]) -> str:
+    return " ".join(
+        f"{first:x}=" + ",".join(points(decomposed[number]) for number in range(first, last + 1))
+        for first, last in ranges(decomposed)
+    )
+
+
+def show_order(nfd: Callable[[str], str]) -> str:
+    """Ranks by comparison: of two marks with different classes, the one of the lower class comes first after NFD."""
+    low, high = "\u0316", "\u0301"  # classes 220 and 230: every class is below the one or above the other
+
+    def has_rank(c: str) -> bool:
+        return len(nfd(c)) == 1 and (nfd(high + c)[0] != high or nfd(c + low)[0] == low)
+
+    ranked = sorted({low, high, *filter(has_rank, map(chr, CODE_POINTS))})
+
+    def compare(a: str, b: str) -> int:
+        return 1 if nfd(a + b) == b + a != a + b else -1 if nfd(b + a) == a + b != b + a else 0
+
+    classes: list[list[str]] = []
+    for mark in sorted(ranked, key=cmp_to_key(compare)):
+        if classes and compare(classes[-1][0], mark) == 0:
+            classes[-1].append(mark)
+        else:
+            classes.append([mark])
+    ranks = {ord(mark): rank for rank, members in enumerate(classes, 1) for mark in members}
+    spans = [
+        (first, last, rank)
+        for rank in range(1, len(classes) + 1)
+        for first, last in ranges(number for number in ranks if ranks[number] == rank)
+    ]
+    return " ".join(f"{show(first, last)}:{rank:x}" for first, last, rank in sorted(spans))
+
+
+def tables() -> dict[str, str]:
+    clean = changed(bert(clean_text=True))
+    nfd = normalizers.NFD().normalize_str
+    decomposed = {number: text for number, text in changed(nfd).items() if number not in HANGUL}
+    split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+    return {
+        "REMOVED": show_all([*SURROGATES, *(number for number, text in clean.items() if text == "")]),
+        "SPACE": show_all(number for number, text in clean.items() if text == " "),
+        "CHINESE": show_all(changed(bert(handle_chinese_chars=True))),
+        "PUNCTUATION": show_all(number for number in CODE_POINTS if len(split(f"x{chr(number)}x")) == 3),
+        "MARKS": show_all(number for number, text in changed(bert(strip_accents=True)).items() if text == ""),
+        "ORDER": show_order(nfd),
+        "DECOMPOSED": show_decomposed(decomposed),
+        "LOWER": show_lower(changed(bert(lowercase=True))),
+    }
+
+
+def format_module(found: dict[str, str]) -> str:
+    parts = [HEADER.format(version=tokenizers.__version__)]
+    for name, text in found.items():
+        lines = textwrap.wrap(text.replace(",", ", "), 118)
+        body = "\n".join(lines)
+        parts.append(f'# {NOTES[name]}\n{name} = """\n{body}\n"""\n\n')
+    return "".join(parts).rstrip("\n") + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(format_module(tables()))
