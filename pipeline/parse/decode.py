@@ -31,6 +31,7 @@ _MEANT = {
     "tis-620": "cp874", "windows-874": "cp874", "iso-8859-8-i": "iso8859-8", "x-mac-cyrillic": "mac_cyrillic",
     "x-mac-roman": "mac_roman", "macintosh": "mac_roman",
 }  # fmt: skip
+_NOT_OF_DOCUMENTS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"}
 _SAMPLE = 1 << 16
 _TIE = 0.005
 _ONLY_WINDOWS = re.compile(rb"[\x80-\x9f]")
@@ -111,9 +112,9 @@ def _known(declared: str | None) -> str | None:
     """Python's name of the encoding that a declaration means."""
     try:
         name = codecs.lookup(_MEANT.get((declared or "").lower(), declared or "")).name
-    except LookupError:
+    except (LookupError, ValueError):
         return None
-    return _MEANT.get(name, name)
+    return None if name in _NOT_OF_DOCUMENTS else _MEANT.get(name, name)
 
 
 def _guessed(data: bytes) -> Decoded | None:
@@ -144,7 +145,7 @@ def _is_mixed_up(letters: set[str]) -> bool:
 def _strict(data: bytes, encoding: str, confidence: float) -> Decoded | None:
     try:
         return Decoded(data.decode(encoding), encoding, confidence)
-    except (UnicodeDecodeError, LookupError):  # LookupError: a codec that is none of text
+    except (UnicodeError, LookupError):  # LookupError: a codec that is none of text
         return None
 
 

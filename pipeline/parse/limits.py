@@ -16,7 +16,7 @@ class Limits:
     seconds: float = 60.0
     memory_bytes: int = 1024 * MIB
     output_characters: int = 10_000_000
-    documents_per_child: int = 500
+    documents_per_child: int = 100
 
     @property
     def reply_bytes(self) -> int:

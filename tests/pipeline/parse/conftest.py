@@ -1,0 +1,67 @@
+"""A pool that most tests share, and documents made from bytes."""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError
+from pipeline.parse import Limits, ParserPool
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[ParserPool]:
+    with ParserPool(1, Limits(seconds=30, memory_bytes=512 * 2**20, output_characters=2_000_000)) as pool:
+        yield pool
+
+
+def parse_in(pool: ParserPool, data: bytes, name: str) -> Parsed:
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return pool.parse(file.fileno(), name)
+
+
+@pytest.fixture
+def parse(pool: ParserPool) -> Callable[..., Parsed]:
+    """parse(data, name="document") -> Parsed"""
+    return lambda data, name="document": parse_in(pool, data, name)
+
+
+@pytest.fixture
+def fail(pool: ParserPool) -> Callable[..., DocumentError]:
+    """fail(data, name="document") -> the DocumentError that parsing it ends with"""
+
+    def fail(data: bytes, name: str = "document") -> DocumentError:
+        with pytest.raises(DocumentError) as raised:
+            parse_in(pool, data, name)
+        return raised.value
+
+    return fail
+
+
+@pytest.fixture
+def parse_with() -> Callable[..., Parsed]:
+    """parse_with(pool, data, name="document"), for tests with a pool of their own."""
+    return lambda pool, data, name="document": parse_in(pool, data, name)
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below `pid`, from /proc."""
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+@pytest.fixture
+def processes() -> Callable[[int], list[int]]:
+    """processes(pid) -> its descendants, the server before its children"""
+    return descendants

@@ -1,0 +1,100 @@
+"""The parent's reading of answers: a child that was taken over may send anything."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.channel import BadMessageError
+from pipeline.parse.limits import Limits
+from pipeline.parse.reply import format_failure, format_parsed, parse_reply
+
+LIMITS = Limits(output_characters=100)
+PARSED = Parsed("one\n\ntwo", "application/pdf", "pdf/1", (0, 5), "utf-8", 0.5, ("a note",))
+
+
+def message(**changed: Any) -> dict[str, Any]:
+    return json.loads(json.dumps(format_parsed(PARSED) | changed))
+
+
+def test_a_document_and_a_failure_come_back_as_they_were() -> None:
+    assert parse_reply(message(), LIMITS) == PARSED
+    error = DocumentError(Failure.ENCRYPTED, "locked")
+    with pytest.raises(DocumentError) as raised:
+        parse_reply(format_failure(error), LIMITS)
+    assert (raised.value.failure, raised.value.reason) == (Failure.ENCRYPTED, "locked")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"text": 5},
+        {"text": None},
+        {"text": "x" * 101},
+        {"text": "\ud800"},
+        {"media_type": "x" * 201},
+        {"parser": []},
+        {"page_starts": None},
+        {"page_starts": [1]},
+        {"page_starts": [0, -1]},
+        {"page_starts": [0, 5, 4]},
+        {"page_starts": [0, 9]},
+        {"page_starts": [0, True]},
+        {"page_starts": [0, 1.0]},
+        {"page_starts": {"0": 0}},
+        {"encoding": 1},
+        {"encoding_confidence": 2},
+        {"encoding_confidence": True},
+        {"encoding_confidence": "1"},
+        {"encoding_confidence": float("nan")},
+        {"notes": "text"},
+        {"notes": ["x"] * 101},
+        {"notes": [1]},
+        {"surplus": 1},
+    ],
+)
+def test_anything_else_is_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(BadMessageError):
+        parse_reply(message(**changed), LIMITS)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        {"failure": "unheard_of", "reason": ""},
+        {"failure": None, "reason": ""},
+        {"failure": [], "reason": ""},
+        {"failure": "corrupt"},
+        {"failure": "corrupt", "reason": 1},
+        {"failure": "corrupt", "reason": "", "text": ""},
+    ],
+)
+def test_a_failure_is_of_the_closed_list(failure: dict[str, Any]) -> None:
+    with pytest.raises(BadMessageError):
+        parse_reply(failure, LIMITS)
+
+
+def test_missing_fields_are_refused() -> None:
+    for name in format_parsed(PARSED):
+        with pytest.raises(BadMessageError):
+            parse_reply({key: value for key, value in message().items() if key != name}, LIMITS)
+
+
+def test_random_json_is_a_document_or_refused() -> None:
+    choices: list[Any] = [None, 0, -1, 10**30, 0.5, "", "x", [], [0], {}, True, "corrupt", [[]], float("inf")]
+    rng = random.Random(7)
+    for _ in range(2000):
+        hostile = {key: rng.choice(choices) for key in rng.sample([*message(), "failure", "reason"], k=6)}
+        with pytest.raises((BadMessageError, DocumentError)):
+            parse_reply(hostile, LIMITS)
+
+
+def test_many_or_long_notes_are_shortened_and_said_to_be() -> None:
+    sent = format_parsed(Parsed("x", "text/plain", "txt/1", notes=("y" * 5000, *map(str, range(500)))))
+    parsed = parse_reply(sent, LIMITS)
+    assert len(parsed.notes) == 100
+    assert parsed.notes[0].endswith("…")
+    assert parsed.notes[-1] == "402 further notes"
