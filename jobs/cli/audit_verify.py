@@ -1,0 +1,82 @@
+"""`cloister audit verify`: is the log whole, and do results and archive agree with it?"""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import print_json
+from jobs.errors import ConfigError, ExitCode, Problem
+from jobs.workspace import open_workspace
+
+if TYPE_CHECKING:
+    import audit
+    import pipeline
+
+_LISTED = 20
+
+
+def verify(
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key", metavar="KEY", help="Trust this verifier key, or the one in this file; else site.yaml's."
+        ),
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check every byte of the log, and the results and archived documents that it names. Exit 4 if any was altered."""
+    import audit
+    import pipeline
+    from jobs.plan import make_site
+
+    site = make_site(open_workspace(workspace))
+    if key is not None:
+        site = dataclasses.replace(site, public_key=_key(key))
+    try:
+        verification = pipeline.verify(site)
+    except audit.KeyRefused as error:
+        if key is None:
+            raise
+        raise ConfigError(
+            Problem("--key", str(error), "a C2SP verifier key (origin+hash+base64), or a file with one")
+        ) from error
+    code = ExitCode.DONE if verification.ok else ExitCode.AUDIT_FAILED
+    if as_json:
+        print_json({"ok": verification.ok, **vars(verification), "exit_code": int(code)})
+    else:
+        _print(verification, site.origin)
+    raise typer.Exit(int(code))
+
+
+def _key(text: str) -> str:
+    """The key, or what the file of that name holds."""
+    file = Path(text)
+    return file.read_text(encoding="utf-8").strip() if "+" not in text and file.is_file() else text
+
+
+def _print(verification: "pipeline.Verification", origin: str) -> None:
+    if verification.ok:
+        checked = ", ".join(f"{number:,} {what}" for what, number in verification.checked.items())
+        print(f"The audit log {origin} is whole: {verification.size:,} entries, every one under the signed checkpoint.")
+        print(f"  root     {verification.root.hex()}")
+        print(f"  checked  {checked}")
+    else:
+        print(f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. First wrong:")
+    _print_findings("log", verification.integrity)
+    _print_findings("altered", verification.altered)
+    _print_findings("absent (no tampering: the log proves that it was there)", verification.absent)
+    for note in verification.notes:
+        print(f"  note     {note}")
+
+
+def _print_findings(what: str, findings: "tuple[audit.Finding, ...]") -> None:
+    if findings:
+        print(f"  {what}:")
+    for finding in findings[:_LISTED]:
+        print(f"    {finding.where}: {finding.message}")
+    if len(findings) > _LISTED:
+        print(f"    and {len(findings) - _LISTED:,} more")

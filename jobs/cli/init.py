@@ -1,0 +1,124 @@
+"""`cloister init`: makes a workspace, or completes one."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import jobs
+from jobs.cli.options import JsonOption
+from jobs.cli.output import print_json
+from jobs.errors import ConfigError, Problem
+from jobs.load import did_you_mean, load_job, load_site, shown
+from jobs.workspace import FOLDERS
+
+_SITE = """\
+# A workspace of Cloister. Keep a copy of public_key elsewhere: it is what proves the audit log.
+log:
+  origin: {origin}
+  key: keys/log.key
+  public_key: {public_key}
+
+# Limits for all jobs; what goes beyond them is that document's failure.
+limits:
+  document_mib: 256
+  parse_seconds: 60
+  parse_memory_mib: 1024
+"""
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; it must be empty or not exist.")],
+    example: Annotated[
+        list[str] | None,
+        typer.Option("--example", metavar="NAME", help="Copy this example job into jobs/; may be given several times."),
+    ] = None,
+    origin: Annotated[
+        str | None,
+        typer.Option("--origin", metavar="NAME", help="The log's name, which no other log has.", show_default=False),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a workspace: folders, signing key, empty audit log, site.yaml. On a workspace it adds what is missing."""
+    files = [example_file(name) for name in example or []]
+    new = not (folder / "site.yaml").is_file()
+    if new:
+        _make(folder, origin or default_origin(folder))
+    elif origin is not None and origin != load_site(folder / "site.yaml").log.origin:
+        raise ConfigError(Problem(shown(folder), "its log has another origin already", None, "leave out --origin"))
+    for name in FOLDERS:
+        (folder / name).mkdir(exist_ok=True)
+    copied = [_copy(file, folder) for file in files]
+    _tell(folder, new, copied, as_json)
+
+
+def default_origin(folder: Path) -> str:
+    """Machine and folder, as a name that a checkpoint may bear."""
+    return re.sub(r"[^A-Za-z0-9._/-]", "-", f"{os.uname().nodename}/{folder.absolute().name}")
+
+
+def examples() -> dict[str, Path]:
+    """The example jobs that came with Cloister, by name."""
+    folder = Path(jobs.__file__).parent.parent / "configs"
+    return {file.stem: file for file in sorted(folder.glob("*.yaml"))}
+
+
+def example_file(name: str) -> Path:
+    """The example job of that name. ConfigError."""
+    known = examples()
+    if name not in known:
+        remedy = did_you_mean(name, list(known))
+        raise ConfigError(Problem("--example", f"no example {name!r}", f"one of {', '.join(known)}", remedy))
+    return known[name]
+
+
+def _make(folder: Path, origin: str) -> None:
+    """site.yaml comes last: only then is the folder a workspace."""
+    import audit
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        found = "neither empty nor a workspace (it has no site.yaml)"
+        raise ConfigError(Problem(shown(folder), found, "a new or empty folder", "choose another folder"))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in FOLDERS:
+        (folder / name).mkdir(mode=0o700 if name == "keys" else 0o777)
+    key = folder / "keys" / "log.key"
+    public_key = audit.generate_key(key, origin)
+    audit.Log.create(folder / "audit", key_path=key, public_key=public_key)
+    site = _SITE.format(origin=json.dumps(origin), public_key=json.dumps(public_key))
+    audit.write_file_atomically(folder / "site.yaml", site.encode())
+
+
+def _copy(file: Path, folder: Path) -> str:
+    """Copies one example and makes its inbox; a job of that name that was changed stays as it is."""
+    target = folder / "jobs" / file.name
+    if target.exists() and target.read_bytes() != file.read_bytes():
+        raise ConfigError(Problem(shown(target), "a job of this name that differs from the example", None, "rename it"))
+    target.write_bytes(file.read_bytes())
+    job = load_job(target)
+    (folder / "inbox" / job.name).mkdir(exist_ok=True)
+    return job.name
+
+
+def _tell(folder: Path, new: bool, copied: list[str], as_json: bool) -> None:
+    site = load_site(folder / "site.yaml")
+    if as_json:
+        log = {"origin": site.log.origin, "public_key": site.log.public_key}
+        print_json({"workspace": folder.absolute(), "created": new, "jobs": copied, "log": log})
+        return
+    print(f"{'Made' if new else 'Completed'} the workspace {shown(folder)}")
+    print(f"  audit log   {site.log.origin}")
+    print(f"  public key  {site.log.public_key}")
+    print("              keep a copy of it elsewhere: it is what proves the log")
+    print("Next:")
+    print(f"  cd {shown(folder)}")
+    job = copied[0] if copied else "JOB"
+    for name in copied:
+        print(f"  put documents into inbox/{name}/")
+    if not copied:
+        print(f"  write jobs/JOB.yaml, or copy an example: cloister init . --example {next(iter(examples()), 'NAME')}")
+    print("  cloister model import FOLDER --type q8_0 --name NAME")
+    print(f"  cloister check {job} && cloister run {job}")

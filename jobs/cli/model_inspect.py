@@ -1,0 +1,54 @@
+"""`cloister model inspect`: what a GGUF file says of itself."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import print_json
+from jobs.workspace import open_workspace
+
+
+def inspect(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A GGUF file, or the name of a model of the workspace.")
+    ],
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show architecture, sizes, types and tokenizer of any GGUF file."""
+    import pipeline
+
+    facts = pipeline.inspect_model(_file(model, workspace))
+    if as_json:
+        print_json(facts)
+        return
+    print_facts(facts)
+    print("metadata")
+    for key, value in facts["metadata"].items():
+        print(f"  {key} = {value}")
+
+
+def _file(model: str, workspace: Path | None) -> Path:
+    """A path needs no workspace."""
+    if "/" in model or model.endswith(".gguf"):
+        return Path(model)
+    return open_workspace(workspace).root / "models" / f"{model}.gguf"
+
+
+def print_facts(facts: dict[str, Any]) -> None:
+    """The facts that a person asks for first."""
+    print(f"  architecture  {facts['architecture']} ({facts['name']})")
+    print(
+        f"  size          {facts['size']:,} bytes, {facts['parameters']:,} parameters in {facts['tensors']:,} tensors"
+    )
+    for each in facts["types"]:
+        print(f"  {each['type']:<13} {each['tensors']:,} tensors, {each['parameters']:,} parameters")
+    print(f"  shape         {facts['blocks']} blocks, width {facts['width']}, context {facts['context']} tokens")
+    print(
+        f"  tokenizer     {facts['tokenizer']}, {facts['vocabulary']:,} tokens"
+        if facts["vocabulary"]
+        else "  tokenizer     none"
+    )
+    print(f"  sha256        {facts['sha256']}")

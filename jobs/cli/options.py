@@ -1,0 +1,21 @@
+"""Options that every command has, and arguments that several have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--workspace",
+        metavar="DIR",
+        help="The workspace; else CLOISTER_WORKSPACE, else the nearest folder upward with a site.yaml.",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
+JobsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="JOB...", help="A job of the workspace (jobs/NAME.yaml), or a path to a YAML file."),
+]

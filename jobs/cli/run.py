@@ -1,0 +1,164 @@
+"""`cloister run`: one run of each job, one after another."""
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from jobs.cli.options import JobsArgument, JsonOption, WorkspaceOption
+from jobs.cli.output import counted, print_json, print_table
+from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
+from jobs.load import LoadedJob, shown
+from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
+
+if TYPE_CHECKING:
+    import pipeline
+
+_LISTED = 20
+
+
+@dataclass
+class Night:
+    """What became of several runs."""
+
+    reports: "list[tuple[LoadedJob, pipeline.RunReport]]" = field(default_factory=list)
+    refusals: list[Ending] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit code of all of them."""
+        codes = [ending.code for ending in self.refusals]
+        codes += [ExitCode.DOCUMENTS_FAILED for _, report in self.reports if report.counts["failed"]]
+        return worst([*codes, ExitCode.INTERRUPTED] if self.interrupted else codes)
+
+
+def run(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+    """Run jobs once, one after another: all documents that lie in their folders and are not done yet."""
+    place = open_workspace(workspace)
+    night = _run_all(_plans(place, jobs))
+    if as_json:
+        told = {"runs": [_told(report) for _, report in night.reports]}
+        print_json(
+            {**told, "errors": [each.to_json()["error"] for each in night.refusals], "exit_code": int(night.code)}
+        )
+    else:
+        _print(place, night)
+    raise typer.Exit(int(night.code))
+
+
+def _plans(workspace: Workspace, names: list[str]) -> "list[tuple[LoadedJob, pipeline.RunPlan]]":
+    """All jobs are read before the first one runs. ConfigError with the problems of all."""
+    loaded: list[LoadedJob] = []
+    problems: list[Problem] = []
+    for name in names:
+        try:
+            loaded.append(load_job_of(workspace, find_job(workspace, name)))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:  # told at once, without loading what a run needs
+        raise ConfigError(*problems)
+    from jobs.plan import make_plan
+
+    plans = []
+    for job in loaded:
+        try:
+            plans.append((job, make_plan(workspace, job)))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(*problems)
+    return plans
+
+
+def _run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]") -> Night:
+    """A refused model ends its job only; a log that is held or cannot be trusted ends them all."""
+    import audit
+    import pipeline
+    from jobs.progress import watcher_for
+    from jobs.stop import Stop
+
+    night = Night()
+    with Stop() as stop:
+        for job, plan in plans:
+            try:
+                with watcher_for(plan.job) as watcher:
+                    report = pipeline.run(plan, observer=watcher, stop=stop)
+            except (pipeline.ModelRefusedError, audit.AuditError) as error:
+                night.refusals.append(ending_of(error))
+                print(night.refusals[-1].message, file=sys.stderr)
+                if isinstance(error, audit.AuditError):
+                    break
+            else:
+                night.reports.append((job, report))
+            if stop():
+                night.interrupted = len(night.reports) < len(plans) or night.reports[-1][1].interrupted
+                break
+    return night
+
+
+def _told(report: "pipeline.RunReport") -> dict[str, Any]:
+    """The report for --json, with the lists as objects."""
+    plain = {name: getattr(report, name) for name in report.__dataclass_fields__ if name not in _LISTS}
+    lists = {
+        name: [dict(zip(keys, item, strict=True)) for item in getattr(report, name)] for name, keys in _LISTS.items()
+    }
+    return {**plain, "seen": report.seen, **lists}
+
+
+_LISTS = {"ignored": ("path", "reason"), "pending": ("path", "reason"), "failed": ("path", "failure", "reason")}
+
+
+def _print(workspace: Workspace, night: Night) -> None:
+    if not night.reports:
+        return
+    states = list(night.reports[0][1].counts)
+    head = ["job", "seen", *states, "seconds"]
+    rows = [
+        [report.job, f"{report.seen:,}", *(f"{report.counts[state]:,}" for state in states), f"{report.seconds:.1f}"]
+        for _, report in night.reports
+    ]
+    print_table(head, rows, right=head[1:])
+    for job, report in night.reports:
+        _print_report(workspace, job, report)
+
+
+def _print_report(workspace: Workspace, job: LoadedJob, report: "pipeline.RunReport") -> None:
+    print(f"{report.job}: {_outcome(report)}")
+    outbox, failed = workspace.root / "outbox" / report.job, workspace.root / "failed" / report.job
+    if report.parts:
+        print(f"  results  {shown(outbox)}/ ({counted(len(report.parts), 'part')}); cloister results {report.job}")
+    if report.failed:
+        print(f"  failed   {shown(failed)}/, each with a .reason.json:")
+    _print_list([(path, reason) for path, _, reason in report.failed], report.counts["failed"])
+    if report.pending:
+        print("  pending  left for the next run:")
+    _print_list(report.pending, report.counts["pending"])
+    if not report.pinned and report.parts:
+        print(f"  model    not pinned; write into {shown(job.path)}, under model:")
+        print(f'             sha256: "{report.model_sha256}"')
+    if report.interrupted:
+        print("  stopped  what is finished is committed; the next run takes up the rest")
+
+
+def _print_list(items: "list[tuple[str, str]] | tuple[tuple[str, str], ...]", total: int) -> None:
+    for path, reason in items[:_LISTED]:
+        print(f"    {path}: {reason}")
+    if total > _LISTED:
+        print(f"    and {total - _LISTED:,} more")
+
+
+def _outcome(report: "pipeline.RunReport") -> str:
+    """The run in a line."""
+    idle = report.counts["ignored"] + report.counts["pending"]
+    worked = report.seen - idle
+    if worked:
+        pace = f", {worked / report.seconds:.1f} a second" if report.seconds >= 1 else ""
+        return f"{counted(worked, 'document')} in {report.seconds:.1f} s{pace}"
+    if report.known:
+        were = "was" if report.known == 1 else "were"
+        return f"nothing to do: {counted(report.known, 'document')} {were} done before"
+    return "nothing to do: " + (
+        f"no new document among {counted(report.seen, 'file')}" if report.seen else "no file lies there"
+    )

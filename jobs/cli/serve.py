@@ -1,0 +1,24 @@
+"""`cloister serve`: runs the jobs of a workspace by themselves."""
+
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import print_json
+from jobs.workspace import open_workspace
+
+
+def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+    """Run the workspace's jobs by their cron lines, or as files arrive, until SIGTERM or Ctrl-C. Logs go to stderr."""
+    place = open_workspace(workspace)
+    from jobs.lock import service_lock
+    from jobs.logs import start_logging
+    from jobs.schedule import Schedules
+    from jobs.service import Service
+    from jobs.stop import Stop
+
+    log = start_logging()
+    with Stop() as stop, service_lock(place.state), Schedules() as schedules:
+        service = Service(place, log, stop, schedules)
+        log.info("serving", workspace=str(place.root))
+        service.run()
+        log.info("stopped", signal=stop.signal.name if stop.signal else None)
+    if as_json:
+        print_json({"stopped_by": stop.signal.name if stop.signal else None, "jobs": service.totals})

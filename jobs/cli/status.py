@@ -1,0 +1,115 @@
+"""`cloister status`: the jobs of a workspace, what waits for them and what became of their last run."""
+
+from typing import TYPE_CHECKING, Any
+
+from jobs.cli.describe import next_start_of, starts
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import counted, counts_line, print_json
+from jobs.errors import ConfigError
+from jobs.load import shown
+from jobs.lock import SERVICE_LOCK, holder
+from jobs.workspace import Workspace, load_job_of, open_workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pipeline
+
+
+def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+    """Show each job: next start, waiting files, last run, totals; and the log's size and who holds the workspace."""
+    import audit
+    import pipeline
+    from jobs.plan import make_site
+
+    place = open_workspace(workspace)
+    site = make_site(place)
+    known = {each.job: each for each in pipeline.status(site)}
+    jobs = [_job(place, path, known) for path in place.job_files()]
+    gone = [{"job": name, **_history(each)} for name, each in known.items() if name not in {job["job"] for job in jobs}]
+    told = {
+        "workspace": str(place.root),
+        "log": {"origin": site.origin, "size": audit.read_checkpoint(site.audit, site.public_key).size},
+        "run": holder(site.audit / "lock"),
+        "serve": holder(place.state / SERVICE_LOCK),
+        "jobs": jobs,
+        "without_file": gone,
+    }
+    if as_json:
+        print_json(told)
+    else:
+        _print(told)
+
+
+def _job(workspace: Workspace, path: "Path", known: "dict[str, pipeline.JobStatus]") -> dict[str, Any]:
+    import pipeline
+    from jobs.plan import make_plan
+
+    try:
+        job = load_job_of(workspace, path)
+        plan = make_plan(workspace, job)
+    except ConfigError as error:
+        return {"job": path.stem, "problems": str(error), **_history(known.get(path.stem))}
+    scan = pipeline.scan(plan.input)
+    start = next_start_of(job)
+    return {
+        "job": job.name,
+        "starts": starts(job),
+        "next_start": start.isoformat() if start else None,
+        "input": shown(plan.input.folder),
+        "ready": len(scan.ready),
+        "settling": len(scan.settling),
+        "ignored": len(scan.ignored),
+        **_history(known.get(job.name)),
+    }
+
+
+def _history(status: "pipeline.JobStatus | None") -> dict[str, Any]:
+    if status is None:
+        return {"last_run": None}
+    last = {"run": status.last_run, "state": status.last_state, "started_at": status.started_at}
+    return {
+        "last_run": {**last, "finished_at": status.finished_at, "counts": dict(status.counts)},
+        "totals": dict(status.totals),
+    }
+
+
+def _print(told: dict[str, Any]) -> None:
+    print(f"workspace  {told['workspace']}")
+    print(f"log        {told['log']['origin']}, {told['log']['size']:,} entries")
+    print(f"run        {_process(told['run'], 'none at the moment')}")
+    print(f"serve      {_process(told['serve'], 'does not run')}")
+    if not told["jobs"]:
+        print("jobs       none; write jobs/NAME.yaml, or copy an example: cloister init . --example NAME")
+    for job in told["jobs"]:
+        print(f"\n{job['job']}")
+        if "problems" in job:
+            print("  is not run, because of")
+            print("    " + job["problems"].replace("\n", "\n    "))
+        else:
+            print(f"  starts   {job['starts']}")
+            print(f"  waiting  {_waiting(job)}")
+        _print_history(job)
+    for job in told["without_file"]:
+        print(f"\n{job['job']} (its file is no longer in jobs/)")
+        _print_history(job)
+
+
+def _print_history(job: dict[str, Any]) -> None:
+    last = job["last_run"]
+    if last is None:
+        print("  last     never ran")
+        return
+    when = last["finished_at"] or last["started_at"]
+    print(f"  last     {last['state']} {when}: {counts_line(last['counts'])}")
+    print(f"  totals   {counts_line(job['totals'])}")
+
+
+def _waiting(job: dict[str, Any]) -> str:
+    settling = f", {job['settling']:,} still changing" if job["settling"] else ""
+    ignored = f", {job['ignored']:,} ignored" if job["ignored"] else ""
+    return f"{counted(job['ready'], 'file')} in {job['input']}{settling}{ignored}"
+
+
+def _process(pid: int | None, none: str) -> str:
+    return none if pid is None else f"process {pid}"

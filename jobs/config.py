@@ -1,0 +1,309 @@
+"""What a job file and a site file may say. Every key has a description; the JSON Schema in configs/ comes from here.
+
+Pydantic lives in this file only. Values are strict (YAML's `3` is no text, `"3"` no number), models are frozen, and
+unknown keys are errors.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Strict,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from jobs.cron import find_zone, parse_cron
+from jobs.errors import Steps
+
+Items = Strict(False)  # YAML has lists where frozen values are tuples; what is in them stays strict
+T = TypeVar("T", bound="Section")
+
+
+class RefusedValueError(ValueError):
+    """What a validator says of a value; `at` leads from the validated value to the one that is wrong."""
+
+    def __init__(self, found: str, expected: str, remedy: str | None = None, at: Steps = ()) -> None:
+        super().__init__(found)
+        self.found, self.expected, self.remedy, self.at = found, expected, remedy, at
+
+
+class Section(BaseModel):
+    """A mapping of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _cron(text: str) -> str:
+    try:
+        parse_cron(text)
+    except ValueError as error:
+        raise RefusedValueError(
+            f"the cron line {text!r}: {error}", 'five fields, such as "0 22 * * 1-5", or @daily and the like'
+        ) from error
+    return text
+
+
+def _timezone(name: str) -> str:
+    try:
+        find_zone(name)
+    except ValueError as error:
+        raise RefusedValueError(
+            str(error), "a name of the IANA time zone data base, such as Europe/Berlin or UTC"
+        ) from error
+    return name
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise RefusedValueError("a text without anything in it", "a text that says something")
+    return text
+
+
+def _inside(path: str) -> str:
+    if path.startswith("~"):
+        raise RefusedValueError(f"the folder {path!r}", "a path without '~'", "write the whole path")
+    if not path.startswith("/") and ".." in path.split("/"):
+        raise RefusedValueError(f"the folder {path!r}", "a path below the workspace, or an absolute one", "remove '..'")
+    return path
+
+
+def _unique(items: tuple[Any, ...], key: Callable[[Any], str], at: Callable[[int], Steps], what: str) -> None:
+    seen: dict[str, int] = {}
+    for index, item in enumerate(items):
+        name = key(item)
+        if name in seen:
+            found = f"{name!r}, which is already {what} {seen[name] + 1}"
+            raise RefusedValueError(found, f"every {what} once", "rename or remove one of the two", at(index))
+        seen[name] = index
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
+JobName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+MODEL_NAME_MEANS = "letters, digits, '.', '_' and '-', at most 128, first a letter or digit"
+ModelName = Annotated[str, StringConstraints(pattern=MODEL_NAME)]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class InputConfig(Section):
+    """Where documents come from."""
+
+    folder: Annotated[Text, AfterValidator(_inside)] | None = Field(
+        None, description="the folder of the documents, absolute or below the workspace; inbox/<job> if left out"
+    )
+    include: Annotated[tuple[Text, ...], Items] = Field(
+        ("*",), min_length=1, description="patterns of file names, in any sub-folder and without regard to case"
+    )
+    settle_seconds: float = Field(
+        5.0, ge=0, le=86400, description="a file counts as complete when it was unchanged for so many seconds"
+    )
+    afterwards: Literal["archive", "keep"] = Field(
+        "archive",
+        description="archive: finished documents are moved to archive/ or failed/; keep: they stay where they are",
+    )
+
+
+class ScheduleConfig(Section):
+    """When `cloister serve` starts the job."""
+
+    cron: Annotated[Text, AfterValidator(_cron)] = Field(
+        description="a cron line: minute hour day-of-month month day-of-week, or @daily and the like"
+    )
+    timezone: Annotated[Text, AfterValidator(_timezone)] = Field(
+        description="the IANA time zone of the cron line, such as Europe/Berlin or UTC"
+    )
+
+
+class ModelConfig(Section):
+    """The model that answers."""
+
+    name: ModelName = Field(description=f"{MODEL_NAME_MEANS}: the file models/NAME.gguf of the workspace")
+    sha256: Sha256 | None = Field(
+        None, description="64 hexadecimal digits in lower case: the model file's sha256; any file will do if left out"
+    )
+
+
+class LabelConfig(Section):
+    """A class of documents."""
+
+    name: Text = Field(description="the label as it stands in the result")
+    description: str = Field("", description="what such a document is, in a sentence; it is compared by meaning")
+    examples: Annotated[tuple[Text, ...], Items] = Field((), description="texts of such documents, if there are any")
+
+
+class ClassifyConfig(Section):
+    """One label for each document."""
+
+    type: Literal["classify"] = Field(description="the task: one label for each document")
+    labels: Annotated[tuple[LabelConfig, ...], Items] = Field(min_length=2, description="the labels, at least 2")
+    threshold: float | None = Field(
+        None, ge=0, le=1, description="a best score below it makes the document abstained; a measured one if left out"
+    )
+
+    @model_validator(mode="after")
+    def _labels_differ(self) -> "ClassifyConfig":
+        _unique(self.labels, lambda label: label.name, lambda index: ("labels", index, "name"), "label")
+        return self
+
+
+class FieldConfig(Section):
+    """A value to be found in each document."""
+
+    name: Text = Field(description="the field's name as it stands in the result")
+    type: Literal["text", "date", "money", "number", "percent", "email", "phone", "iban", "reference", "regex"] = Field(
+        "text", description="what kind of value it is"
+    )
+    description: str = Field("", description="what the value means, in a few words; it is compared by meaning")
+    pattern: Text | None = Field(None, description="the regular expression of a field of type regex")
+
+    @model_validator(mode="after")
+    def _pattern_fits(self) -> "FieldConfig":
+        if self.type == "regex" and self.pattern is None:
+            raise RefusedValueError("a field of type regex without a pattern", "the key 'pattern'", at=("type",))
+        if self.type != "regex" and self.pattern is not None:
+            raise RefusedValueError(
+                f"a pattern in a field of type {self.type}", "a pattern only with type: regex", at=("pattern",)
+            )
+        return self
+
+
+class ExtractConfig(Section):
+    """Named values from each document."""
+
+    type: Literal["extract"] = Field(description="the task: named values from each document")
+    fields: Annotated[tuple[FieldConfig, ...], Items] = Field(min_length=1, description="the fields, at least 1")
+
+    @model_validator(mode="after")
+    def _fields_differ(self) -> "ExtractConfig":
+        _unique(self.fields, lambda field: field.name, lambda index: ("fields", index, "name"), "field")
+        return self
+
+
+class SummarizeConfig(Section):
+    """The sentences of each document that say most; either `sentences` or `words`."""
+
+    type: Literal["summarize"] = Field(description="the task: the sentences that say most, in their order")
+    sentences: int | None = Field(None, ge=1, le=1000, description="how many sentences, instead of words")
+    words: int | None = Field(None, ge=1, le=100_000, description="at most so many words, instead of sentences")
+
+    @model_validator(mode="after")
+    def _one_budget(self) -> "SummarizeConfig":
+        if (self.sentences is None) == (self.words is None):
+            found = "neither 'sentences' nor 'words'" if self.words is None else "both 'sentences' and 'words'"
+            raise RefusedValueError(
+                found, "one of the two", "such as sentences: 5", ("words",) if self.words is not None else ()
+            )
+        return self
+
+
+class OutputConfig(Section):
+    """What is written to outbox/<job>/."""
+
+    formats: Annotated[tuple[Literal["parquet", "markdown"], ...], Items] = Field(
+        ("parquet",), description="parquet always, and markdown for a file a person can read for each document"
+    )
+    part_documents: int = Field(
+        500, ge=1, le=100_000, description="results are committed after so many documents, or after part_minutes"
+    )
+    part_minutes: float = Field(5.0, gt=0, le=1440, description="results are committed at least this often")
+
+    @model_validator(mode="after")
+    def _parquet_once(self) -> "OutputConfig":
+        _unique(self.formats, str, lambda index: ("formats", index), "format")
+        if "parquet" not in self.formats:
+            raise RefusedValueError(
+                "formats without parquet", "parquet among them: it is always written", at=("formats",)
+            )
+        return self
+
+
+class JobConfig(Section):
+    """A job of Cloister: which documents, which model, which question, which results."""
+
+    job: JobName = Field(description="a-z, 0-9, '.', '_' and '-', at most 64, first a letter or digit: the job's name")
+    input: InputConfig = Field(InputConfig(), description="where documents come from")  # type: ignore[call-arg]
+    schedule: ScheduleConfig | None = Field(
+        None, description="when to start; without it, as soon as a complete file lies in the input folder"
+    )
+    model: ModelConfig = Field(description="the model that answers")
+    task: ClassifyConfig | ExtractConfig | SummarizeConfig = Field(
+        discriminator="type", description="what is asked of each document"
+    )
+    output: OutputConfig = Field(OutputConfig(), description="what is written to outbox/<job>/")  # type: ignore[call-arg]
+
+
+class LogConfig(Section):
+    """The audit log of the workspace."""
+
+    origin: Annotated[str, StringConstraints(pattern=r"^[^\s+]{1,200}$")] = Field(
+        description="a name without spaces and '+', at most 200 characters, that no other log has"
+    )
+    key: Annotated[Text, AfterValidator(_inside)] = Field(description="the file of the signing key")
+    public_key: Text = Field(description="the public half, as a C2SP verifier key; what verification trusts")
+
+
+class LimitsConfig(Section):
+    """Limits for all jobs; what goes beyond them is that document's failure."""
+
+    document_mib: int = Field(256, ge=1, le=65536, description="size of one document, in MiB")
+    parse_seconds: float = Field(60.0, gt=0, le=86400, description="time to read one document, in seconds")
+    parse_memory_mib: int = Field(1024, ge=64, le=1_048_576, description="memory to read one document, in MiB")
+    text_characters: int = Field(10_000_000, ge=1000, le=10**9, description="length of the text of one document")
+
+
+class SiteConfig(Section):
+    """A workspace of Cloister."""
+
+    log: LogConfig = Field(description="the audit log")
+    limits: LimitsConfig = Field(LimitsConfig(), description="limits for all jobs")  # type: ignore[call-arg]
+
+
+class InvalidError(Exception):
+    """What is wrong with a value: one mapping for each error, as pydantic's `errors()` gives them."""
+
+    def __init__(self, errors: list[dict[str, Any]]) -> None:
+        super().__init__(f"{len(errors)} errors")
+        self.errors = errors
+
+
+def validate(model: type[T], value: dict[str, Any]) -> T:
+    """The value as `model`. InvalidError."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise InvalidError([dict(item) for item in error.errors(include_url=False)]) from None
+
+
+def section_at(model: type[Section], location: Steps) -> type[Section] | None:
+    """The model of the mapping at pydantic's `location`, in which a union's member follows its tag; None if none is."""
+    choices: tuple[type[Section], ...] = (model,)
+    for step in location:
+        if isinstance(step, int):
+            continue
+        tagged = tuple(choice for choice in choices if len(choices) > 1 and step in _literals(choice, "type"))
+        choices = tagged or _sections(choices[0], step)
+        if not choices:
+            return None
+    return choices[0]
+
+
+def _sections(model: type[Section], key: str) -> tuple[type[Section], ...]:
+    field = model.model_fields.get(key)
+    return tuple(_sections_in(field.annotation)) if field else ()
+
+
+def _sections_in(annotation: Any) -> list[type[Section]]:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return [annotation]
+    return [section for part in get_args(annotation) for section in _sections_in(part)]
+
+
+def _literals(model: type[Section], key: str) -> tuple[Any, ...]:
+    field = model.model_fields.get(key)
+    return get_args(field.annotation) if field else ()

@@ -1,0 +1,139 @@
+"""How things end: the exit codes, the operator's mistakes, and the one place that turns an exception into both."""
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import IntEnum
+from pathlib import Path
+
+from jobs.lock import ServiceHeldError
+
+
+class ExitCode(IntEnum):
+    """What a command's exit status says."""
+
+    DONE = 0
+    DOCUMENTS_FAILED = 1
+    BAD_CONFIG = 2
+    MODEL_REFUSED = 3
+    AUDIT_FAILED = 4
+    WORKSPACE_HELD = 5
+    WINDOW_CLOSED = 6
+    DEFECT = 70
+    INTERRUPTED = 130
+
+
+_PRECEDENCE = (
+    ExitCode.INTERRUPTED,
+    ExitCode.DEFECT,
+    ExitCode.AUDIT_FAILED,
+    ExitCode.MODEL_REFUSED,
+    ExitCode.WORKSPACE_HELD,
+    ExitCode.BAD_CONFIG,
+    ExitCode.WINDOW_CLOSED,
+    ExitCode.DOCUMENTS_FAILED,
+    ExitCode.DONE,
+)
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """The code that stands for several; DONE for none."""
+    return min(codes, key=_PRECEDENCE.index, default=ExitCode.DONE)
+
+
+Steps = tuple[str | int, ...]  # keys and indexes from the top of a YAML file to a value
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake of the operator. `line` and `column` count from 1, `column` in characters."""
+
+    where: str
+    found: str
+    expected: str | None = None
+    remedy: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.where, self.line, self.column) if part is not None)
+        lines = [f"{place}: {self.found}"]
+        if self.expected:
+            lines.append(f"    expected: {self.expected}")
+        if self.remedy:
+            lines.append(f"    remedy:   {self.remedy}")
+        return "\n".join(lines)
+
+
+class ConfigError(Exception):
+    """A job, a site or a command that cannot be obeyed; every problem that was found, in the order of the file."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is told of an exception: the exit code, one clear text, and the problems where there are several."""
+
+    code: ExitCode
+    message: str
+    problems: tuple[Problem, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """The document that a failed command prints under --json."""
+        error = {"message": self.message, "problems": [asdict(problem) for problem in self.problems]}
+        return {"error": error, "exit_code": int(self.code)}
+
+
+def ending_of(error: BaseException, crashes: Path | None = None) -> Ending:
+    """What to tell of `error`. An unknown one is a defect: its traceback is kept in `crashes` or a temporary file."""
+    if isinstance(error, ConfigError):
+        return Ending(ExitCode.BAD_CONFIG, str(error), error.problems)
+    if isinstance(error, KeyboardInterrupt):
+        return Ending(ExitCode.INTERRUPTED, "Interrupted. The next run takes up what was left unfinished.")
+    if isinstance(error, ServiceHeldError):
+        return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   stop that one first")
+    return _operators_ending(error) or _defect(error, crashes)
+
+
+def _operators_ending(error: BaseException) -> Ending | None:
+    import audit  # only here: a mistake in a YAML file is told without loading them
+    import pipeline
+
+    match error:
+        case pipeline.ModelRefusedError():
+            return Ending(ExitCode.MODEL_REFUSED, f"Model refused: {error}")
+        case audit.LogHeld():
+            return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   wait until that run has ended, or stop it")
+        case audit.AuditError():
+            return Ending(ExitCode.AUDIT_FAILED, f"Audit log: {error}\n    Nothing more was processed.")
+    return None
+
+
+def _defect(error: BaseException, crashes: Path | None) -> Ending:
+    text = "".join(traceback.format_exception(error))
+    try:
+        place = f"its traceback is kept in {keep_traceback(text, crashes)}"
+    except OSError as failure:
+        place = f"its traceback could not be kept ({failure}):\n{text}"
+    what = f"{type(error).__name__}: {error}"
+    return Ending(ExitCode.DEFECT, f"A defect of Cloister: {what}\n    {place}")
+
+
+def keep_traceback(text: str, crashes: Path | None) -> Path:
+    """Writes a crash file (0600) and returns its path; OSError when there is no place for it."""
+    if crashes is not None and crashes.parent.is_dir():
+        crashes.mkdir(exist_ok=True)
+    else:
+        crashes = Path(tempfile.gettempdir())
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    handle, name = tempfile.mkstemp(prefix=f"cloister-{moment}-", suffix=".txt", dir=crashes)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"python {sys.version}\narguments {sys.argv[1:]}\n\n{text}")
+    return Path(name)

@@ -1,0 +1,149 @@
+"""YAML to a checked job or site, with the digest of its bytes; every mistake as a Problem at file:line:column."""
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from jobs.config import InvalidError, JobConfig, RefusedValueError, Section, SiteConfig, section_at, validate
+from jobs.errors import ConfigError, Problem, Steps
+from jobs.source import Source, describe, read_source
+
+T = TypeVar("T", bound=Section)
+
+
+@dataclass(frozen=True)
+class LoadedJob:
+    """A job file: what it says, its bytes' sha256 and the places of its values (`source`)."""
+
+    path: Path
+    config: JobConfig
+    source: Source
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+        return self.config.job
+
+
+def load_job(path: Path) -> LoadedJob:
+    """The job in the file `path`. ConfigError with all problems of the file."""
+    source = read_source(path, shown(path))
+    return LoadedJob(path, _checked(JobConfig, source), source)
+
+
+def load_site(path: Path) -> SiteConfig:
+    """The site.yaml at `path`. ConfigError."""
+    return _checked(SiteConfig, read_source(path, shown(path)))
+
+
+def shown(path: Path) -> str:
+    """A path as messages name it: from the working directory where it lies below that."""
+    absolute = path.absolute()
+    return str(absolute.relative_to(Path.cwd())) if absolute.is_relative_to(Path.cwd()) else str(absolute)
+
+
+def did_you_mean(word: str, known: list[str]) -> str | None:
+    """A remedy for a misspelt word."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def _checked(model: type[T], source: Source) -> T:
+    try:
+        return validate(model, source.value)
+    except InvalidError as error:
+        problems = [_problem(model, source, item) for item in error.errors if not _is_echo(item)]
+        raise ConfigError(*sorted(problems, key=lambda problem: (problem.line, problem.column))) from None
+
+
+def _problem(model: type[Section], source: Source, error: dict[str, Any]) -> Problem:
+    """One of pydantic's errors in our words."""
+    location: Steps = error["loc"]
+    path = _without_tag(location)
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "extra_forbidden":
+            known = sorted(getattr(section_at(model, location[:-1]), "model_fields", ()))
+            key, remedy = str(path[-1]), did_you_mean(str(path[-1]), known)
+            return source.problem_with_key(path, f"unknown key {key!r}{_inside(path)}", _one_of(known), remedy)
+        case "missing":
+            return source.problem(path, f"no key {path[-1]!r}{_inside(path)}", f"the key {path[-1]!r}")
+        case "union_tag_not_found":
+            return source.problem(path, f"no key 'type'{_inside((*path, 'type'))}", _one_of(_tags(context)))
+        case "union_tag_invalid":
+            tags, tag = _tags(context), context["tag"]
+            return source.problem(
+                (*path, "type"), f"'type' in task is {describe(tag)}", _one_of(tags), did_you_mean(str(tag), tags)
+            )
+        case "value_error":
+            refusal: RefusedValueError = context["error"]
+            return source.problem((*path, *refusal.at), refusal.found, refusal.expected, refusal.remedy)
+    return source.problem(path, f"{_name(path)} is {describe(error['input'])}", *_wanted(model, location, error))
+
+
+def _is_echo(error: dict[str, Any]) -> bool:
+    """Whether a list is only called too short because items of it are wrong, which is told of themselves."""
+    return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
+
+
+def _without_tag(location: Steps) -> Steps:
+    """Where the value stands in the file: pydantic names the chosen member of the union `task` after it."""
+    return location[:1] + location[2:] if location[:1] == ("task",) else location
+
+
+def _wanted(model: type[Section], location: Steps, error: dict[str, Any]) -> tuple[str, str | None]:
+    """What was expected instead, and the remedy."""
+    context, value = error.get("ctx", {}), error["input"]
+    if value is None:
+        return "a value", "write one, or remove the key"
+    match error["type"]:
+        case "string_type":
+            quote = isinstance(value, (int, float, bool))
+            return "a text", f'put it in quotes: "{str(value).lower()}"' if quote else None
+        case "int_type" | "int_from_float":
+            return "a whole number", "remove the quotes" if _is_number(value) else None
+        case "float_type":
+            return "a number", "remove the quotes" if _is_number(value) else None
+        case "tuple_type":
+            return "a list", f'put it in brackets: ["{value}"]' if isinstance(value, str) else None
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return "a mapping of keys to values", None
+        case "too_short":
+            return f"at least {context['min_length']} {location[-1]}", None
+        case "literal_error":
+            choices = [choice.strip("'") for choice in str(context["expected"]).replace(" or ", ", ").split(", ")]
+            return _one_of(choices), did_you_mean(str(value), choices)
+        case "string_pattern_mismatch":
+            return _description(model, location), None
+    return str(error["msg"]).removeprefix("Input should be "), None
+
+
+def _description(model: type[Section], location: Steps) -> str:
+    section = section_at(model, location[:-1])
+    field = section.model_fields[str(location[-1])] if section else None
+    return (field.description or "") if field else ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str) and value.replace(".", "", 1).isdigit()
+
+
+def _name(path: Steps) -> str:
+    last = f"item {path[-1] + 1}" if isinstance(path[-1], int) else repr(path[-1])
+    return f"{last}{_inside(path)}"
+
+
+def _inside(path: Steps) -> str:
+    parents = [str(step + 1) if isinstance(step, int) else step for step in path[:-1]]
+    return f" in {' '.join(parents)}" if parents else ""
+
+
+def _one_of(choices: list[str]) -> str:
+    return f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
+
+
+def _tags(context: dict[str, Any]) -> list[str]:
+    return [
+        tag.strip(" '") for tag in str(context.get("expected_tags", "'classify', 'extract', 'summarize'")).split(",")
+    ]

@@ -1,0 +1,113 @@
+"""A job and its workspace become a RunPlan: from here on there is no YAML, no default and no environment."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pipeline
+from jobs.config import ClassifyConfig, ExtractConfig, LimitsConfig, SummarizeConfig
+from jobs.errors import ConfigError, Problem, Steps
+from jobs.load import LoadedJob, shown
+from jobs.workspace import FOLDERS, Workspace
+
+Settings = pipeline.ClassifySettings | pipeline.ExtractSettings | pipeline.SummarizeSettings
+
+_MIB = 2**20
+
+
+def make_site(workspace: Workspace) -> pipeline.Site:
+    """What the pipeline is told of the workspace."""
+    log, limits = workspace.site.log, workspace.site.limits
+    return pipeline.Site(
+        root=workspace.root,
+        origin=log.origin,
+        key_file=workspace.root / log.key,
+        public_key=log.public_key,
+        limits=_limits(limits),
+        max_document_bytes=limits.document_mib * _MIB,
+    )
+
+
+def _limits(limits: LimitsConfig) -> pipeline.Limits:
+    return pipeline.Limits(
+        seconds=limits.parse_seconds,
+        memory_bytes=limits.parse_memory_mib * _MIB,
+        output_characters=limits.text_characters,
+    )
+
+
+def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
+    """The run of `job`. ConfigError with all problems that the file alone does not show."""
+    config, problems = job.config, list(_folder_problems(workspace, job))
+    task = _task(job, problems)
+    if problems or task is None:
+        raise ConfigError(*problems)
+    return pipeline.RunPlan(
+        site=make_site(workspace),
+        job=job.name,
+        job_file_sha256=job.source.sha256,
+        input=pipeline.Input(
+            folder=input_folder(workspace, job),
+            include=config.input.include,
+            settle_seconds=config.input.settle_seconds,
+            afterwards=config.input.afterwards,
+        ),
+        model=pipeline.ModelRef(config.model.name, model_file(workspace, job), config.model.sha256),
+        task=task,
+        formats=config.output.formats,
+        part_documents=config.output.part_documents,
+        part_seconds=config.output.part_minutes * 60,
+    )
+
+
+def input_folder(workspace: Workspace, job: LoadedJob) -> Path:
+    """Where the job's documents come from."""
+    return workspace.root / (job.config.input.folder or f"inbox/{job.name}")
+
+
+def model_file(workspace: Workspace, job: LoadedJob) -> Path:
+    """Where the job's model has to lie."""
+    return workspace.root / "models" / f"{job.config.model.name}.gguf"
+
+
+def _folder_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Problem]:
+    folder = input_folder(workspace, job)
+    at: Steps = ("input", "folder") if job.config.input.folder else ("job",)
+    if not folder.is_dir():
+        found = f"no folder {shown(folder)}" if not folder.exists() else f"{shown(folder)}, which is no folder"
+        yield job.source.problem(at, found, "the folder of the documents", f"mkdir -p {shown(folder)}")
+        return
+    real = folder.resolve()
+    for name in ("audit", *FOLDERS):
+        own = (workspace.root / name).resolve()
+        if name != "inbox" and (real.is_relative_to(own) or own.is_relative_to(real)):
+            found = f"the folder {shown(folder)}, in which Cloister keeps {name}/"
+            yield job.source.problem(at, found, "a folder of documents only", "use a folder in inbox/, or elsewhere")
+            return
+
+
+def _task(job: LoadedJob, problems: list[Problem]) -> Settings | None:
+    """The task's settings; what they refuse is added to `problems`, at its place in the file."""
+    before = len(problems)
+    try:
+        match job.config.task:
+            case ClassifyConfig() as task:
+                labels = tuple(pipeline.Label(each.name, each.description, each.examples) for each in task.labels)
+                given = {} if task.threshold is None else {"threshold": task.threshold}
+                return pipeline.ClassifySettings(labels, **given)
+            case ExtractConfig() as task:
+                fields = tuple(_fields(job, task, problems))
+                return pipeline.ExtractSettings(fields) if len(problems) == before else None
+            case SummarizeConfig() as task:
+                return pipeline.SummarizeSettings(sentences=task.sentences, words=task.words)
+    except ValueError as error:
+        problems.append(job.source.problem(("task",), str(error)))
+        return None
+
+
+def _fields(job: LoadedJob, task: ExtractConfig, problems: list[Problem]) -> Iterator[pipeline.Field]:
+    for index, field in enumerate(task.fields):
+        try:
+            yield pipeline.Field(field.name, field.type, field.description, field.pattern)
+        except ValueError as error:
+            at: Steps = ("task", "fields", index, *(("pattern",) if field.pattern is not None else ()))
+            problems.append(job.source.problem(at, str(error)))

@@ -1,0 +1,94 @@
+"""What is seen of a run while it goes on: a bar on a terminal, one log line for each step elsewhere."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from structlog.typing import FilteringBoundLogger
+
+Fact = str | int | float | None
+EVERY_SECONDS = 10.0
+
+
+class LineWatcher:
+    """One log line for each step and each failed document, and the state of things every `EVERY_SECONDS`."""
+
+    def __init__(self, log: FilteringBoundLogger, job: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log = log.bind(job=job)
+        self._clock = clock
+        self._last = clock()
+        self._total = 0
+        self._states: Counter[str] = Counter()
+
+    def __enter__(self) -> "LineWatcher":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is kept open."""
+
+    def note(self, event: str, **facts: Fact) -> None:
+        """A step happened."""
+        self._log.info(event, **facts)
+
+    def found(self, total: int) -> None:
+        """So many documents will be worked on."""
+        self._total = total
+        self._log.info("documents found", total=total)
+
+    def finished(self, path: str, state: str, reason: str | None) -> None:
+        """One document reached its state."""
+        self._states[state] += 1
+        if state == "failed":
+            self._log.warning("document failed", path=path, reason=reason)
+        if self._clock() - self._last >= EVERY_SECONDS:
+            self._last = self._clock()
+            self._log.info("progress", finished=self._states.total(), total=self._total, **self._states)
+
+
+class BarWatcher:
+    """A progress bar on stderr; steps and failed documents stand above it."""
+
+    def __init__(self, job: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task(job, total=None)
+
+    def __enter__(self) -> "BarWatcher":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def note(self, event: str, **facts: Fact) -> None:
+        """A step happened."""
+        told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items() if value is not None)
+        self._bar.console.print(
+            f"  {event}" + (f": {told}" if told else ""), style="dim", markup=False, highlight=False
+        )
+
+    def found(self, total: int) -> None:
+        """So many documents will be worked on."""
+        self._bar.update(self._task, total=total)
+
+    def finished(self, path: str, state: str, reason: str | None) -> None:
+        """One document reached its state."""
+        self._bar.advance(self._task)
+        if state == "failed":
+            self._bar.console.print(f"  failed: {path}: {reason}", style="red", markup=False, highlight=False)
+
+
+Watcher = LineWatcher | BarWatcher
+
+
+def watcher_for(job: str) -> Watcher:
+    """The bar on a terminal, lines elsewhere."""
+    if sys.stderr.isatty():
+        return BarWatcher(job)
+    from jobs.logs import start_logging
+
+    return LineWatcher(start_logging(), job)

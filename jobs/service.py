@@ -1,0 +1,153 @@
+"""`cloister serve`: starts each job by its cron line, or as soon as a complete file lies in its folder.
+
+One loop in the main thread: look, start at most one run, look again. A run is told `stop`, so a signal ends it after
+committing what is finished. Between runs nothing is held but the lock against a second service. README.md has the
+rules: what starts a job, what a bad job file does, what is tried again and when.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from structlog.typing import FilteringBoundLogger
+
+import audit
+import pipeline
+from jobs.errors import ConfigError
+from jobs.load import LoadedJob
+from jobs.plan import input_folder, make_plan, model_file
+from jobs.progress import LineWatcher
+from jobs.schedule import CronTrigger, Schedules
+from jobs.stop import Stop
+from jobs.watch import Change, JobFiles, Stamp, stamp_of
+from jobs.workspace import Workspace
+
+LOOK_SECONDS = 1.0
+RETRY_SECONDS = 10.0
+LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
+
+Refusal = tuple[Stamp, Stamp, bool]
+
+
+@dataclass
+class Served:
+    """A job as the service knows it."""
+
+    job: LoadedJob
+    handled: frozenset[pipeline.Candidate] = frozenset()  # the files that lay there when its last run began
+    refused: Refusal | None = None  # how file, model and folder looked when it could not be run
+    not_before: float = 0.0
+    next_look: float = 0.0
+
+
+@dataclass
+class Service:
+    """All jobs of a workspace. `run` returns when `stop` says so."""
+
+    workspace: Workspace
+    log: FilteringBoundLogger
+    stop: Stop
+    schedules: Schedules
+    clock: Callable[[], float] = time.monotonic
+    totals: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._files = JobFiles(self.workspace)
+        self._jobs: dict[str, Served] = {}
+        self._waiting: dict[str, None] = {}  # a queue in which each job stands at most once
+
+    def run(self) -> None:
+        """Serves until `stop`. audit.AuditError other than LogHeld, and what is no error of the operator, end it."""
+        while not self.stop():
+            self.look()
+            if not self.run_next():
+                self.stop.wait(LOOK_SECONDS)
+
+    def look(self) -> None:
+        """Reads changed job files and queues the jobs that are due."""
+        for change in self._files.changes():
+            self._take(change)
+        for name, moment in self.schedules.missed():
+            self.log.warning("start left out: too late", job=name, scheduled=moment.isoformat())
+        for name in self.schedules.due():
+            self._waiting[name] = None
+        for name, served in self._jobs.items():
+            if served.job.config.schedule is None and self._has_new_files(served):
+                self._waiting[name] = None
+
+    def run_next(self) -> bool:
+        """Runs the first waiting job that may run now; False if there is none."""
+        for name in list(self._waiting):
+            served = self._jobs.get(name)
+            if served is not None and self.clock() < served.not_before:
+                continue
+            del self._waiting[name]
+            if served is not None and not self._is_refused(served):
+                self._run(name, served)
+                return True
+        return False
+
+    def _take(self, change: Change) -> None:
+        self._jobs.pop(change.name, None)
+        self.schedules.remove(change.name)
+        if change.error is not None:
+            self.log.error("job file refused, the job is not run", job=change.name, problems=str(change.error))
+        elif change.job is None:
+            self.log.info("job file gone", job=change.name)
+        else:
+            self._jobs[change.name] = Served(change.job)
+            schedule = change.job.config.schedule
+            start = self.schedules.set(change.name, CronTrigger(schedule)) if schedule else None
+            how = {"next_start": start.isoformat()} if start else {"watches": str(self._folder(change.job))}
+            self.log.info("job ready", job=change.name, **how)
+
+    def _folder(self, job: LoadedJob) -> Path:
+        return input_folder(self.workspace, job)
+
+    def _has_new_files(self, served: Served) -> bool:
+        """Whether a complete file lies there that did not when the last run began."""
+        began = self.clock()
+        if began < max(served.next_look, served.not_before) or self._is_refused(served):
+            return False
+        try:
+            ready = frozenset(pipeline.scan(make_plan(self.workspace, served.job).input).ready)
+        except ConfigError as error:
+            self._refuse(served, error)
+            return False
+        served.next_look = began + LOOK_SHARE * (self.clock() - began)
+        return bool(ready - served.handled)
+
+    def _run(self, name: str, served: Served) -> None:
+        try:
+            plan = make_plan(self.workspace, served.job)
+            before = frozenset(pipeline.scan(plan.input).ready)
+            self.log.info("run starts", job=name)
+            with LineWatcher(self.log, name) as watcher:
+                report = pipeline.run(plan, observer=watcher, stop=self.stop)
+        except (ConfigError, pipeline.ModelRefusedError) as error:
+            self._refuse(served, error)
+        except audit.LogHeld as error:
+            served.not_before = self.clock() + RETRY_SECONDS
+            self._waiting[name] = None
+            self.log.warning("run waits: the workspace is held", job=name, holder=str(error))
+        else:
+            served.handled = frozenset() if report.interrupted else before
+            self._tell(report)
+
+    def _tell(self, report: pipeline.RunReport) -> None:
+        self.totals.setdefault(report.job, Counter()).update({"runs": 1, **report.counts})
+        told = "run stopped, the rest stays pending" if report.interrupted else "run finished"
+        self.log.info(told, job=report.job, run=report.run, seconds=round(report.seconds, 1), **report.counts)
+
+    def _refuse(self, served: Served, error: Exception) -> None:
+        served.refused = self._refusal(served)
+        self.log.error("job refused until its files change", job=served.job.name, problem=str(error))
+
+    def _is_refused(self, served: Served) -> bool:
+        return served.refused is not None and served.refused == self._refusal(served)
+
+    def _refusal(self, served: Served) -> Refusal:
+        job = served.job
+        return (stamp_of(job.path), stamp_of(model_file(self.workspace, job)), self._folder(job).is_dir())

@@ -1,0 +1,82 @@
+"""The workspace of a command, and the job files in it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobs.config import SiteConfig
+from jobs.errors import ConfigError, Problem
+from jobs.load import LoadedJob, did_you_mean, load_job, load_site, shown
+
+VARIABLE = "CLOISTER_WORKSPACE"
+FOLDERS = ("jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "state")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder with a site.yaml, and what that says."""
+
+    root: Path
+    site: SiteConfig
+
+    @property
+    def jobs(self) -> Path:
+        """The folder of the job files."""
+        return self.root / "jobs"
+
+    @property
+    def state(self) -> Path:
+        """Whatever may be deleted at any time."""
+        return self.root / "state"
+
+    def job_files(self) -> list[Path]:
+        """The job files, sorted."""
+        return sorted(path for path in self.jobs.glob("*.yaml") if not path.name.startswith("."))
+
+
+def find_workspace(option: Path | None) -> Path:
+    """`--workspace`, else the environment, else the nearest folder upward with a site.yaml. ConfigError."""
+    asked = option or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
+    if asked is not None:
+        if not (asked / "site.yaml").is_file():
+            source = "--workspace" if option else VARIABLE
+            raise ConfigError(_no_workspace(str(asked), f"no workspace ({source}): it holds no site.yaml", str(asked)))
+        return asked.absolute()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "site.yaml").is_file():
+            return folder
+    raise ConfigError(_no_workspace(str(here), "no workspace here or in a folder above", "DIR"))
+
+
+def _no_workspace(where: str, found: str, folder: str) -> Problem:
+    return Problem(where, found, "a folder with a site.yaml", f"cloister init {folder}, or name one with --workspace")
+
+
+def open_workspace(option: Path | None) -> Workspace:
+    """The workspace of a command. ConfigError."""
+    root = find_workspace(option)
+    return Workspace(root, load_site(root / "site.yaml"))
+
+
+def find_job(workspace: Workspace, name_or_path: str) -> Path:
+    """The file of a job: a path if it looks like one, else a job of the workspace. ConfigError."""
+    path = Path(name_or_path)
+    if "/" in name_or_path or path.suffix in (".yaml", ".yml"):
+        return path
+    path = workspace.jobs / f"{name_or_path}.yaml"
+    if not path.is_file():
+        known = [file.stem for file in workspace.job_files()]
+        expected = f"one of {', '.join(known)}" if known else f"a file in {shown(workspace.jobs)}, which holds none"
+        raise ConfigError(Problem(shown(path), "no such job", expected, did_you_mean(name_or_path, known)))
+    return path
+
+
+def load_job_of(workspace: Workspace, path: Path) -> LoadedJob:
+    """The job in `path`. In jobs/ a file is named as its job, so that one name means one job. ConfigError."""
+    job = load_job(path)
+    if path.absolute().parent == workspace.jobs and path.stem != job.name:
+        found = f"the job {job.name!r} in a file named {path.name}"
+        remedy = f"rename the file to {job.name}.yaml, or write job: {path.stem}"
+        raise ConfigError(job.source.problem(("job",), found, "a file named as its job", remedy))
+    return job

@@ -1,0 +1,58 @@
+"""The JSON Schema in configs/ is that of JobConfig, and says something of every key."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from jobs.config import FieldConfig, JobConfig, Section, SiteConfig, section_at, validate
+
+SCHEMA = Path(__file__).parent.parent.parent / "configs" / "job.schema.json"
+
+
+def schema_text() -> str:
+    """What configs/job.schema.json has to hold."""
+    return json.dumps(JobConfig.model_json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def test_the_schema_is_the_generated_one() -> None:
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), "write schema_text() of this test into the file"
+
+
+def sections(model: type[Section]) -> Iterator[type[Section]]:
+    yield model
+    todo: list[Any] = [field.annotation for field in model.model_fields.values()]
+    while todo:
+        annotation = todo.pop()
+        if isinstance(annotation, type) and issubclass(annotation, Section):
+            yield from sections(annotation)
+        todo += get_args(annotation)
+
+
+@pytest.mark.parametrize("model", [*sections(JobConfig), *sections(SiteConfig)], ids=lambda model: model.__name__)
+def test_every_key_is_described(model: type[Section]) -> None:
+    for name, field in model.model_fields.items():
+        assert field.description, f"{model.__name__}.{name}"
+
+
+def test_field_types_are_those_of_the_pipeline() -> None:
+    values = pytest.importorskip("pipeline.values")
+    assert set(get_args(FieldConfig.model_fields["type"].annotation)) == set(values.VALUES)
+
+
+def test_the_smallest_job_has_sensible_defaults() -> None:
+    text = {"job": "a", "model": {"name": "m"}, "task": {"type": "summarize", "sentences": 3}}
+    job = validate(JobConfig, text)
+    assert (job.input.folder, job.input.include, job.input.afterwards) == (None, ("*",), "archive")
+    assert (job.schedule, job.output.formats) == (None, ("parquet",))
+    assert validate(JobConfig, json.loads(job.model_dump_json())) == job
+
+
+def test_the_section_at_a_location() -> None:
+    assert section_at(JobConfig, ()) is JobConfig
+    label = section_at(JobConfig, ("task", "classify", "labels", 3))
+    assert label is not None
+    assert label.__name__ == "LabelConfig"
+    assert section_at(JobConfig, ("task", "classify", "nothing")) is None

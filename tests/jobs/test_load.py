@@ -1,0 +1,194 @@
+"""Each mistake in a job file: the exact line and column, what was found, what was expected, the remedy."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from jobs.config import JobConfig
+from jobs.errors import ConfigError, Problem
+from jobs.load import load_job, load_site, shown
+from jobs.source import parse_source
+
+GOOD = """\
+job: contract-triage
+input:
+  folder: inbox/contracts
+  include: ["*.pdf", "*.txt"]
+schedule: {cron: "0 22 * * 1-5", timezone: Europe/Berlin}
+model: {name: minilm, sha256: "0123456789012345678901234567890123456789012345678901234567890123"}
+task:
+  type: classify
+  labels:
+    - {name: nda, description: "a non-disclosure agreement"}
+    - {name: lease, description: "a rental agreement"}
+output: {formats: [parquet, markdown]}
+"""
+EXTRACT = "job: j\nmodel: {name: m}\ntask:\n  type: extract\n  fields:\n"
+SUMMARY = "job: j\nmodel: {name: m}\ntask: {type: summarize, sentences: 5}\n"
+
+# ruff: noqa: E501 - each row is a table row
+# (what is changed in GOOD, or a whole file), then for each problem: line, column, found, expected, remedy
+MISTAKES: list[tuple[str, tuple[str, str] | str, list[tuple[int, int, str, str, str | None]]]] = [
+    ("unknown key", ("include:", "inlcude:"),
+     [(4, 3, "unknown key 'inlcude' in input", "one of afterwards, folder, include, settle_seconds", "did you mean 'include'?")]),
+    ("unknown key at the top", ("output:", "ouput:"),
+     [(12, 1, "unknown key 'ouput'", "one of input, job, model, output, schedule, task", "did you mean 'output'?")]),
+    ("unknown key in the task", ("  type: classify", "  type: classify\n  classify: 3"),
+     [(9, 3, "unknown key 'classify' in task", "one of labels, threshold, type", None)]),
+    ("unknown key in a label", ("lease, description:", "lease, descripton:"),
+     [(11, 21, "unknown key 'descripton' in task labels 2", "one of description, examples, name", "did you mean 'description'?")]),
+    ("window is not there yet", ("timezone: Europe/Berlin", "timezone: Europe/Berlin, window: {until: '06:00'}"),
+     [(5, 59, "unknown key 'window' in schedule", "one of cron, timezone", None)]),
+    ("number for text", ("name: minilm", "name: 3"),
+     [(6, 15, "'name' in model is the number 3", "a text", 'put it in quotes: "3"')]),
+    ("text for list", ('["*.pdf", "*.txt"]', '"*.pdf"'),
+     [(4, 12, "'include' in input is the text '*.pdf'", "a list", 'put it in brackets: ["*.pdf"]')]),
+    ("text for number", ("  include:", "  settle_seconds: '5'\n  include:"),
+     [(4, 19, "'settle_seconds' in input is the text '5'", "a number", "remove the quotes")]),
+    ("text for mapping", SUMMARY.replace("{name: m}", "m"),
+     [(2, 8, "'model' is the text 'm'", "a mapping of keys to values", None)]),
+    ("number below the range", ("  include:", "  settle_seconds: -1\n  include:"),
+     [(4, 19, "'settle_seconds' in input is the number -1", "greater than or equal to 0", None)]),
+    ("a number without end", ("  include:", "  settle_seconds: 1e999\n  include:"),
+     [(4, 19, "'settle_seconds' in input is the number inf", "a finite number", None)]),
+    ("key without a value", ("  folder: inbox/contracts", "  folder: inbox/contracts\n  afterwards:"),
+     [(4, 3, "'afterwards' in input is nothing", "a value", "write one, or remove the key")]),
+    ("missing keys", "job: j\n",
+     [(1, 1, "no key 'model'", "the key 'model'", None), (1, 1, "no key 'task'", "the key 'task'", None)]),
+    ("missing type", "job: j\nmodel: {name: m}\ntask: {sentences: 5}\n",
+     [(3, 7, "no key 'type' in task", "one of classify, extract, summarize", None)]),
+    ("missing timezone", (", timezone: Europe/Berlin", ""),
+     [(5, 1, "no key 'timezone' in schedule", "the key 'timezone'", None)]),
+    ("missing name of a label", ("{name: lease, ", "{"),
+     [(11, 7, "no key 'name' in task labels 2", "the key 'name'", None)]),
+    ("unknown task", ("type: classify", "type: clasify"),
+     [(8, 9, "'type' in task is the text 'clasify'", "one of classify, extract, summarize", "did you mean 'classify'?")]),
+    ("unknown format", ("markdown]", "markdwon]"),
+     [(12, 29, "item 2 in output formats is the text 'markdwon'", "one of parquet, markdown", "did you mean 'markdown'?")]),
+    ("formats without parquet", ("[parquet, markdown]", "[markdown]"),
+     [(12, 19, "formats without parquet", "parquet among them: it is always written", None)]),
+    ("same label twice", ("name: lease", "name: nda"),
+     [(11, 14, "'nda', which is already label 1", "every label once", "rename or remove one of the two")]),
+    ("one label only", ('    - {name: lease, description: "a rental agreement"}\n', ""),
+     [(10, 5, "'labels' in task is a list of 1", "at least 2 labels", None)]),
+    ("no label", "job: j\nmodel: {name: m}\ntask: {type: classify, labels: []}\n",
+     [(3, 32, "'labels' in task is a list of 0", "at least 2 labels", None)]),
+    ("labels without a list", "job: j\nmodel: {name: m}\ntask:\n  type: classify\n  labels:\n",
+     [(5, 3, "'labels' in task is nothing", "a value", "write one, or remove the key")]),
+    ("label that is a word", ('{name: lease, description: "a rental agreement"}', "lease"),
+     [(11, 7, "item 2 in task labels is the text 'lease'", "a mapping of keys to values", None)]),
+    ("label that says nothing", ("name: lease", "name: ' '"),
+     [(11, 14, "a text without anything in it", "a text that says something", None)]),
+    ("label that YAML 1.1 took for a boolean", ("name: lease", "name: false"),
+     [(11, 14, "'name' in task labels 2 is the value false", "a text", 'put it in quotes: "false"')]),
+    ("bad cron line", ('"0 22 * * 1-5"', '"0 25 * * 1-5"'),
+     [(5, 18, "the cron line '0 25 * * 1-5': '25' is no hour: it takes 0 to 23",
+       'five fields, such as "0 22 * * 1-5", or @daily and the like', None)]),
+    ("bad time zone", ("Europe/Berlin", "Europe/Berln"),
+     [(5, 44, "'Europe/Berln' is no time zone; did you mean 'Europe/Berlin'?",
+       "a name of the IANA time zone data base, such as Europe/Berlin or UTC", None)]),
+    ("bad sha256", ("012345678901234567890123\"", "X\""),
+     [(6, 31, "'sha256' in model is the text '0123456789012345678901234567890123456789X'",
+       "64 hexadecimal digits in lower case: the model file's sha256; any file will do if left out", None)]),
+    ("bad job name", ("job: contract-triage", "job: Contract Triage"),
+     [(1, 6, "'job' is the text 'Contract Triage'",
+       "a-z, 0-9, '.', '_' and '-', at most 64, first a letter or digit: the job's name", None)]),
+    ("job name that is a path", ("job: contract-triage", "job: ../x"),
+     [(1, 6, "'job' is the text '../x'",
+       "a-z, 0-9, '.', '_' and '-', at most 64, first a letter or digit: the job's name", None)]),
+    ("model that is a path", ("name: minilm", "name: ../minilm"),
+     [(6, 15, "'name' in model is the text '../minilm'",
+       "letters, digits, '.', '_' and '-', at most 128, first a letter or digit: the file models/NAME.gguf of the workspace",
+       None)]),
+    ("folder out of the workspace", ("inbox/contracts", "inbox/../../x"),
+     [(3, 11, "the folder 'inbox/../../x'", "a path below the workspace, or an absolute one", "remove '..'")]),
+    ("folder of a person", ("inbox/contracts", "~/x"),
+     [(3, 11, "the folder '~/x'", "a path without '~'", "write the whole path")]),
+    ("unknown field type", EXTRACT + "    - {name: a, type: regexp}\n",
+     [(6, 23, "'type' in task fields 1 is the text 'regexp'",
+       "one of text, date, money, number, percent, email, phone, iban, reference, regex", "did you mean 'regex'?")]),
+    ("regex without pattern", EXTRACT + "    - {name: a, type: regex}\n",
+     [(6, 23, "a field of type regex without a pattern", "the key 'pattern'", None)]),
+    ("pattern without regex", EXTRACT + "    - {name: a, type: date, pattern: x}\n",
+     [(6, 38, "a pattern in a field of type date", "a pattern only with type: regex", None)]),
+    ("same field twice", EXTRACT + "    - {name: a}\n    - {name: b}\n    - {name: a}\n",
+     [(8, 14, "'a', which is already field 1", "every field once", "rename or remove one of the two")]),
+    ("summary without length", SUMMARY.replace(", sentences: 5", ""),
+     [(3, 7, "neither 'sentences' nor 'words'", "one of the two", "such as sentences: 5")]),
+    ("summary with two lengths", SUMMARY.replace("sentences: 5", "sentences: 5, words: 9"),
+     [(3, 46, "both 'sentences' and 'words'", "one of the two", "such as sentences: 5")]),
+    ("half a sentence", SUMMARY.replace("5", "2.5"),
+     [(3, 36, "'sentences' in task is the number 2.5", "a whole number", None)]),
+    ("several at once, in the order of the file", "job: J\nmodel: {nam: m}\ntask: {type: summarize, sentences: x}\n",
+     [(1, 6, "'job' is the text 'J'", "a-z, 0-9, '.', '_' and '-', at most 64, first a letter or digit: the job's name", None),
+      (2, 1, "no key 'name' in model", "the key 'name'", None),
+      (2, 9, "unknown key 'nam' in model", "one of name, sha256", "did you mean 'name'?"),
+      (3, 36, "'sentences' in task is the text 'x'", "a whole number", None)]),
+]  # fmt: skip
+
+
+def test_the_good_one_is_good(tmp_path: Path) -> None:
+    file = tmp_path / "contract-triage.yaml"
+    file.write_text(GOOD)
+    job = load_job(file)
+    assert job.name == "contract-triage"
+    assert job.config.input.include == ("*.pdf", "*.txt")
+    assert job.config.input.afterwards == "archive"
+    assert job.config.task.type == "classify"
+    assert [label.name for label in job.config.task.labels] == ["nda", "lease"]
+    assert job.source.sha256 == parse_source(GOOD.encode(), "f").sha256
+
+
+@pytest.mark.parametrize(("change", "problems"), [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES])
+def test_mistakes(
+    tmp_path: Path, change: tuple[str, str] | str, problems: list[tuple[int, int, str, str, str | None]]
+) -> None:
+    file = tmp_path / "j.yaml"
+    text = change if isinstance(change, str) else GOOD.replace(*change)
+    assert text != GOOD
+    file.write_text(text)
+    with pytest.raises(ConfigError) as error:
+        load_job(file)
+    assert list(error.value.problems) == [
+        Problem(str(file), found, expected, remedy, line, column) for line, column, found, expected, remedy in problems
+    ]
+
+
+def test_a_problem_reads_well() -> None:
+    problem = Problem("jobs/x.yaml", "unknown key 'inlcude'", "one of folder, include", "did you mean 'include'?", 7, 3)
+    assert str(problem) == (
+        "jobs/x.yaml:7:3: unknown key 'inlcude'\n"
+        "    expected: one of folder, include\n"
+        "    remedy:   did you mean 'include'?"
+    )
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file or directory"):
+        load_job(tmp_path / "none.yaml")
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        load_job(tmp_path)
+
+
+def test_site(tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    file.write_text(
+        "log: {origin: a b, key: keys/log.key, public_key: k}\nlimits: {parse_seconds: 0, parse_memory: 1}\n"
+    )
+    with pytest.raises(ConfigError) as error:
+        load_site(file)
+    assert [(p.line, p.column) for p in error.value.problems] == [(1, 15), (2, 25), (2, 28)]
+    assert error.value.problems[2].remedy == "did you mean 'parse_memory_mib'?"
+
+
+def test_paths_are_shown_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shown(tmp_path / "jobs" / "a.yaml") == "jobs/a.yaml"
+    assert shown(Path("jobs/a.yaml")) == "jobs/a.yaml"
+    assert shown(tmp_path.parent / "b") == os.fspath(tmp_path.parent / "b")
+
+
+def test_the_models_defaults_are_frozen() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        JobConfig.model_fields["input"].default.afterwards = "keep"
