@@ -54,7 +54,7 @@ def _judge_segments(snapshot: Snapshot, walked: Walk, report: VerifyReport) -> N
         report.findings.append(Finding(CHECKPOINT, more_than_one_commit(checkpoint.size, walked.beyond)))
     if walked.rest is not None and not _is_torn_line(walked.rest):
         fact = "neither a signed entry nor what an interrupted commit leaves; the next start cuts it"
-        report.findings.append(Finding(walked.rest.where, fact))
+        report.findings.append(Finding(f"{walked.rest.segment}, line {walked.rest.row}", fact))
     known = {*segments_of(checkpoint.size), *segments_of(walked.tree.size + 1)}
     for path in listing.segments().keys() - known:
         report.findings.append(Finding(path, _UNKNOWN))

@@ -23,16 +23,17 @@ class TileFault:
     torn: bool
 
     @property
-    def entry(self) -> int:
-        """The entry that the hash at `position` stands for, in a tile of level 0."""
-        return self.tile.index * WIDTH + self.position
+    def entries(self) -> range:
+        """All entries below that hash."""
+        span = int(WIDTH**self.tile.level)
+        return range(first := (self.tile.index * WIDTH + self.position) * span, first + span)
 
     def __str__(self) -> str:
         found, expected = self.found.hex() or "missing", self.expected.hex() or "the end of the file"
         return f"its hash {self.position} is {found}, expected {expected}"
 
     def of_leaf(self) -> str:
-        return f"hash is {self.expected.hex() or 'that of no entry'}, signed is {self.found.hex() or 'none'}"
+        return f"its hash is {self.expected.hex() or 'that of no entry'}, signed is {self.found.hex() or 'none'}"
 
 
 class StoredTiles:

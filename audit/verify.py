@@ -45,43 +45,52 @@ def _verify(snapshot: Snapshot, progress: Progress) -> VerifyReport:
     report = VerifyReport(checkpoint.origin, checkpoint.size, checkpoint.root)
     lines = read_lines(snapshot.folder, snapshot.listing.segments())
     walked = walk(lines, checkpoint.size, snapshot.stored, progress)
+    committed = set(tiles_of(checkpoint.size))
+    faults = [fault for fault in walked.faults if fault.tile in committed]
     if walked.broken is None and walked.root == checkpoint.root:
-        report.findings.extend(_wrong_tiles(snapshot, walked.faults))
+        report.findings.extend(_wrong_tiles(faults))
         judge_leftover(snapshot, walked, report)
     else:
-        report.findings.extend(_wrong_entries(snapshot, walked))
+        report.findings.extend(_wrong_entries(snapshot, walked, faults))
     judge_names(snapshot, report)
     return report
 
 
-def _wrong_tiles(snapshot: Snapshot, faults: list[TileFault]) -> Iterator[Finding]:
-    committed = set(tiles_of(snapshot.checkpoint.size))
-    return (Finding(fault.tile.path, str(fault)) for fault in faults if fault.tile in committed)
+def _wrong_tiles(faults: list[TileFault]) -> Iterator[Finding]:
+    return (Finding(fault.tile.path, str(fault)) for fault in faults)
 
 
-def _wrong_entries(snapshot: Snapshot, walked: Walk) -> Iterator[Finding]:
+def _wrong_entries(snapshot: Snapshot, walked: Walk, faults: list[TileFault]) -> Iterator[Finding]:
     """The entries are not the signed ones. If the tiles are, they tell the first wrong entry exactly."""
-    signed, above = snapshot.checkpoint, _faults_above_leaves(snapshot)
+    above = _faults_above_leaves(snapshot)
     doubt = "" if above is not None else " (or the tile is wrong: the tiles do not give the signed root either)"
-    leaves = [fault for fault in walked.faults if fault.tile.level == 0 and fault.entry < signed.size]
-    wrong = [(fault.entry, f"not the entry that was signed: its {fault.of_leaf()}{doubt}") for fault in leaves]
+    leaves = [(fault.entries.start, fault.of_leaf()) for fault in faults if fault.tile.level == 0]
+    wrong = [(n, f"not the entry that was signed: {fact}{doubt}") for n, fact in leaves]
     wrong += [walked.broken] if walked.broken else []
     if wrong:
         n, message = min(wrong)
         yield Finding(locate(n), message, n)
     else:
-        fact = f"signs the root {signed.root.hex()}, but the entries, and the tiles with them, give {walked.root.hex()}"
-        yield Finding(CHECKPOINT, fact)
-    yield from _wrong_tiles(snapshot, above or [])
+        yield Finding(CHECKPOINT, _misfit(snapshot, walked, faults))
+    yield from _wrong_tiles(above or [])
+
+
+def _misfit(snapshot: Snapshot, walked: Walk, faults: list[TileFault]) -> str:
+    """The entries and the tiles of their hashes fit each other, but not the root: someone changed both."""
+    fact = f"signs the root {snapshot.checkpoint.root.hex()}, but the entries and their tiles give {walked.root.hex()}"
+    if not faults:
+        return fact
+    fault = min(faults, key=lambda fault: (fault.tile.level, fault.entries.start))
+    return f"{fact}; by {fault.tile.path} one of the entries {fault.entries[0]} to {fault.entries[-1]} was changed"
 
 
 def _faults_above_leaves(snapshot: Snapshot) -> list[TileFault] | None:
     """What is wrong with the tiles above level 0 if those of level 0 give the signed root; None if they do not."""
-    tree, size, faults = Tree(), snapshot.checkpoint.size, []
-    for tile in (tile for tile in tiles_of(size) if tile.level == 0):
+    tree, faults, committed = Tree(), list[TileFault](), list(tiles_of(snapshot.checkpoint.size))
+    for tile in (tile for tile in committed if tile.level == 0):
         for leaf in split_hashes(snapshot.stored.read(tile)):
             faults += [fault for full in tree.append(leaf) for fault in snapshot.stored.compare(full)]
-    if tree.size != size or tree.root() != snapshot.checkpoint.root:
+    if tree.size != snapshot.checkpoint.size or tree.root() != snapshot.checkpoint.root:
         return None
     faults += [fault for part in tree.unfinished() for fault in snapshot.stored.compare(part)]
-    return [fault for fault in faults if fault.tile.level > 0]
+    return [fault for fault in faults if fault.tile.level > 0 and fault.tile in set(committed)]
