@@ -81,7 +81,7 @@ def looks_like_text(data: bytes) -> bool:
     sample = data[:_SAMPLE]
     if data.startswith(tuple(mark for mark, _ in _BOMS)) or _wide(data) or _by_escapes(data):
         return True
-    return len(_BINARY_CONTROLS.findall(sample)) <= len(sample) // 200
+    return len(_BINARY_CONTROLS.findall(sample)) <= max(2, len(sample) // 200)
 
 
 def _by_mark(data: bytes) -> Decoded | None:

@@ -38,7 +38,7 @@ def delimiter_of(text: str, *, strict: bool = False) -> str | None:
     best: tuple[float, int, str] | None = None
     for delimiter in DELIMITERS:
         widths = _widths(text, delimiter)
-        if not widths or (strict and not _is_plainly_a_table(widths, delimiter)):
+        if not widths or (strict and not _is_plainly_a_table(text, widths, delimiter)):
             continue
         usual, count = Counter(widths).most_common(1)[0]
         if usual > 1 and (best is None or (count / len(widths), usual) > best[:2]):
@@ -60,6 +60,7 @@ def _widths(text: str, delimiter: str) -> list[int]:
     return widths
 
 
-def _is_plainly_a_table(widths: list[int], delimiter: str) -> bool:
-    least = 3 if delimiter == "," else 2  # prose has commas
-    return len(widths) >= 3 and min(widths) == max(widths) >= least
+def _is_plainly_a_table(text: str, widths: list[int], delimiter: str) -> bool:
+    if delimiter == "," and (max(widths) < 3 or 2 * text.count(", ") > text.count(",")):  # prose has commas
+        return False
+    return len(widths) >= 3 and min(widths) == max(widths) >= 2

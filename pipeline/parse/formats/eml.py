@@ -42,9 +42,8 @@ def parse(source: Source, media_type: str) -> Parsed:
     message = email.message_from_bytes(source.data.lstrip(b"\xef\xbb\xbf\r\n"), policy=email.policy.compat32)
     reading = _Reading(source.writer())
     reading.message(message)
-    if not reading.bodies and not reading.attachments and message.defects:
-        raise DocumentError(Failure.CORRUPT, f"not a readable message: {message.defects[0]}")
     notes = [f"attachment not read: {name}" for name in reading.attachments]
+    notes += [f"its structure is damaged: {defect}" for defect in dict.fromkeys(reading.defects)]
     return finish(reading.writer, media_type, PARSER, notes=notes, decoded=reading.decoded)
 
 
@@ -53,25 +52,28 @@ class _Reading:
 
     def __init__(self, writer: TextWriter) -> None:
         self.writer = writer
-        self.bodies = 0
         self.attachments: list[str] = []
+        self.defects: list[str] = []
         self.decoded: Decoded | None = None  # of the first body
 
     def message(self, message: "Message[str, str]") -> None:
         """Headers, then the body."""
         self.writer.gap()
         for name in _SHOWN:
-            for value in message.get_all(name, []):
+            for value in (value for key, value in message.raw_items() if key.lower() == name.lower()):
                 self.writer.line(f"{name}: {header_text(value)}")
         self.writer.gap()
         self._part(message)
 
     def _part(self, part: "Message[str, str]") -> None:
         kind = part.get_content_type()
+        self.defects += [type(defect).__name__ for defect in part.defects]
         if kind == "multipart/encrypted" or str(part.get_param("smime-type", "")).lower() == "enveloped-data":
             raise DocumentError(Failure.ENCRYPTED, "an encrypted message")
         if part.is_multipart():
             self._parts(kind, part)
+        elif kind.startswith("multipart/"):  # its boundary never comes
+            self._body(part, "text/plain")
         elif part.get_content_disposition() == "attachment" or part.get_filename() or not kind.startswith("text/"):
             self._attachment(part, kind)
         else:
@@ -101,7 +103,6 @@ class _Reading:
             return
         decoded = decode(data, part.get_content_charset())
         self.decoded = self.decoded or decoded
-        self.bodies += 1
         self.writer.gap()
         if kind in {"text/html", "application/xhtml+xml"}:
             write_html(self.writer, decoded.text)
@@ -122,7 +123,8 @@ def _best(parts: "list[Message[str, str]]") -> "Message[str, str]":
 def header_text(value: object) -> str:
     """A header's text: encoded words (RFC 2047) decoded, raw bytes too, and on one line."""
     pieces = []
-    for piece, charset in email.header.decode_header(str(value)):
-        data = piece if isinstance(piece, bytes) else piece.encode("utf-8", "surrogateescape")
+    raw = str(value).encode("utf-8", "surrogateescape")
+    for piece, charset in email.header.decode_header(decode(raw).text if raw else ""):
+        data = piece.encode() if isinstance(piece, str) else piece
         pieces.append(decode(data, charset).text if data else "")
     return one_line("".join(pieces))

@@ -1,7 +1,9 @@
 """A pool that most tests share, and documents made from bytes."""
 
 import contextlib
+import io
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -65,3 +67,52 @@ def descendants(pid: int) -> list[int]:
 def processes() -> Callable[[int], list[int]]:
     """processes(pid) -> its descendants, the server before its children"""
     return descendants
+
+
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+KINDS = {
+    "docx": ("word/document.xml", "wordprocessingml.document"),
+    "pptx": ("ppt/presentation.xml", "presentationml.presentation"),
+    "xlsx": ("xl/workbook.xml", "spreadsheetml.sheet"),
+}
+
+
+def relations(*targets: tuple[str, str]) -> str:
+    """A part of relations rId1, rId2... of (type, target)."""
+    entries = "".join(
+        f'<Relationship Id="rId{place}" Type="{OFFICE}/{kind}" Target="{target}"/>'
+        for place, (kind, target) in enumerate(targets, start=1)
+    )
+    return (
+        f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{entries}</Relationships>'
+    )
+
+
+def package(kind: str, parts: dict[str, str | bytes]) -> bytes:
+    """An Office package by hand: the parts, and around them what every package has."""
+    main, content_type = KINDS[kind]
+    types = (
+        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        '<Default Extension="xml" ContentType="application/xml"/>'
+        f'<Override PartName="/{main}" ContentType="application/vnd.openxmlformats-officedocument.{content_type}.main+xml"/>'
+        "</Types>"
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", types)
+        archive.writestr("_rels/.rels", relations(("officeDocument", main)))
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def office() -> Callable[[str, dict[str, str | bytes]], bytes]:
+    """office("docx", {part name: XML}) -> the bytes of a package"""
+    return package
+
+
+@pytest.fixture
+def rels() -> Callable[..., str]:
+    """rels((type, target), ...) -> the XML of a part of relations"""
+    return relations
