@@ -7,6 +7,9 @@ from typing import NoReturn
 
 from engine.errors import BadModelFile
 
+MAX_HEADER_BYTES = 128 << 20
+"""Everything before the tensors' data; the largest vocabularies with their merges take some 20 MB."""
+
 MAX_STRING_BYTES = 64 << 20
 """Longest string; chat templates and embedded tokenizer files are the longest that occur."""
 
@@ -21,6 +24,7 @@ class Cursor:
         self.path = path
         self.buffer = buffer
         self.size = len(buffer)
+        self.end = min(self.size, MAX_HEADER_BYTES)
         self.at = 0
 
     def fail(self, offset: int, found: str, expected: str) -> NoReturn:
@@ -30,8 +34,8 @@ class Cursor:
     def skip(self, count: int, what: str) -> int:
         """Step over `count` bytes, which must all be in the file; returns where they start."""
         start = self.at
-        if count > self.size - start:
-            self.fail(start, f"the end of the file ({self.size} bytes)", f"{count} bytes of {what}")
+        if count > self.end - start:
+            self.fail(start, f"the end ({self.end} bytes, file or cap of a header)", f"{count} bytes of {what}")
         self.at = start + count
         return start
 
@@ -47,9 +51,9 @@ class Cursor:
         """A number of things to come, each of `least_bytes` or more: within `cap` and what the file can hold."""
         start = self.at
         value = self.u64(f"the number of {what}")
-        limit = min(cap, (self.size - self.at) // least_bytes)
+        limit = min(cap, (self.end - self.at) // least_bytes)
         if value > limit:
-            left = self.size - self.at
+            left = self.end - self.at
             self.fail(start, f"{value} {what}", f"at most {limit} (the cap is {cap}, {left} bytes are left)")
         return value
 
@@ -60,15 +64,15 @@ class Cursor:
 
     def strings(self, count: int, what: str) -> list[str]:
         """`count` strings, in one loop without calls: a vocabulary has 150,000 of them and is read at every start."""
-        buffer, size, at = self.buffer, self.size, self.at
+        buffer, end, at = self.buffer, self.end, self.at
         result = []
         for _ in range(count):
             start = at + 8
-            if start > size:
-                self.fail(at, f"the end of the file ({size} bytes)", f"the length of a string of {what}")
+            if start > end:
+                self.fail(at, f"the end ({end} bytes, file or cap of a header)", f"the length of a string of {what}")
             length = _U64.unpack_from(buffer, at)[0]
-            if length > size - start or length > MAX_STRING_BYTES:
-                self.fail(at, f"a string of {length} bytes in {what}", f"at most {min(size - start, MAX_STRING_BYTES)}")
+            if length > end - start or length > MAX_STRING_BYTES:
+                self.fail(at, f"a string of {length} bytes in {what}", f"at most {min(end - start, MAX_STRING_BYTES)}")
             at = start + length
             try:
                 result.append(str(buffer[start:at], "utf-8"))

@@ -63,7 +63,7 @@ def test_bert_processing_is_the_same_template(tiny_folder: Folder, tmp_path: Pat
         ("model", {"vocab": {"a": 0}}, "vocab.txt unlike tokenizer.json"),
         ("model", {"vocab": [["a", 0.5]]}, "found no model.vocab"),
         ("post_processor", {"single": []}, "post_processor"),
-        ("post_processor", {"single": [{"SpecialToken": {"id": "[CLS]"}}]}, "expected \\[CLS\\] text \\[SEP\\]"),
+        ("post_processor", {"single": [{"SpecialToken": {"id": "[CLS]"}}]}, r"expected \[CLS\] text \[SEP\]"),
         ("post_processor", {"type": "RobertaProcessing"}, "post_processor"),
     ],
 )
@@ -77,7 +77,7 @@ def test_refused(
 
 def test_added_tokens_are_refused(tiny_folder: Folder, tmp_path: Path, full: dict[str, Any]) -> None:
     more = full | {"added_tokens": [*full["added_tokens"], {"id": 71, "content": "<entity>"}]}
-    with pytest.raises(EngineError, match="added_tokens: found .*<entity>"):
+    with pytest.raises(EngineError, match=r"added_tokens: found .*<entity>"):
         import_model(tiny_folder(files={"tokenizer.json": more}), tmp_path / "f", name="tiny")
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import BadModelFile
-from engine.gguf import GgmlType, TensorSource, read, write
+from engine.gguf import GgmlType, TensorSource, cursor, read, write
 
 MATRIX = np.arange(12, dtype=np.float32).reshape(3, 4)
 METADATA = {
@@ -216,6 +216,23 @@ def check_changed(path: Path, changes: list[tuple[int, int]]) -> None:
             pass
         finally:
             os.pwrite(file.fileno(), content, 0)
+
+
+def test_a_file_of_16_gb_of_zeros_is_refused_at_once(tmp_path: Path) -> None:
+    """The file could hold the five million empty strings that it announces; the cap refuses them."""
+    path = file_of(tmp_path / "f", [kv("a", 9, struct.pack("<IQ", 8, 5 << 20))], [])
+    os.truncate(path, 16 << 30)
+    start = time.process_time()
+    with pytest.raises(BadModelFile, match="found 5242880 strings of a, expected at most 4194304"):
+        read(path)
+    assert time.process_time() - start < 1
+
+
+def test_the_header_has_a_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample(tmp_path / "f")
+    monkeypatch.setattr(cursor, "MAX_HEADER_BYTES", 200)
+    with pytest.raises(BadModelFile, match="cap"):
+        read(tmp_path / "f")
 
 
 def test_hostile_files(data: Path) -> None:
