@@ -5,10 +5,10 @@ here."""
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.checkpoint import Checkpoint
+from audit.checkpoint import MAX_BYTES, Checkpoint
 from audit.errors import LogUnwritable
 from audit.sign import PublicKey
-from audit.store import Listing, list_folder, read_checkpoint
+from audit.store import CHECKPOINT, Listing, list_folder, read_checkpoint, read_file
 from audit.stored import StoredTiles
 from audit.tiles import edge_of, parse_tile_path
 
@@ -32,6 +32,6 @@ def take_snapshot(folder: Path, key: PublicKey) -> Snapshot:
         tiles = {tile for path in listing.files if (tile := parse_tile_path(path))}
         on_disk = StoredTiles(folder, tiles, {})
         at_hand = {tile: on_disk.read(tile) for tile in edge_of(checkpoint.size) if tile in tiles}
-        if read_checkpoint(folder, key)[1] == note:
+        if read_file(folder, CHECKPOINT, MAX_BYTES) == note:
             return Snapshot(folder, checkpoint, note, listing, StoredTiles(folder, tiles, at_hand))
     raise LogUnwritable(f"{folder}: commits follow each other faster than its files can be listed")

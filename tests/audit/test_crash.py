@@ -144,7 +144,7 @@ def test_a_creation_killed_at_each_step_can_be_repeated(ram_folder: Path, make_s
         else:
             site = make_site(folder)
         report = site.verify()
-    assert (report.findings, report.notes) == ([], [])
+        assert (report.findings, report.notes) == ([], [])
         site.commit(2)
         assert site.verify().ok
     assert step > 10

@@ -52,7 +52,7 @@ def test_write_file_atomically(tmp_path: Path, trace: Trace) -> None:
     order = ["write f.tmp", "fsync f.tmp", "rename f.tmp f", "fsync ./"]
     assert trace(lambda: durable.write_file_atomically(tmp_path / "f", b"new")) == order
     assert (tmp_path / "f").read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["f"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "f"]
 
 
 def test_create_durably(tmp_path: Path, trace: Trace) -> None:

@@ -86,8 +86,9 @@ def test_a_tiles_path_names_it(level: int, index: int, width: int) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["tile/0/0", "tile/00/000", "tile/0/x000/000", "tile/0/001/002", "tile/0/000.p/256", "tile/0/000.p/0", "tile/0/000.p/01",
-     "tile/0/000.p", "tile/0/000/", "tile//000", "tile/0/٠٠٠", "Tile/0/000", "tile/0/000.tmp", "tile/0/x1000/000"],
+    ["tile/0/0", "tile/00/000", "tile/0/x000/000", "tile/0/001/002", "tile/0/000.p/256", "tile/0/000.p/0",
+     "tile/0/000.p/01", "tile/0/000.p", "tile/0/000/", "tile//000",
+     "tile/0/\u0660\u0660\u0660", "Tile/0/000", "tile/0/000.tmp", "tile/0/x1000/000"],
 )  # fmt: skip
 def test_other_paths_name_no_tile(path: str) -> None:
     assert parse_tile_path(path) is None
