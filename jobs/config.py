@@ -238,12 +238,14 @@ class JobConfig(Section):
     output: OutputConfig = Field(OutputConfig(), description="what is written to outbox/<job>/")  # type: ignore[call-arg]
 
 
+ORIGIN = r"^[^\s+]{1,200}$"
+ORIGIN_MEANS = "a name without spaces and '+', at most 200 characters, that no other log has"
+
+
 class LogConfig(Section):
     """The audit log of the workspace."""
 
-    origin: Annotated[str, StringConstraints(pattern=r"^[^\s+]{1,200}$")] = Field(
-        description="a name without spaces and '+', at most 200 characters, that no other log has"
-    )
+    origin: Annotated[str, StringConstraints(pattern=ORIGIN)] = Field(description=ORIGIN_MEANS)
     key: Annotated[Text, AfterValidator(_inside)] = Field(description="the file of the signing key")
     public_key: Text = Field(description="the public half, as a C2SP verifier key; what verification trusts")
 

@@ -1,5 +1,6 @@
 """How things end: the exit codes, the operator's mistakes, and the one place that turns an exception into both."""
 
+import errno
 import os
 import sys
 import tempfile
@@ -77,6 +78,10 @@ class ConfigError(Exception):
         self.problems = problems
 
 
+# a disk that is full or read-only, a folder of somebody else: the operator's, not a defect
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
+
+
 @dataclass(frozen=True)
 class Ending:
     """What is told of an exception: the exit code, one clear text, and the problems where there are several."""
@@ -99,19 +104,27 @@ def ending_of(error: BaseException, crashes: Path | None = None) -> Ending:
         return Ending(ExitCode.INTERRUPTED, "Interrupted. The next run takes up what was left unfinished.")
     if isinstance(error, ServiceHeldError):
         return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   stop that one first")
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        place = f"{error.filename}: " if error.filename else ""
+        return Ending(
+            ExitCode.BAD_CONFIG, f"{place}{error.strerror}\n    What is committed stays; the next run goes on."
+        )
     return _operators_ending(error) or _defect(error, crashes)
 
 
 def _operators_ending(error: BaseException) -> Ending | None:
-    import audit  # only here: a mistake in a YAML file is told without loading them
-    import pipeline
+    """Refusals of the model and of the log. A package that is not loaded raised nothing, and loading it is slow."""
+    if "pipeline" in sys.modules:
+        import pipeline
 
-    match error:
-        case pipeline.ModelRefusedError():
+        if isinstance(error, pipeline.ModelRefusedError):
             return Ending(ExitCode.MODEL_REFUSED, f"Model refused: {error}")
-        case audit.LogHeld():
+    if "audit" in sys.modules:
+        import audit
+
+        if isinstance(error, audit.LogHeld):
             return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   wait until that run has ended, or stop it")
-        case audit.AuditError():
+        if isinstance(error, audit.AuditError):
             return Ending(ExitCode.AUDIT_FAILED, f"Audit log: {error}\n    Nothing more was processed.")
     return None
 

@@ -28,8 +28,12 @@ class CronTrigger(BaseTrigger):  # type: ignore[misc]
         self.zone = find_zone(schedule.timezone)
 
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
-        """The first start after the previous one, or after `now` where there was none."""
-        return next_start(self.line, previous_fire_time or now, self.zone)
+        """The first start after the previous one, or after `now` where there was none.
+
+        In UTC: Python calls a time in an hour that clocks show twice unequal to the same moment in another zone.
+        """
+        start = next_start(self.line, previous_fire_time or now, self.zone)
+        return None if start is None else start.astimezone(UTC)
 
 
 class Schedules:

@@ -16,7 +16,10 @@ def show(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell one document's story: what was done to it, when, by which model and software, and where its row lies."""
+    """Tell one document's story.
+
+    What was done to it, when, by which model and software, and where its row lies.
+    """
     import pipeline
     from jobs.plan import make_site
 

@@ -28,7 +28,10 @@ def verify(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every byte of the log, and the results and archived documents that it names. Exit 4 if any was altered."""
+    """Check every byte of the log, and the results and archived documents that it names.
+
+    Exit 4 if any of them was altered; what was taken away since is told, but is no tampering.
+    """
     import audit
     import pipeline
     from jobs.plan import make_site

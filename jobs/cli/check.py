@@ -25,7 +25,10 @@ class Checked:
 
 
 def check(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """Check jobs without running them: YAML, folders, model file and its sha256. Tells all problems at once."""
+    """Check jobs without running them: YAML, folders, model file and its sha256.
+
+    Tells all problems at once, or what the job would do. Exit 2 for a mistake in the job, 3 for a refused model.
+    """
     place = open_workspace(workspace)
     checked = [_check(place, name) for name in jobs]
     code = worst(each.code for each in checked)

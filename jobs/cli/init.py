@@ -11,6 +11,7 @@ import typer
 import jobs
 from jobs.cli.options import JsonOption
 from jobs.cli.output import print_json
+from jobs.config import ORIGIN, ORIGIN_MEANS
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, load_job, load_site, shown
 from jobs.workspace import FOLDERS
@@ -42,7 +43,12 @@ def init(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a workspace: folders, signing key, empty audit log, site.yaml. On a workspace it adds what is missing."""
+    """Make a workspace: folders, signing key, empty audit log, site.yaml.
+
+    On a workspace it adds missing folders and the examples asked for, and changes nothing else.
+    """
+    if origin is not None and not re.fullmatch(ORIGIN, origin):
+        raise ConfigError(Problem("--origin", f"{origin!r}", ORIGIN_MEANS))
     files = [example_file(name) for name in example or []]
     new = not (folder / "site.yaml").is_file()
     if new:

@@ -30,7 +30,10 @@ def import_(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Convert a model to GGUF. The same folder, type and name give the same bytes, so that jobs can pin the sha256."""
+    """Convert a model to GGUF.
+
+    The same folder, type and name give the same bytes, so that jobs can pin the sha256.
+    """
     import pipeline
     from jobs.cli.model_inspect import print_facts
 

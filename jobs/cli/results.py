@@ -22,7 +22,10 @@ def results(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show each document: its state, and its answer or why there is none. With --json: the rows of the result table."""
+    """Show each document: its state, and its answer or why there is none.
+
+    With --json: the rows of the result table, as they stand in Parquet, and the job of each.
+    """
     place = open_workspace(workspace)
     if job is not None:
         _check_known(place, job)

@@ -35,7 +35,12 @@ class Night:
 
 
 def run(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """Run jobs once, one after another: all documents that lie in their folders and are not done yet."""
+    """Run jobs once, one after another.
+
+    A run takes all documents that lie in the job's folder and are not done yet. Ctrl-C or SIGTERM commits what is
+    computed and leaves the rest to the next run. Exit 0: done; 1: some documents failed; 2: a mistake in a job;
+    3: model refused; 4: the audit log cannot be trusted or written; 5: another run holds the workspace; 130: stopped.
+    """
     place = open_workspace(workspace)
     night = _run_all(_plans(place, jobs))
     if as_json:

@@ -6,7 +6,10 @@ from jobs.workspace import open_workspace
 
 
 def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """Run the workspace's jobs by their cron lines, or as files arrive, until SIGTERM or Ctrl-C. Logs go to stderr."""
+    """Run the workspace's jobs by their cron lines, or as files arrive.
+
+    Ends with exit 0 on SIGTERM or Ctrl-C, after committing what is computed. Logs go to stderr.
+    """
     place = open_workspace(workspace)
     from jobs.lock import service_lock
     from jobs.logs import start_logging

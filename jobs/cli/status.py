@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """Show each job: next start, waiting files, last run, totals; and the log's size and who holds the workspace."""
+    """Show each job: next start, waiting files, last run, totals.
+
+    Also the size of the audit log, and which processes run or serve the workspace.
+    """
     import audit
     import pipeline
     from jobs.plan import make_site

@@ -1,0 +1,100 @@
+"""A workspace as `cloister init` makes it, with a small model, and the command itself, run in this process."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.cli import main
+
+LEASE = "The landlord leases the flat to the tenant. The rent is due on the first of the month.\n"
+INVOICE = "Invoice 2026-17. Total due: EUR 120.00. Please pay to the account below.\n"
+SORT = """\
+job: {name}
+input: {{settle_seconds: 0, afterwards: {afterwards}}}
+model: {{name: tiny}}
+task:
+  type: classify
+  threshold: 0.0
+  labels:
+    - {{name: lease, description: "a lease of a flat: landlord, tenant"}}
+    - {{name: invoice, description: "an invoice: total due"}}
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """stdout, which has to be one JSON document."""
+        return json.loads(self.out)
+
+
+Cloister = Callable[..., Done]
+
+
+@pytest.fixture
+def cloister(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Cloister:
+    """Runs the command with these arguments."""
+
+    def run(*arguments: str | Path) -> Done:
+        monkeypatch.setattr(sys, "argv", ["cloister", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        told = capfd.readouterr()
+        return Done(int(end.value.code or 0), told.out, told.err)
+
+    return run
+
+
+@dataclass(frozen=True)
+class Place:
+    """A workspace under test."""
+
+    root: Path
+
+    def job(self, name: str, text: str = SORT, afterwards: str = "archive") -> Path:
+        """Writes a job file and makes its inbox."""
+        (self.root / "inbox" / name).mkdir(exist_ok=True)
+        file = self.root / "jobs" / f"{name}.yaml"
+        file.write_text(text.format(name=name, afterwards=afterwards))
+        return file
+
+    def drop(self, job: str, name: str, text: str) -> Path:
+        """Puts a document into a job's folder."""
+        path = self.root / "inbox" / job / name
+        path.write_text(text)
+        return path
+
+    def parts(self, job: str) -> list[Path]:
+        """The finished parts of a job."""
+        return sorted((self.root / "outbox" / job).glob("*.parquet"))
+
+
+@pytest.fixture
+def place(tmp_path: Path, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """An empty workspace, in which commands run."""
+    root = tmp_path / "ws"
+    assert cloister("init", root, "--origin", "test.example/log").code == 0
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("CLOISTER_WORKSPACE", raising=False)
+    return Place(root)
+
+
+@pytest.fixture
+def ready(place: Place, tiny_model: Path) -> Place:
+    """A workspace with a model and the job `sort`."""
+    shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
+    place.job("sort")
+    return place

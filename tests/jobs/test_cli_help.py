@@ -1,0 +1,74 @@
+"""Every command and option says what it is; and the help is quick, because it loads nothing that computes."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+import typer.main
+
+from jobs.cli import make_app
+from tests.jobs.conftest import Cloister
+
+
+def commands(command: click.Command, name: str = "cloister") -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    for each, sub in getattr(command, "commands", {}).items():
+        yield from commands(sub, f"{name} {each}")
+
+
+ALL = dict(commands(typer.main.get_command(make_app())))
+LEAVES = {name: command for name, command in ALL.items() if not hasattr(command, "commands")}
+
+
+def test_the_commands_are_those_of_the_design() -> None:
+    assert {name.removeprefix("cloister ") for name in LEAVES} == {
+        "init", "check", "run", "serve", "status", "results", "model import", "model inspect", "model list",
+        "audit verify", "audit show",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_option_has_help(name: str) -> None:
+    command = ALL[name]
+    assert command.help
+    for parameter in command.params:
+        if parameter.name != "help":
+            assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_has_json_and_workspace(name: str) -> None:
+    options = {option for parameter in LEAVES[name].params for option in parameter.opts}
+    assert "--json" in options
+    assert "--workspace" in options or name == "cloister init"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_is_printed(name: str, cloister: Cloister) -> None:
+    done = cloister(*name.split()[1:], "--help")
+    assert done.code == 0
+    assert "Usage: cloister" in done.out
+
+
+def test_version(cloister: Cloister) -> None:
+    assert cloister("--version").out.startswith("cloister 0.")
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["run"], ["run", "--jsn", "x"], ["results", "--limit", "0"]])
+def test_wrong_usage(arguments: list[str], cloister: Cloister) -> None:
+    done = cloister(*arguments)
+    assert done.code == 2
+    assert "Error" in done.err
+    assert done.out == ""
+
+
+def test_help_and_mistakes_load_nothing_that_computes() -> None:
+    heavy = "{'numba', 'numpy', 'pyarrow', 'engine', 'pipeline', 'apscheduler'} & set(sys.modules)"
+    code = f"import sys, atexit; atexit.register(lambda: print('loaded', {heavy}))\n"
+    code += "from jobs.cli import main; main()"
+    for arguments in (["--help"], ["run", "--workspace", "/nowhere", "x"]):
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.stdout.endswith("loaded set()\n")

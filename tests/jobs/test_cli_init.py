@@ -1,0 +1,70 @@
+"""`cloister init`: a workspace, its key, its empty log; and what a second time leaves alone."""
+
+from pathlib import Path
+
+from jobs.cli.init import examples
+from jobs.load import load_job, load_site
+from tests.jobs.conftest import Cloister
+
+
+def test_a_new_workspace(cloister: Cloister, tmp_path: Path) -> None:
+    root = tmp_path / "a b" / "ws"
+    done = cloister("init", root)
+    assert done.code == 0
+    assert "Next:" in done.out
+    site = load_site(root / "site.yaml")
+    assert site.log.origin.endswith("/ws")
+    assert site.log.public_key in done.out
+    assert (root / site.log.key).stat().st_mode & 0o777 == 0o600
+    assert (root / "keys").stat().st_mode & 0o777 == 0o700
+    assert {path.name for path in root.iterdir()} == {
+        "site.yaml", "jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "audit", "state",
+    }  # fmt: skip
+
+
+def test_every_example_is_a_good_job_and_is_copied(cloister: Cloister, tmp_path: Path) -> None:
+    names = sorted(examples())
+    assert names
+    done = cloister("init", tmp_path / "ws", *(word for name in names for word in ("--example", name)), "--json")
+    assert done.json["jobs"] == names
+    for name in names:
+        assert load_job(tmp_path / "ws" / "jobs" / f"{name}.yaml").name == name
+        assert (tmp_path / "ws" / "inbox" / name).is_dir()
+
+
+def test_again_it_only_adds(cloister: Cloister, tmp_path: Path) -> None:
+    root, name = tmp_path / "ws", sorted(examples())[0]
+    cloister("init", root)
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    (root / "failed").rmdir()
+    done = cloister("init", root, "--example", name)
+    assert done.code == 0
+    assert done.out.startswith("Completed")
+    assert {path: path.read_bytes() for path in before} == before
+    assert (root / "failed").is_dir()
+    changed = root / "jobs" / f"{name}.yaml"
+    changed.write_text("job: mine\n")
+    assert cloister("init", root, "--example", name).code == 2
+    assert changed.read_text() == "job: mine\n"
+    assert cloister("init", root, "--origin", "another").code == 2
+
+
+def test_a_folder_with_something_in_it_is_left_alone(cloister: Cloister, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("x")
+    done = cloister("init", tmp_path)
+    assert done.code == 2
+    assert "choose another folder" in done.err
+    assert cloister("init", tmp_path / "mine.txt").code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_an_unknown_example_makes_nothing(cloister: Cloister, tmp_path: Path) -> None:
+    done = cloister("init", tmp_path / "ws", "--example", "nothing-such")
+    assert done.code == 2
+    assert "one of " in done.err
+    assert not (tmp_path / "ws").exists()
+
+
+def test_an_origin_that_no_checkpoint_may_bear(cloister: Cloister, tmp_path: Path) -> None:
+    assert cloister("init", tmp_path / "ws", "--origin", "a b").code == 2
+    assert not (tmp_path / "ws").exists()

@@ -1,0 +1,208 @@
+"""`cloister run` and `check` on a small model: exit codes, what is told, what is left alone."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import audit
+from jobs.load import load_site
+from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
+
+
+def test_documents_become_results_and_a_second_run_says_that_there_is_nothing(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    ready.drop("sort", "invoice.txt", INVOICE)
+    done = cloister("run", "sort")
+    assert done.code == 0
+    assert "sort: 2 documents in" in done.out
+    assert 'sha256: "' in done.out  # the job pins none yet
+    assert len(ready.parts("sort")) == 1
+    again = cloister("run", "sort")
+    assert again.code == 0
+    assert "nothing to do: no file lies there" in again.out
+
+
+def test_kept_files_were_done_before(ready: Place, cloister: Cloister) -> None:
+    ready.job("keep", afterwards="keep")
+    ready.drop("keep", "lease.txt", LEASE)
+    assert cloister("run", "keep").code == 0
+    again = cloister("run", "keep")
+    assert (again.code, len(ready.parts("keep"))) == (0, 1)
+    assert "nothing to do: 1 document was done before" in again.out
+
+
+def test_a_failed_document_is_exit_1_and_told(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    ready.drop("sort", "empty.txt", "")
+    done = cloister("run", "sort")
+    assert done.code == 1
+    assert "failed/sort/, each with a .reason.json" in done.out
+    assert "empty.txt: " in done.out
+    assert any(json.loads(line)["event"] == "document failed" for line in done.err.splitlines())
+
+
+def test_json_is_one_document(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "empty.txt", "")
+    done = cloister("run", "sort", "--json")
+    (run,) = done.json["runs"]
+    assert (done.code, done.json["exit_code"], done.json["errors"]) == (1, 1, [])
+    assert run["seen"] == sum(run["counts"].values()) == 1
+    assert run["failed"][0]["path"] == "empty.txt"
+    assert run["failed"][0]["failure"] == "empty"
+
+
+def test_a_mistake_in_one_job_keeps_all_from_running(ready: Place, cloister: Cloister) -> None:
+    document = ready.drop("sort", "lease.txt", LEASE)
+    ready.job("other", SORT.replace("labels:", "lables:"))
+    done = cloister("run", "sort", "other", "third", "--json")
+    assert (done.code, done.json["exit_code"]) == (2, 2)
+    assert [(p["where"], p["line"], p["column"]) for p in done.json["error"]["problems"]] == [
+        ("jobs/other.yaml", 4, 1),
+        ("jobs/other.yaml", 7, 3),
+        ("jobs/third.yaml", None, None),
+    ]
+    assert "jobs/other.yaml:7:3: unknown key 'lables' in task" in done.err
+    assert document.exists()
+    assert ready.parts("sort") == []
+
+
+def test_a_missing_folder_is_told_at_its_place(ready: Place, cloister: Cloister) -> None:
+    ready.job("other", SORT.replace("settle_seconds: 0,", "settle_seconds: 0, folder: nowhere,"))
+    done = cloister("run", "other")
+    assert done.code == 2
+    assert "jobs/other.yaml:2:35: no folder nowhere" in done.err
+    assert "remedy:   mkdir -p nowhere" in done.err
+    (ready.root / "inbox" / "sort").rmdir()
+    assert "jobs/sort.yaml:1:6: no folder inbox/sort" in cloister("run", "sort").err
+
+
+@pytest.mark.parametrize("folder", ["outbox", "outbox/sort", ".", "audit", "keys", "archive"])
+def test_a_folder_of_ours_is_no_input(ready: Place, cloister: Cloister, folder: str) -> None:
+    (ready.root / "outbox" / "sort").mkdir(parents=True)
+    ready.job("other", SORT.replace("settle_seconds: 0,", f"settle_seconds: 0, folder: {folder},"))
+    done = cloister("run", "other")
+    assert done.code == 2
+    assert "jobs/other.yaml:2:35: the folder" in done.err
+
+
+def test_a_bad_pattern_is_told_at_its_place(ready: Place, cloister: Cloister) -> None:
+    text = "job: {name}\nmodel: {{name: tiny}}\ntask:\n  type: extract\n  fields:\n"
+    ready.job("other", text + "    - {{name: a, type: regex, pattern: '(x'}}\n    - {{name: b}}\n")
+    done = cloister("check", "other")
+    assert done.code == 2
+    assert "jobs/other.yaml:6:40: " in done.out
+
+
+def test_a_refused_model_ends_its_job_only_and_touches_no_document(ready: Place, cloister: Cloister) -> None:
+    ready.job("pinned", SORT.replace("name: tiny", f"name: tiny, sha256: {'0' * 64}"))
+    document = ready.drop("pinned", "lease.txt", LEASE)
+    ready.drop("sort", "lease.txt", LEASE)
+    done = cloister("run", "pinned", "sort")
+    assert done.code == 3
+    assert "Model refused: model tiny: " in done.err
+    assert document.exists()
+    assert not (ready.root / "archive" / "pinned").exists()
+    assert len(ready.parts("sort")) == 1
+
+
+def test_a_held_workspace_is_exit_5(ready: Place, cloister: Cloister) -> None:
+    site = load_site(ready.root / "site.yaml")
+    with audit.Log.open(ready.root / "audit", key_path=ready.root / site.log.key, public_key=site.log.public_key):
+        done = cloister("run", "sort", "--json")
+        assert (done.code, done.json["exit_code"]) == (5, 5)
+        assert f"{os.getpid()}" in done.json["errors"][0]["message"]
+    assert cloister("run", "sort").code == 0
+
+
+def test_a_log_that_does_not_fit_is_exit_4(ready: Place, cloister: Cloister) -> None:
+    document = ready.drop("sort", "lease.txt", LEASE)
+    checkpoint = ready.root / "audit" / "checkpoint"
+    checkpoint.write_bytes(checkpoint.read_bytes().replace(b"\n0\n", b"\n1\n"))
+    done = cloister("run", "sort")
+    assert done.code == 4
+    assert "Nothing more was processed." in done.err
+    assert document.exists()
+
+
+def test_a_defect_is_exit_70_and_kept(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("pipeline.run", broken)
+    done = cloister("run", "sort", "--json")
+    assert (done.code, done.json["exit_code"]) == (70, 70)
+    (kept,) = (ready.root / "state" / "crashes").iterdir()
+    assert str(kept) in done.err
+    assert "RuntimeError: broken" in kept.read_text()
+
+
+def test_sigterm_ends_a_run_with_130_and_the_next_run_goes_on(ready: Place, cloister: Cloister) -> None:
+    for n in range(3000):
+        ready.drop("sort", f"{n:04}.txt", f"{LEASE} Flat {n}.")
+    command = [sys.executable, "-c", "from jobs.cli import main; main()", "run", "sort", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        assert run.stdout is not None
+        while "documents found" not in (line := run.stderr.readline()):
+            assert line, "it ended before it found documents"
+        run.send_signal(signal.SIGTERM)
+        told, err = run.communicate(timeout=60)
+    assert run.returncode == 130, err
+    assert "Stopping" in err
+    (report,) = json.loads(told)["runs"]
+    assert report["interrupted"]
+    assert report["counts"]["pending"] > 0
+    again = cloister("run", "sort", "--json").json["runs"][0]
+    assert again["counts"]["done"] + report["counts"]["done"] == 3000
+    assert cloister("audit", "verify").code == 0
+
+
+def test_a_path_to_a_job_anywhere(ready: Place, cloister: Cloister, tmp_path: Path) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    elsewhere = tmp_path / "mine.yaml"
+    elsewhere.write_text(SORT.format(name="sort", afterwards="archive"))
+    assert cloister("run", elsewhere).code == 0
+    assert len(ready.parts("sort")) == 1
+    (ready.root / "jobs" / "other.yaml").write_text(elsewhere.read_text())
+    done = cloister("run", "other")
+    assert done.code == 2
+    assert "jobs/other.yaml:1:6: the job 'sort' in a file named other.yaml" in done.err
+
+
+def test_check_tells_what_would_happen(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    done = cloister("check", "sort")
+    assert done.code == 0
+    for words in (
+        "sort: in order",
+        "1 file ready",
+        "classify as lease, invoice",
+        "(not pinned:",
+        "outbox/sort (parquet)",
+    ):
+        assert words in done.out
+    plan = cloister("check", "sort", "--json").json["jobs"][0]["plan"]
+    assert plan["model"] == "tiny, bert"
+    assert ready.parts("sort") == []
+
+
+def test_check_tells_everything_at_once(ready: Place, cloister: Cloister) -> None:
+    ready.job("pinned", SORT.replace("name: tiny", f"name: tiny, sha256: {'0' * 64}"))
+    ready.job("absent", SORT.replace("name: tiny", "name: absent"))
+    ready.job("wrong", SORT.replace("threshold: 0.0", "threshold: 2"))
+    done = cloister("check", "sort", "pinned", "absent", "wrong", "srt")
+    assert done.code == 3
+    for words in (
+        "sort: in order",
+        "pinned: model refused",
+        "absent: model refused",
+        "jobs/wrong.yaml:6:14",
+        "did you mean 'sort'",
+    ):
+        assert words in done.out
+    assert cloister("check", "sort", "wrong").code == 2

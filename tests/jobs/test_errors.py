@@ -1,0 +1,70 @@
+"""Exit codes: their precedence, and the one place that turns exceptions into them."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+import audit
+from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
+from jobs.lock import ServiceHeldError
+
+
+def test_precedence_where_several_hold() -> None:
+    order = (130, 70, 4, 3, 6, 1, 0)  # the table of the design
+    for first, second in itertools.combinations(order, 2):
+        assert worst([ExitCode(second), ExitCode(first), ExitCode(second)]) == first
+    assert worst([]) == ExitCode.DONE
+    assert {worst([code]) for code in ExitCode} == set(ExitCode)
+
+
+def test_the_operators_mistakes() -> None:
+    problem = Problem("jobs/a.yaml", "unknown key 'x'", line=1, column=2)
+    ending = ending_of(ConfigError(problem))
+    assert ending == Ending(ExitCode.BAD_CONFIG, "jobs/a.yaml:1:2: unknown key 'x'", (problem,))
+    told = ending.to_json()
+    assert told["exit_code"] == 2
+    assert ending_of(KeyboardInterrupt()).code == ExitCode.INTERRUPTED
+    assert ending_of(ServiceHeldError(7)).code == ExitCode.WORKSPACE_HELD
+
+
+def test_the_pipelines_and_the_logs_refusals() -> None:
+    pipeline = pytest.importorskip("pipeline")
+    assert ending_of(pipeline.ModelRefusedError("no such file")).code == ExitCode.MODEL_REFUSED
+    assert ending_of(audit.LogHeld("audit/lock", "host", 7, None)).code == ExitCode.WORKSPACE_HELD
+    for kind in (audit.LogUntrusted, audit.LogUnwritable, audit.KeyRefused):
+        ending = ending_of(kind.__new__(kind))
+        assert ending.code == ExitCode.AUDIT_FAILED
+        assert "Nothing more was processed." in ending.message
+
+
+def crash() -> Exception:
+    try:
+        raise RuntimeError("ours")
+    except RuntimeError as error:
+        return error
+
+
+def test_a_defect_keeps_its_traceback_in_the_workspace(tmp_path: Path) -> None:
+    ending = ending_of(crash(), tmp_path / "crashes")
+    (kept,) = (tmp_path / "crashes").iterdir()
+    assert ending.code == ExitCode.DEFECT
+    assert ending.message.startswith("A defect of Cloister: RuntimeError: ours")
+    assert str(kept) in ending.message
+    assert "in crash" in kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_defect_without_a_workspace_keeps_it_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ending_of(crash(), tmp_path / "none" / "crashes")
+    assert len(list(tmp_path.glob("cloister-*.txt"))) == 1
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    assert "could not be kept" in ending_of(crash()).message
+
+
+@pytest.mark.parametrize("errno_", [28, 30, 13])
+def test_a_full_or_read_only_disk_is_no_defect(errno_: int) -> None:
+    ending = ending_of(OSError(errno_, "reason", "outbox/x"))
+    assert ending.code == ExitCode.BAD_CONFIG
+    assert "outbox/x: reason" in ending.message

@@ -1,0 +1,40 @@
+"""What is seen of a run: a line for each step, for each failed document, and now and then the state of things."""
+
+import io
+import json
+
+import pytest
+
+from jobs.logs import start_logging
+from jobs.progress import EVERY_SECONDS, BarWatcher, LineWatcher
+
+
+def test_lines() -> None:
+    out, now = io.StringIO(), [0.0]
+    with LineWatcher(start_logging(out), "night", clock=lambda: now[0]) as watcher:
+        watcher.note("part committed", rows=3)
+        watcher.found(4)
+        watcher.finished("a.txt", "done", None)
+        watcher.finished("ä.pdf", "failed", "no text")
+        now[0] = EVERY_SECONDS
+        watcher.finished("c.txt", "done", None)
+        watcher.finished("d.txt", "done", None)
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [(line.pop("timestamp")[-1], line.pop("job")) for line in lines] == [("Z", "night")] * 4
+    assert lines == [
+        {"event": "part committed", "level": "info", "rows": 3},
+        {"event": "documents found", "level": "info", "total": 4},
+        {"event": "document failed", "level": "warning", "path": "ä.pdf", "reason": "no text"},
+        {"event": "progress", "level": "info", "finished": 3, "total": 4, "done": 2, "failed": 1},
+    ]
+
+
+def test_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    with BarWatcher("night") as watcher:
+        watcher.note("part committed", rows=3, gone=None)
+        watcher.found(2)
+        watcher.finished("[a].txt", "failed", "no text")
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "part committed: rows 3" in told.err
+    assert "failed: [a].txt: no text" in told.err
