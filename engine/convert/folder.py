@@ -63,7 +63,7 @@ class SourceFolder:
 
     def _inside(self, name: str) -> Path:
         parts = PurePosixPath(name).parts
-        if name.startswith("/") or ".." in parts or not parts:
+        if name.startswith("/") or ".." in parts or not parts or not name.isprintable():
             raise BadModelFile(f"{self.path}: found the file name {name!r}, expected one inside the folder")
         return self.path.joinpath(*parts)
 

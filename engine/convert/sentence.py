@@ -40,7 +40,7 @@ def _module_paths(folder: SourceFolder) -> dict[str, str]:
     kinds = [module["type"].rpartition(".")[2] for module in modules]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]) or modules[0]["path"]:
         expected = "Transformer (in the folder itself), Pooling and perhaps Normalize"
-        raise UnsupportedModel(f"{where}: found the steps {', '.join(kinds)}, expected {expected}")
+        raise UnsupportedModel(f"{where}: found the steps {kinds!r:.200}, expected {expected}")
     return {kind: module["path"] for kind, module in zip(kinds, modules, strict=True)}
 
 
@@ -52,8 +52,7 @@ def _read_pooling(folder: SourceFolder, name: str, width: int) -> int:
     config = folder.json_object(name)
     modes = [key for key, value in config.items() if key.startswith("pooling_mode") and value]
     if len(modes) != 1 or modes[0] not in POOLING:
-        found = ", ".join(modes) or "no pooling mode"
-        raise UnsupportedModel(f"{folder.path}/{name}: found {found}, expected {' or '.join(POOLING)}")
+        raise UnsupportedModel(f"{folder.path}/{name}: found the modes {modes!r:.200}, expected {' or '.join(POOLING)}")
     if config.get("word_embedding_dimension") != width:
         dimension = config.get("word_embedding_dimension")
         raise BadModelFile(f"{folder.path}/{name}: word_embedding_dimension: found {dimension!r:.40}, expected {width}")

@@ -56,6 +56,8 @@ def _read_vocabulary(folder: SourceFolder, full: dict[str, Any] | None, size: in
     if len(tokens) != size or len(set(tokens)) != size:
         found = f"{len(tokens)} tokens, {len(set(tokens))} of them different"
         raise BadModelFile(f"{folder.path}: vocabulary: found {found}, expected {size} (vocab_size of config.json)")
+    if any("\ud800" <= c <= "\udfff" for c in "".join(tokens)):
+        raise BadModelFile(f"{folder.path}: vocabulary: found half of a character (a surrogate), expected whole ones")
     if full is not None and _vocabulary_of(full) != {token: number for number, token in enumerate(tokens)}:
         raise BadModelFile(f"{folder.path}: found gaps in the vocabulary, or vocab.txt unlike tokenizer.json")
     return tokens
@@ -99,7 +101,7 @@ def _check_full(where: str, full: dict[str, Any], settings: dict[str, bool], spe
     known = list(special.values())
     added = [token for token in _list(full.get("added_tokens")) if _dict(token).get("content") not in known]
     if added:
-        raise UnsupportedModel(f"{where}: added_tokens: found {added!r:.200}, expected none but {', '.join(known)}")
+        raise UnsupportedModel(f"{where}: added_tokens: found {added!r:.200}, expected none but {known!r:.200}")
     _check_template(where, _part(full, "post_processor"), special["cls_token"], special["sep_token"])
 
 
@@ -119,7 +121,7 @@ def _check_template(where: str, processor: dict[str, Any], cls: str, sep: str) -
     template = steps == [{"SpecialToken": cls}, {"Sequence": "A"}, {"SpecialToken": sep}]
     around = [_list(processor.get(role))[:1] for role in ("cls", "sep")]
     if not {"TemplateProcessing": template, "BertProcessing": around == [[cls], [sep]]}.get(str(processor.get("type"))):
-        raise UnsupportedModel(f"{where}: post_processor: found {processor!r:.200}, expected {cls} text {sep}")
+        raise UnsupportedModel(f"{where}: post_processor: found {processor!r:.200}, expected {cls!r} text {sep!r}")
 
 
 def _list(value: Any) -> list[Any]:
@@ -132,7 +134,7 @@ def _metadata(
     ids = {token: number for number, token in enumerate(vocabulary)}
     missing = [token for token in special.values() if token not in ids]
     if missing:
-        raise BadModelFile(f"{folder.path}: vocabulary: found no {', '.join(missing)}, expected the special tokens")
+        raise BadModelFile(f"{folder.path}: vocabulary: found no {missing!r:.200}, expected the special tokens")
     control = set(special.values())
     pieces = [token if token in control else _to_gguf(token) for token in vocabulary]
     types = np.array([CONTROL if token in control else NORMAL for token in vocabulary], np.int32)

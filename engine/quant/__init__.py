@@ -18,5 +18,5 @@ def to_float32(tensor: Tensor) -> Floats:
     """The tensor's values, float32 of its shape. Raises UnsupportedModel for a type that is not in TYPES."""
     if tensor.type not in TYPES:
         names = ", ".join(kind.name for kind in TYPES)
-        raise UnsupportedModel(f"tensor {tensor.name}: found type {tensor.type.name}, expected one of {names}")
+        raise UnsupportedModel(f"tensor {tensor.name!r}: found type {tensor.type.name}, expected one of {names}")
     return TYPES[tensor.type].dequantize(tensor.data).reshape(tensor.shape)

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from engine.convert import import_model
 from engine.errors import EngineError
 
-REPLACEMENTS: list[Any] = [None, True, -1, 2**70, 1.5, "x", [], ["x"], [[]], {}, {"x": 1}]
+REPLACEMENTS: list[Any] = [None, True, -1, 2**70, 1.5, "x", "\0\ud800", [], ["x"], [[]], {}, {"x": 1}]
 FILES = ["config.json", "modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "tokenizer_config.json"]
 
 
@@ -48,7 +48,7 @@ def test_every_part_replaced(tiny_folder: Callable[..., Path], tmp_path: Path) -
     for name in [*FILES, "tokenizer.json"]:
         whole = json.loads((folder / name).read_text())
         for number, at in enumerate(places(whole)):
-            for new in (REPLACEMENTS[number % 11], REPLACEMENTS[(number + 5) % 11]):
+            for new in (REPLACEMENTS[number % 12], REPLACEMENTS[(number + 5) % 12]):
                 (folder / name).write_text(json.dumps(replaced(whole, at, new)))
                 with suppress(EngineError):
                     import_model(folder, tmp_path / "f", name="tiny")

@@ -160,15 +160,15 @@ OUTSIDE = [{"path": "", "type": "x.Transformer"}, {"path": "../1_Pooling", "type
         (
             {"files": {"modules.json": NO_TRANSFORMER}},
             UnsupportedModel,
-            "found the steps Pooling, expected Transformer",
+            r"found the steps \['Pooling'\], expected Transformer",
         ),
-        ({"files": {"modules.json": DENSE}}, UnsupportedModel, "Transformer, Pooling, Dense"),
+        ({"files": {"modules.json": DENSE}}, UnsupportedModel, "'Transformer', 'Pooling', 'Dense'"),
         ({"files": {"modules.json": OUTSIDE}}, BadModelFile, "expected one inside the folder"),
         ({"files": {"modules.json": [1]}}, BadModelFile, "expected a list of objects"),
         (
             {"files": {"1_Pooling/config.json": {"word_embedding_dimension": 32, "pooling_mode_max_tokens": True}}},
             UnsupportedModel,
-            "found pooling_mode_max_tokens, expected pooling_mode_mean_tokens or",
+            "pooling_mode_max_tokens'], expected pooling_mode_mean_tokens or",
         ),
         (
             {"files": {"1_Pooling/config.json": {"word_embedding_dimension": 64, "pooling_mode_cls_token": True}}},
@@ -182,7 +182,7 @@ OUTSIDE = [{"path": "", "type": "x.Transformer"}, {"path": "../1_Pooling", "type
             "default_prompt_name 'query'",
         ),
         ({"files": {"tokenizer_config.json": {"do_lower_case": "yes"}}}, BadModelFile, "expected true or false"),
-        ({"files": {"tokenizer_config.json": {"unk_token": "<unk>"}}}, BadModelFile, "found no <unk>"),
+        ({"files": {"tokenizer_config.json": {"unk_token": "<unk>"}}}, BadModelFile, "found no \\['<unk>'\\]"),
         (
             {"files": {"tokenizer.json": {"model": {"vocab": {"a": 0}}}}},
             BadModelFile,

@@ -63,7 +63,7 @@ def test_bert_processing_is_the_same_template(tiny_folder: Folder, tmp_path: Pat
         ("model", {"vocab": {"a": 0}}, "vocab.txt unlike tokenizer.json"),
         ("model", {"vocab": [["a", 0.5]]}, "found no model.vocab"),
         ("post_processor", {"single": []}, "post_processor"),
-        ("post_processor", {"single": [{"SpecialToken": {"id": "[CLS]"}}]}, r"expected \[CLS\] text \[SEP\]"),
+        ("post_processor", {"single": [{"SpecialToken": {"id": "[CLS]"}}]}, r"expected '\[CLS\]' text '\[SEP\]'"),
         ("post_processor", {"type": "RobertaProcessing"}, "post_processor"),
     ],
 )
@@ -87,3 +87,11 @@ def test_settings_follow_the_configuration(tiny_folder: Folder, tmp_path: Path) 
     metadata = read(tmp_path / "f").metadata
     names = ("lower_case", "strip_accents", "chinese_chars")
     assert [metadata[f"cloister.tokenizer.{name}"] for name in names] == [False, False, False]
+
+
+def test_half_characters_are_refused(tiny_folder: Folder, tmp_path: Path, full: dict[str, Any]) -> None:
+    vocabulary = {token.replace("!", "\ud800"): number for token, number in full["model"]["vocab"].items()}
+    folder = tiny_folder(files={"tokenizer.json": changed(full, "model", vocab=vocabulary)})
+    (folder / "vocab.txt").unlink()
+    with pytest.raises(EngineError, match="a surrogate"):
+        import_model(folder, tmp_path / "f", name="tiny")

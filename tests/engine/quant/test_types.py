@@ -94,5 +94,5 @@ def test_to_float32_has_the_tensors_shape() -> None:
 
 
 def test_other_types_are_refused() -> None:
-    with pytest.raises(UnsupportedModel, match="tensor t: found type Q4_K, expected one of F32, F16, Q8_0"):
+    with pytest.raises(UnsupportedModel, match="tensor 't': found type Q4_K, expected one of F32, F16, Q8_0"):
         to_float32(Tensor("t", GgmlType.Q4_K, (256,), np.zeros(144, np.uint8)))
