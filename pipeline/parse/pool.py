@@ -23,6 +23,7 @@ class ParserPool:
             raise ValueError(f"workers is {workers}, expected at least 1")
         self._limits = limits or Limits()
         self._server = ServerProcess()
+        self._closed = False
         self._idle: queue.SimpleQueue[ChildProcess | None] = queue.SimpleQueue()  # None: a child is to be forked
         try:
             first = self._server.fork(self._limits)
@@ -50,7 +51,8 @@ class ParserPool:
     def parse(self, fd: int, name: str) -> Parsed:
         """The text of the regular file open at `fd`, whose offset is neither used nor moved.
 
-        `name` is a hint between kinds of text, nothing else. Raises DocumentError; RuntimeError if no child starts.
+        `name` is a hint between kinds of text, nothing else. Raises DocumentError; RuntimeError if no child starts,
+        or the pool is closed meanwhile.
         """
         child, keep = self._ready(self._idle.get()), False
         try:
@@ -63,6 +65,8 @@ class ParserPool:
         except ChannelTimeoutError as error:
             raise DocumentError(Failure.TIMEOUT, f"not parsed within {self._limits.seconds:g} s") from error
         except ChannelClosedError as error:
+            if self._closed:
+                raise RuntimeError("the document parsers were closed during a parse") from error
             raise DocumentError(Failure.CRASHED, f"its parser died: {child.end()}") from error
         except BadMessageError as error:
             raise DocumentError(Failure.CRASHED, f"its parser answered with nonsense: {error}") from error
@@ -84,7 +88,8 @@ class ParserPool:
             raise
 
     def close(self) -> None:
-        """End all children; a parse that is under way fails."""
+        """End all children; a parse that is under way then raises RuntimeError, for it says nothing of its document."""
+        self._closed = True
         self._server.close()
 
     def __enter__(self) -> Self:

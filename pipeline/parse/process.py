@@ -24,12 +24,15 @@ class ServerProcess:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._closed = False
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         self._start()
 
     def fork(self, limits: Limits) -> "ChildProcess":
         """A new child under `limits`; raises RuntimeError where none can be had."""
         with self._lock:
+            if self._closed:
+                raise RuntimeError("the document parsers have been closed")
             try:
                 return self._fork(limits)
             except ChannelClosedError:
@@ -51,8 +54,9 @@ class ServerProcess:
             return answer["status"], answer["peak_bytes"]
 
     def close(self) -> None:
-        """End the server and, through it, every child."""
+        """End the server and, through it, every child; nothing is started after that."""
         with self._lock:
+            self._closed = True
             self._stop()
             self._stderr.close()
 

@@ -9,7 +9,7 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.formats.drawing import DGM, A, C, math_text, paragraph_text, write_graphic
+from pipeline.parse.formats.drawing import GRAPHICS, A, math_text, paragraph_text, write_graphic
 from pipeline.parse.formats.numbering import Numbering
 from pipeline.parse.formats.package import LXML, Package, children
 from pipeline.parse.writer import TextWriter
@@ -84,7 +84,7 @@ class _Part:
             self.blocks(box)
         elif box.tag == A + "p":
             self.writer.line(paragraph_text(box))
-        elif box.tag in {C + "chart", DGM + "relIds"}:
+        elif box.tag in GRAPHICS:
             write_graphic(self.writer, self._package, self._part, box)
         else:
             self.writer.line(box.get("string", ""))
@@ -143,7 +143,7 @@ def _boxes_in(element: etree._Element) -> list[etree._Element]:
     """What holds text in a drawing: text boxes, DrawingML paragraphs, charts, diagrams, word art."""
     found: list[etree._Element] = []
     for name, child in children(element):
-        if child.tag in {W + "txbxContent", A + "p", C + "chart", DGM + "relIds"} or name == "textpath":
+        if child.tag in {W + "txbxContent", A + "p"} | GRAPHICS or name == "textpath":
             found.append(child)
         else:
             found += _boxes_in(child)

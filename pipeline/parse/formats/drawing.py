@@ -9,8 +9,10 @@ from pipeline.parse.writer import TextWriter
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+CX = "{http://schemas.microsoft.com/office/drawing/2014/chartex}"
 DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
 _PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
 _BETWEEN = {"f": "/", "sSup": "^", "sSub": "_"}  # of the parts of a formula
 
@@ -52,14 +54,14 @@ def write_shapes(writer: TextWriter, package: Package, part: str, tree: etree._E
             writer.gap()
         elif name == "tbl":
             _write_table(writer, child)
-        elif name in {"chart", "relIds"} and child.tag in {C + "chart", DGM + "relIds"}:
+        elif child.tag in GRAPHICS:
             write_graphic(writer, package, part, child)
         else:
             write_shapes(writer, package, part, child)
 
 
 def write_graphic(writer: TextWriter, package: Package, part: str, reference: etree._Element) -> None:
-    """The chart or diagram that an element (c:chart, dgm:relIds) of `part` refers to."""
+    """The chart or diagram that an element (of GRAPHICS) in `part` refers to."""
     relation = package.relations(part).get(reference.get(R + "id") or reference.get(R + "dm") or "")
     if relation is None or relation.external or not package.has(relation.target):
         return
@@ -67,6 +69,8 @@ def write_graphic(writer: TextWriter, package: Package, part: str, reference: et
     writer.gap()
     if local_name(root.tag) == "chartSpace":
         _write_chart(writer, root)
+        for level in root.iter(CX + "lvl"):
+            writer.row(point.text or "" for point in level.iter(CX + "pt"))
     for paragraph in root.iter(A + "p"):
         writer.line(paragraph_text(paragraph))
     writer.gap()

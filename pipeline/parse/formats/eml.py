@@ -8,7 +8,7 @@ from email.message import Message
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.decode import Decoded, decode
+from pipeline.parse.decode import Decoded, declared_in_markup, decode
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.writer import TextWriter, one_line
@@ -101,7 +101,7 @@ class _Reading:
         data = payload if isinstance(payload, bytes) else b""
         if not data.strip():
             return
-        decoded = decode(data, part.get_content_charset())
+        decoded = decode(data, part.get_content_charset() or declared_in_markup(data))
         self.decoded = self.decoded or decoded
         self.writer.gap()
         if kind in {"text/html", "application/xhtml+xml"}:

@@ -34,6 +34,7 @@ _BLOCKS = {
     "legend", "li", "main", "menu", "nav", "ol", "option", "p", "pre", "section", "summary", "table", "tr", "ul",
     "caption",
 }  # fmt: skip
+_LISTS = {"ol", "ul", "menu", "dir"}
 _CLOSE = {"li", "dt", "dd", "div", "option", "tr", "legend", "summary"}  # blocks with no empty line around them
 _HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _FIELDS = {"hidden", "password", "checkbox", "radio", "image", "file"}  # input fields whose value is not shown
@@ -71,6 +72,7 @@ class _Walk:
         self._writer = writer
         self._line: list[str] = []
         self._pre = 0
+        self._lists: list[int | None] = []  # the next number of each open list, None for one without numbers
 
     def element(self, element: etree._Element) -> None:
         """Everything visible of an element, without what follows it."""
@@ -110,11 +112,25 @@ class _Walk:
         if tag not in _CLOSE:
             self._writer.gap()
         self._pre += tag == "pre"
+        if tag in _LISTS:
+            self._lists.append(_start(element) if tag == "ol" else None)
+        elif tag == "li":
+            self._line.append(self._label())
         self._inside(element)
         self.flush()
+        if tag in _LISTS:
+            self._lists.pop()
         self._pre -= tag == "pre"
         if tag not in _CLOSE:
             self._writer.gap()
+
+    def _label(self) -> str:
+        """What a browser draws before an item."""
+        number = self._lists[-1] if self._lists else None
+        if number is None:
+            return "- "
+        self._lists[-1] = number + 1
+        return f"{number}. "
 
     def _row(self, row: etree._Element) -> None:
         self.flush()
@@ -126,6 +142,11 @@ class _Walk:
             walk.flush()
             cells.append(inner.finish()[0])
         self._writer.cells(cells)
+
+
+def _start(element: etree._Element) -> int:
+    start = element.get("start", "1")
+    return int(start) if start.isascii() and start.isdigit() and len(start) < 10 else 1
 
 
 def _field(element: etree._Element) -> str:

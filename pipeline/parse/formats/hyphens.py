@@ -8,7 +8,7 @@ not have both halves as words.
 import re
 
 MARK = "\ufffe"
-_DIVIDED = re.compile(rf"(\w+){MARK}(\w+)")
+_DIVIDED = re.compile(rf"(?<!\w)(\w+){MARK}(\w+)")
 _WORD = re.compile(r"\w+")
 
 

@@ -88,8 +88,11 @@ class _Reading:
         return writer
 
     def _notes(self) -> list[str]:
-        notes = [f"page {number} is an image without text and was not read" for number in self._images]
-        notes += [f"page {number} is damaged and was not read" for number in self._broken]
+        notes = []
+        if self._images:
+            notes.append(f"images without text, not read: {_pages(self._images)}")
+        if self._broken:
+            notes.append(f"damaged, not read: {_pages(self._broken)}")
         for place in range(self._document.count_attachments()):
             notes.append(f"attachment not read: {self._document.get_attachment(place).get_name()}")
         if self._document.get_formtype() in {raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND}:
@@ -97,11 +100,23 @@ class _Reading:
         return notes
 
 
+def _pages(numbers: list[int]) -> str:
+    """ "page 3", "pages 2, 5-9" """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    shown = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return f"{'page' if len(numbers) == 1 else 'pages'} {shown}"
+
+
 def _text_of(page: pdfium.PdfPage) -> str:
     textpage = page.get_textpage()
     text: str = textpage.get_text_range()
     textpage.close()
-    return re.sub(r"[ \t]+(?=\r?\n)", "", text)
+    return re.sub(r"(?<![ \t])[ \t]+(?=\r?\n)", "", text)
 
 
 def _has_image(page: pdfium.PdfPage) -> bool:

@@ -122,6 +122,10 @@ class _Reader:
                 self._symbol(symbol)
             elif text:
                 self._text(text)
+        self._flush()
+        while self._flows:
+            self._end_paragraph()
+            self._flow = self._flows.pop()
         self._end_paragraph()
 
     def written(self, writer: TextWriter) -> TextWriter:

@@ -19,7 +19,7 @@ from pipeline.parse.formats.package import CONTENT_TYPES, Package
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _HTML = re.compile(
-    r"\s*(<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(!doctype\s+html|html|head|title|body|div|table|p|h1|meta|script)\b",
+    r"(?>(?:<\?xml[^>]*>|<!--.*?-->|\s+)*)<(!doctype\s+html|html|head|title|body|div|table|p|h1|meta|script)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _XML = re.compile(r"\s*<(\?xml\s|[A-Za-z_][\w.:-]*[\s>/])")

@@ -69,6 +69,8 @@ def processes() -> Callable[[int], list[int]]:
     return descendants
 
 
+OPEN_XML = "application/vnd.openxmlformats-officedocument"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 KINDS = {
     "docx": ("word/document.xml", "wordprocessingml.document"),
@@ -83,18 +85,16 @@ def relations(*targets: tuple[str, str]) -> str:
         f'<Relationship Id="rId{place}" Type="{OFFICE}/{kind}" Target="{target}"/>'
         for place, (kind, target) in enumerate(targets, start=1)
     )
-    return (
-        f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{entries}</Relationships>'
-    )
+    return f'<Relationships xmlns="{PACKAGE}/relationships">{entries}</Relationships>'
 
 
 def package(kind: str, parts: dict[str, str | bytes]) -> bytes:
     """An Office package by hand: the parts, and around them what every package has."""
     main, content_type = KINDS[kind]
     types = (
-        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        f'<Types xmlns="{PACKAGE}/content-types">'
         '<Default Extension="xml" ContentType="application/xml"/>'
-        f'<Override PartName="/{main}" ContentType="application/vnd.openxmlformats-officedocument.{content_type}.main+xml"/>'
+        f'<Override PartName="/{main}" ContentType="{OPEN_XML}.{content_type}.main+xml"/>'
         "</Types>"
     )
     buffer = io.BytesIO()

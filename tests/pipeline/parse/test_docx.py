@@ -125,14 +125,16 @@ def test_notes_and_comments_follow_the_body(text_of, rels) -> None:
 
 def test_numbers_that_word_draws(text_of, rels) -> None:
     def level(place: int, form: str, pattern: str) -> str:
-        return f"<w:lvl w:ilvl='{place}'><w:start w:val='1'/><w:numFmt w:val='{form}'/><w:lvlText w:val='{pattern}'/></w:lvl>"
+        drawn = f"<w:numFmt w:val='{form}'/><w:lvlText w:val='{pattern}'/>"
+        return f"<w:lvl w:ilvl='{place}'><w:start w:val='1'/>{drawn}</w:lvl>"
 
     levels = level(0, "upperRoman", "Article %1") + level(1, "decimal", "%1.%2") + level(2, "lowerLetter", "(%3)")
     numbering = (
         f"<w:numbering {W}><w:abstractNum w:abstractNumId='3'>{levels}</w:abstractNum>"
         "<w:num w:numId='1'><w:abstractNumId w:val='3'/></w:num></w:numbering>"
     )
-    styles = f"<w:styles {W}><w:style w:styleId='Clause'><w:pPr><w:numPr><w:ilvl w:val='1'/><w:numId w:val='1'/></w:numPr></w:pPr></w:style></w:styles>"
+    place = "<w:pPr><w:numPr><w:ilvl w:val='1'/><w:numId w:val='1'/></w:numPr></w:pPr>"
+    styles = f"<w:styles {W}><w:style w:styleId='Clause'>{place}</w:style></w:styles>"
 
     def item(text: str, place: int) -> str:
         return p(f"<w:pPr><w:numPr><w:ilvl w:val='{place}'/><w:numId w:val='1'/></w:numPr></w:pPr>", text)
@@ -148,7 +150,8 @@ def test_numbers_that_word_draws(text_of, rels) -> None:
         },
     )
     assert text.splitlines() == [
-        "Article I Parties", "I.1 the lessor", "I.2 the lessee", "(a) one", "(b) two", "Article II Rent", "II.1 monthly",
+        "Article I Parties", "I.1 the lessor", "I.2 the lessee", "(a) one", "(b) two",
+        "Article II Rent", "II.1 monthly",
     ]  # fmt: skip
 
 

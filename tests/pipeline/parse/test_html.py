@@ -7,16 +7,17 @@ from pipeline.errors import Failure
 
 def test_blocks_lines_and_tables(parse) -> None:
     parsed = parse(
-        b"""<!DOCTYPE html><html><head><title>The  title</title><style>p{}</style>
-        <script>x = "<p>no</p>"</script></head>
+        b"""<!DOCTYPE html><html><head><title>The  title</title><style>p{}</style><script>"<p>no</p>"</script></head>
         <body><h1>Head</h1><p>One <b>bo</b>ld<br>line two</p><!-- no --><div>A</div><div>B</div>
-        <ul><li>first<li>second</ul><p hidden>no</p><p style="display: none">no</p><template>no</template>
+        <ul><li>first<li>second</ul><ol start=3><li>three<li>four</ol>
+        <p hidden>no</p><p style="display: none">no</p><template>no</template>
         <table><tr><th>Name<th>Sum<tr><td>Ann &amp; Co<td><p>1</p><p>2</p></table><pre>  a\n   b</pre>
         <input type=hidden value=no><input value="typed"><input type=checkbox checked>yes tail</body></html>"""
     )
     assert parsed.media_type == "text/html"
     assert parsed.text == (
-        "The title\n\nHead\n\nOne bold\nline two\n\nA\nB\n\nfirst\nsecond\n\nName | Sum\nAnn & Co | 1 2\n\n"
+        "The title\n\nHead\n\nOne bold\nline two\n\nA\nB\n\n- first\n- second\n\n3. three\n4. four\n\n"
+        "Name | Sum\nAnn & Co | 1 2\n\n"
         "  a\n   b\n\ntyped [x] yes tail"
     )
 

@@ -200,6 +200,18 @@ def test_a_descriptor_that_cannot_be_read_is_unreadable(pool: ParserPool, tmp_pa
     assert raised.value.failure is Failure.UNREADABLE
 
 
+def test_closing_during_a_parse_is_no_failure_of_the_document(processes, parse_with) -> None:
+    before = processes(os.getpid())
+    pool = ParserPool(1)
+    os.kill(below(processes, before)[1], signal.SIGSTOP)
+    threading.Timer(0.2, pool.close).start()
+    with pytest.raises(RuntimeError, match="closed"):
+        parse_with(pool, TEXT)
+    with pytest.raises(RuntimeError, match="closed"):
+        parse_with(pool, TEXT)
+    assert not below(processes, before)
+
+
 def test_zero_workers_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         ParserPool(0)

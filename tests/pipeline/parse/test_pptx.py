@@ -12,6 +12,7 @@ from pipeline.errors import Failure
 P = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+MAIN = f"<p:presentation {P} {R}><p:sldIdLst><p:sldId r:id='rId1'/></p:sldIdLst></p:presentation>"
 BOX = Inches(1), Inches(1), Inches(4), Inches(2)
 
 
@@ -56,7 +57,7 @@ def presentation(office, rels, slide: str, **parts: str | bytes) -> bytes:
     return office(
         "pptx",
         {
-            "ppt/presentation.xml": f"<p:presentation {P} {R}><p:sldIdLst><p:sldId r:id='rId1'/></p:sldIdLst></p:presentation>",
+            "ppt/presentation.xml": MAIN,
             "ppt/_rels/presentation.xml.rels": rels(("slide", "slides/slide1.xml"), ("commentAuthors", "authors.xml")),
             "ppt/authors.xml": f"<p:cmAuthorLst {P}><p:cmAuthor id='0' name='Ann'/></p:cmAuthorLst>",
             "ppt/slides/slide1.xml": f"<p:sld {P} {A} {R}><p:cSld><p:spTree>{slide}</p:spTree></p:cSld></p:sld>",
@@ -69,7 +70,9 @@ def test_shapes_unknown_to_libraries_and_comments(parse, office, rels) -> None:
     data = presentation(
         office, rels, f"<p:new>{shape('inside')}</p:new>{shape('x')}",
         **{
-            "ppt/slides/_rels/slide1.xml.rels": rels(("comments", "../comments/c.xml"), ("slideLayout", "../layout.xml")),
+            "ppt/slides/_rels/slide1.xml.rels": rels(
+                ("comments", "../comments/c.xml"), ("slideLayout", "../layout.xml")
+            ),
             "ppt/comments/c.xml": f"<p:cmLst {P}><p:cm authorId='0'><p:text>really?</p:text></p:cm></p:cmLst>",
             "ppt/layout.xml": f"<p:sldLayout {P} {A}>{shape('CONFIDENTIAL')}</p:sldLayout>",
         },
@@ -85,5 +88,4 @@ def test_pictures_alone_need_ocr(fail, office, rels) -> None:
 
 
 def test_a_missing_slide_is_corrupt(fail, office) -> None:
-    main = f"<p:presentation {P} {R}><p:sldIdLst><p:sldId r:id='rId1'/></p:sldIdLst></p:presentation>"
-    assert fail(office("pptx", {"ppt/presentation.xml": main})).failure is Failure.CORRUPT
+    assert fail(office("pptx", {"ppt/presentation.xml": MAIN})).failure is Failure.CORRUPT

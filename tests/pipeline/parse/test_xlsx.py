@@ -24,7 +24,8 @@ def workbook(fill, **options) -> bytes:
 def everything(book: xlsxwriter.Workbook) -> None:
     sheet = book.add_worksheet("Übersicht")
     formats = {name: book.add_format({"num_format": code}) for name, code in {
-        "date": "dd.mm.yyyy", "moment": "yyyy-mm-dd hh:mm", "time": "hh:mm:ss", "money": '#,##0.00 "days"', "span": "[h]:mm",
+        "date": "dd.mm.yyyy", "moment": "yyyy-mm-dd hh:mm", "time": "hh:mm:ss",
+        "money": '#,##0.00 "days"', "span": "[h]:mm",
     }.items()}  # fmt: skip
     sheet.write_row(0, 0, ["name", "when", 1.5, 2, True])
     sheet.write_datetime(1, 1, date(2026, 11, 20), formats["date"])
@@ -53,7 +54,8 @@ def test_a_workbook_of_excel(parse) -> None:
     pages = [parsed.text[a:b] for a, b in zip(parsed.page_starts, [*parsed.page_starts[1:], None], strict=True)]
     assert pages[0] == (
         "Übersicht\n\nname | when | 1.5 | 2 | TRUE\n | 2026-11-20\n | 2026-11-20 13:30:00\n | 13:30:00\n | 30:00:00\n"
-        " | 45000\n | 0.3333333333333333\n | ab\n | #DIV/0!\n | two runs\n\nin a box\n\nComment (B10, Ann): look here\n\n"
+        " | 45000\n | 0.3333333333333333\n | ab\n | #DIV/0!\n | two runs\n\n"
+        "in a box\n\nComment (B10, Ann): look here\n\n"
     )
     assert pages[1] == "Empty\n\n"
     assert pages[2].startswith("Sums\n\nfar away\n\n")

@@ -1,0 +1,136 @@
+"""Documents made to hurt: each ends as its own typed failure, and the next one is read."""
+
+import io
+import random
+import zipfile
+
+import pytest
+import xlsxwriter
+
+from pipeline.errors import DocumentError, Failure
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+
+
+def word(text: str) -> str:
+    return f"<w:document {W}><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>"
+
+
+@pytest.fixture(autouse=True)
+def next_one_is_read(parse):
+    yield
+    assert parse(b"the next document").text == "the next document"
+
+
+def test_entities_are_never_expanded(fail, office) -> None:
+    lines = [f'<!ENTITY e{number} "&e{number + 1};&e{number + 1};">' for number in range(30)]
+    laughs = f'<!DOCTYPE x [<!ENTITY e30 "lol">{"".join(lines)}]>{word("&e0;")}'
+    assert fail(office("docx", {"word/document.xml": laughs})).failure is Failure.CORRUPT
+
+
+def test_files_of_the_machine_are_not_read(fail, office) -> None:
+    xxe = f'<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]>{word("&f;")}'
+    error = fail(office("docx", {"word/document.xml": xxe}))
+    assert error.failure is Failure.CORRUPT
+    assert "document type" in error.reason
+
+
+def test_a_part_that_unpacks_to_too_much(fail, office) -> None:
+    buffer = io.BytesIO(office("docx", {}))
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("word/document.xml", "w") as part:
+        for _ in range(300):
+            part.write(b" " * 2**20)
+    error = fail(buffer.getvalue())
+    assert error.failure is Failure.TOO_LARGE
+    assert "word/document.xml" in error.reason
+
+
+def test_a_size_that_lies(fail, office) -> None:
+    body = f"<w:document {W}>" + "<w:p/>" * 10_000 + "</w:document>"
+    data = bytearray(office("docx", {"word/document.xml": body}))
+    size = len(body).to_bytes(4, "little")
+    while (place := data.find(size)) >= 0:
+        data[place : place + 4] = (100).to_bytes(4, "little")
+    assert fail(bytes(data)).failure is Failure.CORRUPT
+
+
+def test_xml_of_great_depth(parse, fail, office) -> None:
+    def nested(depth: int) -> bytes:
+        box = "<w:sdt><w:sdtContent>" * depth + "<w:p><w:r><w:t>x</w:t></w:r></w:p>" + "</w:sdtContent></w:sdt>" * depth
+        return office("docx", {"word/document.xml": f"<w:document {W}><w:body>{box}</w:body></w:document>"})
+
+    assert parse(nested(200)).text == "x"
+    assert fail(nested(30_000)).failure in {Failure.CORRUPT, Failure.CRASHED, Failure.OUT_OF_MEMORY}
+
+
+def test_one_text_for_a_million_cells(fail, office, rels) -> None:
+    cells = "<row>" + "<c t='s'><v>0</v></c>" * 100 + "</row>"
+    parts = {
+        "xl/workbook.xml": f"<workbook {S} xmlns:r='{R}'><sheets><sheet name='A' r:id='rId1'/></sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": rels(("worksheet", "sheet.xml"), ("sharedStrings", "strings.xml")),
+        "xl/strings.xml": f"<sst {S}><si><t>{'x' * 10_000}</t></si></sst>",
+        "xl/sheet.xml": f"<worksheet {S}><sheetData>{cells * 100}</sheetData></worksheet>",
+    }
+    assert fail(office("xlsx", parts)).failure is Failure.TOO_LARGE
+
+
+def test_a_grid_of_repeated_cells_in_ods(fail) -> None:
+    content = (
+        '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+        'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:spreadsheet>'
+        '<table:table table:name="A"><table:table-row table:number-rows-repeated="1048576"><table:table-cell '
+        'table:number-columns-repeated="16384" office:value-type="string"><text:p>x</text:p></table:table-cell>'
+        "</table:table-row></table:table></office:spreadsheet></office:body></office:document-content>"
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("content.xml", content)
+    error = fail(buffer.getvalue())
+    assert error.failure in {Failure.OUT_OF_MEMORY, Failure.CRASHED, Failure.TOO_LARGE, Failure.CORRUPT}
+
+
+def samples(office) -> list[bytes]:
+    book = io.BytesIO()
+    with xlsxwriter.Workbook(book) as made:
+        made.add_worksheet("A").write_row(0, 0, ["one", 2, "three"])
+    return [
+        office("docx", {"word/document.xml": word("x")}),
+        book.getvalue(),
+        rb"{\rtf1\ansi{\fonttbl{\f0\fcharset204 A;}}\f0 text\'e4\u228?{\footnote x}\trowd\intbl a\cell\row\par}",
+        b"<html><meta charset=utf-8><table><tr><td>a<td>b</table><p>text &amp; more</html>",
+        b"From: a@b\nTo: c@d\nSubject: =?utf-8?q?x?=\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nx\n--b--\n",
+        b'{"a": [1, 2, {"b": "c"}], "d": null}',
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj "
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj trailer<</Root 1 0 R>>",
+        "Größe;1,5\nMaß;2\n".encode("utf-16"),
+    ]  # fmt: skip
+
+
+def test_damage_anywhere_gives_text_or_a_typed_failure(parse, office) -> None:
+    """Bytes changed, cut and doubled at random places; offsets of pages stay within the text."""
+    rng = random.Random(20261120)
+    for original in samples(office):
+        for _ in range(40):
+            data = bytearray(original)
+            for _ in range(rng.randint(1, 8)):
+                place = rng.randrange(len(data))
+                act = rng.randrange(3)
+                if act == 0:
+                    data[place] = rng.randrange(256)
+                elif act == 1:
+                    del data[place : place + rng.randint(1, 20)]
+                else:
+                    data[place:place] = data[place : place + rng.randint(1, 20)]
+                data = data or bytearray(b"x")
+            try:
+                parsed = parse(bytes(data))
+            except DocumentError as error:
+                assert error.failure is not Failure.CRASHED, (error, bytes(data))  # noqa: PT017
+            else:
+                assert parsed.text.strip()
+                assert all(0 <= start <= len(parsed.text) for start in parsed.page_starts)

@@ -1,0 +1,84 @@
+"""RTF: code pages, Unicode, tables, asides, and what stays silent."""
+
+import pytest
+
+from pipeline.errors import Failure
+
+
+def rtf(body: str, head: str = r"\ansi\ansicpg1252\deff0{\fonttbl{\f0\fswiss Arial;}}") -> bytes:
+    return rb"{\rtf1" + (head + body + "}").encode("latin-1")
+
+
+def test_paragraphs_and_characters(parse) -> None:
+    parsed = parse(
+        rtf(r"One\b  bold\b0\par two\line three\tab x\par\par \'e4\'f6\'fc \{\\\} a~b\~c\_d\-e\emdash \par}"), "x.doc"
+    )
+    assert parsed.media_type == "application/rtf"
+    assert parsed.text == "One bold\ntwo\nthree\tx\n\näöü {\\} a~b\xa0c-de\u2014"
+
+
+def test_unicode_and_its_substitutes(parse) -> None:
+    body = r"\uc1\u8364?\u-4051? \uc2\u228\'c3\'a4x {\uc0\u246}y\u55357\u56832zz \upr{no}{\*\ud{yes}}"
+    assert parse(rtf(body)).text == "\u20ac\uf02d äx öy\U0001f600 yes"
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "text"),
+    [
+        (r"\ansi\ansicpg1251", r"\'cf\'f0\'e8\'e2\'e5\'f2", "Привет"),
+        (r"\ansi\ansicpg932", r"\'93\'fa\'96{\'7b}", None),
+        (r"\ansi\ansicpg932", r"\'93\'fa\'96\'7b\'8c\'ea", "日本語"),
+        (r"\mac", r"\'8a\'9a", "äö"),
+        (r"\ansi\ansicpg1252{\fonttbl{\f0 A;}{\f1\fcharset204 B;}}", r"\f1\'cf\f0\'e4", "Пä"),
+        (r"\ansi\ansicpg65001", "Grüße".encode().decode("latin-1"), "Grüße"),
+        (r"\ansi\ansicpg99999", r"\'e4", "ä"),
+    ],
+)
+def test_code_pages(parse, head: str, body: str, text: str | None) -> None:
+    parsed = parse(rtf(body, head))
+    if text is None:
+        assert parsed.notes == ("1 stretches of bytes are not valid in their code page",)
+    else:
+        assert parsed.text == text
+
+
+def test_tables(parse) -> None:
+    row = r"\trowd\cellx1\cellx2\pard\intbl {0}\cell {1}\par more\cell\row "
+    assert parse(rtf(r"before\par " + row.replace("{0}", "a").replace("{1}", "b") * 2 + r"\pard after\par")).text == (
+        "before\na | b more\na | b more\nafter"
+    )
+
+
+def test_asides_and_boxes(parse) -> None:
+    body = (
+        r"{\header head\par}{\footer foot\par}Text{\footnote{\super 1} a note}{\*\annotation a remark} goes on"
+        r"{\shp{\*\shpinst{\sp{\sn no}{\sv no}}{\shptxt boxed\par}}}\par"
+        r"{\field{\*\fldinst HYPERLINK no}{\fldrslt link}}\par"
+    )
+    text = parse(rtf(body)).text
+    assert text.startswith("head\n\nText[1] goes on")
+    for word in ("boxed", "link", "[1] 1 a note", "Comment: a remark"):
+        assert word in text
+    assert text.endswith("foot")
+    assert "no" not in text.replace("note", "")
+
+
+def test_silence(parse) -> None:
+    body = (
+        r"{\info{\title no}}{\stylesheet{\s1 no;}}{\*\unheard of}{\pict\wmetafile8 00ff}{\pict\bin3 }}x}"
+        r"A\deleted  no\deleted0 B\v  no\v0 C{\object{\*\objdata no}{\result D}}\par"
+    )
+    parsed = parse(rtf(body))
+    assert parsed.text == "ABCD"
+    assert parsed.notes == ("pictures not read: 2",)
+
+
+def test_it_ends_with_its_last_brace_or_says_that_it_does_not(parse, fail) -> None:
+    assert parse(rtf("text") + b" trailing {x}").text == "text"
+    assert parse(rtf("text")[:-1]).notes == ("the file ends before the document does",)
+    assert fail(b"{\\rtf1}").failure is Failure.EMPTY
+
+
+def test_deep_groups_and_long_numbers(parse) -> None:
+    assert parse(rtf("{" * 20_000 + "deep" + "}" * 20_000)).text == "deep"
+    assert parse(rtf(r"a\bin99999999999 b\u99999999 c\f-1 d")).text.startswith("a")
