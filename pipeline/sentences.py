@@ -16,7 +16,7 @@ _LINE = re.compile(r"[^\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]+")
 _BLANK = re.compile(r"(?:\r\n|[\n\r\x85\u2028\u2029])[ \t\u00a0]*(?:\r\n|[\n\r\x85\u2028\u2029])|[\x0b\x0c\x1c-\x1e]")
 _OPENS = re.compile(  # what a line begins with that never continues the line before
     r"(?:[•◦▪‣●○■□–—*+-]|\d{1,3}(?:\.\d{1,3}){0,4}[.)]?|\(?[a-zA-Z]\)|\(?[ivxIVX]{1,5}[.)]|§{1,2}|#{1,6})[ \t\u00a0]"
-    r"|[^\W\d_][^:.!?;|\t]{0,38}:(?:[ \t\u00a0]|$)"
+    r"|[^\W\d_](?:[^:.!?;|\t]|\.(?=\S)){0,48}:(?:[ \t\u00a0]|$)"
 )
 _ALONE = re.compile(r"\t|[ \t]\|[ \t]|^\||^#{1,6} ")  # a table row or a heading of Markdown: a line for itself
 _STOP = re.compile(

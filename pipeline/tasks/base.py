@@ -1,10 +1,11 @@
 """The contract of a task: which spans of a document to embed, and what their vectors answer."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.document import Evidence, Parsed, Span
@@ -31,7 +32,7 @@ class Answer:
     columns: Mapping[str, Any]
     evidence: Sequence[Evidence] = ()
     abstained: bool = False
-    reason: str | None = field(default=None)
+    reason: str | None = None
 
 
 class Task(Protocol):
@@ -42,3 +43,12 @@ class Task(Protocol):
 
     def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
         """The answer from one vector a span, float32 [len(spans), dim]."""
+
+
+@dataclass(frozen=True)
+class TaskType:
+    """A member of the family: the class of its settings, what makes a task of them and a model, its result columns."""
+
+    settings: type
+    make: Callable[[Any, Embedder], Task]
+    columns: tuple[pa.Field, ...]

@@ -1,0 +1,134 @@
+"""Extract: for each field, the value of its type that stands where the document speaks of the field.
+
+Values of the type are found in the whole text, each with its place. A value is scored by two things of equal weight:
+how near in meaning its passage is to the field's name and description, and how fully the words beside it name the field
+(`labels.py`). Of equal scores the earlier place holds. Evidence is the value itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pipeline.document import Parsed, Span
+from pipeline.tasks.base import Answer, Embedder
+from pipeline.tasks.columns import EVIDENCE
+from pipeline.tasks.labels import phrases
+from pipeline.tasks.meanings import Meanings, called
+from pipeline.tasks.passages import passages
+from pipeline.tasks.scene import Found, Scene, Sought
+from pipeline.values import VALUES, Finder, check_pattern, pattern_finder
+
+LEAST: Final = 0.12  # a value that scores less is not given
+LEAST_TEXT: Final = 0.2  # the same for text, of which there is some in every document
+TELLING: Final = {"email": 0.4, "iban": 0.4, "phone": 0.3, "regex": 0.4, "percent": 0.2}  # what the form alone is worth
+
+
+@dataclass(frozen=True)
+class Field:
+    """A value to look for: its type is one of VALUES, or `regex` with a pattern."""
+
+    name: str
+    type: str = "text"
+    description: str = ""
+    pattern: str | None = None
+
+    def __post_init__(self) -> None:
+        types = (*VALUES, "regex")
+        if self.type not in types:
+            raise ValueError(f"field {self.name!r} has the type {self.type!r}; there are {', '.join(types)}")
+        if (self.type == "regex") != (self.pattern is not None):
+            raise ValueError(f"field {self.name!r}: a pattern belongs to the type regex, and to it alone")
+        if self.pattern is not None:
+            check_pattern(self.pattern)
+
+
+@dataclass(frozen=True)
+class ExtractSettings:
+    """At least one field; no name twice."""
+
+    fields: tuple[Field, ...]
+
+    def __post_init__(self) -> None:
+        names = [field.name for field in self.fields]
+        if not names or len(set(names)) < len(names):
+            raise ValueError("fields: at least one, and no name twice")
+
+
+COLUMNS: Final = (
+    pa.field(
+        "fields",
+        pa.list_(
+            pa.struct(
+                [
+                    ("name", pa.string()),
+                    ("type", pa.string()),
+                    ("value", pa.string()),
+                    ("verbatim", pa.string()),
+                    ("score", pa.float64()),
+                    ("note", pa.string()),
+                    ("evidence", EVIDENCE),
+                ]
+            )
+        ),
+    ),
+)
+
+
+class Extract:
+    """The task for one list of fields; the vectors of their names and descriptions are made once."""
+
+    def __init__(self, settings: ExtractSettings, model: Embedder) -> None:
+        self._model = model
+        self._fields = settings.fields
+        self._phrases = [phrases(field.name, field.description) for field in settings.fields]
+        self._finders = [_finder(field) for field in settings.fields]
+        self._meanings = Meanings([[called(field.name, field.description)] for field in settings.fields], model)
+
+    def spans(self, document: Parsed) -> list[Span]:
+        return passages(document, self._model)
+
+    def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
+        scene = Scene(document.text, spans)
+        sought = [
+            Sought(finder, phrases, likenesses, TELLING.get(field.type, 0.0))
+            for field, finder, phrases, likenesses in zip(
+                self._fields, self._finders, self._phrases, self._meanings.likenesses(vectors), strict=True
+            )
+        ]
+        found = scene.share_out(sought)
+        rows = [_row(field, document, choice) for field, choice in zip(self._fields, found, strict=True)]
+        evidence = [document.evidence(v["start"], v["end"]) for row in rows if (v := row["evidence"])]
+        return Answer(
+            columns={"fields": rows},
+            evidence=evidence,
+            abstained=not evidence,
+            reason=None if evidence else "no field has a value in this document",
+        )
+
+
+def _finder(field: Field) -> Finder:
+    return VALUES[field.type] if field.pattern is None else pattern_finder(field.pattern)
+
+
+def _row(field: Field, document: Parsed, found: Found | None) -> dict[str, Any]:
+    """The element of the column `fields`: without a value where nothing was found or its score is too low."""
+    row: dict[str, Any] = dict.fromkeys(("name", "type", "value", "verbatim", "score", "note", "evidence"))
+    row |= {"name": field.name, "type": field.type}
+    if found is None:
+        return row | {"note": f"nothing in the document has the type {field.type}"}
+    row["score"] = found.score
+    verbatim = document.text[found.value.start : found.value.end]
+    least = LEAST_TEXT if field.type == "text" else LEAST
+    if found.score < least:
+        return row | {"note": f"the best candidate, {verbatim[:80]!r}, scored less than {least:g}"}
+    evidence = document.evidence(found.value.start, found.value.end)
+    return row | {
+        "value": found.value.value,
+        "verbatim": verbatim,
+        "note": found.value.note,
+        "evidence": {"page": evidence.page, "start": evidence.start, "end": evidence.end, "text": evidence.text},
+    }

@@ -1,0 +1,70 @@
+"""The lines of a text, and what stands beside a value in them: words before and after, the line above, the column."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Final
+
+from pipeline.document import Span
+
+_WORD = re.compile(r"[^\W_]+")
+_CELL = " | "
+REACH: Final = 80  # characters that are looked at on either side of a value
+HEADING: Final = 60  # characters: a longer line is no label of the line below it
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Words around a value, in lower case: `before` and `after` it in its passage, the nearest first; `above` it."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    above: tuple[str, ...]
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words and numbers of a text in lower case."""
+    return tuple(word.lower() for word in _WORD.findall(text))
+
+
+class Layout:
+    """The lines of one text; rows of a table are lines with cells separated by " | " that follow one another."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._heads: list[int] = []  # for each line, the first row of its table, or -1
+        for index in range(len(self._starts)):
+            row = _CELL in self._line(index)
+            self._heads.append((self._heads[-1] if index and self._heads[-1] >= 0 else index) if row else -1)
+
+    def around(self, start: int, end: int, passage: Span) -> Surroundings:
+        """What stands around text[start:end] in its passage, and above it.
+
+        Above is the head of its column in a table, or a short line above where the value begins its line.
+        """
+        before = words(self._text[max(passage.start, start - REACH) : start])[::-1]
+        after = words(self._text[end : min(passage.end, end + REACH)])
+        return Surroundings(before, after, self._above(start))
+
+    def _above(self, start: int) -> tuple[str, ...]:
+        index = bisect_right(self._starts, start) - 1
+        head = self._heads[index]
+        if head >= 0:
+            cells = self._line(head).split(_CELL)
+            column = self._text.count(_CELL, self._starts[index], start)
+            return words(cells[column]) if head < index and column < len(cells) else ()
+        begins = not words(self._text[max(self._starts[index], start - REACH) : start])
+        return self._line_above(index) if begins else ()
+
+    def _line_above(self, index: int) -> tuple[str, ...]:
+        """The words of the nearest line above, over at most one blank line, unless it is long."""
+        for above in range(index - 1, max(-1, index - 3), -1):
+            line = self._line(above)
+            if found := words(line[: HEADING + 1]):
+                return found if len(line) <= HEADING else ()
+        return ()
+
+    def _line(self, index: int) -> str:
+        end = self._starts[index + 1] - 1 if index + 1 < len(self._starts) else len(self._text)
+        return self._text[self._starts[index] : end]

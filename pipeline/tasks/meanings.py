@@ -1,0 +1,38 @@
+"""What labels and fields mean, as vectors to compare passages with."""
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+import engine
+from pipeline.chunk import windows
+from pipeline.sentences import split_sentences
+from pipeline.tasks.base import Embedder
+
+
+class Meanings:
+    """Several things, each described by one or more texts, which are embedded once."""
+
+    def __init__(self, things: Sequence[Sequence[str]], model: Embedder) -> None:
+        pieces = [[piece for text in texts for piece in _pieces(text, model)] for texts in things]
+        self._vectors = model.embed([piece for thing in pieces for piece in thing])
+        self._ends = list(accumulate(map(len, pieces), initial=0))
+
+    def likenesses(self, vectors: NDArray[np.float32]) -> list[list[float]]:
+        """For each thing, the cosine of each vector, float32 [n, dim], to the nearest of its texts."""
+        rows = engine.similarity(vectors, self._vectors).tolist()
+        return [[max(row[start:end]) for row in rows] for start, end in pairwise(self._ends)]
+
+
+def called(name: str, description: str) -> str:
+    """The text that stands for a name with its description."""
+    words = name.replace("_", " ").replace("-", " ")
+    return f"{words}: {description}" if description else words
+
+
+def _pieces(text: str, model: Embedder) -> list[str]:
+    """The text, in as many windows as the model needs; a text without words is a piece too."""
+    spans = windows(text, split_sentences(text), model, model.context)
+    return [text[span.start : span.end] for span in spans] or [text]
