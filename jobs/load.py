@@ -99,8 +99,9 @@ def _wanted(model: type[Section], location: Steps, error: dict[str, Any]) -> tup
         return "a value", "write one, or remove the key"
     match error["type"]:
         case "string_type":
-            quote = isinstance(value, (int, float, bool))
-            return "a text", f'put it in quotes: "{str(value).lower()}"' if quote else None
+            if isinstance(value, float):
+                return "a text", "put it in quotes"
+            return "a text", f'put it in quotes: "{str(value).lower()}"' if isinstance(value, int) else None
         case "int_type" | "int_from_float":
             return "a whole number", "remove the quotes" if _is_number(value) else None
         case "float_type":

@@ -84,7 +84,9 @@ class Service:
             if served is not None and self.clock() < served.not_before:
                 continue
             del self._waiting[name]
-            if served is not None and not self._is_refused(served):
+            if served is not None and self._is_refused(served):
+                self.log.warning("start left out: the job is refused", job=name)
+            elif served is not None:
                 self._run(name, served)
                 return True
         return False
@@ -97,11 +99,19 @@ class Service:
         elif change.job is None:
             self.log.info("job file gone", job=change.name)
         else:
-            self._jobs[change.name] = Served(change.job)
+            served = self._jobs[change.name] = Served(change.job)
             schedule = change.job.config.schedule
             start = self.schedules.set(change.name, CronTrigger(schedule)) if schedule else None
             how = {"next_start": start.isoformat()} if start else {"watches": str(self._folder(change.job))}
-            self.log.info("job ready", job=change.name, **how)
+            self.log.info("job read", job=change.name, **how)
+            self._check(served)
+
+    def _check(self, served: Served) -> None:
+        """Tells now what would keep the job from running tonight."""
+        try:
+            pipeline.check_model(make_plan(self.workspace, served.job).model)
+        except (ConfigError, pipeline.ModelRefusedError) as error:
+            self._refuse(served, error)
 
     def _folder(self, job: LoadedJob) -> Path:
         return input_folder(self.workspace, job)

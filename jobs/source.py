@@ -246,11 +246,15 @@ _WORDS: dict[str, Any] = {
 
 
 def _resolve(text: str) -> Any:
-    """A plain scalar by YAML 1.2.2, section 10.3.2, without octal, hexadecimal, .inf and .nan: no key takes them."""
+    """A plain scalar by YAML 1.2.2, section 10.3.2.
+
+    Text, because no key takes them as numbers: octal, hexadecimal, .inf, .nan, and what is longer than any number (a
+    sha256 may consist of digits).
+    """
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
         return int(text)
-    if _FLOAT.fullmatch(text):
+    if len(text) <= 30 and _FLOAT.fullmatch(text):
         return float(text)
     return text

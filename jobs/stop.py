@@ -43,4 +43,5 @@ class Stop:
             raise KeyboardInterrupt
         self.signal = signal.Signals(number)
         os.write(self._writer, b"!")
-        os.write(2, b"\nStopping: what is computed is being committed. Once more to stop at once.\n")
+        if os.isatty(2):
+            os.write(2, b"\nStopping: what is computed is being committed. Once more to stop at once.\n")

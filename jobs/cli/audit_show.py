@@ -41,10 +41,9 @@ def _facts(entry: Mapping[str, Any], placed: bool) -> Iterator[tuple[str, str]]:
     """One entry as lines, the question a reader has first on top."""
     yield f"entry {entry['n']}", f"{entry['time']}, {entry['user']} on {entry['host']}"
     yield "job", f"{entry['job']}, run {entry['run']}"
-    yield "file", f"{entry['path']} ({entry['size']:,} bytes, {entry['media_type'] or 'type unknown'})"
+    kind = f", {entry['media_type']}" if entry["media_type"] else ""
+    yield "file", f"{entry['path']} ({entry['size']:,} bytes{kind})"
     yield "state", str(entry["state"]) + (f": {entry['reason']}" if entry["reason"] else "")
-    if entry["duplicate_of"]:
-        yield "same as", str(entry["duplicate_of"])
     if entry["supersedes"] is not None:
         yield "replaces", f"the row of entry {entry['supersedes']}"
     if entry["text_sha256"]:
@@ -59,6 +58,6 @@ def _facts(entry: Mapping[str, Any], placed: bool) -> Iterator[tuple[str, str]]:
     yield "settings", f"job digest {entry['job_digest']}"
     yield "result", f"sha256 {entry['result_sha256']}"
     where = "" if placed else " (not yet in place: the next run ends that)"
-    yield "row", f"{entry['row'] + 1} of {entry['part']}{where}"
+    yield "row", f"{entry['row']} (counted from 0) of {entry['part']}{where}"
     if entry["markdown"]:
         yield "markdown", str(entry["markdown"]["file"])

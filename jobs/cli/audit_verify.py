@@ -63,7 +63,7 @@ def _key(text: str) -> str:
 
 def _print(verification: "pipeline.Verification", origin: str) -> None:
     if verification.ok:
-        checked = ", ".join(f"{number:,} {what}" for what, number in verification.checked.items())
+        checked = ", ".join(f"{what} {number:,}" for what, number in verification.checked.items())
         print(f"The audit log {origin} is whole: {verification.size:,} entries, every one under the signed checkpoint.")
         print(f"  root     {verification.root.hex()}")
         print(f"  checked  {checked}")

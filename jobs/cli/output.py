@@ -35,7 +35,8 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Seque
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in head:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        number = column in right
+        table.add_column(column, justify="right" if number else "left", no_wrap=number, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else UNWRAPPED).print(table)
@@ -47,8 +48,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def counts_line(counts: Mapping[str, int]) -> str:
-    """The states that occur: `30 done, 3 failed`; `none` if there are none."""
-    return ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "none"
+    """The states that occur: `30 done, 3 failed`; `no documents` if there are none."""
+    return ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no documents"
 
 
 def _plain(value: object) -> Any:

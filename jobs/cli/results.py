@@ -33,9 +33,10 @@ def results(
     if as_json:
         print_json_array(rows)
         return
-    cells = [(row["job"], row["path"], row["state"], answer_of(row)) for row in rows]
+    head = ("document", "state", "answer") if job else ("job", "document", "state", "answer")
+    cells = [(row["job"], row["path"], row["state"], answer_of(row))[-len(head) :] for row in rows]
     if cells:
-        print_table(("job", "document", "state", "answer"), cells)
+        print_table(head, cells)
     else:
         print("no failed document" if failed else "no results yet; cloister run JOB makes some")
 

@@ -118,7 +118,7 @@ _LISTS = {"ignored": ("path", "reason"), "pending": ("path", "reason"), "failed"
 def _print(workspace: Workspace, night: Night) -> None:
     if not night.reports:
         return
-    states = list(night.reports[0][1].counts)
+    states = [state for state in night.reports[0][1].counts if any(report.counts[state] for _, report in night.reports)]
     head = ["job", "seen", *states, "seconds"]
     rows = [
         [report.job, f"{report.seen:,}", *(f"{report.counts[state]:,}" for state in states), f"{report.seconds:.1f}"]

@@ -70,10 +70,12 @@ def _job(workspace: Workspace, path: "Path", known: "dict[str, pipeline.JobStatu
 def _history(status: "pipeline.JobStatus | None") -> dict[str, Any]:
     if status is None:
         return {"last_run": None}
+    import pipeline
+
     last = {"run": status.last_run, "state": status.last_state, "started_at": status.started_at}
     return {
         "last_run": {**last, "finished_at": status.finished_at, "counts": dict(status.counts)},
-        "totals": dict(status.totals),
+        "totals": {state.value: status.totals[state.value] for state in pipeline.State},
     }
 
 
@@ -115,4 +117,6 @@ def _waiting(job: dict[str, Any]) -> str:
 
 
 def _process(pid: int | None, none: str) -> str:
-    return none if pid is None else f"process {pid}"
+    if pid is None:
+        return none
+    return f"process {pid}" if pid else "a process of another container"

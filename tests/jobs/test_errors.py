@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import audit
+import pipeline
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.lock import ServiceHeldError
 
@@ -29,7 +30,6 @@ def test_the_operators_mistakes() -> None:
 
 
 def test_the_pipelines_and_the_logs_refusals() -> None:
-    pipeline = pytest.importorskip("pipeline")
     assert ending_of(pipeline.ModelRefusedError("no such file")).code == ExitCode.MODEL_REFUSED
     assert ending_of(audit.LogHeld("audit/lock", "host", 7, None)).code == ExitCode.WORKSPACE_HELD
     for kind in (audit.LogUntrusted, audit.LogUnwritable, audit.KeyRefused):

@@ -25,6 +25,7 @@ time: 22:00
 day: 2026-11-20
 quoted: "12"
 octal: 0o17
+digest: {digest}
 number: 12
 negative: -3
 float: 1.5e3
@@ -37,13 +38,14 @@ block: |
   lines
 list: [a, 1, [b]]
 """
-    assert parse_source(text.encode(), "f").value == {
+    assert parse_source(text.replace("{digest}", "1" * 64).encode(), "f").value == {
         "norway": "NO",
         "switch": "on",
         "time": "22:00",
         "day": "2026-11-20",
         "quoted": "12",
         "octal": "0o17",
+        "digest": "1" * 64,
         "number": 12,
         "negative": -3,
         "float": 1500.0,

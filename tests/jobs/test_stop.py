@@ -10,7 +10,10 @@ from jobs.stop import Stop
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_first_asks_and_the_second_interrupts(number: signal.Signals, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_first_asks_and_the_second_interrupts(
+    number: signal.Signals, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.isatty", lambda _: True)
     before = signal.getsignal(number)
     with Stop() as stop:
         assert not stop()

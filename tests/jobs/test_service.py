@@ -1,0 +1,223 @@
+"""`cloister serve`: what starts a job, what keeps it from starting, and how the service ends."""
+
+import io
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from apscheduler.triggers.base import BaseTrigger
+
+import audit
+from jobs.logs import start_logging
+from jobs.schedule import Schedules
+from jobs.service import RETRY_SECONDS, Service
+from jobs.stop import Stop
+from jobs.workspace import open_workspace
+from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
+
+CRON = SORT.replace("model:", 'schedule: {{cron: "0 0 1 1 *", timezone: UTC}}\nmodel:')
+
+
+class Now(BaseTrigger):
+    """Starts once, at once."""
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
+        return now if previous_fire_time is None else now + timedelta(days=999)
+
+
+@dataclass
+class Bench:
+    """A service whose loop the test turns, with a clock of its own."""
+
+    place: Place
+    service: Service
+    out: io.StringIO
+    now: list[float]
+
+    def turn(self) -> list[str]:
+        """Two looks (a file is read when it looked the same twice) and all runs; the events that were told."""
+        self.out.seek(0)
+        self.out.truncate()
+        for _ in range(2):
+            self.now[0] += 60
+            self.service.look()
+        while self.service.run_next():
+            pass
+        return [line["event"] for line in self.lines()]
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.getvalue().splitlines()]
+
+
+def until(bench: Bench) -> list[str]:
+    """Turns until something happens: the scheduler's thread notes what is due in its own time."""
+    end = time.monotonic() + 10
+    while not (events := bench.turn()) and time.monotonic() < end:
+        pass
+    return events
+
+
+@pytest.fixture
+def bench(ready: Place) -> Iterator[Bench]:
+    out, now = io.StringIO(), [0.0]
+    with Stop() as stop, Schedules() as schedules:
+        service = Service(open_workspace(ready.root), start_logging(out), stop, schedules, clock=lambda: now[0])
+        yield Bench(ready, service, out, now)
+
+
+def test_a_file_starts_its_job_and_only_a_new_one_starts_it_again(bench: Bench) -> None:
+    assert bench.turn() == ["job read"]
+    bench.place.drop("sort", "lease.txt", LEASE)
+    assert "run finished" in bench.turn()
+    assert len(bench.place.parts("sort")) == 1
+    assert bench.turn() == []
+    bench.place.drop("sort", "invoice.txt", INVOICE)
+    assert "run finished" in bench.turn()
+    assert len(bench.place.parts("sort")) == 2
+    assert bench.service.totals["sort"] == {"runs": 2, "done": 2} | dict.fromkeys(
+        ("abstained", "review", "failed", "duplicate", "ignored", "pending"), 0
+    )
+
+
+def test_files_that_stay_do_not_start_it_again(bench: Bench) -> None:
+    bench.place.job("sort", afterwards="keep")
+    kept = bench.place.drop("sort", "lease.txt", LEASE)
+    assert "run finished" in bench.turn()
+    assert kept.exists()
+    assert bench.turn() == []
+    kept.write_text(INVOICE)
+    assert "run finished" in bench.turn()
+
+
+def test_a_bad_file_is_reported_and_its_job_does_not_run_while_others_do(bench: Bench) -> None:
+    bench.place.job("other")
+    assert bench.turn() == ["job read", "job read"]
+    file = bench.place.job("sort", SORT.replace("labels", "lables"))
+    bench.place.drop("sort", "lease.txt", LEASE)
+    bench.place.drop("other", "lease.txt", LEASE)
+    events = bench.turn()
+    assert events[0] == "job file refused, the job is not run"
+    assert "jobs/sort.yaml:7:3: unknown key 'lables'" in bench.lines()[0]["problems"]
+    assert (len(bench.place.parts("sort")), len(bench.place.parts("other"))) == (0, 1)
+    assert bench.turn() == []  # told once
+    bench.place.job("sort")
+    assert "run finished" in bench.turn()
+    file.unlink()
+    bench.place.drop("sort", "invoice.txt", INVOICE)
+    assert bench.turn() == ["job file gone"]
+
+
+def test_a_file_that_is_being_saved_is_not_read_by_halves(bench: Bench) -> None:
+    bench.turn()
+    file = bench.place.job("sort", "job: sort\n")
+    bench.service.look()
+    file.write_text(SORT.format(name="sort", afterwards="keep"))
+    assert bench.turn() == ["job read"]
+
+
+def test_a_refused_model_is_told_once_and_tried_again_when_it_changed(bench: Bench) -> None:
+    model = bench.place.root / "models" / "tiny.gguf"
+    shutil.copy(model, bench.place.root / "kept.gguf")
+    model.write_bytes(b"no model")
+    bench.place.drop("sort", "lease.txt", LEASE)
+    assert bench.turn()[-1] == "job refused until its files change"
+    assert bench.turn() == []
+    shutil.copy(bench.place.root / "kept.gguf", model)
+    assert "run finished" in bench.turn()
+
+
+def test_what_would_keep_a_job_from_running_tonight_is_told_today(bench: Bench) -> None:
+    bench.place.job("sort", CRON.replace("name: tiny", "name: absent"))
+    assert bench.turn() == ["job read", "job refused until its files change"]
+    bench.service.schedules.set("sort", Now())
+    assert until(bench) == ["start left out: the job is refused"]
+
+
+def test_a_missing_folder_is_told_once_and_the_job_runs_when_it_comes(bench: Bench) -> None:
+    folder = bench.place.root / "inbox" / "sort"
+    folder.rmdir()
+    assert bench.turn() == ["job read", "job refused until its files change"]
+    assert bench.turn() == []
+    folder.mkdir()
+    bench.place.drop("sort", "lease.txt", LEASE)
+    assert "run finished" in bench.turn()
+
+
+def test_a_held_workspace_is_waited_for(bench: Bench) -> None:
+    site = bench.service.workspace.site.log
+    root = bench.place.root
+    bench.place.drop("sort", "lease.txt", LEASE)
+    with audit.Log.open(root / "audit", key_path=root / site.key, public_key=site.public_key):
+        assert bench.turn()[-1] == "run waits: the workspace is held"
+        assert not bench.service.run_next()  # not before some seconds have passed
+    bench.now[0] += RETRY_SECONDS
+    assert bench.service.run_next()
+    assert len(bench.place.parts("sort")) == 1
+
+
+def test_a_cron_line_starts_a_job_once_and_files_do_not(bench: Bench) -> None:
+    bench.place.job("sort", CRON)
+    bench.place.drop("sort", "lease.txt", LEASE)
+    assert bench.turn() == ["job read"]
+    assert bench.lines()[0]["next_start"].endswith("-01-01T00:00:00+00:00")
+    bench.service.schedules.set("sort", Now())
+    assert until(bench).count("run finished") == 1
+    assert bench.turn() == []
+
+
+def test_a_log_that_cannot_be_trusted_ends_the_service(bench: Bench) -> None:
+    bench.place.drop("sort", "lease.txt", LEASE)
+    (bench.place.root / "audit" / "checkpoint").write_text("")
+    with pytest.raises(audit.AuditError):
+        bench.turn()
+
+
+def wait_for(served: "subprocess.Popen[str]", event: str, job: str | None = None) -> None:
+    assert served.stderr is not None
+    for line in served.stderr:
+        told = json.loads(line)
+        if told["event"] == event and job in (None, told.get("job")):
+            return
+    raise AssertionError(f"the service ended before {event!r}")
+
+
+def serve(place: Place) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", "from jobs.cli import main; main()", "serve", "--json", "--workspace", place.root]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_two_jobs_served_until_a_signal(ready: Place, cloister: Cloister, number: signal.Signals) -> None:
+    ready.job("other")
+    with serve(ready) as served:
+        wait_for(served, "job read", "sort")
+        ready.drop("other", "lease.txt", LEASE)
+        wait_for(served, "run finished", "other")
+        ready.drop("sort", "invoice.txt", INVOICE)
+        wait_for(served, "run finished", "sort")
+        assert cloister("status", "--json").json["serve"] == served.pid
+        begun = time.monotonic()
+        served.send_signal(number)
+        out, _ = served.communicate(timeout=30)
+    assert served.returncode == 0
+    assert time.monotonic() - begun < 5
+    assert json.loads(out)["jobs"]["other"]["done"] == 1
+    assert len(cloister("results", "--json").json) == 2
+    assert cloister("audit", "verify").code == 0
+
+
+def test_a_bad_log_ends_the_service_with_4(ready: Place, cloister: Cloister) -> None:
+    (ready.root / "audit" / "checkpoint").write_text("")
+    ready.drop("sort", "lease.txt", LEASE)
+    with serve(ready) as served:
+        out, _ = served.communicate(timeout=60)
+    assert served.returncode == 4
+    assert json.loads(out)["exit_code"] == 4
