@@ -1,1 +1,27 @@
+"""Numbers: models from GGUF files, computed on the CPU, the same bytes on every x86-64 machine. See README.md."""
 
+import engine.compiling  # first: it tells numba for which CPU to compile  # noqa: F401
+from engine.convert import import_model
+from engine.cpu import isa, threads
+from engine.engine import NUMERICS, Model, load
+from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
+from engine.inspect import ModelFacts, inspect
+from engine.kernels.vectors import similarity, softmax
+
+__all__ = [
+    "NUMERICS",
+    "BadModelFile",
+    "EngineError",
+    "InputTooLong",
+    "Model",
+    "ModelFacts",
+    "UnsupportedCpu",
+    "UnsupportedModel",
+    "import_model",
+    "inspect",
+    "isa",
+    "load",
+    "similarity",
+    "softmax",
+    "threads",
+]

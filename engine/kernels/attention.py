@@ -1,0 +1,54 @@
+"""Attention of one sequence: every head by itself, in float32, queries in blocks so that scores stay in the cache."""
+
+import numpy as np
+from numba import njit
+
+from engine.kernels.matmul import FLOAT_ROWS, mix, scores
+from engine.kernels.rows import softmax
+
+QUERIES = 64  # rows of scores at a time
+_KEYS = 32  # keys are padded to a multiple of what `scores` computes at once
+
+
+@njit(nogil=True)
+def padded_keys(count):
+    return (count + _KEYS - 1) // _KEYS * _KEYS
+
+
+@njit(nogil=True)
+def attend(qkv, first, count, width, heads, keys, work, out):
+    """out[first:first + count, width] = softmax(q k.T / sqrt(depth)) v for each head.
+
+    qkv float32 [tokens, 3 * width]: queries, keys, values side by side. FLOAT_ROWS - 1 rows after the sequence are read
+    and, in `out`, overwritten: they belong to the sequence that comes next, or to nobody.
+    """
+    depth, stride = width // heads, 3 * width
+    padded = padded_keys(count)
+    scale = np.float32(1.0) / np.sqrt(np.float32(depth))
+    for head in range(heads):
+        at = first * stride + head * depth
+        _transpose_keys(qkv, at + width, stride, count, padded, depth, keys)
+        for block in range(0, count, QUERIES):
+            rows = min(QUERIES, count - block)
+            scores(qkv, at + block * stride, stride, keys, padded, rows, depth, work)
+            for r in range(rows):
+                softmax(work, r * padded, count, scale)
+            to = (first + block) * width + head * depth
+            mix(work, padded, rows, count, qkv, at + 2 * width, stride, depth, out, to, width)
+
+
+@njit(nogil=True)
+def _transpose_keys(qkv, at, stride, count, padded, depth, keys):
+    """keys[depth, padded] = the head's keys, columns beyond `count` zero."""
+    for j in range(count):
+        for d in range(depth):
+            keys[d * padded + j] = qkv[at + j * stride + d]
+    for d in range(depth):
+        for j in range(count, padded):
+            keys[d * padded + j] = np.float32(0)
+
+
+def work_sizes(context, width, heads):
+    """Values that `keys` and `work` need for sequences of up to `context` tokens."""
+    padded = (context + _KEYS - 1) // _KEYS * _KEYS
+    return (width // heads) * padded, (QUERIES + FLOAT_ROWS) * padded

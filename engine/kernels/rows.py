@@ -1,0 +1,101 @@
+"""What is done to one row of activations: a token's vector, contiguous, its length a multiple of 16."""
+
+import numpy as np
+from numba import njit
+
+from engine.kernels.functions import exp, gelu
+from engine.simd import (
+    LANES, add, div, larger, largest, load_f32, magnitude, mul, nearest, splat, store_f32, store_i16, sub, to_i16, total,
+)  # fmt: skip
+
+_ZERO, _ONE, _TOP, _TINY = np.float32(0), np.float32(1), np.float32(32767), np.float32(1e-30)
+
+
+@njit(nogil=True)
+def quantize(x, at, out, to, n):
+    """out[to:to + n] int16 = x[at:at + n] / scale rounded; returns the scale, max|x| / 32767 (0 for a row of zeros)."""
+    peak = splat(_ZERO)
+    for i in range(0, n, LANES):
+        peak = larger(magnitude(load_f32(x, at + i)), peak)
+    top = largest(peak)
+    inverse = splat(_TOP / top if top > _TINY else _ZERO)
+    for i in range(0, n, LANES):
+        store_i16(out, to + i, to_i16(nearest(mul(load_f32(x, at + i), inverse))))
+    return top / _TOP
+
+
+@njit(nogil=True)
+def apply_gelu(x, at, n):
+    for i in range(0, n, LANES):
+        store_f32(x, at + i, gelu(load_f32(x, at + i)))
+
+
+@njit(nogil=True)
+def layer_norm(x, at, y, from_, gain, shift, row, n, epsilon):
+    """x = norm(x + y) * gain + shift over x[at:at + n]; gain and shift are those of `row`."""
+    lanes = splat(_ZERO)
+    for i in range(0, n, LANES):
+        v = add(load_f32(x, at + i), load_f32(y, from_ + i))
+        store_f32(x, at + i, v)
+        lanes = add(lanes, v)
+    mean = splat(total(lanes) / np.float32(n))
+    lanes = splat(_ZERO)
+    for i in range(0, n, LANES):
+        v = sub(load_f32(x, at + i), mean)
+        lanes = add(lanes, mul(v, v))
+    spread = np.sqrt(total(lanes) / np.float32(n) + epsilon)
+    factor = splat(_ONE / spread)
+    for i in range(0, n, LANES):
+        v = mul(sub(load_f32(x, at + i), mean), factor)
+        store_f32(x, at + i, add(mul(v, load_f32(gain, row + i)), load_f32(shift, row + i)))
+
+
+@njit(nogil=True)
+def softmax(x, at, n, scale):
+    """x[at:at + n] = softmax(scale * x); the row has room up to a multiple of 16, which is overwritten."""
+    padded = (n + LANES - 1) // LANES * LANES
+    for i in range(n, padded):
+        x[at + i] = np.float32(-3e38)
+    peak = splat(np.float32(-3e38))
+    for i in range(0, padded, LANES):
+        peak = larger(load_f32(x, at + i), peak)
+    top, factor, lanes = splat(largest(peak)), splat(scale), splat(_ZERO)
+    for i in range(0, padded, LANES):
+        store_f32(x, at + i, exp(mul(sub(load_f32(x, at + i), top), factor)))
+    for i in range(n, padded):
+        x[at + i] = _ZERO
+    for i in range(0, padded, LANES):
+        lanes = add(lanes, load_f32(x, at + i))
+    inverse = splat(_ONE / total(lanes))
+    for i in range(0, padded, LANES):
+        store_f32(x, at + i, mul(load_f32(x, at + i), inverse))
+
+
+@njit(nogil=True)
+def mean_pool(x, at, count, stride, out, to, n):
+    """out[to:to + n] = mean of `count` rows, summed in order."""
+    share = splat(np.float32(count))
+    for i in range(0, n, LANES):
+        lanes = splat(_ZERO)
+        for t in range(count):
+            lanes = add(lanes, load_f32(x, at + t * stride + i))
+        store_f32(out, to + i, div(lanes, share))
+
+
+@njit(nogil=True)
+def dot(a, at, b, from_, n):
+    lanes = splat(_ZERO)
+    for i in range(0, n, LANES):
+        lanes = add(lanes, mul(load_f32(a, at + i), load_f32(b, from_ + i)))
+    return total(lanes)
+
+
+@njit(nogil=True)
+def normalize(x, at, n):
+    """Divide by the Euclidean length; a row of zeros stays one. Returns the length."""
+    length = np.sqrt(dot(x, at, x, at, n))
+    if length > _ZERO:
+        factor = splat(_ONE / length)
+        for i in range(0, n, LANES):
+            store_f32(x, at + i, mul(load_f32(x, at + i), factor))
+    return length

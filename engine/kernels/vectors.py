@@ -1,0 +1,51 @@
+"""What the pipeline computes with vectors: dot products and softmax with the same bits on every machine."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from engine.kernels import rows
+from engine.simd import LANES
+
+
+def similarity(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
+    """float32 [n, m]: the dot product of each row of a [n, d] with each row of b [m, d]; cosines, if the rows are unit
+    vectors. ValueError if the lengths differ."""
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
+        raise ValueError(f"found the shapes {a.shape} and {b.shape}, expected rows of the same length")
+    out = np.zeros((a.shape[0], b.shape[0]), np.float32)
+    left, right = _padded(a), _padded(b)
+    _similarity(left.reshape(-1), right.reshape(-1), left.shape[1], out)
+    return out
+
+
+def softmax(x: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
+    """softmax(scale * x) along the last axis of x [n, m]; scale > 0."""
+    if x.ndim != 2:
+        raise ValueError(f"found the shape {x.shape}, expected rows")
+    padded = _padded(x)
+    _softmax(padded.reshape(-1), padded.shape[1], x.shape[1], np.float32(scale))
+    return padded[:, : x.shape[1]].copy()
+
+
+def _padded(x: NDArray[np.float32]) -> Any:
+    """A copy whose rows have a multiple of 16 values, zeros at the end."""
+    width = max(LANES, -(-x.shape[1] // LANES) * LANES)
+    out = np.zeros((x.shape[0], width), np.float32)
+    out[:, : x.shape[1]] = x
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _similarity(a, b, width, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = rows.dot(a, i * width, b, j * width, width)
+
+
+@njit(nogil=True, cache=True)
+def _softmax(x, stride, count, scale):
+    for at in range(0, x.size, stride):
+        rows.softmax(x, at, count, scale)

@@ -1,0 +1,5 @@
+"""Architectures: one file each."""
+
+from engine.models import bert
+
+ARCHITECTURES = {"bert": bert}

@@ -1,0 +1,69 @@
+"""Weights from a file into the layout in which they are executed: int8 in groups of 32 with a float32 scale each.
+
+Q8_0 is executed exactly as the file has it; F16 and F32 are brought to Q8_0 first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.errors import BadModelFile
+from engine.gguf import GgmlType, GgufFile, Tensor
+from engine.kernels.matmul import pack
+from engine.quant import TYPES, to_float32
+
+_BLOCK = np.dtype([("d", "<f2"), ("q", "i1", 32)])  # ggml's block_q8_0
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The same matrix of every layer: packed int8 weights, their scales, the biases; all flat, layer after layer."""
+
+    weights: Any
+    scales: Any
+    bias: Any
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        return self.weights, self.scales, self.bias
+
+
+def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
+    """A tensor of the file with this shape (None: any). Raises BadModelFile."""
+    tensor = file.tensors.get(name)
+    if tensor is None:
+        raise BadModelFile(f"{file.path}: there is no tensor {name}")
+    if len(tensor.shape) != len(shape) or any(want not in (None, got) for want, got in zip(shape, tensor.shape, strict=True)):
+        raise BadModelFile(f"{file.path}: {name} has the shape {tensor.shape}, expected {shape}")
+    return tensor
+
+
+def read_vectors(file: GgufFile, names: Sequence[str], size: int) -> Any:
+    """Vectors of `size` values, one after another, float32."""
+    return np.concatenate([_finite(file, name, to_float32(expect(file, name, (size,)))) for name in names])
+
+
+def read_stack(file: GgufFile, layers: Sequence[Sequence[str]], rows: int, columns: int) -> Stack:
+    """For each layer the matrices of these names (without .weight), one below another."""
+    packed = []
+    for names in layers:
+        parts = [_read_q8_0(file, f"{name}.weight", rows, columns) for name in names]
+        packed.append(pack(np.concatenate([q for q, _ in parts]), np.concatenate([d for _, d in parts])))
+    bias = [f"{name}.bias" for names in layers for name in names]
+    return Stack(np.concatenate([w for w, _ in packed]), np.concatenate([s for _, s in packed]), read_vectors(file, bias, rows))
+
+
+def _read_q8_0(file: GgufFile, name: str, rows: int, columns: int) -> tuple[Any, Any]:
+    """int8 (rows, columns) and float32 (rows, columns / 32)."""
+    tensor = expect(file, name, (rows, columns))
+    data = tensor.data if tensor.type == GgmlType.Q8_0 else TYPES[GgmlType.Q8_0].quantize(_finite(file, name, to_float32(tensor)))
+    blocks = np.ascontiguousarray(data).reshape(-1).view(_BLOCK).reshape(rows, columns // 32)
+    return blocks["q"].reshape(rows, columns), _finite(file, name, blocks["d"].astype(np.float32))
+
+
+def _finite(file: GgufFile, name: str, values: Any) -> Any:
+    if not np.isfinite(values).all():
+        raise BadModelFile(f"{file.path}: {name} holds values that are not finite")
+    return values
