@@ -45,13 +45,14 @@ def walk(lines: Iterator[Line], size: int, stored: StoredTiles, progress: Progre
 
 def _walk_signed(found: Walk, lines: Iterator[Line], size: int, stored: StoredTiles, progress: Progress) -> None:
     for n in range(size):
-        line = next(lines, None)
+        if (line := next(lines, None)) is None:
+            found.broken = n, "missing: the file ends before it"
+            return
         try:
             check_line(line, n)
         except ValueError as error:
             found.broken = n, str(error)
             return
-        assert line is not None  # check_line refuses None
         found.bytes += len(line.data) + 1
         _append(found, line, stored)
         if n % SEGMENT_ENTRIES == 0:
@@ -76,10 +77,8 @@ def _append(found: Walk, line: Line, stored: StoredTiles) -> None:
         found.faults += stored.compare(tile)
 
 
-def check_line(line: Line | None, n: int) -> Entry:
+def check_line(line: Line, n: int) -> Entry:
     """The entry n on this line; ValueError says why it is none."""
-    if line is None:
-        raise ValueError("missing: the file ends before it")
     if line.segment != segment_of(n):
         raise ValueError(f"a line more than the {SEGMENT_ENTRIES} that {line.segment} can have")
     entry = parse_entry(line.data, n)

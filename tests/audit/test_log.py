@@ -161,6 +161,32 @@ def test_damage_below_the_checkpoint_stops_the_start(site: Any, path: str, how: 
     assert not site.verify().ok
 
 
+def test_a_well_formed_change_in_the_last_tile_stops_the_start(site: Any) -> None:
+    site.commit(300)
+    segment = site.folder / "entries/000000000000.jsonl"
+    lines = segment.read_bytes().splitlines(keepends=True)
+    lines[257] = lines[257].replace(b"0.25", b"0.75")
+    segment.write_bytes(b"".join(lines))
+    with pytest.raises(audit.LogUntrusted, match=r"entry 257 \(entries/000000000000.jsonl, line 258\): hashes to"):
+        site.open()
+
+
+def test_the_sizes_of_all_segments_are_checked_at_the_start(ram_folder: Path, make_site: Any) -> None:
+    site = make_site(ram_folder / "audit")
+    site.commit(4100)
+    segment = site.folder / "entries/000000000000.jsonl"
+    data = segment.read_bytes()
+    for changed in (data[:-1], data + b"x", data * 2):
+        segment.write_bytes(changed)
+        with pytest.raises(
+            audit.LogUntrusted, match=r"the segments hold \d+ bytes, signed are|do not end with entry 4099"
+        ):
+            site.open()
+    segment.write_bytes(data[1:])
+    with pytest.raises(audit.LogUntrusted, match=r"the segments hold \d+ bytes, signed are"):
+        site.open()
+
+
 def test_a_folder_that_is_no_log(site: Any, tmp_path: Path) -> None:
     site.commit(1)
     (tmp_path / "empty").mkdir()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import audit
+from audit import snapshot, store
 from audit.merkle import Tree, leaf_hash, split_hashes
 
 SEGMENT = "entries/000000000000.jsonl"
@@ -319,6 +320,22 @@ def test_a_growing_log_is_verified_without_the_lock(ram_folder: Path, make_site:
         for commits in range(8):
             report = audit.verify(site.folder, site.public_key, lambda done, size: log.commit(site.records(3)) and None)
             assert (report.findings, report.size) == ([], 255 + commits * 6)
+
+
+def test_a_commit_while_the_files_are_listed(ram_folder: Path, make_site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names from before a commit and sizes from after it would accuse an innocent writer."""
+    site = make_site(ram_folder / "audit")
+    site.commit(3)
+    with site.open() as log:
+        commits = iter([2, 300])
+
+        def list_folder(folder: Path) -> store.Listing:
+            log.commit(site.records(count)) if (count := next(commits, 0)) else None
+            return store.list_folder(folder)
+
+        monkeypatch.setattr(snapshot, "list_folder", list_folder)
+        report = site.verify()
+    assert (report.findings, report.notes, report.size) == ([], [], 305)
 
 
 def test_a_tree_of_the_report(large: Any) -> None:
