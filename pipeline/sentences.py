@@ -14,16 +14,20 @@ from pipeline.document import Span
 
 _LINE = re.compile(r"[^\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]+")
 _BLANK = re.compile(r"(?:\r\n|[\n\r\x85\u2028\u2029])[ \t\u00a0]*(?:\r\n|[\n\r\x85\u2028\u2029])|[\x0b\x0c\x1c-\x1e]")
-_OPENS = re.compile(  # what a line begins with that never continues the line before
-    r"(?:[•◦▪‣●○■□–—*+-]|\d{1,3}(?:\.\d{1,3}){0,4}[.)]?|\(?[a-zA-Z]\)|\(?[ivxIVX]{1,5}[.)]|§{1,2}|#{1,6})[ \t\u00a0]"
+_OPENS = re.compile(  # what a line begins with that never continues the line before: a list item, a heading, a label
+    r"(?:[•◦▪‣●○■□–—*+-]|\(?[a-zA-Z]\)|\(?[ivxIVX]{1,5}[.)]|§{1,2}|#{1,6}"
+    r"|\d{1,3}(?:\.\d{1,3}){0,4}[.)]?(?! (?:J[au]|Feb|M[aä]|Ap|Aug|Sep|O[ck]t|Nov|De[cz]))"  # but not 6. Oktober
+    r")[ \t\u00a0]"
     r"|[^\W\d_](?:[^:.!?;|\t]|\.(?=\S)){0,48}:(?:[ \t\u00a0]|$)"
 )
 _ALONE = re.compile(r"\t|[ \t]\|[ \t]|^\||^#{1,6} ")  # a table row or a heading of Markdown: a line for itself
 _STOP = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"'”’»«)\]]*+(?=\s)"  # from the first of a run only, possessively: linear on hostile text
+    r"(?<![.!?…])[.!?…]++[\"'“”’»«)\]]*+(?=\s)"  # from the first of a run only, possessively: linear on hostile text
     r"|[。！？｡]++[」』”’）》]*+|[؟۔।॥](?=\s|$)"
 )
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'„“]*$")
+_ROW = " | "  # between cells; a row is kept whole, whatever stands in them
+_SLACK = 0.9  # lines of a proportional font differ in characters though they are equally long
 _NARROW = 45  # characters: a block whose lines are all shorter was not wrapped by a page's width
 _ABBREVIATIONS = frozenset(
     # English
@@ -32,7 +36,7 @@ _ABBREVIATIONS = frozenset(
     "jan feb mar apr jun jul aug sept sep oct nov dec mon tue tues wed thu thur thurs fri i.e e.g a.m p.m u.s u.k n.v "
     "b.v s.a s.p.a l.p l.l.c u.s.c n.w n.e s.w s.e d.c "
     # German
-    "bzw ggf evtl inkl exkl zzgl abzgl usw usf sog vgl nr nrn pos tel fax abs ziff lit bspw gem lt mind max min "
+    "incl excl bzw ggf evtl inkl exkl zzgl abzgl usw usf sog vgl nr nrn pos tel fax abs ziff lit bspw gem lt mind max min "
     "mio mrd tsd jh jhd hr hrn fr frl dipl ing dr.-ing mag geb gest verh aufl bd hrsg anm anl ggü entspr "
     "einschl ausschl vorm nachm okt dez mai mrz z.b d.h u.a o.ä u.ä i.d.r i.v i.a i.s.d z.t z.zt s.o s.u v.a e.v e.k "
     "e.u a.d b.z.w m.w.st ust mwst rd ca s o g p.a z d u v i b".split()
@@ -44,7 +48,7 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[S
     spans: list[Span] = []
     for block in _blocks(text, start, len(text) if end is None else end):
         begin = block.start
-        for stop in _ends(text, block):
+        for stop in _ends(text, block) if _ROW not in text[block.start : block.end] else ():
             _append(spans, text, begin, stop)
             begin = stop
         _append(spans, text, begin, block.end)
@@ -113,7 +117,7 @@ def _breaks(text: str, line: Span, after: Span, width: int) -> bool:
     if text[line.end - 1] == ":" or width < _NARROW:
         return True
     head = text[after.start : min(after.end, after.start + width)].split(None, 1)[0]
-    return line.end - line.start + 1 + len(head) <= width
+    return line.end - line.start + 1 + len(head) <= _SLACK * width
 
 
 def _ends(text: str, block: Span) -> Iterator[int]:
