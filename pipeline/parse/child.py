@@ -12,10 +12,12 @@ from typing import Any
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse import formats, sandbox
+from pipeline.parse import sandbox
 from pipeline.parse.channel import Channel, ChannelClosedError
+from pipeline.parse.formats import PARSERS, Source
 from pipeline.parse.limits import Limits
 from pipeline.parse.reply import format_failure, format_parsed
+from pipeline.parse.sniff import media_type_of
 
 _DEPTH = 12_000  # Python frames: more than any document that lxml accepts needs
 
@@ -23,7 +25,7 @@ _DEPTH = 12_000  # Python frames: more than any document that lxml accepts needs
 def serve(channel: Channel, limits: Limits, isolation: dict[str, bool]) -> None:
     """Say what is in force, then answer requests until the channel closes."""
     sys.setrecursionlimit(_DEPTH)
-    channel.send({"isolation": isolation, "parsers": {kind: m.PARSER for kind, m in formats.PARSERS.items()}})
+    channel.send({"isolation": isolation, "parsers": {kind: m.PARSER for kind, m in PARSERS.items()}})
     while True:
         try:
             request, fd = channel.receive()
@@ -54,7 +56,11 @@ def _parse(fd: int | None, name: str, limits: Limits) -> Parsed:
     data = _read(fd)
     if not data:
         raise DocumentError(Failure.EMPTY, "the file has 0 bytes")
-    return formats.parse(formats.Source(data, name, limits))
+    source = Source(data, name, limits)
+    media_type = media_type_of(source)
+    if media_type not in PARSERS:
+        raise DocumentError(Failure.UNSUPPORTED, f"found {media_type}")
+    return PARSERS[media_type].parse(source, media_type)
 
 
 def _read(fd: int | None) -> bytes:

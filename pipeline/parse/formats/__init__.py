@@ -1,12 +1,9 @@
-"""The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff)."""
+"""The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff.py)."""
 
-from pipeline.document import Parsed
-from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats import csv, docx, eml, html, json, pdf, pptx, rtf, sheets, txt, xlsx
 from pipeline.parse.formats.base import Parser, Source
-from pipeline.parse.formats.sniff import media_type_of
 
-__all__ = ["PARSERS", "Parser", "Source", "parse"]
+__all__ = ["PARSERS", "Parser", "Source"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 PARSERS: dict[str, Parser] = {
@@ -38,11 +35,3 @@ PARSERS: dict[str, Parser] = {
     "application/vnd.ms-excel": sheets,
     "application/vnd.oasis.opendocument.spreadsheet": sheets,
 }
-
-
-def parse(source: Source) -> Parsed:
-    """The document by what its bytes are; raises DocumentError."""
-    media_type = media_type_of(source)
-    if media_type not in PARSERS:
-        raise DocumentError(Failure.UNSUPPORTED, f"found {media_type}")
-    return PARSERS[media_type].parse(source, media_type)

@@ -9,9 +9,9 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.formats.drawing import GRAPHICS, A, math_text, paragraph_text, write_graphic
-from pipeline.parse.formats.numbering import Numbering
-from pipeline.parse.formats.package import LXML, Package, children
+from pipeline.parse.office.drawing import GRAPHICS, A, math_text, paragraph_text, write_graphic
+from pipeline.parse.office.numbering import Numbering
+from pipeline.parse.office.package import LXML, Package, children
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"docx/1 {LXML}"
@@ -158,10 +158,11 @@ def _is_heading(paragraph: etree._Element) -> bool:
 
 def _symbol(element: etree._Element) -> str:
     """A character by number; symbol fonts put theirs at F000 and above, where ASCII is what the font shows best."""
-    number = int(element.get(W + "char", "0"), 16)
-    return (
-        chr(number - 0xF000 if 0xF020 <= number <= 0xF07E else number) if 0 < number < 0xD800 or number > 0xDFFF else ""
-    )
+    try:
+        number = int(element.get(W + "char", ""), 16)
+        return chr(number - 0xF000 if 0xF020 <= number <= 0xF07E else number)  # a surrogate is replaced by the writer
+    except (ValueError, OverflowError):
+        return "\ufffd"
 
 
 def _check_box(field: etree._Element) -> str:

@@ -11,7 +11,7 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.formats.package import LXML
+from pipeline.parse.office.package import LXML, whole_number
 from pipeline.parse.writer import TextWriter, one_line
 
 PARSER = f"html/1 {LXML}"
@@ -145,8 +145,7 @@ class _Walk:
 
 
 def _start(element: etree._Element) -> int:
-    start = element.get("start", "1")
-    return int(start) if start.isascii() and start.isdigit() and len(start) < 10 else 1
+    return whole_number(element.get("start"), 1)
 
 
 def _field(element: etree._Element) -> str:

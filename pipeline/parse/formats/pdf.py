@@ -12,7 +12,7 @@ from pypdfium2.version import PYPDFIUM_INFO
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.formats.hyphens import join_words
+from pipeline.parse.hyphens import join_words
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"pdf/1 pypdfium2 {PYPDFIUM_INFO.version}"

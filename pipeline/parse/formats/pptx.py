@@ -5,8 +5,8 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.formats.drawing import A, R, is_furniture, paragraph_text, write_shapes
-from pipeline.parse.formats.package import LXML, Package, local_name
+from pipeline.parse.office.drawing import A, R, is_furniture, paragraph_text, write_shapes
+from pipeline.parse.office.package import LXML, Package, local_name
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"pptx/1 {LXML}"

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from pipeline.document import Parsed
-from pipeline.parse.formats import codepages
+from pipeline.parse import codepages
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.writer import TextWriter
 
@@ -87,6 +87,7 @@ class _Reader:
         self.pictures = 0
         self.depth = 0
         self._asides: list[_Flow] = []
+        self._footnotes = 0
         self._body = self._flow = _Flow(writer)
         self._flows: list[_Flow] = []
         self._group = _Group()
@@ -261,8 +262,8 @@ class _Reader:
     def _open_aside(self, kind: str) -> None:
         aside = _Flow(self._flow.writer.inner(), kind)
         if kind == "footnote":
-            marks = sum(flow.kind == kind for flow in self._asides) + 1
-            self._flow.line.append(f"[{marks}]")
+            self._footnotes += 1
+            self._flow.line.append(f"[{self._footnotes}]")
         self._asides.append(aside)
         self._flows.append(self._flow)
         self._flow = self._group.aside = aside

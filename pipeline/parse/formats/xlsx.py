@@ -11,9 +11,9 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.formats.cells import Styles, column_number, number_text
-from pipeline.parse.formats.drawing import R, write_shapes
-from pipeline.parse.formats.package import LXML, Package, Relation
+from pipeline.parse.office.cells import Styles, column_number, number_text
+from pipeline.parse.office.drawing import R, write_shapes
+from pipeline.parse.office.package import LXML, Package, Relation, whole_number
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"xlsx/1 {LXML}"
@@ -72,7 +72,7 @@ def _rows(root: etree._Element, strings: list[str], styles: Styles) -> _Rows:
 
 
 def _place(reference: str | None, before: int) -> int:
-    return int(reference) if reference and reference.isdigit() else before + 1
+    return whole_number(reference, before + 1)
 
 
 def _cell(cell: etree._Element, strings: list[str], styles: Styles) -> str:
@@ -89,12 +89,10 @@ def _cell(cell: etree._Element, strings: list[str], styles: Styles) -> str:
 def _shared(value: str, strings: list[str]) -> str:
     if not value:
         return ""
-    try:
-        return strings[int(value)]
-    except (ValueError, IndexError) as error:
-        raise DocumentError(
-            Failure.CORRUPT, f"a cell refers to the text number {value[:20]}, which there is not"
-        ) from error
+    place = whole_number(value, len(strings))
+    if place >= len(strings):
+        raise DocumentError(Failure.CORRUPT, f"a cell refers to text {value[:20]}, which there is not")
+    return strings[place]
 
 
 def _write_rows(writer: TextWriter, rows: _Rows) -> None:

@@ -9,7 +9,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from pipeline.errors import Failure
-from pipeline.parse.formats.hyphens import join_words
+from pipeline.parse.hyphens import join_words
 
 
 def pdf(*pages, **options) -> bytes:

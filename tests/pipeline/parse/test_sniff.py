@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from pipeline.errors import Failure
-from pipeline.parse.formats.ole import stream_names
+from pipeline.parse.office.ole import stream_names
 
 SECTOR = 512
 

@@ -8,7 +8,7 @@ import python_calamine
 import xlsxwriter
 
 from pipeline.errors import Failure
-from pipeline.parse.formats.cells import column_number, number_text
+from pipeline.parse.office.cells import column_number, number_text
 
 S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'

@@ -13,8 +13,8 @@ from pipeline.parse.formats.base import Source
 from pipeline.parse.formats.csv import delimiter_of
 from pipeline.parse.formats.eml import is_mail
 from pipeline.parse.formats.json import is_json, is_json_lines
-from pipeline.parse.formats.ole import stream_names
-from pipeline.parse.formats.package import CONTENT_TYPES, Package
+from pipeline.parse.office.ole import stream_names
+from pipeline.parse.office.package import CONTENT_TYPES, Package
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")

@@ -6,20 +6,21 @@ from pipeline.errors import DocumentError, Failure
 
 _END = 0xFFFFFFFA  # sector numbers from here on are marks
 _ENTRY = 128
+_SECTOR_SIZES = {9: 512, 12: 4096}
 
 
 def stream_names(data: bytes) -> set[str]:
     """The names in its directory; raises DocumentError(CORRUPT)."""
     try:
         return set(_names(data))
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
+    except (struct.error, KeyError, UnicodeDecodeError) as error:
         raise DocumentError(
             Failure.CORRUPT, "an OLE compound file (Office 97-2003) whose directory is damaged"
         ) from error
 
 
 def _names(data: bytes) -> list[str]:
-    size = 1 << struct.unpack_from("<H", data, 30)[0] % 32
+    size = _SECTOR_SIZES[struct.unpack_from("<H", data, 30)[0]]
     names, seen = [], set[int]()
     sector = struct.unpack_from("<I", data, 48)[0]
     while sector < _END and sector not in seen:

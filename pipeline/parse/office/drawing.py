@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from pipeline.parse.formats.package import Package, children, local_name
+from pipeline.parse.office.package import Package, children, local_name, whole_number
 from pipeline.parse.writer import TextWriter
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -121,4 +121,4 @@ def _points(holder: etree._Element) -> Iterator[tuple[int, str]]:
 
 def _points_of(holder: etree._Element) -> Iterator[tuple[int, str]]:
     for point in holder.iter(C + "pt"):
-        yield int(point.get("idx", "0")), "".join(value.text or "" for value in point.iterchildren(C + "v"))
+        yield whole_number(point.get("idx"), 0), "".join(value.text or "" for value in point.iterchildren(C + "v"))

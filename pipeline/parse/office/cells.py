@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from lxml import etree
 
-from pipeline.parse.formats.package import Package
+from pipeline.parse.office.package import Package, whole_number
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _BUILT_IN = {**dict.fromkeys((14, 15, 16, 17, *range(27, 32), 36, *range(50, 59)), "date"), 18: "time", 19: "time",
@@ -31,11 +31,11 @@ class Styles:
             custom = {f.get("numFmtId"): _kind(f.get("formatCode", "")) for f in root.iter(S + "numFmt")}
             for style in root.iterfind(f"{S}cellXfs/{S}xf"):
                 number = style.get("numFmtId", "0")
-                self._kinds.append(custom.get(number) or _BUILT_IN.get(int(number) if number.isdigit() else 0, ""))
+                self._kinds.append(custom.get(number) or _BUILT_IN.get(whole_number(number, 0), ""))
 
     def kind_of(self, style: str | None) -> str:
         """ "date", "time", "moment" (both), "duration", or "" for a plain number."""
-        number = int(style) if style and style.isdigit() else 0
+        number = whole_number(style, 0)
         return self._kinds[number] if number < len(self._kinds) else ""
 
 

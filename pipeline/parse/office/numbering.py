@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from pipeline.parse.formats.package import Package
+from pipeline.parse.office.package import Package, whole_number
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _LEVELS = 9
@@ -62,7 +62,7 @@ class Numbering:
             if own is not None:
                 number = number or _value(own, "numId")
                 level = level or _value(own, "ilvl")
-        return number or "", int(level) if level and level.isdigit() else 0
+        return number or "", whole_number(level, 0)
 
     def _properties(self, paragraph: etree._Element) -> Iterator[etree._Element]:
         properties = paragraph.find(W + "pPr")
@@ -111,12 +111,12 @@ def _roman(number: int) -> str:
 
 def _by_level(element: etree._Element) -> dict[int, etree._Element]:
     levels = {level.get(W + "ilvl", ""): level for level in element.iterchildren(W + "lvl")}
-    return {int(place): level for place, level in levels.items() if place.isdigit() and int(place) < _LEVELS}
+    numbered = {whole_number(place, _LEVELS): level for place, level in levels.items()}
+    return {place: level for place, level in numbered.items() if place < _LEVELS}
 
 
 def _start(level: etree._Element) -> int:
-    start = _value(level, "start") or "1"
-    return int(start) if start.isdigit() else 1
+    return whole_number(_value(level, "start"), 1)
 
 
 def _value(element: etree._Element, name: str) -> str | None:

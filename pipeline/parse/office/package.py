@@ -156,6 +156,11 @@ def _damage(what: str) -> Iterator[None]:
         raise DocumentError(Failure.CORRUPT, f"{what} is damaged: {error}") from error
 
 
+def whole_number(text: str | None, otherwise: int) -> int:
+    """A number in an attribute; `otherwise` for what is none, or absurd."""
+    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else otherwise
+
+
 @cache
 def local_name(tag: str) -> str:
     """A tag without its namespace."""
