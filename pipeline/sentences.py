@@ -32,11 +32,11 @@ _NARROW = 45  # characters: a block whose lines are all shorter was not wrapped 
 _ABBREVIATIONS = frozenset(
     # English
     "mr mrs ms dr prof rev hon st jr sr vs etc cf al viz approx est ca no nos vol vols ed eds pp fig figs sec secs "
-    "art arts para paras cl ch inc ltd co corp llc plc bros dept div gen col sgt capt lt ave blvd rd mt ft "
+    "art arts para paras cl ch inc ltd co corp llc plc incl excl bros dept div gen col sgt capt lt ave blvd rd mt ft "
     "jan feb mar apr jun jul aug sept sep oct nov dec mon tue tues wed thu thur thurs fri i.e e.g a.m p.m u.s u.k n.v "
     "b.v s.a s.p.a l.p l.l.c u.s.c n.w n.e s.w s.e d.c "
     # German
-    "incl excl bzw ggf evtl inkl exkl zzgl abzgl usw usf sog vgl nr nrn pos tel fax abs ziff lit bspw gem lt mind max min "
+    "bzw ggf evtl inkl exkl zzgl abzgl usw usf sog vgl nr nrn pos tel fax abs ziff lit bspw gem lt mind max min "
     "mio mrd tsd jh jhd hr hrn fr frl dipl ing dr.-ing mag geb gest verh aufl bd hrsg anm anl ggü entspr "
     "einschl ausschl vorm nachm okt dez mai mrz z.b d.h u.a o.ä u.ä i.d.r i.v i.a i.s.d z.t z.zt s.o s.u v.a e.v e.k "
     "e.u a.d b.z.w m.w.st ust mwst rd ca s o g p.a z d u v i b".split()

@@ -16,9 +16,7 @@ def covered(text: str, spans: list[Span]) -> bool:
     return all(not text[end:start].strip() and end <= start for end, start in zip(ends, starts, strict=True))
 
 
-PIECES = st.sampled_from(
-    ["a", "word ", "Ein Satz. ", "\n\n", "。", "漢字", "!", "x" * 90, "a, b; ", "\u00a0", "🙂", "9.9"]
-)
+PIECES = st.sampled_from(["a", "word ", "Ein Satz. ", "\n\n", "。", "漢字", "!", "x" * 90, "a, b; ", "\u00a0", "9.9"])
 
 
 @settings(max_examples=150)

@@ -58,7 +58,7 @@ def test_lines_of_a_letter() -> None:
 def test_a_wrapped_line_goes_on_and_a_short_one_ends() -> None:
     wrapped = (
         "The number of accidents fell to the lowest figure since the year in which\n"
-        "Records began, which is what the Board of the Company asked for\n"
+        "Records began, which is what the Board wished\n"
     )
     assert len(split(wrapped)) == 1
     assert split(wrapped + "Summary\nThe rest follows here.") == [wrapped.strip(), "Summary", "The rest follows here."]
