@@ -128,10 +128,11 @@ def _guessed(data: bytes) -> Decoded | None:
     if best is None:
         return None
     ties = [one for one in found if one.chaos <= best.chaos + _TIE and one.coherence >= best.coherence - 10 * _TIE]
-    western = [one for one in ties if one.encoding == "cp1252" and not _is_mixed_up(set(str(one)))]
+    western = [one for one in ties if "cp1252" in one.could_be_from_charset and not _is_mixed_up(set(str(one)))]
     windows = [one for one in ties if one.encoding.startswith("cp125")]
-    best = (western or [max(windows or ties, key=lambda one: one.coherence)])[0]
-    encoding = "iso8859_2" if best.encoding == "cp1250" and not _ONLY_WINDOWS.search(data) else best.encoding
+    encoding = "cp1252" if western else max(windows or ties, key=lambda one: one.coherence).encoding
+    if encoding == "cp1250" and not _ONLY_WINDOWS.search(data):
+        encoding = "iso8859_2"
     return _strict(data, encoding, round(max(0.0, 1.0 - best.chaos) / len(ties), 3))
 
 
