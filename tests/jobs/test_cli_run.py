@@ -144,7 +144,7 @@ def test_a_defect_is_exit_70_and_kept(ready: Place, cloister: Cloister, monkeypa
 def test_sigterm_ends_a_run_with_130_and_the_next_run_goes_on(ready: Place, cloister: Cloister) -> None:
     for n in range(600):
         ready.drop("sort", f"{n:04}.txt", f"{LEASE} Flat {n}.")
-    command = [sys.executable, "-c", "from jobs.cli import main; main()", "run", "sort", "--json"]
+    command = [sys.executable, "-P", "-c", "from jobs.cli import main; main()", "run", "sort", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         assert run.stderr is not None
         assert run.stdout is not None

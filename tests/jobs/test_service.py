@@ -190,7 +190,16 @@ def wait_for(served: "subprocess.Popen[str]", event: str, job: str | None = None
 
 
 def serve(place: Place) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", "from jobs.cli import main; main()", "serve", "--json", "--workspace", place.root]
+    command = [
+        sys.executable,
+        "-P",
+        "-c",
+        "from jobs.cli import main; main()",
+        "serve",
+        "--json",
+        "--workspace",
+        place.root,
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -218,6 +227,6 @@ def test_a_bad_log_ends_the_service_with_4(ready: Place, cloister: Cloister) -> 
     (ready.root / "audit" / "checkpoint").write_text("")
     ready.drop("sort", "lease.txt", LEASE)
     with serve(ready) as served:
-        out, _ = served.communicate(timeout=60)
-    assert served.returncode == 4
+        out, err = served.communicate(timeout=60)
+    assert served.returncode == 4, err
     assert json.loads(out)["exit_code"] == 4
