@@ -60,12 +60,12 @@ def test_the_example_of_rfc_8785() -> None:
         "Carriage Return", "One", "Control", "Latin Small Letter O With Diaeresis", "Euro Sign", "Emoji: Grinning Face",
         "Hebrew Letter Dalet With Dagesh",
     ]  # fmt: skip
-    value = {
+    sample = {
         "string": '€$\u000f\nA\'B"\\\\"/',
         "literals": [None, True, False],
         "numbers": [333333333.33333329, 1e30, 4.5, 2e-3, 1e-27],
     }
-    assert canonical(value) == (
+    assert canonical(sample) == (
         b'{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],'
         b'"string":"\xe2\x82\xac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
     )

@@ -56,7 +56,9 @@ def test_write_file_atomically(tmp_path: Path, trace: Trace) -> None:
 
 
 def test_create_durably(tmp_path: Path, trace: Trace) -> None:
-    create = lambda: durable.create_durably(tmp_path / "f", b"new", mode=0o600)  # noqa: E731
+    def create() -> None:
+        durable.create_durably(tmp_path / "f", b"new", mode=0o600)
+
     assert trace(create) == ["write f", "fsync f", "fsync ./"]
     assert (tmp_path / "f").stat().st_mode & 0o777 == 0o600
     with pytest.raises(FileExistsError):
@@ -64,7 +66,9 @@ def test_create_durably(tmp_path: Path, trace: Trace) -> None:
 
 
 def test_append_durably(tmp_path: Path, trace: Trace) -> None:
-    append = lambda at: lambda: durable.append_durably(tmp_path / "f", b"ab", at)  # noqa: E731
+    def append(at: int) -> Callable[[], None]:
+        return lambda: durable.append_durably(tmp_path / "f", b"ab", at)
+
     assert trace(append(0)) == ["write f", "fsync f", "fsync ./"]
     assert trace(append(2)) == ["write f", "fsync f"]
     assert (tmp_path / "f").read_bytes() == b"abab"

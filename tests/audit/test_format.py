@@ -23,7 +23,7 @@ STAMPS = [
         "2026-11-20T22:00:03.500000Z", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", 86_403_500_000, "archive-1", "cloister"
     ),
 ]
-COMMITS = [
+COMMITS: list[list[dict[str, object]]] = [
     [{"type": "run.started", "run": "2026-11-20-1"}],
     [
         {"type": "document", "run": "2026-11-20-1", "path": "inbox/Verträge/nda.pdf", "score": 0.8125},

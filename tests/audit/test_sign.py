@@ -40,10 +40,8 @@ def test_a_foreign_note_is_read_and_made(signer: Signer) -> None:
 def test_every_changed_byte_of_a_note_is_noticed(signer: Signer) -> None:
     for at in range(len(NOTE)):
         for bits in (0x01, 0x20, 0x80):
-            changed = bytearray(NOTE)
-            changed[at] ^= bits
             with pytest.raises(ValueError, match=r"\w"):
-                open_note(bytes(changed), signer.public)
+                open_note(NOTE[:at] + bytes([NOTE[at] ^ bits]) + NOTE[at + 1 :], signer.public)
     for at in range(len(NOTE)):
         for changed in (NOTE[:at], NOTE[:at] + NOTE[at + 1 :], NOTE[:at] + b"\n" + NOTE[at:]):
             if changed != NOTE:

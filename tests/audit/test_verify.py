@@ -73,7 +73,7 @@ def test_bytes_of_a_log_with_full_tiles(ram_folder: Path, make_site: Any) -> Non
         assert_found(site, site.folder / SEGMENT, range(starts[n], starts[n + 1]), slice(0, 1))
     for file in files(site.folder):
         size = file.stat().st_size
-        assert_found(site, file, iter(chance.sample(range(size), min(40, size))), slice(chance.randrange(3), None, 3))
+        assert_found(site, file, iter(chance.sample(range(size), min(24, size))), slice(chance.randrange(3), None, 3))
     assert site.verify().ok
 
 
