@@ -68,7 +68,7 @@ class Feed:
         if known is None:
             return threads.submit(self._parse, arrival, begun)
         if arrival.copy:
-            shutil.rmtree(arrival.copy.parent)
+            shutil.rmtree(arrival.copy.parents[1])
         return _now(known)
 
     def _known(self, arrival: Arrival) -> Ended | None:
@@ -96,7 +96,8 @@ class Feed:
         except DocumentError as error:
             return _failed(arrival, error)
         assert arrival.sha256 is not None
-        text = staging_of(self.plan.archive, arrival.sha256) / f"{parsed.text_sha256}.txt"
+        text = staging_of(self.plan.archive, arrival.sha256) / "text" / f"{parsed.text_sha256}.txt"
+        text.parent.mkdir()
         text.write_bytes(parsed.text.encode())
         return Work(arrival, parsed, time.perf_counter() - begun)
 

@@ -33,12 +33,12 @@ class Arrival:
 
 
 def staging_of(archive: Path, sha256: str) -> Path:
-    """The folder of one document's copy and parsed text until they are committed."""
+    """The folder of one document's copy, bytes/NAME, and parsed text, text/SHA256.txt, until they are committed."""
     return archive / ".staging" / sha256
 
 
 def take(candidate: Candidate, folder: Path, archive: Path) -> Arrival:
-    """Copy and hash one file. The copy lies in `staging_of(archive, sha256)` under the file's own name.
+    """Copy and hash one file. The copy lies in `staging_of(archive, sha256)`.
 
     Raises DocumentError (UNREADABLE) and StillChangingError; an OSError means that staging cannot be written.
     """
@@ -55,10 +55,10 @@ def take(candidate: Candidate, folder: Path, archive: Path) -> Arrival:
     finally:
         os.close(source)
     staging = staging_of(archive, digest.hexdigest())
-    kept = staging / Path(candidate.path).name
+    kept = staging / "bytes" / Path(candidate.path).name
     fresh = not staging.exists()
     if fresh:
-        staging.mkdir()
+        kept.parent.mkdir(parents=True)
         incoming.rename(kept)
     return Arrival(shown(candidate.path), candidate.path, candidate.size, digest.hexdigest(), kept if fresh else None)
 

@@ -41,7 +41,7 @@ def load_model(model: ModelRef, sha256: str, progress: Callable[[str], None]) ->
 
 
 def import_model(
-    models: Path, folder: Path, file_type: str, name: str, progress: Callable[[int, int], None] | None = None
+    models: Path, folder: Path, file_type: str, name: str, progress: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
     """Convert a Hugging Face folder to models/NAME.gguf; its facts. Raises ModelRefusedError."""
     models.mkdir(parents=True, exist_ok=True)

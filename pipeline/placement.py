@@ -51,7 +51,7 @@ def staged_name(name: str) -> str:
 
 
 def archive_folder(root: Path, job: str, sha256: str) -> Path:
-    """Where the bytes of a finished document and its parsed text lie."""
+    """Where a finished document lies: bytes/NAME, and the parsed text as text/SHA256.txt."""
     return root / "archive" / job / sha256[:2] / sha256
 
 
@@ -71,20 +71,20 @@ def _to_archive(root: Path, entry: Entry) -> None:
     staging = staging_of(root / "archive" / entry["job"], entry["document"])
     final = archive_folder(root, entry["job"], entry["document"])
     if staging.is_dir():
-        for file in staging.iterdir():
-            _move(file, final / file.name)
-        staging.rmdir()
+        for file in [path for path in staging.rglob("*") if path.is_file()]:
+            _move(file, final / file.relative_to(staging))
+        shutil.rmtree(staging)
 
 
 def _to_failed(root: Path, entry: Entry) -> None:
     target = root / "failed" / entry["job"] / raw_path(entry)
     target.parent.mkdir(parents=True, exist_ok=True)
     if entry["document"]:
+        copy = staging_of(root / "archive" / entry["job"], entry["document"]) / "bytes" / target.name
         if target.exists() and file_sha256(target) != entry["document"]:
             target = target.with_name(f"{target.stem}~{entry['document'][:8]}{target.suffix}")
-        staging = staging_of(root / "archive" / entry["job"], entry["document"])
-        _move(staging / Path(raw_path(entry)).name, target)
-        shutil.rmtree(staging, ignore_errors=True)
+        _move(copy, target)
+        shutil.rmtree(copy.parents[1], ignore_errors=True)
     facts = {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
     body = json.dumps(facts | {"remedy": Failure(entry["failure"]).remedy}, indent=2, ensure_ascii=False) + "\n"
     target.with_name(target.name + ".reason.json").write_text(body, encoding="utf-8")

@@ -44,7 +44,7 @@ def verify(site: Site, progress: Callable[[int, int], None] | None = None) -> Ve
     if report.ok:
         results.check(entry for _, entry in audit.read_entries(site.audit, site.public_key))
     return Verification(
-        report.size, report.root, report.findings, tuple(results.altered), tuple(results.absent),
+        report.size, report.root, tuple(report.findings), tuple(results.altered), tuple(results.absent),
         (*report.notes, *results.notes), results.checked,
     )  # fmt: skip
 
@@ -102,10 +102,10 @@ class _Results:
             self.absent.append(audit.Finding(where, f"entry {number}: the archived document is gone", number))
             return
         self.checked["archived"] += 1
-        digests = {file_sha256(path) for path in folder.iterdir()}
-        if entry["document"] not in digests:
+        if {file_sha256(path) for path in folder.glob("bytes/*")} != {entry["document"]}:
             self._alter(where, number, "the archived bytes are not those that were processed")
-        if entry["text_sha256"] not in digests:
+        text = folder / "text" / f"{entry['text_sha256']}.txt"
+        if not text.is_file() or file_sha256(text) != entry["text_sha256"]:
             self._alter(where, number, "the archived text is not the one that was computed on")
 
     def _same(self, name: str, sha256: str, number: int, kind: str) -> bool:

@@ -37,11 +37,8 @@ FORMAT_LIBRARIES = {
     "pypdfium2",
     "python_calamine",
     "lxml",
-    "striprtf",
     "charset_normalizer",
     "puremagic",
-    "docx",
-    "pptx",
 }
 NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
 FILES = [path for package in sorted(ARROW) for path in sorted((ROOT / package).rglob("*.py"))]

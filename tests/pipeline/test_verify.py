@@ -27,7 +27,9 @@ def flip(path: Path) -> None:
     path.write_bytes(body)
 
 
-@pytest.mark.parametrize("pattern", ["outbox/*/*.parquet", "outbox/*/markdown/*.md", "archive/*/*/*/*"])
+@pytest.mark.parametrize(
+    "pattern", ["outbox/*/*.parquet", "outbox/*/markdown/*.md", "archive/*/*/*/bytes/*", "archive/*/*/*/text/*"]
+)
 def test_a_changed_byte_is_found_and_named(ran: RunPlan, pattern: str) -> None:
     path = next(iter(ran.site.root.glob(pattern)))
     flip(path)
