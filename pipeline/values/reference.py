@@ -7,7 +7,7 @@ from pipeline.values.base import Value
 from pipeline.values.reading import Reading
 
 _REFERENCE = re.compile(
-    r"(?<![\w/.-])(?:"
+    r"(?<![\w/.@-])(?:"
     r"\d{1,4} [A-Z][A-Za-z]{0,3} \d{1,6}/\d{2,4}"  # the file numbers of German courts: 12 O 345/24
     r"|#?[A-Za-z0-9]+(?:[-/_.:]{1,2}[A-Za-z0-9]+)*"
     r")(?![\w@])"
