@@ -97,12 +97,6 @@ def make_folder_durably(path: StrPath) -> None:
     sync_folder(path.parent)
 
 
-def sync_file(path: StrPath) -> None:
-    """Sync a file that someone else wrote and closed (a Parquet writer, say)."""
-    with _opened(path, os.O_RDONLY) as fd:
-        os.fsync(fd)
-
-
 def sync_folder(path: StrPath) -> None:
     """Sync the names in a folder: what was created, renamed or removed in it."""
     with _opened(path, os.O_RDONLY | os.O_DIRECTORY) as fd:

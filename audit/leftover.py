@@ -11,7 +11,7 @@ from audit.errors import LogUntrusted
 from audit.recover import more_than_one_commit, tile_folders
 from audit.report import Finding, VerifyReport
 from audit.snapshot import Snapshot
-from audit.store import CHECKPOINT, ENTRIES, LOCK, NEW_CHECKPOINT, Line, read_file, segments_of
+from audit.store import CHECKPOINT, ENTRIES, LOCK, NEW_CHECKPOINT, Line, open_file, segments_of
 from audit.stored import is_torn
 from audit.tiles import FOLDER, parse_tile_path, tiles_of
 from audit.walk import Walk
@@ -51,7 +51,7 @@ def _judge_segments(snapshot: Snapshot, walked: Walk, report: VerifyReport) -> N
         fact = f"signs {checkpoint.segment_bytes} bytes of entries, found {walked.bytes}"
         report.findings.append(Finding(CHECKPOINT, fact))
     if len(walked.stamps) > 1:
-        report.findings.append(Finding(CHECKPOINT, more_than_one_commit(checkpoint.size, walked.beyond)))
+        report.findings.append(Finding(CHECKPOINT, more_than_one_commit(checkpoint.size)))
     if walked.rest is not None and not _is_torn_line(walked.rest):
         fact = "neither a signed entry nor what an interrupted commit leaves; the next start cuts it"
         report.findings.append(Finding(f"{walked.rest.segment}, line {walked.rest.row}", fact))
@@ -75,16 +75,24 @@ def _judge_tiles(snapshot: Snapshot, walked: Walk, report: VerifyReport) -> None
 def _judge_new_checkpoint(snapshot: Snapshot, walked: Walk, report: VerifyReport) -> None:
     if NEW_CHECKPOINT not in snapshot.listing.files:
         return
-    try:
-        found = read_file(snapshot.folder, NEW_CHECKPOINT, MAX_BYTES)
-    except LogUntrusted:  # gone meanwhile, or too long to be one
-        found = b""
+    old, note = format_body(snapshot.checkpoint).encode(), snapshot.note
     end = Checkpoint(report.origin, walked.tree.size, walked.tree.root(), walked.bytes + walked.beyond_bytes)
     body = format_body(end).encode()
-    if is_torn(found[: len(body)], body) or is_torn(found, snapshot.note):
+    found = _read_new_checkpoint(snapshot)
+    signature = len(note) - len(old)
+    if is_torn(found, note) or (is_torn(found[: len(body)], body) and len(found) <= len(body) + signature):
         report.notes.append(f"{NEW_CHECKPOINT}: {_LEFT}")
     else:
         report.findings.append(Finding(NEW_CHECKPOINT, "not the checkpoint of the entries that lie here"))
+
+
+def _read_new_checkpoint(snapshot: Snapshot) -> bytes:
+    """At most one byte more than a checkpoint can have; empty if a running writer has put it in place meanwhile."""
+    try:
+        with open_file(snapshot.folder, NEW_CHECKPOINT) as file:
+            return file.read(MAX_BYTES + 1)
+    except LogUntrusted:
+        return b""
 
 
 def _is_torn_line(line: Line) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from audit.checkpoint import Checkpoint
 from audit.durable import cut_durably, remove_durably, sync_folder
-from audit.entry import Entry, parse_entry, stamp_of
+from audit.entry import parse_entry, stamp_of
 from audit.errors import RESTORE, LogUntrusted
 from audit.merkle import HASH, WIDTH, Tree, leaf_hash, split_hashes
 from audit.sign import PublicKey
@@ -97,10 +97,7 @@ def cut(folder: Path, head: Head, listing: Listing) -> Cut | None:
     Derived files go first, so that whatever of this survives a power cut is again what an interrupted commit leaves.
     """
     leftover = find_leftover(head, listing)
-    lines = read_lines(folder, listing.segments(), head.checkpoint.size)
-    entries = list(uncommitted(lines))
-    if len({stamp_of(entry) for entry in entries}) > 1:
-        raise LogUntrusted(CHECKPOINT, more_than_one_commit(head.checkpoint.size, len(entries)))
+    entries = _count_uncommitted(head.checkpoint.size, read_lines(folder, listing.segments(), head.checkpoint.size))
     for path in leftover.files:
         remove_durably(folder / path)
     for path in leftover.folders:
@@ -110,25 +107,14 @@ def cut(folder: Path, head: Head, listing: Listing) -> Cut | None:
     for path in sorted(leftover.segments, reverse=True):
         _shorten(folder / path, leftover.segments[path])
     removed = sum(listing.files[path] - keep for path, keep in leftover.segments.items())
-    return Cut(removed, len(entries), len(leftover.files)) if removed or leftover.files else None
+    return Cut(removed, entries, len(leftover.files)) if removed or leftover.files else None
 
 
-def more_than_one_commit(size: int, beyond: int) -> str:
-    return (
-        f"covers {size} entries, but {beyond} more follow that were not written in one commit, as an interrupted one "
-        f"would have: it is older than the log; {RESTORE}"
+def more_than_one_commit(size: int) -> str:
+    fact = (
+        f"covers {size} entries, but those that follow are of more than one commit, of which only one can be unfinished"
     )
-
-
-def uncommitted(lines: Iterable[Line]) -> Iterable[Entry]:
-    """The well-formed entries at the start of what lies beyond the checkpoint."""
-    for line in lines:
-        if not line.whole:
-            return
-        try:
-            yield parse_entry(line.data, line.n)
-        except ValueError:
-            return
+    return f"{fact}: it is older than the log; {RESTORE}"
 
 
 def tile_folders(tiles: Iterable[Tile]) -> set[str]:
@@ -187,6 +173,23 @@ def _check_tail(folder: Path, head: Head) -> None:
         if leaf_hash(line.data) != expected:
             fact = f"hashes to {leaf_hash(line.data).hex()}, the tile has {expected.hex()}"
             raise LogUntrusted(line.where, f"{fact}; {RESTORE}")
+
+
+def _count_uncommitted(size: int, lines: Iterable[Line]) -> int:
+    """How many well-formed entries begin what lies beyond the checkpoint; LogUntrusted if it is no single commit."""
+    count, first = 0, None
+    for line in lines:
+        try:
+            stamp = stamp_of(parse_entry(line.data, line.n))
+        except ValueError:
+            break
+        if not line.whole:
+            break
+        first = first or stamp
+        if stamp != first:
+            raise LogUntrusted(CHECKPOINT, more_than_one_commit(size))
+        count += 1
+    return count
 
 
 def _shorten(path: Path, keep: int) -> None:

@@ -17,8 +17,8 @@ Progress = Callable[[int, int], None]
 class Walk:
     """What the entries say. `broken` is the first of the `size` signed entries that is none, as (number, what is
     wrong); if there is one, the walk ended there. Otherwise `root` is their root and `bytes` what their lines take;
-    beyond them lie `beyond` well-formed entries of `beyond_bytes`, with these stamps, and then perhaps a `rest` that
-    is none."""
+    beyond them lie `beyond` well-formed entries of `beyond_bytes`, of one commit or more (the stamps, two at most), and
+    then perhaps a `rest` that is none."""
 
     tree: Tree = field(default_factory=Tree)
     faults: list[TileFault] = field(default_factory=list)
@@ -68,7 +68,8 @@ def _walk_beyond(found: Walk, lines: Iterator[Line], stored: StoredTiles) -> Non
             return
         found.beyond += 1
         found.beyond_bytes += len(line.data) + 1
-        found.stamps.add(stamp_of(entry))
+        if len(found.stamps) < 2:
+            found.stamps.add(stamp_of(entry))
         _append(found, line, stored)
 
 

@@ -107,9 +107,10 @@ def test_make_folder_durably(tmp_path: Path, trace: Trace) -> None:
 
 
 def test_syncing_what_others_wrote(tmp_path: Path, trace: Trace) -> None:
-    (tmp_path / "f").touch()
-    assert trace(lambda: durable.sync_file(tmp_path / "f")) == ["fsync f"]
     assert trace(lambda: durable.sync_folder(tmp_path)) == ["fsync ./"]
+    durable.sync_filesystem(tmp_path)
+    with pytest.raises(OSError, match="No such file"):
+        durable.sync_filesystem(tmp_path / "missing")
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:

@@ -312,6 +312,23 @@ def test_links_and_pipes_in_the_place_of_files(copy: tuple[Path, str], path: str
     assert path in str(audit.verify(*copy).findings)
 
 
+def test_a_checkpoint_that_was_not_put_in_place(ram_folder: Path, make_site: Any) -> None:
+    site = make_site(ram_folder / "audit")
+    site.commit(3)
+    shutil.copytree(site.folder, ram_folder / "base")
+    site.commit(2)
+    new, base = (site.folder / "checkpoint").read_bytes(), ram_folder / "base"
+    shutil.copy(site.folder / SEGMENT, base / SEGMENT)
+    for length in range(len(new) + 1):
+        (base / "checkpoint.tmp").write_bytes(new[:length])
+        report = site.verify(base)
+        assert report.ok
+        assert "checkpoint.tmp: of a commit that was interrupted" in report.notes[1]
+    for wrong in (new + b"x", new[:30] + b"x" + new[31:], b"x" * 5000, b"x"):
+        (base / "checkpoint.tmp").write_bytes(wrong)
+        assert [finding.where for finding in site.verify(base).findings] == ["checkpoint.tmp"]
+
+
 def test_a_growing_log_is_verified_without_the_lock(ram_folder: Path, make_site: Any) -> None:
     """A commit in the middle of each verification: the report is of the checkpoint before or after it."""
     site = make_site(ram_folder / "audit")
