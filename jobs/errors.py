@@ -79,7 +79,7 @@ class ConfigError(Exception):
 
 
 # a disk that is full or read-only, a folder of somebody else: the operator's, not a defect
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def ending_of(error: BaseException, crashes: Path | None = None) -> Ending:
         return Ending(ExitCode.INTERRUPTED, "Interrupted. The next run takes up what was left unfinished.")
     if isinstance(error, ServiceHeldError):
         return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   stop that one first")
-    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
         place = f"{error.filename}: " if error.filename else ""
         return Ending(
             ExitCode.BAD_CONFIG, f"{place}{error.strerror}\n    What is committed stays; the next run goes on."

@@ -15,7 +15,7 @@ from structlog.typing import FilteringBoundLogger
 
 import audit
 import pipeline
-from jobs.errors import ConfigError
+from jobs.errors import NO_ROOM, ConfigError
 from jobs.load import LoadedJob
 from jobs.plan import input_folder, make_plan, model_file
 from jobs.progress import LineWatcher
@@ -139,12 +139,19 @@ class Service:
         except (ConfigError, pipeline.ModelRefusedError) as error:
             self._refuse(served, error)
         except audit.LogHeld as error:
-            served.not_before = self.clock() + RETRY_SECONDS
-            self._waiting[name] = None
-            self.log.warning("run waits: the workspace is held", job=name, holder=str(error))
+            self._wait(served, "run waits: the workspace is held", error)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            self._wait(served, "run waits: the workspace cannot be written", error)
         else:
             served.handled = frozenset() if report.interrupted else before
             self._tell(report)
+
+    def _wait(self, served: Served, event: str, error: Exception) -> None:
+        served.not_before = self.clock() + RETRY_SECONDS
+        self._waiting[served.job.name] = None
+        self.log.warning(event, job=served.job.name, problem=str(error))
 
     def _tell(self, report: pipeline.RunReport) -> None:
         self.totals.setdefault(report.job, Counter()).update({"runs": 1, **report.counts})

@@ -33,6 +33,10 @@ class Workspace:
         """The job files, sorted."""
         return sorted(path for path in self.jobs.glob("*.yaml") if not path.name.startswith("."))
 
+    def other_files(self) -> list[Path]:
+        """What lies in jobs/ and is no job file by its name, such as job.yml."""
+        return sorted(path for path in self.jobs.iterdir() if not path.name.startswith(".") and path.suffix != ".yaml")
+
 
 def find_workspace(option: Path | None) -> Path:
     """`--workspace`, else the environment, else the nearest folder upward with a site.yaml. ConfigError."""

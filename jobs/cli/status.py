@@ -37,6 +37,7 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
         "serve": holder(place.state / SERVICE_LOCK),
         "jobs": jobs,
         "without_file": gone,
+        "other_files": [shown(path) for path in place.other_files()],
     }
     if as_json:
         print_json(told)
@@ -95,6 +96,8 @@ def _print(told: dict[str, Any]) -> None:
             print(f"  starts   {job['starts']}")
             print(f"  waiting  {_waiting(job)}")
         _print_history(job)
+    for file in told["other_files"]:
+        print(f"\n{file} is no job: job files end in .yaml")
     for job in told["without_file"]:
         print(f"\n{job['job']} (its file is no longer in jobs/)")
         _print_history(job)

@@ -63,7 +63,8 @@ def test_status(done: Place, cloister: Cloister) -> None:
     plain = cloister("status", "--json").json
     assert (plain["run"], plain["serve"]) == (None, None)
     assert plain["jobs"][0]["last_run"]["counts"]["failed"] == 1
-    (done.root / "jobs" / "sort.yaml").unlink()
+    (done.root / "jobs" / "sort.yaml").rename(done.root / "jobs" / "sort.yml")
+    assert "jobs/sort.yml is no job: job files end in .yaml" in cloister("status").out
     assert "sort (its file is no longer in jobs/)" in cloister("status").out
 
 

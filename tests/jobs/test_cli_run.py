@@ -142,7 +142,7 @@ def test_a_defect_is_exit_70_and_kept(ready: Place, cloister: Cloister, monkeypa
 
 
 def test_sigterm_ends_a_run_with_130_and_the_next_run_goes_on(ready: Place, cloister: Cloister) -> None:
-    for n in range(600):
+    for n in range(300):
         ready.drop("sort", f"{n:04}.txt", f"{LEASE} Flat {n}.")
     command = [sys.executable, "-P", "-c", "from jobs.cli import main; main()", "run", "sort", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
@@ -157,7 +157,7 @@ def test_sigterm_ends_a_run_with_130_and_the_next_run_goes_on(ready: Place, cloi
     assert report["interrupted"]
     assert report["counts"]["pending"] > 0
     again = cloister("run", "sort", "--json").json["runs"][0]
-    assert again["counts"]["done"] + report["counts"]["done"] == 600
+    assert again["counts"]["done"] + report["counts"]["done"] == 300
     assert cloister("audit", "verify").code == 0
 
 

@@ -1,5 +1,6 @@
 """`cloister serve`: what starts a job, what keeps it from starting, and how the service ends."""
 
+import errno
 import io
 import json
 import shutil
@@ -163,6 +164,17 @@ def test_a_held_workspace_is_waited_for(bench: Bench) -> None:
     assert len(bench.place.parts("sort")) == 1
 
 
+def test_a_full_disk_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    bench.place.drop("sort", "lease.txt", LEASE)
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.run", full)
+        assert bench.turn()[-1] == "run waits: the workspace cannot be written"
+    assert "run finished" in bench.turn()
+
+
 def test_a_cron_line_starts_a_job_once_and_files_do_not(bench: Bench) -> None:
     bench.place.job("sort", CRON)
     bench.place.drop("sort", "lease.txt", LEASE)
@@ -220,6 +232,20 @@ def test_two_jobs_served_until_a_signal(ready: Place, cloister: Cloister, number
     assert time.monotonic() - begun < 5
     assert json.loads(out)["jobs"]["other"]["done"] == 1
     assert len(cloister("results", "--json").json) == 2
+    assert cloister("audit", "verify").code == 0
+
+
+def test_a_signal_during_a_run_commits_what_is_computed(ready: Place, cloister: Cloister) -> None:
+    for n in range(300):
+        ready.drop("sort", f"{n:03}.txt", f"{LEASE} Flat {n}.")
+    with serve(ready) as served:
+        wait_for(served, "documents found")
+        served.terminate()
+        wait_for(served, "run stopped, the rest stays pending")
+        out, err = served.communicate(timeout=60)
+    assert served.returncode == 0, err
+    done = json.loads(out)["jobs"]["sort"]["done"]
+    assert len(list((ready.root / "inbox" / "sort").iterdir())) == 300 - done
     assert cloister("audit", "verify").code == 0
 
 
