@@ -3,7 +3,8 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from structlog.typing import FilteringBoundLogger
 
@@ -83,6 +84,32 @@ class BarWatcher:
 
 
 Watcher = LineWatcher | BarWatcher
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal for work that counts (done, total); None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def saying() -> Iterator[Callable[[str], None] | None]:
+    """A line on a terminal for work that says where it is; None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
 
 
 def watcher_for(job: str) -> Watcher:

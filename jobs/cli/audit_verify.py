@@ -35,12 +35,14 @@ def verify(
     import audit
     import pipeline
     from jobs.plan import make_site
+    from jobs.progress import counting
 
     site = make_site(open_workspace(workspace))
     if key is not None:
         site = dataclasses.replace(site, public_key=_key(key))
     try:
-        verification = pipeline.verify(site)
+        with counting("entries") as progress:
+            verification = pipeline.verify(site, progress)
     except audit.KeyRefused as error:
         if key is None:
             raise

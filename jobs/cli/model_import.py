@@ -36,11 +36,13 @@ def import_(
     """
     import pipeline
     from jobs.cli.model_inspect import print_facts
+    from jobs.progress import saying
 
     place = open_workspace(workspace)
     if not re.fullmatch(MODEL_NAME, name):
         raise ConfigError(Problem("--name", f"{name!r}", MODEL_NAME_MEANS))
-    facts = pipeline.import_model(place.root / "models", folder, file_type.value, name)
+    with saying() as progress:
+        facts = pipeline.import_model(place.root / "models", folder, file_type.value, name, progress)
     path = place.root / "models" / f"{name}.gguf"
     if as_json:
         print_json({"path": path, **facts})

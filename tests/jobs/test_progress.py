@@ -6,7 +6,7 @@ import json
 import pytest
 
 from jobs.logs import start_logging
-from jobs.progress import EVERY_SECONDS, BarWatcher, LineWatcher
+from jobs.progress import EVERY_SECONDS, BarWatcher, LineWatcher, counting, saying, watcher_for
 
 
 def test_lines() -> None:
@@ -27,6 +27,20 @@ def test_lines() -> None:
         {"event": "document failed", "level": "warning", "path": "ä.pdf", "reason": "no text"},
         {"event": "progress", "level": "info", "finished": 3, "total": 4, "done": 2, "failed": 1},
     ]
+
+
+def test_only_a_terminal_gets_bars(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with counting("entries") as count, saying() as say:
+        assert (count, say) == (None, None)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert isinstance(watcher_for("night"), BarWatcher)
+    with counting("entries") as count:
+        assert count is not None
+        count(5, 10)
+    with saying() as say:
+        assert say is not None
+        say("tensor 1 of 2")
+    assert "entries" in capsys.readouterr().err
 
 
 def test_bar(capsys: pytest.CaptureFixture[str]) -> None:
