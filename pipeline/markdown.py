@@ -20,23 +20,29 @@ def _answer(row: Row) -> Iterable[str]:
     if row.get("scores"):
         yield _table(("label", "score"), ((s["label"], f"{s['score']:.3f}") for s in row["scores"]))
     if row.get("fields"):
-        yield _table(("field", "value", "as written", "page", "score"), map(_field, row["fields"]))
+        yield _table(("field", "value", "as written", "place", "score"), map(_field, row["fields"]))
     if row.get("summary"):
         yield _escape(row["summary"])
 
 
 def _field(field: Row) -> tuple[str, ...]:
-    page = (field["evidence"] or {}).get("page")
     score = "" if field["score"] is None else f"{field['score']:.2f}"
     value = field["value"] if field["value"] is not None else f"*{field['note'] or 'absent'}*"
-    return field["name"], value, field["verbatim"] or "", str(page or ""), score
+    return field["name"], value, field["verbatim"] or "", _place(field["evidence"]), score
+
+
+def _place(passage: Row | None) -> str:
+    if passage is None:
+        return ""
+    page = f"page {passage['page']}, " if passage["page"] else ""
+    return f"{page}characters {passage['start']} to {passage['end']}"
 
 
 def _evidence(row: Row) -> Iterable[str]:
-    for passage in row.get("evidence") or ():
-        page = f"page {passage['page']}, " if passage["page"] else ""
+    """The passages that the answer rests on; those of fields stand beside their values already."""
+    for passage in () if row.get("fields") else row.get("evidence") or ():
         text = "\n".join(f"> {_escape(line)}" for line in passage["text"].splitlines())
-        yield f"{text}\n>\n> ({page}characters {passage['start']} to {passage['end']})"
+        yield f"{text}\n>\n> ({_place(passage)})"
 
 
 def _origin(row: Row, job: str) -> Iterable[str]:

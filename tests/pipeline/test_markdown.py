@@ -24,11 +24,11 @@ def test_extracted_and_absent() -> None:
         "verbatim": "€ 12",
         "score": 0.5,
         "note": None,
-        "evidence": {"page": 1},
+        "evidence": {"page": 1, "start": 3, "end": 7},
     }
     absent = {"name": "iban", "value": None, "verbatim": None, "score": None, "note": "no IBAN", "evidence": None}
     text = format_markdown(ROW | {"fields": [found, absent]}, "sort")
-    assert "| total | 12.00 EUR | € 12 | 1 | 0.50 |" in text
+    assert "| total | 12.00 EUR | € 12 | page 1, characters 3 to 7 | 0.50 |" in text
     assert "| iban | *no IBAN* |  |  |  |" in text
 
 

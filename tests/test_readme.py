@@ -1,0 +1,61 @@
+"""What the README says is run: its commands, its job, its tables."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline import TASKS
+from tests.test_demo import CLOISTER, ROOT
+
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.S | re.M)
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_every_console_command_runs(tmp_path: Path) -> None:
+    if not (ROOT / ".venv/model").is_dir():
+        pytest.skip("the model of `make demo` is not installed")
+    for name in (".venv", "tests", "configs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    commands = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
+    assert len(commands) >= 8
+    for command in commands:
+        done = run(command, tmp_path)
+        expected = (0, 1) if command.startswith("cloister run") else (0,)  # an encrypted document is among them
+        assert done.returncode in expected, (command, done.stdout, done.stderr)
+
+
+def test_make_targets_exist() -> None:
+    for line in "".join(blocks("sh")).splitlines():
+        target = line.split("#")[0].split()
+        assert target[0] == "make"
+        assert run(f"make --dry-run {target[1]}", ROOT).returncode == 0
+
+
+def test_the_job_is_valid(tmp_path: Path) -> None:
+    assert run(f"{CLOISTER} init office", tmp_path).returncode == 0
+    (job,) = blocks("yaml")
+    (tmp_path / "office/jobs/contract-triage.yaml").write_text(job)
+    (tmp_path / "office/inbox/contract-triage").mkdir(parents=True)
+    done = run(f"{CLOISTER} check contract-triage --workspace office", tmp_path)
+    assert done.returncode == 3, done.stderr  # all is well but for the model, which is not there
+    assert "all-minilm-l6-v2-q8_0" in done.stdout + done.stderr
+
+
+def test_tasks_and_exit_codes_are_all_named() -> None:
+    from jobs.errors import ExitCode
+
+    assert set(re.findall(r"^- \*\*(\w+)\*\*", README, re.M)) == set(TASKS)
+    table = {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.M)}
+    assert table == {int(code) for code in ExitCode}
