@@ -5,6 +5,7 @@ twice when clocks go back. Explicit here: one instance of a job, a late start ma
 (the machine slept, the clock was set), and left out and told beyond that.
 """
 
+import logging
 import queue
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -42,6 +43,7 @@ class Schedules:
     def __init__(self) -> None:
         self._due: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._missed: queue.SimpleQueue[tuple[str, datetime]] = queue.SimpleQueue()
+        logging.getLogger("apscheduler").addHandler(logging.NullHandler())  # we tell ourselves what was missed
         self._scheduler = BackgroundScheduler(timezone=UTC)
         self._scheduler.add_listener(self._note_missed, EVENT_JOB_MISSED)
         self._scheduler.start()
