@@ -8,6 +8,7 @@ the mean of the three most similar anywhere. Scores are a softmax over the label
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Final
 
 import numpy as np
@@ -97,7 +98,7 @@ class Classify:
 def _likeness(passages: Sequence[float]) -> float:
     """A document's likeness to a label from those of its passages, in their order."""
     top = sorted(passages, reverse=True)[:BEST]
-    return (max(passages[:FIRST]) + sum(top) / len(top)) / 2
+    return (max(passages[:FIRST]) + fsum(top) / len(top)) / 2  # sum() rounds differently since Python 3.12
 
 
 def _speakers(passages: Sequence[float]) -> list[int]:

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from pipeline.document import Parsed, Span
 from pipeline.tasks.base import Answer, Embedder
 from pipeline.tasks.columns import EVIDENCE
-from pipeline.tasks.labels import phrases
+from pipeline.tasks.labels import Naming, Vocabulary
 from pipeline.tasks.meanings import Meanings, called
 from pipeline.tasks.passages import passages
 from pipeline.tasks.scene import Found, Scene, Sought
 from pipeline.values import VALUES, Finder, check_pattern, pattern_finder
 
 LEAST: Final = 0.12  # a value that scores less is not given
-LEAST_TEXT: Final = 0.2  # the same for text, of which there is some in every document
 TELLING: Final = {"email": 0.4, "iban": 0.4, "phone": 0.3, "regex": 0.4, "percent": 0.2}  # what the form alone is worth
 
 
@@ -84,7 +83,7 @@ class Extract:
     def __init__(self, settings: ExtractSettings, model: Embedder) -> None:
         self._model = model
         self._fields = settings.fields
-        self._phrases = [phrases(field.name, field.description) for field in settings.fields]
+        self._namings = [Naming(field.name, field.description) for field in settings.fields]
         self._finders = [_finder(field) for field in settings.fields]
         self._meanings = Meanings([[called(field.name, field.description)] for field in settings.fields], model)
 
@@ -92,11 +91,11 @@ class Extract:
         return passages(document, self._model)
 
     def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
-        scene = Scene(document.text, spans)
+        scene = Scene(document.text, spans, Vocabulary(self._namings))
         sought = [
-            Sought(finder, phrases, likenesses, TELLING.get(field.type, 0.0))
-            for field, finder, phrases, likenesses in zip(
-                self._fields, self._finders, self._phrases, self._meanings.likenesses(vectors), strict=True
+            Sought(finder, naming, likenesses, TELLING.get(field.type, 0.0))
+            for field, finder, naming, likenesses in zip(
+                self._fields, self._finders, self._namings, self._meanings.likenesses(vectors), strict=True
             )
         ]
         found = scene.share_out(sought)
@@ -122,9 +121,8 @@ def _row(field: Field, document: Parsed, found: Found | None) -> dict[str, Any]:
         return row | {"note": f"nothing in the document has the type {field.type}"}
     row["score"] = found.score
     verbatim = document.text[found.value.start : found.value.end]
-    least = LEAST_TEXT if field.type == "text" else LEAST
-    if found.score < least:
-        return row | {"note": f"the best candidate, {verbatim[:80]!r}, scored less than {least:g}"}
+    if found.score < LEAST:
+        return row | {"note": f"the best candidate, {verbatim[:80]!r}, scored less than {LEAST:g}"}
     evidence = document.evidence(found.value.start, found.value.end)
     return row | {
         "value": found.value.value,

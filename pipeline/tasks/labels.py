@@ -1,7 +1,7 @@
 """How well the words around a value name a field."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from pipeline.tasks.layout import Surroundings, words
@@ -12,44 +12,71 @@ _LITTLE = frozenset(  # words that name nothing by themselves
     "der die das des dem den ein eine einer von zu zum zur im in am an auf bei bis mit ist sind und wir sie ihr ihre "
     "le la les de du des un une et est pour par sur au aux no nr".split()
 )
+# What may not follow a label: a text that goes on with these words is the rest of a phrase and no value.
+_REST = r"[\W_]+(?!(?:and|or|of|is|are|shall|will|und|oder|der|des|ist|et|ou|de)\b)(?=\w)"
 LITTLE: Final = 0.5  # the weight of such a word
 NOT_BEFORE: Final = 0.8  # the weight of a word after or above a value rather than before it
+LINE: Final = 120  # characters: a longer text is no line that begins with a label
 FADE: Final = 0.06  # what a word loses by each word that stands between it and the value
 
 Phrase = tuple[str, ...]
 
 
-def phrases(name: str, description: str) -> tuple[Phrase, ...]:
+class Naming:
     """How a field may be called in a document: its name, and each part of its description between commas."""
-    parts = [name.replace("_", " "), *_BETWEEN.split(description)]
-    return tuple(dict.fromkeys(found for part in parts if (found := words(part))))
+
+    def __init__(self, name: str, description: str) -> None:
+        parts = [name.replace("_", " "), *_BETWEEN.split(description)]
+        self.phrases: tuple[Phrase, ...] = tuple(dict.fromkeys(found for part in parts if (found := words(part))))
+        longest_first = sorted(self.phrases, key=lambda phrase: (-len(phrase), phrase))
+        alternatives = "|".join(r"[\W_]+".join(map(re.escape, phrase)) for phrase in longest_first)
+        self._label = re.compile(rf"[\W_]{{0,4}}(?:{alternatives}){_REST}", re.IGNORECASE) if alternatives else None
+
+    def share(self, present: Mapping[str, float]) -> float:
+        """From 0 to 1: how fully the best of the phrases is among the words that are present."""
+        return max((_share(phrase, present) for phrase in self.phrases), default=0.0)
+
+    def label(self, text: str, start: int, end: int) -> int:
+        """The length of the phrase with which the line text[start:end] begins, as in "Bill to Acme Ltd"; 0 for none."""
+        if end - start > LINE or text[end - 1] in ".!?" or self._label is None:
+            return 0
+        match = self._label.match(text, start, end)
+        return match.end() - start if match else 0
 
 
-def named(alternatives: Sequence[Phrase], around: Surroundings) -> float:
-    """From 0 to 1: how fully the best of the phrases stands around a value, weighted by nearness."""
-    nearness = _nearness(around)
-    return max((_share(phrase, nearness) for phrase in alternatives), default=0.0)
+class Vocabulary:
+    """The words of all fields, and which of them the words of one document are; made once for a document."""
+
+    def __init__(self, fields: Iterable[Naming]) -> None:
+        self._words = tuple(dict.fromkeys(word for naming in fields for phrase in naming.phrases for word in phrase))
+        self._kin: dict[str, tuple[tuple[str, float], ...]] = {}
+
+    def present(self, around: Surroundings) -> dict[str, float]:
+        """The words of fields that stand around a value, each with the weight of its nearest place, 0 to 1."""
+        weights: dict[str, float] = {}
+        for other, near in _places(around):
+            for word, same in self._kin_of(other):
+                weights[word] = max(near * same, weights.get(word, 0.0))
+        return weights
+
+    def _kin_of(self, other: str) -> tuple[tuple[str, float], ...]:
+        if other not in self._kin:
+            self._kin[other] = tuple((word, same) for word in self._words if (same := _same(word, other)))
+        return self._kin[other]
 
 
-def _share(phrase: Phrase, nearness: dict[str, float]) -> float:
+def _share(phrase: Phrase, present: Mapping[str, float]) -> float:
     """The weight of the phrase's words that are there, of all; one word alone says a little less than two."""
-    weights = [LITTLE if word in _LITTLE else 1.0 for word in phrase]
-    found = sum(
-        weight * max((near * _same(word, other) for other, near in nearness.items()), default=0.0)
-        for word, weight in zip(phrase, weights, strict=True)
-    )
-    return found / sum(weights) * min(1.0, 0.8 + 0.1 * sum(weights))
-
-
-def _nearness(around: Surroundings) -> dict[str, float]:
-    """The words around a value, each with the weight of its nearest place."""
-    weights: dict[str, float] = {}
-    for word, weight in _places(around):
-        weights[word] = max(weight, weights.get(word, 0.0))
-    return weights
+    found = whole = 0.0
+    for word in phrase:
+        weight = LITTLE if word in _LITTLE else 1.0
+        found += weight * present.get(word, 0.0)
+        whole += weight
+    return found / whole * min(1.0, 0.8 + 0.1 * whole)
 
 
 def _places(around: Surroundings) -> Iterator[tuple[str, float]]:
+    """The words around a value with the weight of their place."""
     for group, weight in ((around.before, 1.0), (around.after, NOT_BEFORE), (around.above, NOT_BEFORE)):
         for distance, word in enumerate(group):
             yield word, weight * max(0.0, 1.0 - FADE * distance)

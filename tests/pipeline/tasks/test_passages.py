@@ -1,0 +1,98 @@
+"""What every task promises of its spans: they cover the document, fit the model, and are the same twice."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.document import Parsed
+from pipeline.tasks import ClassifySettings, ExtractSettings, Field, Label, Settings, SummarizeSettings, make_task
+from pipeline.tasks import passages as module
+from tests.pipeline.tasks.bag import BagOfWords
+
+EVERY: list[Settings] = [
+    ClassifySettings((Label("a", "lease of a flat"), Label("b", "total of an invoice", ("total due", "x " * 200)))),
+    ExtractSettings((Field("total", "money", "amount due"), Field("day", "date"), Field("who"), Field("n", "number"))),
+    SummarizeSettings(sentences=2),
+    SummarizeSettings(words=20),
+]
+PIECES = st.sampled_from(
+    [
+        "Total due: EUR 1,00. ",
+        "Ein Satz mit fünf Wörtern. ",
+        "\n\n",
+        "漢字。",
+        "!",
+        "31.12.2025 ",
+        "a | b | c\n",
+        "x" * 70,
+        " ",
+        "- ",
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=200)
+LONG = ["a" * 100_000, "漢字仮名交じり文" * 5_000, "." * 50_000, "!?;" * 10_000, "so, " * 20_000]
+
+
+def check(task_settings: Settings, text: str) -> None:
+    """Spans cover the text and fit; places in the answer are what they say; nothing changes the second time."""
+    model, document = BagOfWords(), Parsed(text, "text/plain", "none")
+    task = make_task(task_settings, model)
+    spans = task.spans(document)
+    at = 0
+    for span in spans:
+        assert at <= span.start < span.end
+        assert not text[at : span.start].strip()
+        at = span.end
+    assert not text[at:].strip()
+    vectors = model.embed([text[span.start : span.end] for span in spans])  # raises where one is too long
+    answer = task.answer(document, spans, vectors)
+    assert all(text[evidence.start : evidence.end] == evidence.text for evidence in answer.evidence)
+    assert answer == make_task(task_settings, model).answer(document, spans, vectors)
+    assert (answer.reason is None) == (not answer.abstained)
+
+
+@pytest.mark.parametrize("task_settings", EVERY, ids=lambda s: type(s).__name__)
+@settings(max_examples=40)
+@given(text=TEXTS)
+def test_any_document(task_settings: Settings, text: str) -> None:
+    check(task_settings, text)
+
+
+@pytest.mark.parametrize("text", LONG, ids=lambda text: text[:5])
+@pytest.mark.parametrize("task_settings", EVERY, ids=lambda s: type(s).__name__)
+def test_long_documents_without_an_end(task_settings: Settings, text: str) -> None:
+    check(task_settings, text)
+
+
+@pytest.mark.parametrize("task_settings", EVERY, ids=lambda s: type(s).__name__)
+def test_a_document_of_too_many_sentences_is_embedded_by_windows(
+    task_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_PASSAGES", 50)
+    text = "The total due is EUR 12.00 now. Nobody knows why it rained on 31.12.2025 again. " * 60
+    assert len(make_task(task_settings, BagOfWords()).spans(Parsed(text, "", ""))) < 60
+    check(task_settings, text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "message"),
+    [
+        (ClassifySettings, {"labels": (Label("a"),)}, "labels: at least two"),
+        (ClassifySettings, {"labels": (Label("a"), Label("a"))}, "no name twice"),
+        (ClassifySettings, {"labels": (Label("a"), Label("b")), "threshold": 1.5}, "threshold is 1.5"),
+        (ExtractSettings, {"fields": ()}, "fields: at least one"),
+        (ExtractSettings, {"fields": (Field("a"), Field("a"))}, "no name twice"),
+        (Field, {"name": "a", "type": "colour"}, "field 'a' has the type 'colour'; there are text, date"),
+        (Field, {"name": "a", "type": "regex"}, "a pattern belongs to the type regex"),
+        (Field, {"name": "a", "type": "date", "pattern": "x"}, "a pattern belongs to the type regex"),
+        (Field, {"name": "a", "type": "regex", "pattern": "["}, "is no regular expression"),
+        (SummarizeSettings, {}, "either sentences or words"),
+        (SummarizeSettings, {"sentences": 1, "words": 1}, "either sentences or words"),
+        (SummarizeSettings, {"words": 0}, "the length of a summary is 0"),
+    ],
+)
+def test_settings_that_cannot_be(kind: Any, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        kind(**arguments)
