@@ -45,24 +45,26 @@ class Naming:
 
 
 class Vocabulary:
-    """The words of all fields, and which of them the words of one document are; made once for a document."""
+    """The words of all fields, found by how they begin and how they end."""
 
     def __init__(self, fields: Iterable[Naming]) -> None:
-        self._words = tuple(dict.fromkeys(word for naming in fields for phrase in naming.phrases for word in phrase))
-        self._kin: dict[str, tuple[tuple[str, float], ...]] = {}
+        self._by_end: dict[str, set[str]] = {}
+        for word in (word for naming in fields for phrase in naming.phrases for word in phrase):
+            for end in _ends(word):
+                self._by_end.setdefault(end, set()).add(word)
 
     def present(self, around: Surroundings) -> dict[str, float]:
         """The words of fields that stand around a value, each with the weight of its nearest place, 0 to 1."""
         weights: dict[str, float] = {}
         for other, near in _places(around):
-            for word, same in self._kin_of(other):
-                weights[word] = max(near * same, weights.get(word, 0.0))
+            for word in set().union(*(self._by_end.get(end, ()) for end in _ends(other))):
+                weights[word] = max(near * _same(word, other), weights.get(word, 0.0))
         return weights
 
-    def _kin_of(self, other: str) -> tuple[tuple[str, float], ...]:
-        if other not in self._kin:
-            self._kin[other] = tuple((word, same) for word in self._words if (same := _same(word, other)))
-        return self._kin[other]
+
+def _ends(word: str) -> tuple[str, ...]:
+    """What two words have in common at least one of if they are the same to any degree."""
+    return (f"{word[:4]}-", f"-{word[-5:]}") if len(word) >= 4 else (word,)
 
 
 def _share(phrase: Phrase, present: Mapping[str, float]) -> float:
