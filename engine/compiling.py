@@ -1,7 +1,7 @@
 """Tell numba, before it is imported, for which CPU to compile and where to keep what it compiled.
 
-The LLVM CPU is fixed by our instruction set, forced or not, so that what is tested is what ships. numba's cache does not
-notice a change in another file: so its folder is named by a digest of all of our code and of what compiles it.
+The LLVM CPU is fixed by our instruction set, forced or not, so that what is tested is what ships. numba's cache does
+not notice a change in another file: so its folder is named by a digest of all of our code and of what compiles it.
 """
 
 import hashlib
@@ -37,19 +37,30 @@ def is_compiled(folder: Path | None) -> bool:
 
 
 def _cache_folder() -> Path | None:
-    base = os.environ.get("CLOISTER_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cloister"
+    base = (
+        os.environ.get("CLOISTER_CACHE")
+        or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cloister"
+    )
     folder = Path(base) / f"kernels-{_digest()}"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             return folder
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
         return None
+
+
+def _base() -> Path:
+    if chosen := os.environ.get("CLOISTER_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cloister"
 
 
 def _digest() -> str:
     root = Path(__file__).parent
-    digest = hashlib.sha256(f"{sys.version}|{metadata.version('numba')}|{metadata.version('llvmlite')}|{isa()}".encode())
+    digest = hashlib.sha256(
+        f"{sys.version}|{metadata.version('numba')}|{metadata.version('llvmlite')}|{isa()}".encode()
+    )
     for path in sorted(root.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:24]

@@ -5,18 +5,20 @@ from numba import njit
 
 from engine.kernels.matmul import FLOAT_ROWS, mix, scores
 from engine.kernels.rows import softmax
+from engine.simd import F32
 
 QUERIES = 64  # rows of scores at a time
 _KEYS = 32  # keys are padded to a multiple of what `scores` computes at once
 
 
 @njit(nogil=True)
-def padded_keys(count):
+def padded_keys(count: int) -> int:
+    """The room that `count` keys take."""
     return (count + _KEYS - 1) // _KEYS * _KEYS
 
 
 @njit(nogil=True)
-def attend(qkv, first, count, width, heads, keys, work, out):
+def attend(qkv: F32, first: int, count: int, width: int, heads: int, keys: F32, work: F32, out: F32) -> None:
     """out[first:first + count, width] = softmax(q k.T / sqrt(depth)) v for each head.
 
     qkv float32 [tokens, 3 * width]: queries, keys, values side by side. FLOAT_ROWS - 1 rows after the sequence are read
@@ -38,7 +40,7 @@ def attend(qkv, first, count, width, heads, keys, work, out):
 
 
 @njit(nogil=True)
-def _transpose_keys(qkv, at, stride, count, padded, depth, keys):
+def _transpose_keys(qkv: F32, at: int, stride: int, count: int, padded: int, depth: int, keys: F32) -> None:
     """keys[depth, padded] = the head's keys, columns beyond `count` zero."""
     for j in range(count):
         for d in range(depth):
@@ -48,7 +50,7 @@ def _transpose_keys(qkv, at, stride, count, padded, depth, keys):
             keys[d * padded + j] = np.float32(0)
 
 
-def work_sizes(context, width, heads):
+def work_sizes(context: int, width: int, heads: int) -> tuple[int, int]:
     """Values that `keys` and `work` need for sequences of up to `context` tokens."""
-    padded = (context + _KEYS - 1) // _KEYS * _KEYS
+    padded = padded_keys(context)
     return (width // heads) * padded, (QUERIES + FLOAT_ROWS) * padded

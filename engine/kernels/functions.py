@@ -3,14 +3,16 @@
 import numpy as np
 from numba import njit
 
-from engine.simd import add, div, larger, magnitude, mul, nearest, power_of_two, splat, sub, with_sign
+from engine.simd import Lanes, add, div, larger, magnitude, mul, nearest, power_of_two, splat, sub, with_sign
 
 f = np.float32
 _LOG2E = f(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = f(0.693359375), f(-2.12194440e-4)  # Cody and Waite
 _LOWEST = f(-87.0)
 # Cephes expf: e^r on |r| <= ln(2)/2
-_E = tuple(map(f, (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)))
+_E = tuple(
+    map(f, (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1))
+)
 # Abramowitz and Stegun 7.1.26: |error| <= 1.5e-7
 _P = f(0.3275911)
 _A = tuple(map(f, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)))
@@ -19,7 +21,7 @@ _ZERO = f(0.0)
 
 
 @njit(inline="always")
-def exp(x):
+def exp(x: Lanes) -> Lanes:
     """e**x for x <= 0; e**-87 below -87."""
     x = larger(x, splat(_LOWEST))
     n = nearest(mul(x, splat(_LOG2E)))
@@ -34,7 +36,7 @@ def exp(x):
 
 
 @njit(inline="always")
-def erf(x):
+def erf(x: Lanes) -> Lanes:
     a = magnitude(x)
     t = div(splat(_ONE), add(splat(_ONE), mul(splat(_P), a)))
     p = add(mul(splat(_A[0]), t), splat(_A[1]))
@@ -45,6 +47,6 @@ def erf(x):
 
 
 @njit(inline="always")
-def gelu(x):
+def gelu(x: Lanes) -> Lanes:
     """x/2 (1 + erf(x / sqrt(2))): the exact form that BERT uses."""
     return mul(mul(splat(_HALF), x), add(splat(_ONE), erf(mul(x, splat(_ROOT_HALF)))))

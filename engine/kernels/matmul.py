@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from engine.cpu import isa
-from engine.simd import GROUP, LANES, float_tile, int_tile
+from engine.simd import F32, GROUP, I8, I16, LANES, float_tile, int_tile
 
 # rows x vectors of 16 columns whose sums and operands just fit the registers, measured on 128 x 1536 x 384
 TILES = {"avx512_vnni": (10, 2), "avx2": (3, 1), "portable": (3, 1)}
@@ -17,7 +17,9 @@ _float_tile = float_tile(FLOAT_ROWS, 2)
 
 
 @njit(nogil=True)
-def linear(a, scale, m, k, weights, weight_scales, bias, layer, n, out):
+def linear(
+    a: I16, scale: F32, m: int, k: int, weights: I8, weight_scales: F32, bias: F32, layer: int, n: int, out: F32
+) -> None:
     """out[m, n] = scale[m] * a[m, k] @ dequantized weights.T + bias, for the weights of one layer of a stack.
 
     a int16, m up to the next multiple of ROWS readable; weights as `pack` gives them, weight_scales and bias float32.
@@ -35,7 +37,7 @@ def linear(a, scale, m, k, weights, weight_scales, bias, layer, n, out):
             )  # fmt: skip
 
 
-def pack(weights, scales):
+def pack(weights: I8, scales: F32) -> tuple[I8, F32]:
     """The execution layout of int8 weights (n, k) and their scales (n, k / 32), n a multiple of WIDTH, k of 32.
 
     weights [n / WIDTH][k / 2][COLUMNS][16][2] and scales [n / WIDTH][k / 32][WIDTH], both flat.
@@ -49,7 +51,7 @@ def pack(weights, scales):
 
 
 @njit(nogil=True)
-def scores(q, at, stride, keys, padded, count, depth, out):
+def scores(q: F32, at: int, stride: int, keys: F32, padded: int, count: int, depth: int, out: F32) -> None:
     """out[count, padded] = q[count, depth] @ keys[depth, padded]; q's rows lie `stride` values apart."""
     for i in range(0, count, FLOAT_ROWS):
         for j in range(0, padded, 2 * LANES):
@@ -60,7 +62,10 @@ def scores(q, at, stride, keys, padded, count, depth, out):
 
 
 @njit(nogil=True)
-def mix(weights, padded, rows, count, v, at, stride, width, out, to, out_stride):
+def mix(
+    weights: F32, padded: int, rows: int, count: int, v: F32, at: int, stride: int, width: int, out: F32, to: int,
+    out_stride: int,
+) -> None:  # fmt: skip
     """out[rows, width] = weights[rows, count] @ v[count, width]; rows of v and out lie apart by their strides."""
     for i in range(0, rows, FLOAT_ROWS):
         for j in range(0, width, 2 * LANES):

@@ -5,15 +5,32 @@ from numba import njit
 
 from engine.kernels.functions import exp, gelu
 from engine.simd import (
-    LANES, add, div, larger, largest, load_f32, magnitude, mul, nearest, splat, store_f32, store_i16, sub, to_i16, total,
+    F32,
+    I16,
+    LANES,
+    Float,
+    add,
+    div,
+    larger,
+    largest,
+    load_f32,
+    magnitude,
+    mul,
+    nearest,
+    splat,
+    store_f32,
+    store_i16,
+    sub,
+    to_i16,
+    total,
 )  # fmt: skip
 
 _ZERO, _ONE, _TOP, _TINY = np.float32(0), np.float32(1), np.float32(32767), np.float32(1e-30)
 
 
 @njit(nogil=True)
-def quantize(x, at, out, to, n):
-    """out[to:to + n] int16 = x[at:at + n] / scale rounded; returns the scale, max|x| / 32767 (0 for a row of zeros)."""
+def quantize(x: F32, at: int, out: I16, to: int, n: int) -> Float:
+    """out[to:to + n] = x[at:at + n] / scale, rounded; returns the scale, max|x| / 32767 (0 for a row of zeros)."""
     peak = splat(_ZERO)
     for i in range(0, n, LANES):
         peak = larger(magnitude(load_f32(x, at + i)), peak)
@@ -25,13 +42,13 @@ def quantize(x, at, out, to, n):
 
 
 @njit(nogil=True)
-def apply_gelu(x, at, n):
+def apply_gelu(x: F32, at: int, n: int) -> None:
     for i in range(0, n, LANES):
         store_f32(x, at + i, gelu(load_f32(x, at + i)))
 
 
 @njit(nogil=True)
-def layer_norm(x, at, y, from_, gain, shift, row, n, epsilon):
+def layer_norm(x: F32, at: int, y: F32, from_: int, gain: F32, shift: F32, row: int, n: int, epsilon: Float) -> None:
     """x = norm(x + y) * gain + shift over x[at:at + n]; gain and shift are those of `row`."""
     lanes = splat(_ZERO)
     for i in range(0, n, LANES):
@@ -51,7 +68,7 @@ def layer_norm(x, at, y, from_, gain, shift, row, n, epsilon):
 
 
 @njit(nogil=True)
-def softmax(x, at, n, scale):
+def softmax(x: F32, at: int, n: int, scale: Float) -> None:
     """x[at:at + n] = softmax(scale * x); the row has room up to a multiple of 16, which is overwritten."""
     padded = (n + LANES - 1) // LANES * LANES
     for i in range(n, padded):
@@ -72,7 +89,7 @@ def softmax(x, at, n, scale):
 
 
 @njit(nogil=True)
-def mean_pool(x, at, count, stride, out, to, n):
+def mean_pool(x: F32, at: int, count: int, stride: int, out: F32, to: int, n: int) -> None:
     """out[to:to + n] = mean of `count` rows, summed in order."""
     share = splat(np.float32(count))
     for i in range(0, n, LANES):
@@ -83,7 +100,8 @@ def mean_pool(x, at, count, stride, out, to, n):
 
 
 @njit(nogil=True)
-def dot(a, at, b, from_, n):
+def dot(a: F32, at: int, b: F32, from_: int, n: int) -> Float:
+    """The dot product of a[at:at + n] and b[from_:from_ + n]."""
     lanes = splat(_ZERO)
     for i in range(0, n, LANES):
         lanes = add(lanes, mul(load_f32(a, at + i), load_f32(b, from_ + i)))
@@ -91,7 +109,7 @@ def dot(a, at, b, from_, n):
 
 
 @njit(nogil=True)
-def normalize(x, at, n):
+def normalize(x: F32, at: int, n: int) -> Float:
     """Divide by the Euclidean length; a row of zeros stays one. Returns the length."""
     length = np.sqrt(dot(x, at, x, at, n))
     if length > _ZERO:

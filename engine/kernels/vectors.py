@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from engine.kernels import rows
-from engine.simd import LANES
+from engine.simd import F32, LANES
 
 
-def similarity(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
+def similarity(a: F32, b: F32) -> F32:
     """float32 [n, m]: the dot product of each row of a [n, d] with each row of b [m, d]; cosines, if the rows are unit
     vectors. ValueError if the lengths differ."""
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
@@ -21,16 +20,17 @@ def similarity(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.flo
     return out
 
 
-def softmax(x: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
+def softmax(x: F32, scale: float) -> F32:
     """softmax(scale * x) along the last axis of x [n, m]; scale > 0."""
     if x.ndim != 2:
         raise ValueError(f"found the shape {x.shape}, expected rows")
     padded = _padded(x)
     _softmax(padded.reshape(-1), padded.shape[1], x.shape[1], np.float32(scale))
-    return padded[:, : x.shape[1]].copy()
+    out: F32 = padded[:, : x.shape[1]].copy()
+    return out
 
 
-def _padded(x: NDArray[np.float32]) -> Any:
+def _padded(x: F32) -> F32:
     """A copy whose rows have a multiple of 16 values, zeros at the end."""
     width = max(LANES, -(-x.shape[1] // LANES) * LANES)
     out = np.zeros((x.shape[0], width), np.float32)
@@ -39,13 +39,13 @@ def _padded(x: NDArray[np.float32]) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def _similarity(a, b, width, out):
+def _similarity(a: F32, b: F32, width: int, out: F32) -> None:
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = rows.dot(a, i * width, b, j * width, width)
 
 
 @njit(nogil=True, cache=True)
-def _softmax(x, stride, count, scale):
+def _softmax(x: F32, stride: int, count: int, scale: Any) -> None:
     for at in range(0, x.size, stride):
         rows.softmax(x, at, count, scale)

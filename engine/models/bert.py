@@ -1,4 +1,4 @@
-"""BERT: learned positions, post-norm, exact GELU (Devlin et al. 2018). The whole forward pass of one block of sequences."""
+"""BERT (Devlin et al. 2018): learned positions, post-norm, exact GELU. The forward pass of one block of sequences."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +13,12 @@ from engine.kernels.matmul import ROWS, linear
 from engine.kernels.rows import apply_gelu, layer_norm, mean_pool, normalize, quantize
 from engine.models.weights import Stack, expect, read_stack, read_vectors
 from engine.quant import to_float32
+from engine.simd import F32, I8, I16, I32, I64, Float
 
 POOL_MEAN, POOL_FIRST = 1, 2  # llama.cpp's numbers of pooling types
+
+Norm = tuple[F32, F32]  # gain, shift
+Matrices = tuple[I8, F32, F32]  # a Stack's weights, scales, bias
 
 
 @dataclass(frozen=True)
@@ -29,15 +33,15 @@ class Bert:
     epsilon: np.float32
     pooling: int
     normalized: bool
-    tokens: Any  # float32 [vocabulary * width]
-    positions: Any  # float32 [context * width], the row of token type 0 added
-    first_norm: tuple[Any, Any]
+    tokens: F32  # [vocabulary * width]
+    positions: F32  # [context * width], the row of token type 0 added
+    first_norm: Norm
     qkv: Stack
     out: Stack
-    out_norm: tuple[Any, Any]
+    out_norm: Norm
     up: Stack
     down: Stack
-    down_norm: tuple[Any, Any]
+    down_norm: Norm
 
     def scratch(self, tokens: int) -> tuple[Any, ...]:
         """What one thread needs for blocks of up to `tokens` tokens."""
@@ -50,7 +54,7 @@ class Bert:
             np.zeros(rows * wide, np.int16), np.zeros(rows, f32), np.zeros(keys, f32), np.zeros(work, f32),
         )  # fmt: skip
 
-    def encode(self, ids: Any, starts: Any, scratch: tuple[Any, ...], out: Any) -> None:
+    def encode(self, ids: I32, starts: I64, scratch: tuple[Any, ...], out: F32) -> None:
         """One vector a sequence into `out`, float32 [sequences * width]. ids int32 of all sequences, one after another;
         sequence i is ids[starts[i]:starts[i + 1]], int64."""
         encode(
@@ -68,14 +72,17 @@ def load(file: GgufFile) -> Bert:
     context = file.require("bert.context_length", int)
     pooling = file.require("bert.pooling_type", int)
     if pooling not in (POOL_MEAN, POOL_FIRST):
-        raise UnsupportedModel(f"{file.path}: pooling type {pooling}, expected {POOL_MEAN} (mean) or {POOL_FIRST} (first token)")
+        expected = f"{POOL_MEAN} (mean) or {POOL_FIRST} (first token)"
+        raise UnsupportedModel(f"{file.path}: pooling type {pooling}, expected {expected}")
     if heads < 1 or width % 32 or inner % 32 or width % heads or (width // heads) % 32:
-        raise UnsupportedModel(f"{file.path}: width {width}, inner width {inner} and {heads} heads, expected multiples of 32 also in a head")
+        found = f"width {width}, inner width {inner} and {heads} heads"
+        raise UnsupportedModel(f"{file.path}: found {found}, expected multiples of 32, also of each head's width")
     vocabulary = len(file.require("tokenizer.ggml.tokens", list))
 
-    def norm(name: str, count: int) -> tuple[Any, Any]:
+    def norm(name: str, count: int) -> Norm:
         names = [f"blk.{i}.{name}" for i in range(count)] if count else [name]
-        return read_vectors(file, [f"{n}.weight" for n in names], width), read_vectors(file, [f"{n}.bias" for n in names], width)
+        gain, shift = ([f"{name}.{part}" for name in names] for part in ("weight", "bias"))
+        return read_vectors(file, gain, width), read_vectors(file, shift, width)
 
     def stack(parts: tuple[str, ...], rows: int, columns: int) -> Stack:
         return read_stack(file, [[f"blk.{i}.{part}" for part in parts] for i in range(layers)], rows, columns)
@@ -83,20 +90,33 @@ def load(file: GgufFile) -> Bert:
     positions = to_float32(expect(file, "position_embd.weight", (context, width)))
     kinds = to_float32(expect(file, "token_types.weight", (None, width)))
     return Bert(
-        width, inner, layers, heads, context, np.float32(file.require("bert.attention.layer_norm_epsilon", float)), pooling,
-        bool(file.metadata.get("cloister.normalize", True)),
-        to_float32(expect(file, "token_embd.weight", (vocabulary, width))).reshape(-1), (positions + kinds[0]).reshape(-1),
-        norm("token_embd_norm", 0), stack(("attn_q", "attn_k", "attn_v"), width, width), stack(("attn_output",), width, width),
-        norm("attn_output_norm", layers), stack(("ffn_up",), inner, width), stack(("ffn_down",), width, inner),
-        norm("layer_output_norm", layers),
-    )  # fmt: skip
+        width=width,
+        inner=inner,
+        layers=layers,
+        heads=heads,
+        context=context,
+        epsilon=np.float32(file.require("bert.attention.layer_norm_epsilon", float)),
+        pooling=pooling,
+        normalized=bool(file.metadata.get("cloister.normalize", True)),
+        tokens=to_float32(expect(file, "token_embd.weight", (vocabulary, width))).reshape(-1),
+        positions=(positions + kinds[0]).reshape(-1),
+        first_norm=norm("token_embd_norm", 0),
+        qkv=stack(("attn_q", "attn_k", "attn_v"), width, width),
+        out=stack(("attn_output",), width, width),
+        out_norm=norm("attn_output_norm", layers),
+        up=stack(("ffn_up",), inner, width),
+        down=stack(("ffn_down",), width, inner),
+        down_norm=norm("layer_output_norm", layers),
+    )
 
 
 @njit(nogil=True, cache=True)
 def encode(
-    ids, starts, sizes, epsilon, pooling, normalized, tokens, positions, first_norm, qkv, out, out_norm, up, down, down_norm,
-    scratch, result,
-):  # fmt: skip
+    ids: I32, starts: I64, sizes: tuple[int, int, int, int], epsilon: Float, pooling: int, normalized: bool,
+    tokens: F32, positions: F32, first_norm: Norm, qkv: Matrices, out: Matrices, out_norm: Norm, up: Matrices,
+    down: Matrices, down_norm: Norm, scratch: tuple[Any, ...], result: F32,
+) -> None:  # fmt: skip
+    """The forward pass as one compiled function: embeddings, layers, pooling. Arguments as in `Bert`."""
     width, inner, layers, heads = sizes
     x, wide, narrow, ints, scales, keys, work = scratch
     count = ids.size
@@ -128,7 +148,7 @@ def encode(
 
 
 @njit(nogil=True)
-def _project(x, count, k, stack, layer, n, ints, scales, out):
+def _project(x: F32, count: int, k: int, stack: Matrices, layer: int, n: int, ints: I16, scales: F32, out: F32) -> None:
     """out[count, n] = x[count, k] @ weights of the layer + bias, through int16."""
     weights, weight_scales, bias = stack
     for t in range(count):

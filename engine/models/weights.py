@@ -5,7 +5,6 @@ Q8_0 is executed exactly as the file has it; F16 and F32 are brought to Q8_0 fir
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from engine.errors import BadModelFile
 from engine.gguf import GgmlType, GgufFile, Tensor
 from engine.kernels.matmul import pack
 from engine.quant import TYPES, to_float32
+from engine.simd import F32, I8
 
 _BLOCK = np.dtype([("d", "<f2"), ("q", "i1", 32)])  # ggml's block_q8_0
 
@@ -21,12 +21,12 @@ _BLOCK = np.dtype([("d", "<f2"), ("q", "i1", 32)])  # ggml's block_q8_0
 class Stack:
     """The same matrix of every layer: packed int8 weights, their scales, the biases; all flat, layer after layer."""
 
-    weights: Any
-    scales: Any
-    bias: Any
+    weights: I8
+    scales: F32
+    bias: F32
 
     @property
-    def arrays(self) -> tuple[Any, Any, Any]:
+    def arrays(self) -> tuple[I8, F32, F32]:
         return self.weights, self.scales, self.bias
 
 
@@ -35,12 +35,13 @@ def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
     tensor = file.tensors.get(name)
     if tensor is None:
         raise BadModelFile(f"{file.path}: there is no tensor {name}")
-    if len(tensor.shape) != len(shape) or any(want not in (None, got) for want, got in zip(shape, tensor.shape, strict=True)):
+    sizes = zip(shape, tensor.shape, strict=False)
+    if len(tensor.shape) != len(shape) or any(want not in (None, got) for want, got in sizes):
         raise BadModelFile(f"{file.path}: {name} has the shape {tensor.shape}, expected {shape}")
     return tensor
 
 
-def read_vectors(file: GgufFile, names: Sequence[str], size: int) -> Any:
+def read_vectors(file: GgufFile, names: Sequence[str], size: int) -> F32:
     """Vectors of `size` values, one after another, float32."""
     return np.concatenate([_finite(file, name, to_float32(expect(file, name, (size,)))) for name in names])
 
@@ -52,18 +53,21 @@ def read_stack(file: GgufFile, layers: Sequence[Sequence[str]], rows: int, colum
         parts = [_read_q8_0(file, f"{name}.weight", rows, columns) for name in names]
         packed.append(pack(np.concatenate([q for q, _ in parts]), np.concatenate([d for _, d in parts])))
     bias = [f"{name}.bias" for names in layers for name in names]
-    return Stack(np.concatenate([w for w, _ in packed]), np.concatenate([s for _, s in packed]), read_vectors(file, bias, rows))
+    weights, scales = (np.concatenate(parts) for parts in zip(*packed, strict=True))
+    return Stack(weights, scales, read_vectors(file, bias, rows))
 
 
-def _read_q8_0(file: GgufFile, name: str, rows: int, columns: int) -> tuple[Any, Any]:
+def _read_q8_0(file: GgufFile, name: str, rows: int, columns: int) -> tuple[I8, F32]:
     """int8 (rows, columns) and float32 (rows, columns / 32)."""
     tensor = expect(file, name, (rows, columns))
-    data = tensor.data if tensor.type == GgmlType.Q8_0 else TYPES[GgmlType.Q8_0].quantize(_finite(file, name, to_float32(tensor)))
+    data = tensor.data
+    if tensor.type != GgmlType.Q8_0:
+        data = TYPES[GgmlType.Q8_0].quantize(_finite(file, name, to_float32(tensor)))
     blocks = np.ascontiguousarray(data).reshape(-1).view(_BLOCK).reshape(rows, columns // 32)
     return blocks["q"].reshape(rows, columns), _finite(file, name, blocks["d"].astype(np.float32))
 
 
-def _finite(file: GgufFile, name: str, values: Any) -> Any:
+def _finite(file: GgufFile, name: str, values: F32) -> F32:
     if not np.isfinite(values).all():
         raise BadModelFile(f"{file.path}: {name} holds values that are not finite")
     return values

@@ -10,6 +10,7 @@ from engine.simd.vector import JIT, Vector, f32x16, i16x16
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, vector: Vector) -> Any:
+    """The address of array[index] as a pointer to a vector."""
     data = context.make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), vector.llvm.as_pointer())
 
@@ -18,10 +19,10 @@ def _load(vector: Vector) -> Callable[..., Any]:
     if not JIT:
         return lambda array, i: array[i : i + vector.lanes].copy()
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def load(typing: Any, array: Any, i: Any) -> Any:
         def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            return builder.load(_pointer(context, builder, sig.args[0], *values, vector), align=1)
+            return builder.load(_pointer(context, builder, sig.args[0], values[0], values[1], vector), align=1)
 
         return vector(array, types.intp), codegen
 
@@ -36,10 +37,11 @@ def _store(vector: Vector) -> Callable[..., Any]:
 
         return store_lanes
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def store(typing: Any, array: Any, i: Any, value: Any) -> Any:
         def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            builder.store(values[2], _pointer(context, builder, sig.args[0], *values[:2], vector), align=1)
+            pointer = _pointer(context, builder, sig.args[0], values[0], values[1], vector)
+            builder.store(values[2], pointer, align=1)
             return context.get_dummy_value()
 
         return types.void(array, types.intp, vector), codegen
@@ -49,5 +51,3 @@ def _store(vector: Vector) -> Callable[..., Any]:
 
 load_f32, store_f32 = _load(f32x16), _store(f32x16)
 store_i16 = _store(i16x16)
-
-

@@ -1,8 +1,8 @@
 """Register tiles of matrix products: the loops in which nearly all time goes, each one operation with a numpy meaning.
 
-`int_tile(rows, columns, isa)`: int16 activations times int8 weights with one float32 scale per 32 of them. `float_tile(rows,
-columns)`: float32 with one multiply and one add a step. `columns` counts vectors of 16. The instruction set decides how
-an exact integer sum is made, never what it is.
+`int_tile(rows, columns, isa)`: int16 activations times int8 weights with one float32 scale per 32 of them.
+`float_tile(rows, columns)`: float32 with one multiply and one add a step. `columns` counts vectors of 16. The
+instruction set decides how an exact integer sum is made, never what it is.
 """
 
 import ctypes
@@ -99,8 +99,9 @@ def _loop(b: Any, count: Any, starts: list[Any], body: Callable[[Any, list[Any]]
 def int_tile(rows: int, columns: int, isa: str) -> Any:
     """out[r, n] = row_scale[r] * sum over groups g of (int32 dot of group g) * scale[g, n], + bias[n].
 
-    Addresses: a int16 (rows of `lda` bytes), w int8 [groups][16 pairs][columns][16 lanes][2], scale float32 [groups][columns * 16],
-    row_scale float32, bias float32, out float32 (rows of `ldo` bytes). The sums of one group are exact in int32; groups are added in order.
+    Addresses: a int16 (rows of `lda` bytes), w int8 [groups][16 pairs][columns][16 lanes][2], scale float32
+    [groups][columns * 16], row_scale float32, bias float32, out float32 (rows of `ldo` bytes). The sum of one group is
+    exact in int32 (32 * 127 * 32767 < 2**31); groups are added in order.
     """
     if not JIT:
         return _int_tile_meaning(rows, columns)
@@ -110,7 +111,8 @@ def int_tile(rows: int, columns: int, isa: str) -> Any:
     def group_body(b: Any, a: Any, lda: Any, w: Any, scale: Any) -> Callable[[Any, list[Any]], list[Any]]:
         def body(g: Any, sums: list[Any]) -> list[Any]:
             dots: list[Any] = [ir.Constant(_I32X16, [0] * LANES) for _ in sums]
-            a_group, w_group = b.add(a, b.mul(g, _const(2 * GROUP))), b.add(w, b.mul(g, _const(GROUP * LANES * columns)))
+            a_group = b.add(a, b.mul(g, _const(2 * GROUP)))
+            w_group = b.add(w, b.mul(g, _const(GROUP * LANES * columns)))
             for pair in range(GROUP // 2):
                 weights = []
                 for c in range(columns):
@@ -134,8 +136,10 @@ def int_tile(rows: int, columns: int, isa: str) -> Any:
 
         return body
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def tile(typing: Any, a: Any, lda: Any, w: Any, scale: Any, groups: Any, row_scale: Any, bias: Any, out: Any, ldo: Any) -> Any:
+    @intrinsic
+    def tile(
+        typing: Any, a: Any, lda: Any, w: Any, scale: Any, groups: Any, row_scale: Any, bias: Any, out: Any, ldo: Any
+    ) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
             a, lda, w, scale, groups, row_scale, bias, out, ldo = args
             zero = ir.Constant(_F32X16, [0.0] * LANES)
@@ -159,7 +163,7 @@ def float_tile(rows: int, columns: int) -> Any:
     if not JIT:
         return _float_tile_meaning(rows, columns)
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def tile(typing: Any, a: Any, lda: Any, m: Any, ldm: Any, depth: Any, out: Any, ldo: Any) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
             a, lda, m, ldm, depth, out, ldo = args
@@ -203,7 +207,8 @@ def _int_tile_meaning(rows: int, columns: int) -> Callable[..., None]:
             for g in range(groups):
                 total = total + dots[g].astype(np.float32) * scales[g]
             factor = _view(row_scale + 4 * r, 1, np.float32)[0]
-            _view(out + r * ldo, columns * LANES, np.float32)[:] = total * factor + _view(bias, columns * LANES, np.float32)
+            start = _view(bias, columns * LANES, np.float32)
+            _view(out + r * ldo, columns * LANES, np.float32)[:] = total * factor + start
 
     return tile
 

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from llvmlite import binding, ir
 from numba import config, types
-from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.extending import intrinsic, register_model
 
-JIT = not config.DISABLE_JIT
+JIT = not config.DISABLE_JIT  # type: ignore[attr-defined]
 LANES = 16
 LLVM_VERSION = ".".join(map(str, binding.llvm_version_info))
 
@@ -39,7 +38,7 @@ f32x16, i32x16, i16x16 = Vector("f32x16", "f4", 16), Vector("i32x16", "i4", 16),
 
 
 def operation(result: Any, *arguments: Any) -> Callable[..., Any]:
-    """Declare an operation: `@operation(result, *arguments)(emit)(meaning)`; `emit(builder, *values)` gives the LLVM value."""
+    """Declare an operation: `@operation(result, *arguments)(emit)`; `emit(builder, *values)` gives its LLVM value."""
 
     def with_emit(emit: Callable[..., Any]) -> Callable[..., Any]:
         def with_meaning(meaning: Callable[..., Any]) -> Any:
