@@ -4,45 +4,45 @@ The LLVM CPU is fixed by our instruction set, forced or not, so that what is tes
 not notice a change in another file: so its folder is named by a digest of all of our code and of what compiles it.
 """
 
+import atexit
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
 
-from engine.cpu import isa
+from engine.cpu import compiled_isa
 
 LLVM_CPUS = {"avx512_vnni": "cascadelake", "avx2": "haswell", "portable": "x86-64-v2"}
 
 
-def set_up() -> Path | None:
-    """Set numba's environment; the cache folder, or None when it cannot be written.
+def set_up() -> tuple[Path, bool]:
+    """Set numba's environment; the cache folder, and whether it will be there for the next process.
 
     Raises RuntimeError if numba was imported before and set up otherwise.
     """
-    settings = {"NUMBA_CPU_NAME": LLVM_CPUS[isa()], "NUMBA_CPU_FEATURES": ""}
-    folder = _cache_folder()
+    settings = {"NUMBA_CPU_NAME": LLVM_CPUS[compiled_isa()], "NUMBA_CPU_FEATURES": ""}
     if "numba" in sys.modules and any(os.environ.get(name) != value for name, value in settings.items()):
         raise RuntimeError("numba was imported before engine: import engine first, it decides for which CPU to compile")
-    os.environ.update(settings)
-    if folder is not None:
-        os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    return folder
+    folder = _lasting_folder()
+    cache = folder or Path(tempfile.mkdtemp(prefix="cloister-kernels-"))
+    if folder is None:
+        atexit.register(shutil.rmtree, cache, ignore_errors=True)
+    os.environ.update(settings | {"NUMBA_CACHE_DIR": str(cache)})
+    return cache, folder is not None
 
 
-def is_compiled(folder: Path | None) -> bool:
+def is_compiled() -> bool:
     """Whether kernels of this digest lie in the cache already."""
-    return folder is not None and any(folder.rglob("*.nbc"))
+    return any(FOLDER.rglob("*.nbc"))
 
 
-def _cache_folder() -> Path | None:
-    base = (
-        os.environ.get("CLOISTER_CACHE")
-        or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cloister"
-    )
-    folder = Path(base) / f"kernels-{_digest()}"
+def _lasting_folder() -> Path | None:
+    """The folder for this code on this machine; None where it cannot be written."""
     try:
+        folder = _base() / f"kernels-{_digest()}"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             return folder
@@ -58,13 +58,11 @@ def _base() -> Path:
 
 def _digest() -> str:
     root = Path(__file__).parent
-    digest = hashlib.sha256(
-        f"{sys.version}|{metadata.version('numba')}|{metadata.version('llvmlite')}|{isa()}".encode()
-    )
+    versions = (sys.version, metadata.version("numba"), metadata.version("llvmlite"), compiled_isa())
+    digest = hashlib.sha256("|".join(versions).encode())
     for path in sorted(root.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:24]
 
 
-FOLDER = set_up()
-"""The cache folder of this process, None when compiled kernels cannot be kept."""
+FOLDER, LASTING = set_up()

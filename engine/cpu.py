@@ -33,6 +33,14 @@ def isa() -> str:
     return forced
 
 
+def compiled_isa() -> str:
+    """What kernels are compiled for: isa(), or portable where that raises, as `engine.load` then does."""
+    try:
+        return isa()
+    except UnsupportedCpu:
+        return "portable"
+
+
 @functools.cache
 def threads() -> int:
     """CLOISTER_THREADS, else the CPUs that this process may use, by affinity and cgroup. Raises UnsupportedCpu."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import tokenizer
-from engine.compiling import FOLDER, is_compiled
+from engine.compiling import LASTING, is_compiled
 from engine.cpu import isa, threads
 from engine.errors import EngineError, InputTooLong, UnsupportedModel
 from engine.facts import facts
@@ -30,6 +30,7 @@ def load(path: str | os.PathLike[str], *, progress: Callable[[str], None] | None
 
     Raises BadModelFile, UnsupportedModel, UnsupportedCpu.
     """
+    isa(), threads()  # what is forced must be possible
     file = read(Path(path))
     name = file.require("general.architecture", str)
     if name not in ARCHITECTURES:
@@ -116,8 +117,8 @@ class Model:
 
     def _warm_up(self, progress: Callable[[str], None]) -> None:
         """Compile now, not in the middle of a night."""
-        if not is_compiled(FOLDER):
-            again = "once per machine" if FOLDER else "at each start, for the cache folder cannot be written"
+        if not is_compiled():
+            again = "once per machine" if LASTING else "at each start, for the cache folder cannot be written"
             progress(f"compiling kernels for {isa()}, {again}")
         self.embed([""])
 

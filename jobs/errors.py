@@ -113,10 +113,12 @@ def ending_of(error: BaseException, crashes: Path | None = None) -> Ending:
 
 
 def _operators_ending(error: BaseException) -> Ending | None:
-    """Refusals of the model and of the log. A package that is not loaded raised nothing, and loading it is slow."""
+    """Refusals of machine, model and log. A package that is not loaded raised nothing, and loading it is slow."""
     if "pipeline" in sys.modules:
         import pipeline
 
+        if isinstance(error, pipeline.MachineRefusedError):
+            return Ending(ExitCode.BAD_CONFIG, str(error))
         if isinstance(error, pipeline.ModelRefusedError):
             return Ending(ExitCode.MODEL_REFUSED, f"Model refused: {error}")
     if "audit" in sys.modules:

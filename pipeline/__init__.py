@@ -2,7 +2,14 @@
 
 from pipeline.discover import Candidate, Scan, scan
 from pipeline.errors import DocumentError, Failure
-from pipeline.models import ModelRefusedError, check_model, import_model, inspect_model, list_models
+from pipeline.models import (
+    MachineRefusedError,
+    ModelRefusedError,
+    check_model,
+    import_model,
+    inspect_model,
+    list_models,
+)
 from pipeline.parse import Limits
 from pipeline.plan import Input, ModelRef, RunPlan, Site
 from pipeline.report import Observer, RunReport
@@ -35,6 +42,7 @@ __all__ = [
     "JobStatus",
     "Label",
     "Limits",
+    "MachineRefusedError",
     "ModelRef",
     "ModelRefusedError",
     "Observer",

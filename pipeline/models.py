@@ -13,6 +13,18 @@ class ModelRefusedError(Exception):
     """The model is missing, bad, not supported, or not the one that the job pins; the message says which."""
 
 
+class MachineRefusedError(Exception):
+    """CLOISTER_ISA or CLOISTER_THREADS ask for what this machine or this program does not have."""
+
+
+def check_machine() -> None:
+    """Raises MachineRefusedError."""
+    try:
+        engine.isa(), engine.threads()
+    except engine.UnsupportedCpu as error:
+        raise MachineRefusedError(str(error)) from error
+
+
 def check_model(model: ModelRef) -> str:
     """The sha256 of the model file. Raises ModelRefusedError before anything else is touched."""
     if not model.path.is_file():

@@ -15,7 +15,7 @@ from pipeline.discover import Scan, scan
 from pipeline.feed import Ended, Feed
 from pipeline.history import History, read_history
 from pipeline.intake import Arrival
-from pipeline.models import check_model, load_model
+from pipeline.models import check_machine, check_model, load_model
 from pipeline.parse import ParserPool
 from pipeline.plan import Input, RunPlan
 from pipeline.provenance import job_digest, maker, started
@@ -35,10 +35,11 @@ def run(plan: RunPlan, *, observer: Observer, stop: Stop = lambda: False) -> Run
     """Process every settled document of the job's input folder once, and commit what comes of it.
 
     When `stop()` becomes true, what is computed is committed and the rest stays pending. Raises audit.AuditError
-    (nothing more is processed), ModelRefusedError (before any document is touched) and OSError (the workspace cannot
-    be written). Whatever happens, the next run goes on from the last commit.
+    (nothing more is processed), MachineRefusedError and ModelRefusedError (before any document is touched) and OSError
+    (the workspace cannot be written). Whatever happens, the next run goes on from the last commit.
     """
     begun, site = time.monotonic(), plan.site
+    check_machine()
     with audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key) as log:
         model_sha256 = check_model(plan.model)
         digest = job_digest(plan, model_sha256)

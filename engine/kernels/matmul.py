@@ -3,15 +3,15 @@
 import numpy as np
 from numba import njit
 
-from engine.cpu import isa
+from engine.cpu import compiled_isa
 from engine.simd import F32, GROUP, I8, I16, LANES, float_tile, int_tile
 
 # rows x vectors of 16 columns whose sums and operands just fit the registers, measured on 128 x 1536 x 384
 TILES = {"avx512_vnni": (10, 2), "avx2": (3, 1), "portable": (3, 1)}
-ROWS, COLUMNS = TILES[isa()]
+ROWS, COLUMNS = TILES[compiled_isa()]
 WIDTH = COLUMNS * LANES
 
-_int_tile = int_tile(ROWS, COLUMNS, isa())
+_int_tile = int_tile(ROWS, COLUMNS, compiled_isa())
 FLOAT_ROWS = 4
 _float_tile = float_tile(FLOAT_ROWS, 2)
 

@@ -127,6 +127,14 @@ def _row(field: Field, document: Parsed, found: Found | None) -> dict[str, Any]:
     return row | {
         "value": found.value.value,
         "verbatim": verbatim,
-        "note": found.value.note,
+        "note": _note(found),
         "evidence": {"page": evidence.page, "start": evidence.start, "end": evidence.end, "text": evidence.text},
     }
+
+
+def _note(found: Found) -> str | None:
+    """What a reader should know of a value."""
+    if not found.passed_over:
+        return found.value.note
+    too_many = f"{found.passed_over} values in passages of less likeness were too many to be looked at"
+    return f"{found.value.note}; {too_many}" if found.value.note else too_many

@@ -15,6 +15,9 @@ UNSURE: Final = 0.2  # what a value loses whose type the text alone does not sho
 EARLY: Final = 0.1  # what a value at the very beginning gains, and none after so many characters
 EARLY_REACH: Final = 3000
 TAKEN: Final = 0.15  # what a value loses that another field fits better
+MOST_VALUES: Final = (
+    20_000  # of one type; of more, those in the passages nearest in meaning to some field are looked at
+)
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,11 @@ class Sought:
 
 @dataclass(frozen=True)
 class Found:
-    """A value and how well it fits a field, from 0 to 1."""
+    """A value and how well it fits a field, from 0 to 1; `passed_over` values were too many to be looked at."""
 
     value: Value
     score: float
+    passed_over: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Scene:
         self._layout = Layout(text)
         self._habits = read_habits(text)
         self._candidates: dict[Finder, list[_Candidate]] = {}
+        self._passed_over: dict[Finder, int] = {}
 
     def share_out(self, fields: Sequence[Sought]) -> list[Found | None]:
         """For each field the value that fits it best, the earliest of equals.
@@ -65,20 +70,21 @@ class Scene:
         The field with the best fit chooses first; a value that is chosen already loses some of its score for the
         others, so that two fields of one type share a value only where nothing else fits.
         """
-        scores = [self._scores(field) for field in fields]
+        nearest = list(map(max, zip(*(field.likenesses for field in fields), strict=True)))
+        scores = [self._scores(field, nearest) for field in fields]
         order = sorted(range(len(fields)), key=lambda i: (-max((s for s, _ in scores[i]), default=0.0), i))
         found: list[Found | None] = [None] * len(fields)
         taken: set[str] = set()
         for index in order:
-            found[index] = choice = _best(scores[index], taken)
-            if choice:
+            if choice := _best(scores[index], taken):
+                found[index] = replace(choice, passed_over=self._passed_over[fields[index].finder])
                 taken.add(choice.value.value)
         return found
 
-    def _scores(self, field: Sought) -> list[tuple[float, Value]]:
+    def _scores(self, field: Sought, nearest: Sequence[float]) -> list[tuple[float, Value]]:
         """Each value of the field's type and how well it fits, taken or not."""
         scored = []
-        for candidate in self._of(field.finder):
+        for candidate in self._of(field.finder, nearest):
             value, name = candidate.value, field.naming.share(candidate.present)
             if field.finder is VALUES["text"] and (label := field.naming.label(self._text, value.start, value.end)):
                 rest = self._text[value.start + label : value.end]
@@ -88,10 +94,20 @@ class Scene:
             scored.append((field.telling + (1 - field.telling) * max(0.0, min(1.0, fit)), value))
         return scored
 
-    def _of(self, finder: Finder) -> list[_Candidate]:
+    def _of(self, finder: Finder, nearest: Sequence[float]) -> list[_Candidate]:
+        """The values of a type; `nearest` is the likeness of each passage to the field it is most like."""
         if finder not in self._candidates:
-            self._candidates[finder] = [self._placed(value, finder) for value in finder(self._text, self._habits)]
+            values = list(finder(self._text, self._habits))
+            kept = self._nearest(values, nearest) if len(values) > MOST_VALUES else values
+            self._passed_over[finder] = len(values) - len(kept)
+            self._candidates[finder] = [self._placed(value, finder) for value in kept]
         return self._candidates[finder]
+
+    def _nearest(self, values: Sequence[Value], nearest: Sequence[float]) -> list[Value]:
+        """The first MOST_VALUES of the values by the likeness of their passages, in their order in the text."""
+        likeness = [nearest[bisect_right(self._starts, value.start) - 1] for value in values]
+        order = sorted(range(len(values)), key=lambda index: (-likeness[index], index))
+        return [values[index] for index in sorted(order[:MOST_VALUES])]
 
     def _placed(self, value: Value, finder: Finder) -> _Candidate:
         """With what is around it; a short passage before a text is its heading."""
