@@ -22,8 +22,8 @@ _ZERO = f(0.0)
 
 @njit(inline="always")
 def exp(x: Lanes) -> Lanes:
-    """e**x for x <= 0; e**-87 below -87."""
-    x = larger(x, splat(_LOWEST))
+    """e**x for x <= 0; e**-87 below -87; NaN for NaN (`larger` gives its second argument then)."""
+    x = larger(splat(_LOWEST), x)
     n = nearest(mul(x, splat(_LOG2E)))
     r = sub(sub(x, mul(n, splat(_LN2_HIGH))), mul(n, splat(_LN2_LOW)))
     p = add(mul(splat(_E[0]), r), splat(_E[1]))

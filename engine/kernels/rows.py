@@ -30,15 +30,20 @@ _ZERO, _ONE, _TOP, _TINY = np.float32(0), np.float32(1), np.float32(32767), np.f
 
 @njit(nogil=True)
 def quantize(x: F32, at: int, out: I16, to: int, n: int) -> Float:
-    """out[to:to + n] = x[at:at + n] / scale, rounded; returns the scale, max|x| / 32767 (0 for a row of zeros)."""
-    peak = splat(_ZERO)
+    """out[to:to + n] = x[at:at + n] / scale, rounded; returns the scale, max|x| / 32767 (0 for a row of zeros).
+
+    The scale of a row that is not finite is NaN: what is computed from the row is then NaN too, never an answer.
+    """
+    peak, wrong = splat(_ZERO), splat(_ZERO)
     for i in range(0, n, LANES):
-        peak = larger(magnitude(load_f32(x, at + i)), peak)
+        v = load_f32(x, at + i)
+        peak = larger(magnitude(v), peak)
+        wrong = add(wrong, sub(v, v))  # 0 for finite values, else NaN
     top = largest(peak)
     inverse = splat(_TOP / top if top > _TINY else _ZERO)
     for i in range(0, n, LANES):
         store_i16(out, to + i, to_i16(nearest(mul(load_f32(x, at + i), inverse))))
-    return top / _TOP
+    return top / _TOP + total(wrong)
 
 
 @njit(nogil=True)

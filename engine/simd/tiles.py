@@ -191,8 +191,8 @@ def float_tile(rows: int, columns: int) -> Any:
 
 
 def _view(address: int, count: int, dtype: Any) -> Any:
-    size = count * np.dtype(dtype).itemsize
-    return np.frombuffer((ctypes.c_char * size).from_address(address), dtype)
+    size = int(count) * np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_char * size).from_address(int(address)), dtype)
 
 
 def _int_tile_meaning(rows: int, columns: int) -> Callable[..., None]:
