@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import DocumentError
-from pipeline.tasks import ExtractSettings, Field
+from pipeline.tasks import ExtractSettings, Field, scene
 from pipeline.values import pattern
 from tests.pipeline.tasks.conftest import Ask
 
@@ -137,6 +137,14 @@ def test_why_there_is_no_value(ask: Ask) -> None:
     ]
     assert answer.abstained
     assert answer.reason == "no field has a value in this document"
+
+
+def test_of_too_many_values_the_nearest_in_meaning_are_looked_at(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scene, "MOST_VALUES", 3)
+    text = "A fee of 5 EUR was paid. " * 10 + "The rent for the flat is 700 EUR. " + "A fee of 6 EUR was paid. " * 10
+    row = ask(ExtractSettings((Field("rent", "money", "rent for the flat"),)), text).columns["fields"][0]
+    assert row["value"] == "700 EUR"
+    assert row["note"] == "18 values in passages of less likeness were too many to be looked at"
 
 
 def test_names_are_no_patterns(ask: Ask) -> None:
