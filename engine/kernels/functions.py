@@ -37,6 +37,7 @@ def exp(x: Lanes) -> Lanes:
 
 @njit(inline="always")
 def erf(x: Lanes) -> Lanes:
+    """Within 6e-7: 1.5e-7 of the formula, the rest of float32."""
     a = magnitude(x)
     t = div(splat(_ONE), add(splat(_ONE), mul(splat(_P), a)))
     p = add(mul(splat(_A[0]), t), splat(_A[1]))

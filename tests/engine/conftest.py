@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import engine  # before any test imports numba, so that it is told for which CPU to compile  # noqa: F401
+
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TINY_VOCABULARY = [*SPECIAL, *LETTERS, *"0123456789.,!?", *(f"##{c}" for c in LETTERS)]

@@ -1,0 +1,65 @@
+"""exp, erf and GELU against the standard library, over every interval where they change their behaviour."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from numpy.typing import NDArray
+
+from engine.kernels import functions
+from engine.simd import load_f32, store_f32
+
+Array = NDArray[np.float32]
+
+
+def apply(function: Any, x: Array) -> Array:
+    x = np.concatenate([x, np.zeros(-x.size % 16, np.float32)]).astype(np.float32)
+    out = np.zeros(x.size, np.float32)
+
+    @njit
+    def run(x: Array, out: Array) -> None:
+        for i in range(0, x.size, 16):
+            store_f32(out, i, function(load_f32(x, i)))
+
+    run(x, out)
+    return out
+
+
+def truth(function: Callable[[float], float], x: Array) -> NDArray[np.float64]:
+    return np.array([function(float(v)) for v in x])
+
+
+def test_exp_is_within_two_units_in_the_last_place() -> None:
+    x = np.linspace(-87, 0, 160_000, dtype=np.float32)
+    expected = truth(math.exp, x)
+    assert (np.abs(apply(functions.exp, x) - expected) <= 2 * np.spacing(expected.astype(np.float32))).all()
+
+
+def test_exp_at_the_edges() -> None:
+    x = np.array([0, -0.0, -87, -88, -1e30, -np.inf, np.nan, -1e-45], np.float32)
+    found = apply(functions.exp, x)
+    assert found[0] == found[1] == found[7] == 1
+    assert np.isnan(found[6])
+    assert 0 < found[2] < 1.7e-38
+    assert (found[3:6] == found[2]).all()
+
+
+def test_erf_is_within_six_ten_millionths() -> None:
+    x = np.linspace(-10, 10, 160_000, dtype=np.float32)
+    assert np.abs(apply(functions.erf, x) - truth(math.erf, x)).max() < 6e-7
+
+
+@pytest.mark.parametrize(("low", "high", "limit"), [(-10, 10, 4e-7), (-200, 200, 4e-7)])
+def test_gelu(low: float, high: float, limit: float) -> None:
+    x = np.linspace(low, high, 160_000, dtype=np.float32)
+    expected = truth(lambda v: v / 2 * (1 + math.erf(v / math.sqrt(2))), x)
+    assert (np.abs(apply(functions.gelu, x) - expected) <= limit * np.maximum(1, np.abs(x))).all()
+
+
+def test_gelu_passes_on_what_is_not_finite() -> None:
+    found = apply(functions.gelu, np.array([np.nan, np.inf, -np.inf] + [0] * 13, np.float32))
+    assert np.isnan(found[0])
+    assert not np.isfinite(found[1])
