@@ -17,6 +17,7 @@ from engine.cpu import isa, threads
 from engine.errors import EngineError, InputTooLong, UnsupportedModel
 from engine.facts import facts
 from engine.gguf import GgufFile, read
+from engine.kernels.vectors import similarity, softmax
 from engine.models import ARCHITECTURES
 
 NUMERICS = "cloister-int16x8-1"
@@ -120,7 +121,8 @@ class Model:
         if not is_compiled():
             again = "once per machine" if LASTING else "at each start, for the cache folder cannot be written"
             progress(f"compiling kernels for {isa()}, {again}")
-        self.embed([""])
+        vectors = self.embed([""])
+        softmax(similarity(vectors, vectors), 1.0)
 
 
 def _blocks(sequences: Sequence[NDArray[np.int32]]) -> Iterator[list[int]]:

@@ -116,7 +116,7 @@ def _shift(x: Array, out: Array, by: int, factor: Any) -> None:
     simd.store_f32(out, by, simd.mul(simd.load_f32(x, by), simd.splat(factor)))
 
 
-@pytest.mark.parametrize("by", range(0, 17))
+@pytest.mark.parametrize("by", range(17))
 def test_loads_and_stores_need_no_alignment(by: int) -> None:
     x, out = RANDOM.standard_normal(40).astype(np.float32), np.zeros(40, np.float32)
     _shift(x, out, by, np.float32(3))

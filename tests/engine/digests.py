@@ -1,0 +1,56 @@
+"""Run as a program: what a model makes of texts, as digests, in a process whose instruction set and threads are forced.
+
+python -m tests.engine.digests MODEL.gguf < texts.json
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+Digests = dict[str, Any]
+
+
+def ask(model: Path, texts: list[str], **environment: str) -> Digests:
+    """The digests that a process with this environment makes."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("CLOISTER_ISA", "CLOISTER_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.engine.digests", model], input=json.dumps(texts), text=True, check=True,
+        stdout=subprocess.PIPE, env=clean | environment, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    digests: Digests = json.loads(done.stdout)
+    return digests
+
+
+def _digest(array: NDArray[Any]) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def main(model_path: str) -> None:
+    """Print the digests as JSON."""
+    import engine
+    from engine.simd.vector import JIT
+
+    model, texts = engine.load(model_path), json.load(sys.stdin)
+    vectors = model.embed(texts)
+    scores = engine.similarity(vectors, vectors[: len(texts) // 2 + 1])
+    digests = {
+        "isa": engine.isa(),
+        "threads": engine.threads(),
+        "compiled": JIT,
+        "each": [_digest(vector) for vector in vectors],
+        "alone": [_digest(model.embed([text])) for text in texts],
+        "reversed": [_digest(vector) for vector in model.embed(texts[::-1])[::-1]],
+        "similarity": _digest(scores),
+        "softmax": _digest(engine.softmax(scores, 20.0)),
+    }
+    print(json.dumps(digests))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,89 @@
+"""Same input, same bytes: on every instruction set, for any number of threads, alone or in any batch, compiled or not."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.cpu import ISAS, cpu_flags
+from tests.engine.digests import Digests, ask
+from tests.models import WORDS
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "numerics.json"
+HARD = [
+    "",
+    "ok",
+    "Invoice no. 2026-0417: the total amount due is €1,234.56, payable within 30 days.",
+    "Der Mieter zahlt die Miete am ersten Tag jedes Monats. Führerschein, naïve café, 東京 ½",
+    "\u202e\ufeff <script>alert(0)</script> ﷽ ﷽ ﷽ !!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!",
+    "This agreement is made between the parties named below; neither of them may disclose what it learns. " * 8,
+    "a " * 500,
+]
+
+
+def made_up(count: int, longest: int) -> list[str]:
+    """Texts of 0 to `longest` words of the tiny model's vocabulary."""
+    chance = random.Random(5)
+    return [" ".join(chance.choices(WORDS, k=chance.randrange(longest + 1))) for _ in range(count)]
+
+
+TINY = [*made_up(40, 126), "the " * 126]
+
+
+def check(found: Digests, expected: Digests) -> None:
+    for name in ("each", "alone", "reversed"):
+        assert found[name] == expected["each"], name
+    assert (found["similarity"], found["softmax"]) == (expected["similarity"], expected["softmax"])
+
+
+@pytest.fixture(scope="module")
+def tiny_digests(tiny_model: Path) -> Digests:
+    return ask(tiny_model, TINY)
+
+
+@pytest.fixture(scope="module")
+def real_digests(real_model: Path) -> Digests:
+    return ask(real_model, HARD)
+
+
+SETTINGS = [(isa, threads) for isa in ISAS for threads in (1, 2)]
+
+
+def environment(isa: str, threads: int) -> dict[str, str]:
+    if missing := ISAS[isa] - cpu_flags():
+        pytest.skip(f"this processor lacks {', '.join(sorted(missing))}")
+    return {"CLOISTER_ISA": isa, "CLOISTER_THREADS": str(threads)}
+
+
+@pytest.mark.parametrize(("isa", "threads"), SETTINGS)
+def test_a_tiny_model(isa: str, threads: int, tiny_model: Path, tiny_digests: Digests) -> None:
+    found = ask(tiny_model, TINY, **environment(isa, threads))
+    assert (found["isa"], found["threads"]) == (isa, threads)
+    check(found, tiny_digests)
+
+
+@pytest.mark.parametrize(("isa", "threads"), SETTINGS)
+def test_the_real_model(isa: str, threads: int, real_model: Path, real_digests: Digests) -> None:
+    check(ask(real_model, HARD, **environment(isa, threads)), real_digests)
+
+
+def test_more_threads_than_texts(tiny_model: Path, tiny_digests: Digests) -> None:
+    check(ask(tiny_model, TINY, CLOISTER_THREADS="50"), tiny_digests)
+
+
+def test_plain_python_gives_the_same_bytes(tiny_model: Path) -> None:
+    texts = made_up(3, 24)
+    plain, compiled = ask(tiny_model, texts, NUMBA_DISABLE_JIT="1"), ask(tiny_model, texts)
+    assert (plain["compiled"], compiled["compiled"]) == (False, True)
+    check(plain, compiled)
+
+
+def test_a_new_arithmetic_needs_a_new_name(tiny_model: Path, tiny_digests: Digests) -> None:
+    """If this fails and the change is meant: give engine.NUMERICS a new name and add what was found to the file."""
+    golden = json.loads(GOLDEN.read_text())
+    model = engine.load(tiny_model)
+    assert model.sha256 == golden["tiny model"], "tests.models makes another model now"
+    found = {name: tiny_digests[name] for name in ("similarity", "softmax")}
+    assert found == golden[engine.NUMERICS], found
