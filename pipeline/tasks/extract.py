@@ -22,7 +22,7 @@ from pipeline.tasks.passages import passages
 from pipeline.tasks.scene import Found, Scene, Sought
 from pipeline.values import VALUES, Finder, check_pattern, pattern_finder
 
-LEAST: Final = 0.12  # a value that scores less is not given
+LEAST: Final = 0.2  # a value that scores less is not given
 TELLING: Final = {"email": 0.4, "iban": 0.4, "phone": 0.3, "regex": 0.4, "percent": 0.2}  # what the form alone is worth
 
 

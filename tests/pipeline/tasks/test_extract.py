@@ -133,7 +133,7 @@ def test_why_there_is_no_value(ask: Ask) -> None:
     notes = [row["note"] for row in answer.columns["fields"]]
     assert notes == [
         "nothing in the document has the type iban",
-        "the best candidate, '12.00', scored less than 0.12",
+        "the best candidate, '12.00', scored less than 0.2",
     ]
     assert answer.abstained
     assert answer.reason == "no field has a value in this document"
