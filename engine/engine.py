@@ -112,9 +112,9 @@ class Model:
     def _encode(self, sequences: list[NDArray[np.int32]], scratch: tuple[Any, ...]) -> NDArray[np.float32]:
         starts = np.zeros(len(sequences) + 1, np.int64)
         np.cumsum([ids.size for ids in sequences], out=starts[1:])
-        out = np.zeros(len(sequences) * self.dim, np.float32)
+        out = np.zeros((len(sequences), self.dim), np.float32)
         self._network.encode(np.concatenate(sequences), starts, scratch, out)
-        return out.reshape(-1, self.dim)
+        return out
 
     def _warm_up(self, progress: Callable[[str], None]) -> None:
         """Compile now, not in the middle of a night."""

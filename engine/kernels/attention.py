@@ -18,15 +18,18 @@ def padded_keys(count: int) -> int:
 
 
 @njit(nogil=True)
-def attend(qkv: F32, first: int, count: int, width: int, heads: int, keys: F32, work: F32, out: F32) -> None:
-    """out[first:first + count, width] = softmax(q k.T / sqrt(depth)) v for each head.
+def attend(
+    qkv: F32, first: int, count: int, width: int, heads: int, true_depth: int, keys: F32, work: F32, out: F32
+) -> None:
+    """out[first:first + count, width] = softmax(q k.T / sqrt(true_depth)) v for each head.
 
-    qkv float32 [tokens, 3 * width]: queries, keys, values side by side. FLOAT_ROWS - 1 rows after the sequence are read
+    qkv float32 [tokens, 3 * width]: queries, keys, values side by side, each head's padded
+    from true_depth to width / heads with zeros. FLOAT_ROWS - 1 rows after the sequence are read
     and, in `out`, overwritten: they belong to the sequence that comes next, or to nobody.
     """
     depth, stride = width // heads, 3 * width
     padded = padded_keys(count)
-    scale = np.float32(1.0) / np.sqrt(np.float32(depth))
+    scale = np.float32(1.0) / np.sqrt(np.float32(true_depth))
     for head in range(heads):
         at = first * stride + head * depth
         _transpose_keys(qkv, at + width, stride, count, padded, depth, keys)

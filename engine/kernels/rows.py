@@ -53,19 +53,25 @@ def apply_gelu(x: F32, at: int, n: int) -> None:
 
 
 @njit(nogil=True)
-def layer_norm(x: F32, at: int, y: F32, from_: int, gain: F32, shift: F32, row: int, n: int, epsilon: Float) -> None:
-    """x = norm(x + y) * gain + shift over x[at:at + n]; gain and shift are those of `row`."""
+def layer_norm(
+    x: F32, at: int, y: F32, from_: int, gain: F32, shift: F32, row: int, inside: F32, size: int, n: int, epsilon: Float
+) -> None:
+    """x = norm(x + y) * gain + shift over x[at:at + n]; gain and shift are those of `row`.
+
+    Only `size` of the n values belong to the vector: `inside` is 1 there and 0 in the padding, where x, y, gain and
+    shift are 0.
+    """
     lanes = splat(_ZERO)
     for i in range(0, n, LANES):
         v = add(load_f32(x, at + i), load_f32(y, from_ + i))
         store_f32(x, at + i, v)
         lanes = add(lanes, v)
-    mean = splat(total(lanes) / np.float32(n))
+    mean = splat(total(lanes) / np.float32(size))
     lanes = splat(_ZERO)
     for i in range(0, n, LANES):
-        v = sub(load_f32(x, at + i), mean)
+        v = mul(sub(load_f32(x, at + i), mean), load_f32(inside, i))
         lanes = add(lanes, mul(v, v))
-    spread = np.sqrt(total(lanes) / np.float32(n) + epsilon)
+    spread = np.sqrt(total(lanes) / np.float32(size) + epsilon)
     factor = splat(_ONE / spread)
     for i in range(0, n, LANES):
         v = mul(sub(load_f32(x, at + i), mean), factor)

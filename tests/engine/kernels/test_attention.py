@@ -27,7 +27,7 @@ def test_attend(count: int, width: int, heads: int) -> None:
     qkv = random.standard_normal((tokens, 3 * width)).astype(np.float32) * 2
     keys, work = (random.standard_normal(size).astype(np.float32) for size in work_sizes(context, width, heads))
     out = np.zeros((tokens, width), np.float32)
-    attend(qkv.reshape(-1), first, count, width, heads, keys, work, out.reshape(-1))
+    attend(qkv.reshape(-1), first, count, width, heads, width // heads, keys, work, out.reshape(-1))
     part = slice(first, first + count)
     assert np.abs(out[part] - truth(qkv[part], heads)).max() < 3e-5  # of values up to 8
     assert not out[:first].any()
@@ -42,6 +42,6 @@ def test_neighbours_in_a_block_do_not_change_a_bit() -> None:
         qkv[first : first + 7] = alone
         keys, work = (np.full(size, np.nan, np.float32) for size in work_sizes(32, 32, 1))
         out = np.zeros((qkv.shape[0], 32), np.float32)
-        attend(qkv.reshape(-1), first, 7, 32, 1, keys, work, out.reshape(-1))
+        attend(qkv.reshape(-1), first, 7, 32, 1, 32, keys, work, out.reshape(-1))
         outs.append(out[first : first + 7].tobytes())
     assert len(set(outs)) == 1

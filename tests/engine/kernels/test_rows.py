@@ -42,14 +42,18 @@ def test_rows_of_nothing_and_of_next_to_nothing_become_zeros() -> None:
         assert not out.any()
 
 
+@pytest.mark.parametrize("padding", [0, 1, 11])
 @pytest.mark.parametrize("n", LENGTHS)
-def test_layer_norm(n: int) -> None:
-    x, y, gain, shift = row(2 * n), row(2 * n), row(2 * n), row(2 * n)
+def test_layer_norm(n: int, padding: int) -> None:
+    size = n - padding
+    inside = np.arange(n) < size
+    x, y, gain, shift = (np.concatenate([row(n), row(n) * inside]) for _ in range(4))
     before = x.copy()
-    rows.layer_norm(x, n, y, n, gain, shift, n, n, np.float32(1e-12))
-    both = (before[n:] + y[n:]).astype(np.float64)
-    expected = (both - both.mean()) / math.sqrt(both.var() + 1e-12) * gain[n:] + shift[n:]
-    assert np.abs(x[n:] - expected).max() < 2e-5
+    rows.layer_norm(x, n, y, n, gain, shift, n, inside.astype(np.float32), size, n, np.float32(1e-12))
+    both = (before[n:] + y[n:]).astype(np.float64)[:size]
+    expected = (both - both.mean()) / math.sqrt(both.var() + 1e-12) * gain[n:][:size] + shift[n:][:size]
+    assert np.abs(x[n:][:size] - expected).max() < 2e-5
+    assert not x[n:][size:].any()
     assert np.array_equal(x[:n], before[:n])
 
 
