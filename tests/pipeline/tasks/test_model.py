@@ -61,7 +61,10 @@ def test_extract_by_meaning(model: Embedder) -> None:
         "The equipment was delivered on 3 March 2025 and taken into use a week later. This contract ends on "
         "31 December 2027. It is construed according to the statutes of Norway. The buyer pays 4,500 EUR in all."
     )
-    fields = (Field("expiry", "date", "when the contract expires"), Field("law", "text", "governing law: whose law applies"))
+    fields = (
+        Field("expiry", "date", "when the contract expires"),
+        Field("law", "text", "governing law: whose law applies"),
+    )
     answer = ask(ExtractSettings(fields), text, model)
     assert [row["value"] for row in answer.columns["fields"]] == [
         "2027-12-31",
