@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.document import Parsed, Span
+from pipeline.errors import DocumentError, Failure
 from pipeline.intake import Arrival
 from pipeline.language import language
 from pipeline.states import State
-from pipeline.tasks import Embedder, Task
+from pipeline.tasks import Answer, Embedder, Task
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,11 @@ def answer_all(works: Sequence[Work], task: Task, model: Embedder) -> list[dict[
     rows, first = [], 0
     for work, its in zip(works, spans, strict=True):
         last = first + len(its)
-        answer = task.answer(work.parsed, its, vectors[first:last])
-        rows.append(_row(work, its, tokens[first:last], answer))
+        try:
+            answer = task.answer(work.parsed, its, vectors[first:last])
+            rows.append(_row(work, its, tokens[first:last], answer))
+        except DocumentError as error:
+            rows.append(failed_row(work.arrival, work.parsed, error.failure, error.reason))
         first = last
     per_character = (time.perf_counter() - begun) / max(1, sum(len(work.parsed.text) for work in works))
     for row, work in zip(rows, works, strict=True):
@@ -39,7 +43,13 @@ def answer_all(works: Sequence[Work], task: Task, model: Embedder) -> list[dict[
     return rows
 
 
-def _row(work: Work, spans: Sequence[Span], tokens: Sequence[int], answer: Any) -> dict[str, Any]:
+def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason: str) -> dict[str, Any]:
+    """The row of a document that has no answer."""
+    ended = {"state": State.FAILED.value, "failure": failure.value, "reason": reason, "tokens": 0, "seconds": 0.0}
+    return input_columns(arrival, parsed) | ended
+
+
+def _row(work: Work, spans: Sequence[Span], tokens: Sequence[int], answer: Answer) -> dict[str, Any]:
     return {
         **input_columns(work.arrival, work.parsed),
         "state": (State.ABSTAINED if answer.abstained else State.DONE).value,

@@ -5,6 +5,7 @@ as one that was not. Order: results and kept bytes get their places; all of that
 """
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -91,6 +92,10 @@ def _to_failed(root: Path, entry: Entry) -> None:
 
 
 def _remove_input(path: Path, sha256: str | None) -> None:
-    """Only if it still is those bytes; a file that was put in its place meanwhile stays as new."""
-    if sha256 and path.is_file() and not path.is_symlink() and file_sha256(path) == sha256:
-        path.unlink()
+    """Only if it still is those bytes; a file that was put in its place meanwhile stays as new.
+
+    One that may not be removed stays too: the next run meets it as a duplicate.
+    """
+    with contextlib.suppress(PermissionError):
+        if sha256 and path.is_file() and not path.is_symlink() and file_sha256(path) == sha256:
+            path.unlink()

@@ -1,5 +1,7 @@
 """One run of one job, from the scan to the closing entry (README.md: the life of a document)."""
 
+import errno
+import os
 import secrets
 import time
 from collections.abc import Callable
@@ -10,7 +12,7 @@ from typing import Any
 import audit
 import engine
 from pipeline.commit import Committer
-from pipeline.compute import Work, answer_all, input_columns
+from pipeline.compute import Work, answer_all, failed_row, input_columns
 from pipeline.discover import Scan, scan
 from pipeline.feed import Ended, Feed
 from pipeline.history import History, read_history
@@ -47,6 +49,7 @@ def run(plan: RunPlan, *, observer: Observer, stop: Stop = lambda: False) -> Run
         recovered = recover(site.root, log, history)
         if recovered:
             observer.note("recovered", what=describe(recovered))
+        _refuse_fixed_inbox(plan.input)
         found = _wait_until_still(plan.input, observer, stop)
         committer = Committer(plan, log, _run_id())
         tally = _Tally(found)
@@ -158,15 +161,22 @@ class _Loop:
 
 
 def _ended_row(ended: Ended) -> dict[str, Any]:
+    if ended.failure:
+        return failed_row(ended.arrival, None, ended.failure, ended.reason)
     return {
         **input_columns(ended.arrival, None),
         "state": ended.state.value,
-        "failure": ended.failure.value if ended.failure else None,
         "reason": ended.reason,
         "duplicate_of": ended.duplicate_of,
         "tokens": 0,
         "seconds": 0.0,
     }
+
+
+def _refuse_fixed_inbox(source: Input) -> None:
+    if source.afterwards == "archive" and not os.access(source.folder, os.W_OK | os.X_OK):
+        remedy = "documents cannot be moved out of it; allow writing, or set input.afterwards to keep"
+        raise PermissionError(errno.EACCES, remedy, str(source.folder))
 
 
 def _wait_until_still(source: Input, observer: Observer, stop: Stop) -> Scan:

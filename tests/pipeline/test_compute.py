@@ -1,0 +1,49 @@
+"""A batch of documents: rows in order, and a document that fails takes nobody with it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from pipeline import DocumentError, Failure
+from pipeline.compute import Work, answer_all
+from pipeline.document import Parsed, Span
+from pipeline.intake import Arrival
+from pipeline.tasks import Answer
+
+
+class LastCharacter:
+    """The smallest task: two halves to embed, the last character for an answer; it fails on texts that end with "!"."""
+
+    def spans(self, document: Parsed) -> list[Span]:
+        half = len(document.text) // 2
+        return [Span(0, half), Span(half, len(document.text))]
+
+    def answer(self, document: Parsed, spans: Sequence[Span], vectors: Any) -> Answer:
+        assert len(spans) == len(vectors) == 2
+        if document.text.endswith("!"):
+            raise DocumentError(Failure.TIMEOUT, "it ends with an exclamation mark")
+        return Answer({"last": document.text[-1]}, abstained=document.text.endswith("?"))
+
+
+@pytest.fixture(scope="module")
+def model(tiny_model: Path) -> engine.Model:
+    return engine.load(tiny_model)
+
+
+def test_rows_in_order_with_their_own_spans(model: engine.Model) -> None:
+    texts = ["the lease a", "total due!", "an invoice?", "b c d"]
+    works = [Work(Arrival(str(i), str(i), 1), Parsed(text, "text/plain", "txt"), 0.5) for i, text in enumerate(texts)]
+    rows = answer_all(works, LastCharacter(), model)
+    assert [row["path"] for row in rows] == ["0", "1", "2", "3"]
+    assert [row["state"] for row in rows] == ["done", "failed", "abstained", "done"]
+    assert [row.get("last") for row in rows] == ["a", None, "?", "d"]
+    assert (rows[1]["failure"], rows[1]["reason"]) == ("timeout", "it ends with an exclamation mark")
+    assert all(row["seconds"] >= 0.5 for row in rows)
+    assert rows[3]["chunks"] == [{"start": 0, "end": 2, "tokens": 3}, {"start": 2, "end": 5, "tokens": 4}]
+
+
+def test_no_documents(model: engine.Model) -> None:
+    assert answer_all([], LastCharacter(), model) == []
