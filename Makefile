@@ -35,7 +35,7 @@ demo: $(VENV)/.runtime $(MODEL_FOLDER)
 	@echo "  $(BIN)/cloister run $(firstword $(JOBS)) --workspace $(DEMO)    a second run: nothing left to do"
 
 test: lint $(GGUF)
-	CLOISTER_MODEL=$(abspath $(GGUF)) $(BIN)/python -m pytest
+	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) $(BIN)/python -m pytest
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

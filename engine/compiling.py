@@ -35,8 +35,8 @@ def set_up() -> tuple[Path, bool]:
 
 
 def is_compiled() -> bool:
-    """Whether kernels of this digest lie in the cache already."""
-    return any(FOLDER.rglob("*.nbc"))
+    """Whether the forward pass lies in the cache already."""
+    return any(FOLDER.rglob("*.encode-*.nbc"))
 
 
 def _lasting_folder() -> Path | None:
@@ -58,7 +58,7 @@ def _base() -> Path:
 
 def _digest() -> str:
     root = Path(__file__).parent
-    versions = (sys.version, metadata.version("numba"), metadata.version("llvmlite"), compiled_isa())
+    versions = (str(root), sys.version, metadata.version("numba"), metadata.version("llvmlite"), compiled_isa())
     digest = hashlib.sha256("|".join(versions).encode())
     for path in sorted(root.rglob("*.py")):
         digest.update(path.read_bytes())

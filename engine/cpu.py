@@ -7,24 +7,31 @@ from pathlib import Path
 
 from engine.errors import UnsupportedCpu
 
-# instruction set -> flags of /proc/cpuinfo that it needs, best first
+_V2 = frozenset({"pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "cx16"})
+_V3 = _V2 | {"avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"}
 ISAS: dict[str, frozenset[str]] = {
-    "avx512_vnni": frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx2", "fma"}),
-    "avx2": frozenset({"avx2", "fma", "bmi2"}),
-    "portable": frozenset({"sse4_1", "ssse3"}),
+    "avx512_vnni": _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni"},
+    "avx2": _V3,
+    "portable": _V2,
 }
+"""Instruction set -> the flags of /proc/cpuinfo that the LLVM CPU we compile it for may use; best first."""
 MAX_THREADS = 1024
 
 
 @functools.cache
 def isa() -> str:
     """The instruction set in use: CLOISTER_ISA, else the best that this CPU has. Raises UnsupportedCpu."""
-    flags = cpu_flags()
-    forced = os.environ.get("CLOISTER_ISA")
+    return choose_isa(cpu_flags(), os.environ.get("CLOISTER_ISA"))
+
+
+def choose_isa(flags: frozenset[str], forced: str | None) -> str:
+    """The best instruction set for a CPU with these flags, or the forced one. Raises UnsupportedCpu."""
     if forced is None:
         best = next((name for name, needed in ISAS.items() if needed <= flags), None)
         if best is None:
-            raise UnsupportedCpu("this CPU has not even SSE 4.1; Cloister needs x86-64 from 2009 or later")
+            raise UnsupportedCpu(
+                "this CPU lacks SSE 4.2; Cloister needs x86-64-v2, which is every CPU since 2009 or so"
+            )
         return best
     if forced not in ISAS:
         raise UnsupportedCpu(f"CLOISTER_ISA is {forced!r}, expected one of {', '.join(ISAS)}")
@@ -46,7 +53,8 @@ def threads() -> int:
     """CLOISTER_THREADS, else the CPUs that this process may use, by affinity and cgroup. Raises UnsupportedCpu."""
     forced = os.environ.get("CLOISTER_THREADS")
     if forced is None:
-        return max(1, min(len(os.sched_getaffinity(0)), _cgroup_cpus()))
+        quota = cgroup_cpus(_read(Path("/proc/self/cgroup")), Path("/sys/fs/cgroup"))
+        return max(1, min(len(os.sched_getaffinity(0)), quota))
     if not (forced.isascii() and forced.isdigit() and 1 <= int(forced) <= MAX_THREADS):
         raise UnsupportedCpu(f"CLOISTER_THREADS is {forced!r}, expected a number from 1 to {MAX_THREADS}")
     return int(forced)
@@ -59,6 +67,7 @@ def cpu_name() -> str:
 
 
 def cpu_flags() -> frozenset[str]:
+    """What the kernel says that the CPU can do."""
     return frozenset(_cpuinfo("flags").split())
 
 
@@ -70,19 +79,19 @@ def _cpuinfo(key: str) -> str:
     return ""
 
 
-def _cgroup_cpus() -> int:
-    """CPUs that the quota of any cgroup above this process allows (cgroup v2 cpu.max, v1 cpu.cfs_quota_us)."""
+def cgroup_cpus(membership: str, root: Path) -> int:
+    """CPUs that the quota of any cgroup above this process allows (v2 cpu.max, v1 cpu.cfs_quota_us), rounded up.
+
+    `membership` is the text of /proc/self/cgroup, `root` where cgroups are mounted.
+    """
     limits = [MAX_THREADS]
-    for line in _read(Path("/proc/self/cgroup")).splitlines():
+    for line in membership.splitlines():
         _, controllers, path = line.split(":", 2)
-        root = Path("/sys/fs/cgroup") if not controllers else Path("/sys/fs/cgroup/cpu")
         if controllers and "cpu" not in controllers.split(","):
             continue
-        here = root / path.lstrip("/")
-        for folder in (here, *here.parents):
-            limits += _quota(folder)
-            if folder == root:
-                break
+        top = root / "cpu" if controllers else root
+        folder = top / path.lstrip("/")
+        limits += [cpus for here in (folder, *folder.parents) if here.is_relative_to(top) for cpus in _quota(here)]
     return min(limits)
 
 

@@ -72,7 +72,7 @@ def layer_norm(
         v = mul(sub(load_f32(x, at + i), mean), load_f32(inside, i))
         lanes = add(lanes, mul(v, v))
     spread = np.sqrt(total(lanes) / np.float32(size) + epsilon)
-    factor = splat(_ONE / spread)
+    factor = splat(_ONE / spread + (spread - spread))  # an overflow is NaN, not 0
     for i in range(0, n, LANES):
         v = mul(sub(load_f32(x, at + i), mean), factor)
         store_f32(x, at + i, add(mul(v, load_f32(gain, row + i)), load_f32(shift, row + i)))
@@ -124,7 +124,7 @@ def normalize(x: F32, at: int, n: int) -> Float:
     """Divide by the Euclidean length; a row of zeros stays one. Returns the length."""
     length = np.sqrt(dot(x, at, x, at, n))
     if length > _ZERO:
-        factor = splat(_ONE / length)
+        factor = splat(_ONE / length + (length - length))
         for i in range(0, n, LANES):
             store_f32(x, at + i, mul(load_f32(x, at + i), factor))
     return length

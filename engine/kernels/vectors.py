@@ -21,9 +21,9 @@ def similarity(a: F32, b: F32) -> F32:
 
 
 def softmax(x: F32, scale: float) -> F32:
-    """softmax(scale * x) along the last axis of x [n, m]; scale > 0."""
-    if x.ndim != 2:
-        raise ValueError(f"found the shape {x.shape}, expected rows")
+    """softmax(scale * x) along the last axis of x [n, m]; ValueError unless scale > 0."""
+    if x.ndim != 2 or not 0 < scale < np.inf:
+        raise ValueError(f"found the shape {x.shape} and the scale {scale}, expected rows and a positive scale")
     padded = _padded(x)
     _softmax(padded.reshape(-1), padded.shape[1], x.shape[1], np.float32(scale))
     out: F32 = padded[:, : x.shape[1]].copy()

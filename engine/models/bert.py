@@ -88,9 +88,16 @@ def load(file: GgufFile) -> Bert:
     if pooling not in (POOL_MEAN, POOL_FIRST):
         expected = f"{POOL_MEAN} (mean) or {POOL_FIRST} (first token)"
         raise UnsupportedModel(f"{file.path}: pooling type {pooling}, expected {expected}")
-    if min(width, inner, layers, heads, context) < 1 or width % heads:
+    epsilon = np.float32(file.require("bert.attention.layer_norm_epsilon", float))
+    if not 0 < epsilon < 1:
+        raise BadModelFile(f"{file.path}: found the layer norm epsilon {epsilon}, expected one between 0 and 1")
+    if min(width, inner, layers, heads, context) < 1 or width % heads or layers > len(file.tensors):
         found = f"{layers} blocks of width {width} and inner width {inner} with {heads} heads, context {context}"
         raise BadModelFile(f"{file.path}: found {found}, expected positive numbers and a width that the heads divide")
+    if layers > len(file.tensors):
+        raise BadModelFile(f"{file.path}: bert.block_count: found {layers}, the file has {len(file.tensors)} tensors")
+    if file.metadata.get("bert.attention.causal", False) is not False:
+        raise UnsupportedModel(f"{file.path}: bert.attention.causal is set; this engine computes encoders")
     narrow, wide, by_head = Axis(width), Axis(inner), Axis(width, heads)
     vocabulary = len(file.require("tokenizer.ggml.tokens", list))
 
@@ -113,7 +120,7 @@ def load(file: GgufFile) -> Bert:
         layers=layers,
         heads=by_head,
         context=context,
-        epsilon=np.float32(file.require("bert.attention.layer_norm_epsilon", float)),
+        epsilon=epsilon,
         pooling=pooling,
         normalized="cloister.normalize" not in file.metadata or file.require("cloister.normalize", bool),
         inside=inside,
