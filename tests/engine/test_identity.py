@@ -1,4 +1,4 @@
-"""Same input, same bytes: on every instruction set, for any number of threads, alone or in any batch, compiled or not."""
+"""Same input, same bytes: on every instruction set, for any number of threads, in any batch, compiled or not."""
 
 import json
 import random
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.cpu import ISAS, cpu_flags
+from engine.cpu import ISAS
 from tests.engine.digests import Digests, ask
+from tests.engine.isas import need
 from tests.models import WORDS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "numerics.json"
@@ -52,8 +53,7 @@ SETTINGS = [(isa, threads) for isa in ISAS for threads in (1, 2)]
 
 
 def environment(isa: str, threads: int) -> dict[str, str]:
-    if missing := ISAS[isa] - cpu_flags():
-        pytest.skip(f"this processor lacks {', '.join(sorted(missing))}")
+    need(isa)
     return {"CLOISTER_ISA": isa, "CLOISTER_THREADS": str(threads)}
 
 

@@ -7,19 +7,20 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from engine.cpu import ISAS, cpu_flags
+import engine
+from engine.cpu import ISAS
 from engine.kernels.matmul import FLOAT_ROWS, TILES
 from engine.simd import GROUP, LANES, float_tile, int_tile
+from tests.engine.isas import need
 
 # Kernels of this process are compiled for one instruction set; it may use those of the sets after it.
 SHAPES = sorted({*((isa, shape) for isa, shape in TILES.items()), *((isa, (1, 1)) for isa in TILES)})
 
 
 def usable(isa: str) -> None:
-    from engine import isa as chosen
-
-    if list(ISAS).index(isa) < list(ISAS).index(chosen()) or not ISAS[isa] <= cpu_flags():
-        pytest.skip(f"kernels are compiled for {chosen()} here")
+    need(isa)
+    if list(ISAS).index(isa) < list(ISAS).index(engine.isa()):
+        pytest.skip(f"kernels are compiled for {engine.isa()} here")
 
 
 def int_tile_truth(
