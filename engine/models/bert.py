@@ -94,8 +94,6 @@ def load(file: GgufFile) -> Bert:
     if min(width, inner, layers, heads, context) < 1 or width % heads or layers > len(file.tensors):
         found = f"{layers} blocks of width {width} and inner width {inner} with {heads} heads, context {context}"
         raise BadModelFile(f"{file.path}: found {found}, expected positive numbers and a width that the heads divide")
-    if layers > len(file.tensors):
-        raise BadModelFile(f"{file.path}: bert.block_count: found {layers}, the file has {len(file.tensors)} tensors")
     if file.metadata.get("bert.attention.causal", False) is not False:
         raise UnsupportedModel(f"{file.path}: bert.attention.causal is set; this engine computes encoders")
     narrow, wide, by_head = Axis(width), Axis(inner), Axis(width, heads)
