@@ -23,7 +23,7 @@ def test_the_best_that_the_cpu_has() -> None:
 
 def test_forced() -> None:
     assert choose_isa(ALL, "portable") == "portable"
-    with pytest.raises(UnsupportedCpu, match="this CPU lacks avx512_vnni$"):
+    with pytest.raises(UnsupportedCpu, match="this CPU lacks avx512_vnni"):
         choose_isa(ALL - {"avx512_vnni"}, "avx512_vnni")
     with pytest.raises(UnsupportedCpu, match="expected one of avx512_vnni, avx2, portable"):
         choose_isa(ALL, "AVX2")
