@@ -7,6 +7,7 @@ Models: CLOISTER_MODEL (our Q8_0 file) and CLOISTER_MINILM (the original folder)
 import os
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,9 @@ NEEDS = {
     "onnxruntime": ("onnxruntime", "onnx", "torch", "transformers"),
     "llama.cpp": ("llama_cpp",),
 }
+
+
+def usable(peer: str) -> bool:
+    """Whether what this peer needs is installed, and the models are named."""
+    models = {"CLOISTER_MODEL", "CLOISTER_MINILM"} <= os.environ.keys()
+    return models and all(find_spec(package) for package in NEEDS[peer.split()[0]])
