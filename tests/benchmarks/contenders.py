@@ -74,13 +74,23 @@ def _export(quantized: bool) -> bytes:
     import torch
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
+    class States(torch.nn.Module):
+        """The export passes arguments by position, which BertModel does not take."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.bert = _bert()
+
+        def forward(self, ids: Any, mask: Any) -> Any:
+            return self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
+
     with tempfile.TemporaryDirectory() as folder:
         plain, small = Path(folder) / "plain.onnx", Path(folder) / "int8.onnx"
         example = torch.ones((2, 8), dtype=torch.int64)
         axes = {0: "texts", 1: "tokens"}
         torch.onnx.export(
-            _bert(), (example, example), str(plain), input_names=["ids", "mask"], output_names=["states", "pooled"],
-            dynamic_axes={"ids": axes, "mask": axes}, opset_version=17, dynamo=False,
+            States(), (example, example), str(plain), input_names=["ids", "mask"], output_names=["states"],
+            dynamic_axes={"ids": axes, "mask": axes, "states": axes}, opset_version=17, dynamo=False,
         )  # fmt: skip
         if quantized:
             quantize_dynamic(plain, small, weight_type=QuantType.QInt8)
