@@ -3,11 +3,13 @@
     python -m tests.benchmarks.bench_encoder [threads ...]     needs CLOISTER_MODEL; peers need CLOISTER_MINILM
 
 Batches of texts of equal length, from token ids. All contenders are started first and then asked in turn, round after
-round, so that another load on the machine falls on all of them. Medians are printed, and in brackets the ratio to the
-first line. Peers that are not installed are left out.
+round, so that another load on the machine falls on all of them; between its turns a contender is stopped, for some
+libraries' idle threads spin. Medians are printed, and in brackets the ratio to the first line. Peers that are not
+installed are left out.
 """
 
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -38,15 +40,20 @@ class Contender:
             env=os.environ | environment,
         )  # fmt: skip
         self.ready = self._answer() == "ready"
+        self._process.send_signal(signal.SIGSTOP)
 
     def seconds(self, texts: int, tokens: int) -> float:
         """For one batch of `texts` texts of `tokens` tokens."""
         assert self._process.stdin is not None
+        self._process.send_signal(signal.SIGCONT)
         self._process.stdin.write(f"{texts} {tokens}\n")
         self._process.stdin.flush()
-        return float(self._answer())
+        answer = float(self._answer())
+        self._process.send_signal(signal.SIGSTOP)
+        return answer
 
     def close(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
         self._process.communicate()
 
     def _answer(self) -> str:
