@@ -1,0 +1,48 @@
+"""Kernels are compiled once per machine, for the instruction set that was chosen, and work without a cache too."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import sys, engine
+model = engine.load(sys.argv[1], progress=print)
+vectors = model.embed(["the lease", "a date " * 30])
+engine.softmax(engine.similarity(vectors, vectors), 3.0)
+"""
+
+
+def run(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], env=os.environ | environment, text=True, check=False,
+        capture_output=True,
+    )  # fmt: skip
+
+
+def listing(folder: Path) -> set[tuple[str, int]]:
+    return {(str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_second_process_compiles_nothing(tiny_model: Path, tmp_path: Path) -> None:
+    first = run(PROGRAM, tiny_model, CLOISTER_CACHE=str(tmp_path))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.count("\n") == 1
+    assert first.stdout.startswith("compiling kernels for ")
+    files = listing(tmp_path)
+    assert files
+    second = run(PROGRAM, tiny_model, CLOISTER_CACHE=str(tmp_path))
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+    assert listing(tmp_path) == files
+
+
+def test_a_cache_that_cannot_be_written_is_a_fact_and_no_failure(tiny_model: Path) -> None:
+    done = run(PROGRAM, tiny_model, CLOISTER_CACHE="/proc/self/nothing")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "at each start, for the cache folder cannot be written" in done.stdout
+
+
+def test_numba_imported_before_engine_is_an_error() -> None:
+    done = run("import numba, engine", NUMBA_CPU_NAME="generic")
+    assert done.returncode == 1
+    assert "RuntimeError: numba was imported before engine" in done.stderr
