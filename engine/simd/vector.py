@@ -17,6 +17,9 @@ JIT = not config.DISABLE_JIT  # type: ignore[attr-defined]
 LANES = 16
 LLVM_VERSION = ".".join(map(str, binding.llvm_version_info))
 
+if not JIT:
+    np.seterr(over="ignore", invalid="ignore")  # a register says nothing of an infinity or a NaN either
+
 
 class Vector(types.Type):
     """A register of `lanes` values of one numpy type."""
