@@ -131,6 +131,7 @@ def test_tensors_that_do_not_fit(change: Change, tensors: dict[str, np.ndarray |
     ],
     ids=lambda tensors: next(iter(tensors)),
 )
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, as plain Python: threads do not share its settings
 def test_an_overflow_on_the_way_is_never_an_answer(change: Change, tensors: dict[str, np.ndarray]) -> None:
     with pytest.raises(engine.EngineError, match="not finite"):
         engine.load(change(tensors=tensors)).embed(["the lease"])
