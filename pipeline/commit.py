@@ -14,26 +14,29 @@ import pyarrow.parquet as pq
 import audit
 from pipeline.intake import Arrival
 from pipeline.markdown import format_markdown
+from pipeline.names import markdown_name
 from pipeline.placement import file_sha256, place, staged_name
 from pipeline.plan import RunPlan
-from pipeline.schema import result_sha256, schema
+from pipeline.schema import result_sha256, schema, to_text
 from pipeline.states import State
 
 Row = dict[str, Any]
 _IN_ENTRY = (
     "document", "path", "size", "media_type", "encoding", "language", "pages", "state", "failure", "reason",
-    "duplicate_of", "supersedes", "parser", "text_sha256", "tokens", "finished_at",
+    "duplicate_of", "supersedes", "parser", "text_sha256", "tokens",
 )  # fmt: skip
 _WITH_MARKDOWN = (State.DONE, State.ABSTAINED, State.REVIEW)
 
 
 @dataclass
 class Committer:
-    """Commits the rows of one run in parts. `facts` go into every document's entry; `parts` are those in place."""
+    """Commits the rows of one run in parts. `last` is the entry that holds for each document (History.last); `facts` go
+    into every document's entry; `parts` are those in place."""
 
     plan: RunPlan
     log: audit.Log
     run: str
+    last: dict[str, int]
     facts: Mapping[str, Any] = field(default_factory=dict)
     parts: list[Path] = field(default_factory=list)
     _placed: list[Row] = field(default_factory=list)
@@ -51,7 +54,7 @@ class Committer:
         name = str(part.relative_to(root))
         first = self.log.next_index + len(self._placed)
         for number, (row, _) in enumerate(rows, first):
-            row |= {"run": self.run, "audit_index": number}
+            row |= {"run": self.run, "audit_index": number, "supersedes": self._supersede(row, number)}
         table = pa.Table.from_pylist([row for row, _ in rows], schema=schema(self.plan.task))
         sha256 = _write_table(staging / staged_name(name), table)
         arrivals = [arrival for _, arrival in rows]
@@ -70,6 +73,14 @@ class Committer:
         self._placed = [{"type": "placed", "run": self.run, "job": self.plan.job, "file": name}]
         self.parts.append(part)
 
+    def _supersede(self, row: Row, number: int) -> int | None:
+        """The entry whose row this one takes the place of; a duplicate's row takes nobody's."""
+        if row["document"] is None or row["state"] == State.DUPLICATE:
+            return None
+        before = self.last.get(row["document"])
+        self.last[row["document"]] = number
+        return before
+
     def _committed(self, first: int, count: int) -> Iterator[tuple[int, dict[str, Any]]]:
         entries = audit.read_entries(self.plan.site.audit, self.plan.site.public_key, start=first)
         return (entry for entry, _ in zip(entries, range(count), strict=False))
@@ -80,6 +91,7 @@ class Committer:
         return {
             "type": "document", "run": self.run, "job": self.plan.job,
             **{key: row.get(key) for key in _IN_ENTRY},
+            "finished_at": to_text(row["finished_at"]),
             "path_bytes": None if raw == arrival.path.encode() else base64.b64encode(raw).decode(),
             "result_sha256": result_sha256(row),
             "markdown": self._write_markdown(row),
@@ -90,7 +102,7 @@ class Committer:
         """The document's Markdown file in staging; None where the job asks for none or there is no answer."""
         if "markdown" not in self.plan.formats or row["state"] not in _WITH_MARKDOWN:
             return None
-        name = str((self.plan.outbox / "markdown" / f"{row['path']}.md").relative_to(self.plan.site.root))
+        name = str((self.plan.outbox / "markdown" / markdown_name(row["path"])).relative_to(self.plan.site.root))
         body = format_markdown(row, self.plan.job).encode()
         (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
         return {"file": name, "sha256": hashlib.sha256(body).hexdigest()}

@@ -1,9 +1,12 @@
 """Batches across documents: the spans of many documents go through the model together, the order stays."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.document import Parsed, Span
 from pipeline.errors import DocumentError, Failure
@@ -11,6 +14,8 @@ from pipeline.intake import Arrival
 from pipeline.language import language
 from pipeline.states import State
 from pipeline.tasks import Answer, Embedder, Task
+
+_SLICE_TOKENS = 16_384  # one or two seconds on two cores
 
 
 @dataclass(frozen=True)
@@ -22,12 +27,17 @@ class Work:
     seconds: float
 
 
-def answer_all(works: Sequence[Work], task: Task, model: Embedder) -> list[dict[str, Any]]:
+Pulse = Callable[[int, int], None]
+"""Told how many of the batch's tokens are computed, of how many; what it raises ends the computing."""
+
+
+def answer_all(works: Sequence[Work], task: Task, model: Embedder, pulse: Pulse) -> list[dict[str, Any]]:
     """One row a document, in order; each document's share of the time goes by its characters."""
     begun = time.perf_counter()
     spans = [task.spans(work.parsed) for work in works]
     texts = [work.parsed.text[s.start : s.end] for work, its in zip(works, spans, strict=True) for s in its]
-    tokens, vectors = model.count_tokens(texts), model.embed(texts)
+    tokens = model.count_tokens(texts)
+    vectors = _embed(texts, tokens, model, pulse)
     rows, first = [], 0
     for work, its in zip(works, spans, strict=True):
         last = first + len(its)
@@ -41,6 +51,21 @@ def answer_all(works: Sequence[Work], task: Task, model: Embedder) -> list[dict[
     for row, work in zip(rows, works, strict=True):
         row["seconds"] = round(work.seconds + per_character * len(work.parsed.text), 6)
     return rows
+
+
+def _embed(texts: Sequence[str], tokens: Sequence[int], model: Embedder, pulse: Pulse) -> NDArray[np.float32]:
+    """float32 [n, dim], in slices between which the pulse is heard: a long document may take minutes."""
+    slices: list[NDArray[np.float32]] = []
+    first, done, total = 0, 0, sum(tokens)
+    while first < len(texts) or not slices:
+        last, size = first, 0
+        while last < len(texts) and size < _SLICE_TOKENS:
+            size += tokens[last]
+            last += 1
+        pulse(done, total)
+        slices.append(model.embed(texts[first:last]))
+        first, done = last, done + size
+    return np.concatenate(slices)
 
 
 def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason: str) -> dict[str, Any]:

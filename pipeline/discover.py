@@ -2,6 +2,7 @@
 
 import fnmatch
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.plan import Input
+
+_CONTROLS = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]")
 
 
 @dataclass(frozen=True, order=True)
@@ -31,8 +34,9 @@ class Scan:
 
 
 def shown(path: str) -> str:
-    """`path` for people, log and table: bytes of a name that are not UTF-8 are written as \\xNN."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    """`path` for people, log and table: what is not UTF-8, or controls a terminal or the direction, is escaped."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def scan(source: Input, now: float | None = None) -> Scan:
@@ -65,7 +69,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
             path = os.path.join(root, name)  # noqa: PTH118 - names of any bytes, and this loop runs 100,000 times
             try:
                 status = os.lstat(path)
-            except FileNotFoundError:  # taken away since the folder was listed
+            except OSError:  # taken away since the folder was listed, or a path too long for the system
                 continue
             yield os.path.relpath(path, folder), status
 

@@ -17,6 +17,7 @@ from typing import Any
 import audit
 from pipeline.errors import Failure
 from pipeline.intake import staging_of
+from pipeline.names import REASON, failed_apart, failed_name
 from pipeline.states import State
 
 Entry = Mapping[str, Any]
@@ -29,7 +30,7 @@ def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
         _move(staging / staged_name(name), root / name)
     for entry in documents:
         if entry["state"] == State.FAILED:
-            _to_failed(root, entry)
+            _to_failed(root, root / part["folder"], entry)
         elif entry["state"] != State.DUPLICATE:
             _to_archive(root, entry)
     audit.sync_filesystem(root)
@@ -77,18 +78,29 @@ def _to_archive(root: Path, entry: Entry) -> None:
         shutil.rmtree(staging)
 
 
-def _to_failed(root: Path, entry: Entry) -> None:
-    target = root / "failed" / entry["job"] / raw_path(entry)
+def _to_failed(root: Path, inputs: Path, entry: Entry) -> None:
+    """From staging; one with the bytes of another that failed in the same run was not staged: from the inputs."""
+    target = _failed_place(root / "failed" / entry["job"], raw_path(entry), entry["document"])
     target.parent.mkdir(parents=True, exist_ok=True)
     if entry["document"]:
-        copy = staging_of(root / "archive" / entry["job"], entry["document"]) / "bytes" / target.name
-        if target.exists() and file_sha256(target) != entry["document"]:
-            target = target.with_name(f"{target.stem}~{entry['document'][:8]}{target.suffix}")
-        _move(copy, target)
-        shutil.rmtree(copy.parents[1], ignore_errors=True)
+        staging = staging_of(root / "archive" / entry["job"], entry["document"])
+        _move(staging / "bytes" / Path(raw_path(entry)).name, target)
+        shutil.rmtree(staging, ignore_errors=True)
+        if not target.exists() and _holds(inputs / raw_path(entry), entry["document"]):
+            shutil.copyfile(inputs / raw_path(entry), target)
     facts = {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
     body = json.dumps(facts | {"remedy": Failure(entry["failure"]).remedy}, indent=2, ensure_ascii=False) + "\n"
-    target.with_name(target.name + ".reason.json").write_text(body, encoding="utf-8")
+    target.with_name(target.name + REASON).write_text(body, encoding="utf-8")
+
+
+def _failed_place(folder: Path, path: str, sha256: str | None) -> Path:
+    """Under the document's own path, or apart where something else lies there or above it."""
+    target = folder / failed_name(path)
+    above = [parent for parent in target.parents if parent.is_relative_to(folder)]
+    blocked = target.is_dir() or any(parent.exists() and not parent.is_dir() for parent in above)
+    if blocked or (target.exists() and sha256 and file_sha256(target) != sha256):
+        return folder / failed_apart(path, sha256)
+    return target
 
 
 def _remove_input(path: Path, sha256: str | None) -> None:
@@ -97,5 +109,9 @@ def _remove_input(path: Path, sha256: str | None) -> None:
     One that may not be removed stays too: the next run meets it as a duplicate.
     """
     with contextlib.suppress(PermissionError):
-        if sha256 and path.is_file() and not path.is_symlink() and file_sha256(path) == sha256:
+        if sha256 and _holds(path, sha256):
             path.unlink()
+
+
+def _holds(path: Path, sha256: str) -> bool:
+    return path.is_file() and not path.is_symlink() and file_sha256(path) == sha256

@@ -34,11 +34,15 @@ def clear_staging(*folders: Path) -> int:
     return files
 
 
-def describe(records: Sequence[Mapping[str, Any]]) -> str:
-    """One line for the operator about what was recovered."""
+def describe(records: Sequence[Mapping[str, Any]], cut_off: Mapping[str, int] | None) -> str:
+    """One line for the operator about what was recovered, and what the run that was cut off had done."""
     words = {
         "recovered.cut": lambda r: f"cut {r['bytes']} bytes of an interrupted commit from the log",
         "placed": lambda r: f"put {r['file']} in place",
         "recovered.undone": lambda r: f"removed {r['files']} staged files that were never committed",
     }
-    return "; ".join(words[record["type"]](record) for record in records)
+    said = [words[record["type"]](record) for record in records]
+    if cut_off is not None:
+        states = ", ".join(f"{count} {state}" for state, count in sorted(cut_off.items()))
+        said.insert(0, f"the run before was cut off, with {states or 'nothing'} committed")
+    return "; ".join(said)

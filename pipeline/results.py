@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline.plan import Site
+from pipeline.schema import to_text
 
 
 def results(site: Site, job: str | None = None) -> Iterator[dict[str, Any]]:
@@ -39,4 +40,5 @@ def _last_rows(parts: list[Path]) -> set[int]:
 
 def _rows(part: Path) -> Iterator[dict[str, Any]]:
     for batch in pq.ParquetFile(part).iter_batches(batch_size=256):
-        yield from batch.to_pylist()
+        for row in batch.to_pylist():
+            yield row | {"finished_at": to_text(row["finished_at"])}

@@ -1,5 +1,6 @@
 """One run of one job, from the scan to the closing entry (README.md: the life of a document)."""
 
+import contextlib
 import errno
 import os
 import secrets
@@ -14,8 +15,9 @@ import engine
 from pipeline.commit import Committer
 from pipeline.compute import Work, answer_all, failed_row, input_columns
 from pipeline.discover import Scan, scan
+from pipeline.errors import Failure
 from pipeline.feed import Ended, Feed
-from pipeline.history import History, read_history
+from pipeline.history import read_history
 from pipeline.intake import Arrival
 from pipeline.models import check_machine, check_model, load_model
 from pipeline.parse import ParserPool
@@ -29,6 +31,7 @@ from pipeline.tasks import Task, make_task
 
 _BATCH_CHARACTERS = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress
 _BATCH_DOCUMENTS = 256
+_LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 
 Stop = Callable[[], bool]
 
@@ -47,11 +50,11 @@ def run(plan: RunPlan, *, observer: Observer, stop: Stop = lambda: False) -> Run
         digest = job_digest(plan, model_sha256)
         history = read_history(audit.read_entries(site.audit, site.public_key), plan.job, digest)
         recovered = recover(site.root, log, history)
-        if recovered:
-            observer.note("recovered", what=describe(recovered))
+        if recovered or history.cut_off:
+            observer.note("recovered", what=describe(recovered, history.cut_off))
         _refuse_fixed_inbox(plan.input)
         found = _wait_until_still(plan.input, observer, stop)
-        committer = Committer(plan, log, _run_id())
+        committer = Committer(plan, log, _run_id(), history.last)
         tally = _Tally(found)
         observer.found(len(found.ready))
         model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if found.ready else None
@@ -60,7 +63,7 @@ def run(plan: RunPlan, *, observer: Observer, stop: Stop = lambda: False) -> Run
             with ParserPool(engine.threads(), site.limits) as pool:
                 committer.facts = maker(plan, digest, model, pool.describe())
                 feed = Feed(plan, history, pool, engine.threads())
-                _Loop(plan, history, committer, make_task(plan.task, model), model, tally, observer).work(feed, stop)
+                _Loop(plan, committer, make_task(plan.task, model), model, tally, observer, stop).work(feed)
         clear_staging(plan.outbox, plan.archive)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
         committer.note(_finished(report))
@@ -92,29 +95,36 @@ class _Tally:
         )  # fmt: skip
 
 
+class _StoppedError(Exception):
+    """The run is to stop, and a batch is not finished: its documents stay pending."""
+
+
 @dataclass
 class _Loop:
     """Gather documents into batches, rows into parts."""
 
     plan: RunPlan
-    history: History
     committer: Committer
     task: Task
     model: engine.Model
     tally: _Tally
     observer: Observer
+    stop: Stop
     batch: list[Work | Ended] = field(default_factory=list)
     rows: list[tuple[dict[str, Any], Arrival]] = field(default_factory=list)
+    failed: dict[str, dict[str, Any]] = field(default_factory=dict)  # documents that failed in this run
     last_commit: float = field(default_factory=time.monotonic)
+    told: int = 0  # tenths of a long batch that the observer knows of
 
-    def work(self, feed: Feed, stop: Stop) -> None:
+    def work(self, feed: Feed) -> None:
         """Everything the feed gives, and a last commit."""
-        for item in feed(self.tally.found.ready, stop):
-            self.batch.append(item)
-            if self._batch_is_full():
-                self._compute()
-                self._commit_if_due()
-        self._compute()
+        with contextlib.suppress(_StoppedError):
+            for item in feed(self.tally.found.ready, self.stop):
+                self.batch.append(item)
+                if self._batch_is_full():
+                    self._compute()
+                    self._commit_if_due()
+            self._compute()
         self._commit()
 
     def _batch_is_full(self) -> bool:
@@ -122,19 +132,36 @@ class _Loop:
         return characters >= _BATCH_CHARACTERS or len(self.batch) >= _BATCH_DOCUMENTS
 
     def _compute(self) -> None:
-        answered = iter(answer_all([item for item in self.batch if isinstance(item, Work)], self.task, self.model))
+        works = [item for item in self.batch if isinstance(item, Work)]
+        answered = iter(answer_all(works, self.task, self.model, self._pulse))
         for item in self.batch:
-            row = next(answered) if isinstance(item, Work) else _ended_row(item)
+            row = next(answered) if isinstance(item, Work) else self._ended_row(item)
             self._count(row)
             if row["state"] not in (State.IGNORED, State.PENDING):
                 self.rows.append((self._complete(row), item.arrival))
         self.batch = []
 
+    def _pulse(self, done: int, total: int) -> None:
+        if self.stop():
+            raise _StoppedError
+        tenths = 10 * done // max(total, 1)
+        if total >= _LONG_BATCH and tenths != self.told:
+            self.observer.note("computing a long document", tokens=done, of=total)
+        self.told = tenths
+
+    def _ended_row(self, ended: Ended) -> dict[str, Any]:
+        """The same bytes as a document that has just failed have failed too: so it is after a restart as well."""
+        original = self.failed.get(ended.arrival.sha256 or "")
+        if ended.state == State.DUPLICATE and original:
+            return failed_row(ended.arrival, None, Failure(original["failure"]), original["reason"])
+        return _ended_row(ended)
+
     def _complete(self, row: dict[str, Any]) -> dict[str, Any]:
         facts = self.committer.facts
         same = {key: facts[key] for key in ("model_sha256", "numerics", "job_digest")}
-        supersedes = None if row["state"] == State.DUPLICATE else self.history.last.get(row["document"])
-        return row | same | {"software": label(), "supersedes": supersedes, "finished_at": _now()}
+        if row["state"] == State.FAILED and row["document"]:
+            self.failed[row["document"]] = row
+        return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
 
     def _count(self, row: dict[str, Any]) -> None:
         state, path = State(row["state"]), row["path"]
@@ -206,7 +233,3 @@ def _finished(report: RunReport) -> dict[str, Any]:
 
 def _run_id() -> str:
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-") + secrets.token_hex(3)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -42,7 +43,7 @@ _RUN = (
     pa.field("audit_index", pa.int64()),
     pa.field("tokens", pa.int64()),
     pa.field("seconds", pa.float64()),
-    pa.field("finished_at", pa.string()),
+    pa.field("finished_at", pa.timestamp("ms", tz="UTC")),
 )
 RUN_COLUMNS = frozenset(f.name for f in _RUN)
 """The columns that may differ between two runs over the same documents."""
@@ -52,6 +53,11 @@ def schema(task: Settings) -> pa.Schema:
     """The table of a job with this task."""
     columns = next(kind.columns for kind in TASKS.values() if isinstance(task, kind.settings))
     return pa.schema([*_INPUT, *columns, *_ORIGIN, *_RUN], metadata={"cloister.table": str(VERSION)})
+
+
+def to_text(moment: datetime) -> str:
+    """RFC 3339 in UTC with milliseconds: a timestamp where there are only strings, in the log and in JSON."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def result_sha256(row: Mapping[str, Any]) -> str:

@@ -36,7 +36,7 @@ def model(tiny_model: Path) -> engine.Model:
 def test_rows_in_order_with_their_own_spans(model: engine.Model) -> None:
     texts = ["the lease a", "total due!", "an invoice?", "b c d"]
     works = [Work(Arrival(str(i), str(i), 1), Parsed(text, "text/plain", "txt"), 0.5) for i, text in enumerate(texts)]
-    rows = answer_all(works, LastCharacter(), model)
+    rows = answer_all(works, LastCharacter(), model, lambda done, total: None)
     assert [row["path"] for row in rows] == ["0", "1", "2", "3"]
     assert [row["state"] for row in rows] == ["done", "failed", "abstained", "done"]
     assert [row.get("last") for row in rows] == ["a", None, "?", "d"]
@@ -46,4 +46,4 @@ def test_rows_in_order_with_their_own_spans(model: engine.Model) -> None:
 
 
 def test_no_documents(model: engine.Model) -> None:
-    assert answer_all([], LastCharacter(), model) == []
+    assert answer_all([], LastCharacter(), model, lambda done, total: None) == []

@@ -148,6 +148,57 @@ def test_stop_commits_what_is_computed_and_leaves_the_rest(plan: RunPlan, drop: 
     assert pipeline.verify(plan.site).ok
 
 
+def test_stop_is_heard_inside_a_long_document(plan: RunPlan, drop: Drop) -> None:
+    drop("a.txt", LEASE)
+    drop("long.txt", LEASE * 10_000)
+    plan = replace(plan, part_documents=1)
+    pulses: list[int] = []
+
+    class Counting(Witness):
+        def note(self, event: str, **facts: str | int | float | None) -> None:
+            super().note(event, **facts)
+            if event == "computing a long document":
+                pulses.append(1)
+
+    witness = Counting()
+    report = pipeline.run(plan, observer=witness, stop=lambda: len(pulses) >= 2)
+    assert report.interrupted
+    assert report.counts["pending"] >= 1
+    assert (plan.input.folder / "long.txt").exists()
+    assert len(pulses) == 2
+    report, _ = go(plan)
+    assert len(list(pipeline.results(plan.site))) == 2
+    assert pipeline.verify(plan.site).ok
+
+
+def test_copies_of_a_failed_document_fail_as_they_would_after_a_restart(plan: RunPlan, drop: Drop) -> None:
+    for name in ("a.txt", "b.txt"):
+        drop(name, b"")
+    together, _ = go(plan)
+    assert together.counts["failed"] == 2
+    first, second = entries(plan, "document")
+    assert (second["failure"], second["reason"]) == (first["failure"], first["reason"])
+    assert second["supersedes"] == first["n"]
+    assert {path.name for path in plan.failed.iterdir()} >= {"a.txt", "b.txt", "b.txt.reason.json"}
+    assert not any(plan.input.folder.iterdir())
+
+
+def test_the_next_run_tells_of_one_that_was_cut_off(plan: RunPlan, drop: Drop) -> None:
+    drop("a.txt", LEASE)
+    drop("b.txt", b"")
+
+    class Dying(Witness):
+        def note(self, event: str, **facts: str | int | float | None) -> None:
+            if event == "part committed":
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pipeline.run(plan, observer=Dying())
+    _, witness = go(plan)
+    ((_, facts),) = [note for note in witness.notes if note[0] == "recovered"]
+    assert "the run before was cut off, with 1 done, 1 failed committed" in str(facts["what"])
+
+
 def test_an_unsettled_file_is_waited_for_once(plan: RunPlan, drop: Drop) -> None:
     plan = replace(plan, input=replace(plan.input, settle_seconds=0.3))
     drop("lease.txt", LEASE)

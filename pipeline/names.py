@@ -1,0 +1,54 @@
+"""Names of files that are made from names of documents: always possible, whatever the document is called.
+
+A name is decided before anything is committed; afterwards it cannot be refused. So each part of a path is shortened to
+what file systems take, and a Markdown file can never want the name of a folder.
+"""
+
+import hashlib
+import os
+
+REASON = ".reason.json"
+_PART = 255  # bytes of one name (NAME_MAX)
+_PATH = 1024  # bytes of a path below its folder; PATH_MAX is 4096 with the workspace before it
+
+
+def markdown_name(path: str) -> str:
+    """`path` + ".md", possible for a file, below a folder that holds nothing but such names.
+
+    Folders whose names end in ".md" get a "_" behind, so that no folder is ever called as a file.
+    """
+    *folders, name = path.split("/")
+    folders = [f"{folder}_" if folder.endswith((".md", "_")) else folder for folder in folders]
+    return _possible("/".join([*folders, name]), path, ".md")
+
+
+def failed_name(path: str) -> str:
+    """`path`, possible for a file to which REASON is added. No document is ever called as the reason of another."""
+    return _possible(f"{path}_" if path.endswith((REASON, "_")) else path, path, "", room=len(REASON))
+
+
+def failed_apart(path: str, sha256: str | None) -> str:
+    """The name in a folder of its own, for a document in whose place another one lies."""
+    name = failed_name(path).rpartition("/")[2]
+    return f"~{(sha256 or _digest(path))[:16]}/{name}"
+
+
+def _possible(wanted: str, path: str, suffix: str, room: int = 0) -> str:
+    *folders, name = wanted.split("/")
+    parts = [_shortened(folder, folder, 0) for folder in folders]
+    result = "/".join([*parts, _shortened(name, name, room + len(suffix)) + suffix])
+    if len(os.fsencode(result)) <= _PATH:
+        return result
+    return _digest(path) + suffix
+
+
+def _shortened(name: str, source: str, room: int) -> str:
+    """At most _PART - room bytes; a name that had to be cut carries a digest of the whole."""
+    if len(os.fsencode(name)) <= _PART - room:
+        return name
+    body = os.fsencode(name)[: _PART - room - 17].decode("utf-8", "ignore")
+    return f"{body}~{_digest(source)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:16]
