@@ -5,6 +5,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.models import (
     MachineRefusedError,
     ModelRefusedError,
+    check_machine,
     check_model,
     import_model,
     inspect_model,
@@ -55,6 +56,7 @@ __all__ = [
     "Story",
     "SummarizeSettings",
     "Verification",
+    "check_machine",
     "check_model",
     "import_model",
     "inspect_model",
