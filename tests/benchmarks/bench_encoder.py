@@ -8,6 +8,7 @@ libraries' idle threads spin. Medians are printed, and in brackets the ratio to 
 installed are left out.
 """
 
+import math
 import os
 import signal
 import statistics
@@ -43,17 +44,21 @@ class Contender:
         self._process.send_signal(signal.SIGSTOP)
 
     def seconds(self, texts: int, tokens: int) -> float:
-        """For one batch of `texts` texts of `tokens` tokens."""
+        """For one batch of `texts` texts of `tokens` tokens; NaN from a process that has crashed."""
         assert self._process.stdin is not None
         self._process.send_signal(signal.SIGCONT)
-        self._process.stdin.write(f"{texts} {tokens}\n")
-        self._process.stdin.flush()
-        answer = float(self._answer())
+        try:
+            self._process.stdin.write(f"{texts} {tokens}\n")
+            self._process.stdin.flush()
+            answer = float(self._answer() or "nan")
+        except (BrokenPipeError, ValueError):
+            return math.nan
         self._process.send_signal(signal.SIGSTOP)
         return answer
 
     def close(self) -> None:
         self._process.send_signal(signal.SIGCONT)
+        self._process.kill()
         self._process.communicate()
 
     def _answer(self) -> str:
