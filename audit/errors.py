@@ -1,6 +1,7 @@
 """What can go wrong with the log. Every message says what, where, found, expected, and the remedy if there is one."""
 
-RESTORE = "`cloister audit verify` names the first wrong entry; restore the whole folder from a backup"
+RESTORE = "restore the whole folder from a backup"
+NAME_FIRST = f"`cloister audit verify` names the first wrong entry; {RESTORE}"
 
 
 class AuditError(Exception):
@@ -8,10 +9,10 @@ class AuditError(Exception):
 
 
 class LogUntrusted(AuditError):  # noqa: N818
-    """What lies in the folder is not what the trusted key signed. Nothing was changed."""
+    """What lies in the folder is not what the trusted key signed. Nothing was changed. `message` is without remedy."""
 
-    def __init__(self, where: str, message: str) -> None:
-        super().__init__(f"{where}: {message}")
+    def __init__(self, where: str, message: str, remedy: str = NAME_FIRST) -> None:
+        super().__init__(f"{where}: {message}; {remedy}")
         self.where = where
         self.message = message
 

@@ -23,6 +23,7 @@ from audit.durable import (
     create_durably,
     make_folder_durably,
     rename_durably,
+    sync_filesystem,
     write_file_atomically,
 )
 from audit.entry import format_entry
@@ -67,7 +68,8 @@ class Log:
         cls, folder: StrPath, *, key_path: StrPath, public_key: str, stamp: Callable[[], Stamp] = stamp_now
     ) -> Self:
         """The writer of an existing log, once its head is checked and what an interrupted commit left is cut (`Log.cut`
-        says what). LogHeld, LogUntrusted, LogUnwritable, KeyRefused."""
+        says what). LogHeld, LogUntrusted (also for bytes beyond the checkpoint that no interrupted commit leaves; then
+        nothing is cut), LogUnwritable, KeyRefused."""
         folder = Path(folder).absolute()
         signer = read_signer(key_path, parse_public_key(public_key))
         refuse_network(folder)
@@ -157,6 +159,12 @@ def _create(folder: Path, checkpoint: bytes) -> None:
 
 
 def _recover(folder: Path, signer: Signer) -> tuple[Head, Cut | None]:
+    """What a writer that was killed changed and did not sync, also while it cut, is made durable before it is judged:
+    what lies beyond the checkpoint is then of one commit, and stays so at a power cut."""
+    try:
+        sync_filesystem(folder)
+    except OSError as error:
+        raise failure(error, str(folder)) from error
     head, listing = read_head(folder, signer.public)
     try:
         removed = cut(folder, head, listing)

@@ -4,27 +4,29 @@ Checked at every start, in time that hardly grows with the log: the checkpoint's
 segment is there and the segments have their sizes, the root (from the tiles at the right edge), and the entries of
 the last tile. `verify` checks everything.
 
-What lies beyond the checkpoint is what an interrupted commit left. It never was part of the log, and is removed.
+What lies beyond the checkpoint and can be what an interrupted commit left never was part of the log, and is removed;
+what cannot is evidence, and nothing is (leftover.py judges, for `verify` as well).
 """
 
 import contextlib
-from collections.abc import Iterable
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
 from audit.checkpoint import Checkpoint
 from audit.durable import cut_durably, remove_durably, sync_folder
-from audit.entry import parse_entry, stamp_of
-from audit.errors import RESTORE, LogUntrusted
-from audit.merkle import HASH, WIDTH, Tree, leaf_hash, split_hashes
+from audit.entry import parse_entry
+from audit.errors import NAME_FIRST, RESTORE, LogUntrusted
+from audit.leftover import Leftover, judge_leftover, stray_tiles
+from audit.merkle import HASH, WIDTH, TileData, Tree, leaf_hash, split_hashes
 from audit.sign import PublicKey
 from audit.store import (
     CHECKPOINT,
     ENTRIES,
     NEW_CHECKPOINT,
     TILES,
-    Line,
     Listing,
+    is_segment,
     list_folder,
     read_checkpoint,
     read_file,
@@ -32,7 +34,11 @@ from audit.store import (
     segment_of,
     segments_of,
 )
-from audit.tiles import FOLDER, Tile, edge_of, parse_tile_path, tiles_of
+from audit.stored import StoredTiles, TileFault
+from audit.tiles import FOLDER, Tile, edge_of, folders_of, parse_tile_path, tiles_of
+from audit.walk import Beyond, walk_beyond
+
+_EVIDENCE = f"nothing was removed: keep a copy as evidence, then remove what nobody signed, or {RESTORE}"
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,8 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Leftover:
-    """What an interrupted commit left: `segments` maps a path to the bytes that stay (0: the whole file goes)."""
+class Cuttable:
+    """What is to be removed: `segments` maps a path to the bytes that stay (0: the whole file goes)."""
 
     segments: dict[str, int]
     files: list[str]
@@ -70,34 +76,35 @@ def read_head(folder: Path, key: PublicKey) -> tuple[Head, Listing]:
     listing = list_folder(folder)
     for path in (*segments_of(checkpoint.size), *(tile.path for tile in tiles_of(checkpoint.size))):
         if path not in listing.files:
-            raise LogUntrusted(path, f"missing, though the checkpoint covers {checkpoint.size} entries; {RESTORE}")
+            raise LogUntrusted(path, f"missing, though the checkpoint covers {checkpoint.size} entries")
     head = Head(checkpoint, note, _read_tree(folder, checkpoint), _tail_size(checkpoint, listing))
     _check_tail(folder, head)
     return head, listing
 
 
-def find_leftover(head: Head, listing: Listing) -> Leftover:
+def _find(head: Head, listing: Listing) -> Cuttable:
     """What lies beyond the checkpoint and has the name of something that a commit makes. Other files are none of the
     writer's business: `verify` reports them."""
     size = head.checkpoint.size
     committed, last = set(segments_of(size)), segment_of(size - 1)
-    segments = {path: 0 for path in listing.segments() if path not in committed and _is_segment(path)}
+    segments = {path: 0 for path in listing.segments() if path not in committed and is_segment(path)}
     if size and listing.files[last] > head.tail:
         segments[last] = head.tail
-    tiles, folders = {tile.path for tile in tiles_of(size)}, tile_folders(tiles_of(size))
+    tiles, folders = {tile.path for tile in tiles_of(size)}, folders_of(tiles_of(size))
     files = [path for path in listing.files if path not in tiles and parse_tile_path(path)]
     files += [path for path in (NEW_CHECKPOINT,) if path in listing.files]
     empty = [path for path in listing.folders if path not in folders and FOLDER.fullmatch(path)]
-    return Leftover(segments, sorted(files), sorted(empty, reverse=True))
+    return Cuttable(segments, sorted(files), sorted(empty, reverse=True))
 
 
 def cut(folder: Path, head: Head, listing: Listing) -> Cut | None:
-    """Remove what an interrupted commit left; None if there is nothing. OSError if it cannot be removed.
+    """Remove what an interrupted commit left; None if there is nothing. OSError if it cannot be removed, LogUntrusted
+    if no interrupted commit left it, and then nothing was removed.
 
     Derived files go first, so that whatever of this survives a power cut is again what an interrupted commit leaves.
     """
-    leftover = find_leftover(head, listing)
-    entries = _count_uncommitted(head.checkpoint.size, read_lines(folder, listing.segments(), head.checkpoint.size))
+    beyond = _refuse_unexplained(folder, head, listing)
+    leftover = _find(head, listing)
     for path in leftover.files:
         remove_durably(folder / path)
     for path in leftover.folders:
@@ -107,25 +114,7 @@ def cut(folder: Path, head: Head, listing: Listing) -> Cut | None:
     for path in sorted(leftover.segments, reverse=True):
         _shorten(folder / path, leftover.segments[path])
     removed = sum(listing.files[path] - keep for path, keep in leftover.segments.items())
-    return Cut(removed, entries, len(leftover.files)) if removed or leftover.files else None
-
-
-def more_than_one_commit(size: int) -> str:
-    fact = (
-        f"covers {size} entries, but those that follow are of more than one commit, of which only one can be unfinished"
-    )
-    return f"{fact}: it is older than the log; {RESTORE}"
-
-
-def tile_folders(tiles: Iterable[Tile]) -> set[str]:
-    """Every folder above the given tiles, as relative paths."""
-    parts = [parent.split("/") for parent in {tile.path.rpartition("/")[0] for tile in tiles}]
-    return {TILES} | {"/".join(names[:n]) for names in parts for n in range(1, len(names) + 1)}
-
-
-def _is_segment(path: str) -> bool:
-    number = path.removeprefix(ENTRIES + "/").removesuffix(".jsonl")
-    return number.isascii() and number.isdigit() and segment_of(int(number)) == path
+    return Cut(removed, beyond.entries, len(leftover.files)) if removed or leftover.files else None
 
 
 def _read_tree(folder: Path, checkpoint: Checkpoint) -> Tree:
@@ -135,7 +124,7 @@ def _read_tree(folder: Path, checkpoint: Checkpoint) -> Tree:
         tree.edge.append(_read_tile(folder, tile))
     if tree.size != checkpoint.size or tree.root() != checkpoint.root:
         fact = f"the tiles give the root {tree.root().hex()}, signed is {checkpoint.root.hex()}"
-        raise LogUntrusted(TILES, f"{fact}; {RESTORE}")
+        raise LogUntrusted(TILES, f"{fact}")
     return tree
 
 
@@ -150,7 +139,7 @@ def _tail_size(checkpoint: Checkpoint, listing: Listing) -> int:
     tail = checkpoint.segment_bytes - sum(before)
     if not 0 < tail <= last:
         fact = f"the segments hold {sum(before) + last} bytes, signed are {checkpoint.segment_bytes}"
-        raise LogUntrusted(ENTRIES, f"{fact}; {RESTORE}")
+        raise LogUntrusted(ENTRIES, f"{fact}")
     return tail
 
 
@@ -163,33 +152,41 @@ def _check_tail(folder: Path, head: Head) -> None:
     lines = list(read_lines(folder, {segment: head.tail}, first))
     end = lines[-1] if lines else None
     if end is None or not end.whole or end.n != size - 1 or end.segment != segment_of(end.n):
-        raise LogUntrusted(segment, f"its first {head.tail} bytes do not end with entry {size - 1}; {RESTORE}")
+        raise LogUntrusted(segment, f"its first {head.tail} bytes do not end with entry {size - 1}")
     hashes = _read_tile(folder, Tile(0, first // WIDTH, (size - 1) % WIDTH + 1))
     for line, expected in zip(lines, hashes, strict=True):
         try:
             parse_entry(line.data, line.n)
         except ValueError as error:
-            raise LogUntrusted(line.where, f"{error}; {RESTORE}") from None
+            raise LogUntrusted(line.where, str(error)) from None
         if leaf_hash(line.data) != expected:
             fact = f"hashes to {leaf_hash(line.data).hex()}, the tile has {expected.hex()}"
-            raise LogUntrusted(line.where, f"{fact}; {RESTORE}")
+            raise LogUntrusted(line.where, f"{fact}")
 
 
-def _count_uncommitted(size: int, lines: Iterable[Line]) -> int:
-    """How many well-formed entries begin what lies beyond the checkpoint; LogUntrusted if it is no single commit."""
-    count, first = 0, None
-    for line in lines:
-        try:
-            stamp = stamp_of(parse_entry(line.data, line.n))
-        except ValueError:
-            break
-        if not line.whole:
-            break
-        first = first or stamp
-        if stamp != first:
-            raise LogUntrusted(CHECKPOINT, more_than_one_commit(size))
-        count += 1
-    return count
+def _refuse_unexplained(folder: Path, head: Head, listing: Listing) -> Beyond:
+    """What lies beyond the checkpoint; LogUntrusted if anything that would be cut is not what a commit leaves."""
+    size, tree = head.checkpoint.size, head.tree.copy()
+    stray = stray_tiles(size, listing)
+    stored = StoredTiles(folder, stray, {})
+    faults = [fault for tile in stray for fault in _compare_inside(folder, size, tile)]
+    lines = read_lines(folder, listing.segments(), max(size - 1, 0))  # from the last signed one: it may not be the
+    beyond = walk_beyond(tree, faults, itertools.islice(lines, min(size, 1), None), stored)  # last line of its segment
+    for part in tree.unfinished():
+        faults += stored.compare(part)
+    left = Leftover(folder, head.checkpoint, head.note, listing, tree, beyond, faults)
+    for finding in judge_leftover(left)[0]:
+        remedy = NAME_FIRST if finding.where == CHECKPOINT else _EVIDENCE
+        raise LogUntrusted(finding.where, finding.message, remedy)
+    return beyond
+
+
+def _compare_inside(folder: Path, size: int, tile: Tile) -> list[TileFault]:
+    """A partial tile in a place where the checkpoint has a full one, held against that."""
+    if size >> 8 * (tile.level + 1) <= tile.index:
+        return []
+    full = read_file(folder, Tile(tile.level, tile.index, WIDTH).path, WIDTH * HASH)
+    return StoredTiles(folder, [tile], {}).compare(TileData(tile.level, tile.index, full))
 
 
 def _shorten(path: Path, keep: int) -> None:

@@ -20,7 +20,7 @@ from typing import BinaryIO
 from audit import entry
 from audit.checkpoint import MAX_BYTES, Checkpoint, parse_checkpoint
 from audit.durable import TEMPORARY
-from audit.errors import RESTORE, LogUntrusted, LogUnwritable
+from audit.errors import LogUntrusted, LogUnwritable
 from audit.sign import PublicKey
 
 LOCK = "lock"
@@ -39,6 +39,12 @@ def segment_of(n: int) -> str:
 def locate(n: int) -> str:
     """Entry n, for people: its number, file and line."""
     return f"entry {n} ({segment_of(n)}, line {n % SEGMENT_ENTRIES + 1})"
+
+
+def is_segment(path: str) -> bool:
+    """Whether a segment of some log can have this name."""
+    number = path.removeprefix(ENTRIES + "/").removesuffix(".jsonl")
+    return number.isascii() and number.isdigit() and segment_of(int(number)) == path
 
 
 def segments_of(size: int) -> list[str]:
@@ -87,7 +93,7 @@ def read_file(folder: Path, path: str, limit: int) -> bytes:
     with open_file(folder, path) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
-        raise LogUntrusted(path, f"longer than the {limit} bytes that it can have; {RESTORE}")
+        raise LogUntrusted(path, f"longer than the {limit} bytes that it can have")
     return data
 
 
@@ -97,16 +103,18 @@ def read_checkpoint(folder: Path, key: PublicKey) -> tuple[Checkpoint, bytes]:
     try:
         return parse_checkpoint(note, key), note
     except ValueError as error:
-        raise LogUntrusted(CHECKPOINT, f"{error}; {RESTORE}") from None
+        raise LogUntrusted(CHECKPOINT, str(error)) from None
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a segment. `data` has no newline; `whole` is False for what follows the last newline."""
+    """One line of a segment, `at` bytes behind its start. `data` has no newline; `whole` is False for what follows the
+    last newline."""
 
     n: int
     segment: str
     row: int  # from 1
+    at: int
     data: bytes
     whole: bool
 
@@ -121,9 +129,9 @@ def read_lines(folder: Path, segments: Mapping[str, int], start: int = 0) -> Ite
     n = start
     while (path := segment_of(n)) in segments:
         with open_file(folder, path) as file:
-            for row, (data, whole) in enumerate(_split(file, segments[path]), 1):
+            for row, (at, data, whole) in enumerate(_split(file, segments[path]), 1):
                 if row > n % SEGMENT_ENTRIES or segment_of(n) != path:
-                    yield Line(n, path, row, data, whole)
+                    yield Line(n, path, row, at, data, whole)
                     n += 1
                 if not whole:
                     return
@@ -131,10 +139,11 @@ def read_lines(folder: Path, segments: Mapping[str, int], start: int = 0) -> Ite
             return
 
 
-def _split(file: BinaryIO, left: int) -> Iterator[tuple[bytes, bool]]:
-    while left > 0 and (data := file.readline(min(left, entry.MAX_BYTES + 2))):
-        left -= len(data)
-        yield data.removesuffix(b"\n"), data.endswith(b"\n")
+def _split(file: BinaryIO, size: int) -> Iterator[tuple[int, bytes, bool]]:
+    at = 0
+    while at < size and (data := file.readline(min(size - at, entry.MAX_BYTES + 2))):
+        yield at, data.removesuffix(b"\n"), data.endswith(b"\n")
+        at += len(data)
 
 
 def open_file(folder: Path, path: str) -> BinaryIO:
@@ -143,7 +152,7 @@ def open_file(folder: Path, path: str) -> BinaryIO:
         fd = os.open(folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise LogUntrusted(path, f"not a regular file; {RESTORE}")
+            raise LogUntrusted(path, "not a regular file")
     except OSError as error:
         raise failure(error, path) from error
     return os.fdopen(fd, "rb")
@@ -152,7 +161,7 @@ def open_file(folder: Path, path: str) -> BinaryIO:
 def failure(error: OSError, where: str) -> LogUntrusted | LogUnwritable:
     """What an OSError says of the log: that something it needs is not there, or that it cannot be read or written."""
     if isinstance(error, FileNotFoundError):
-        return LogUntrusted(where, f"missing; {RESTORE}")
+        return LogUntrusted(where, "missing")
     if isinstance(error, NotADirectoryError | IsADirectoryError) or error.errno == errno.ELOOP:  # a symbolic link
-        return LogUntrusted(where, f"{error.strerror}; {RESTORE}")
+        return LogUntrusted(where, error.strerror or str(error))
     return LogUnwritable(f"{where}: {error.strerror or error}")

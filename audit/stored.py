@@ -10,6 +10,8 @@ from audit.merkle import HASH, WIDTH, TileData, split_hashes
 from audit.store import open_file
 from audit.tiles import Tile
 
+SECTOR = 512  # bytes: what a disk writes whole or not at all, and hence how a file system can lose a part of a file
+
 
 @dataclass(frozen=True)
 class TileFault:
@@ -83,5 +85,6 @@ def _first_difference(tile: Tile, found: bytes, expected: bytes) -> TileFault | 
 
 
 def is_torn(found: bytes, expected: bytes) -> bool:
-    """Whether `found` can be what a write of `expected` left at a power cut: a part, and perhaps zeros behind it."""
-    return expected.startswith(found.rstrip(b"\0"))
+    """Whether `found` can be what a write of `expected` left at a power cut: each sector, or a part of it, or zeros."""
+    sectors = range(0, len(found), SECTOR)
+    return all(expected[at : at + SECTOR].startswith(found[at : at + SECTOR].rstrip(b"\0")) for at in sectors)

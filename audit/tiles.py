@@ -1,7 +1,7 @@
 """Where tiles lie: the paths of C2SP tlog-tiles, and which tiles belong to a log of a given size."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from audit.merkle import WIDTH, TileData
@@ -47,6 +47,12 @@ def tiles_of(size: int) -> Iterator[Tile]:
         if hashes % WIDTH:
             yield Tile(level, hashes // WIDTH, hashes % WIDTH)
         level, hashes = level + 1, hashes // WIDTH
+
+
+def folders_of(tiles: Iterable[Tile]) -> set[str]:
+    """Every folder above the given tiles, as relative paths."""
+    parts = [parent.split("/") for parent in {tile.path.rpartition("/")[0] for tile in tiles}]
+    return {"tile"} | {"/".join(names[:n]) for names in parts for n in range(1, len(names) + 1)}
 
 
 def edge_of(size: int) -> list[Tile]:

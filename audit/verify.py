@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from audit.durable import StrPath
-from audit.errors import AuditError, LogUntrusted
-from audit.leftover import judge_leftover, judge_names
+from audit.errors import RESTORE, AuditError, LogUntrusted
+from audit.leftover import Leftover, judge_leftover
 from audit.merkle import Tree, split_hashes
+from audit.names import judge_names
 from audit.report import Finding, VerifyReport
 from audit.sign import parse_public_key
 from audit.snapshot import Snapshot, take_snapshot
@@ -35,9 +36,10 @@ def verify(folder: StrPath, public_key: str, progress: Progress | None = None) -
     try:
         snapshot = take_snapshot(Path(folder), key)
         return _verify(snapshot, progress or (lambda done, size: None))
+    except LogUntrusted as error:
+        return VerifyReport(key.origin, 0, b"", [Finding(error.where, f"{error.message}; {RESTORE}")])
     except AuditError as error:
-        where, message = (error.where, error.message) if isinstance(error, LogUntrusted) else (str(folder), str(error))
-        return VerifyReport(key.origin, 0, b"", [Finding(where, message)])
+        return VerifyReport(key.origin, 0, b"", [Finding(str(folder), str(error))])
 
 
 def _verify(snapshot: Snapshot, progress: Progress) -> VerifyReport:
@@ -49,11 +51,25 @@ def _verify(snapshot: Snapshot, progress: Progress) -> VerifyReport:
     faults = [fault for fault in walked.faults if fault.tile in committed]
     if walked.broken is None and walked.root == checkpoint.root:
         report.findings.extend(_wrong_tiles(faults))
-        judge_leftover(snapshot, walked, report)
+        _judge_leftover(snapshot, walked, report)
     else:
         report.findings.extend(_wrong_entries(snapshot, walked, faults))
-    judge_names(snapshot, report)
+    report.findings.extend(judge_names(checkpoint.size, snapshot.listing))
     return report
+
+
+def _judge_leftover(snapshot: Snapshot, walked: Walk, report: VerifyReport) -> None:
+    checkpoint = snapshot.checkpoint
+    if walked.bytes != checkpoint.segment_bytes:
+        fact = f"signs {checkpoint.segment_bytes} bytes of entries, found {walked.bytes}"
+        report.findings.append(Finding(CHECKPOINT, fact))
+    findings, notes = judge_leftover(
+        Leftover(
+            snapshot.folder, checkpoint, snapshot.note, snapshot.listing, walked.tree, walked.beyond, walked.faults
+        )
+    )
+    report.findings.extend(findings)
+    report.notes.extend(notes)
 
 
 def _wrong_tiles(faults: list[TileFault]) -> Iterator[Finding]:

@@ -14,21 +14,28 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass
+class Beyond:
+    """What lies behind the signed entries: well-formed ones, `bytes` long, of one commit or more (the stamps, two at
+    most), and then perhaps a `rest` that is none."""
+
+    entries: int = 0
+    bytes: int = 0
+    stamps: set[Stamp] = field(default_factory=set)
+    rest: Line | None = None
+
+
+@dataclass
 class Walk:
     """What the entries say. `broken` is the first of the `size` signed entries that is none, as (number, what is
-    wrong); if there is one, the walk ended there. Otherwise `root` is their root and `bytes` what their lines take;
-    beyond them lie `beyond` well-formed entries of `beyond_bytes`, of one commit or more (the stamps, two at most), and
-    then perhaps a `rest` that is none."""
+    wrong); if there is one, the walk ended there. Otherwise `root` is their root and `bytes` what their lines take,
+    and the tree is that of all entries, with those beyond."""
 
     tree: Tree = field(default_factory=Tree)
     faults: list[TileFault] = field(default_factory=list)
     broken: tuple[int, str] | None = None
     root: bytes = b""
     bytes: int = 0
-    beyond: int = 0
-    beyond_bytes: int = 0
-    stamps: set[Stamp] = field(default_factory=set)
-    rest: Line | None = None
+    beyond: Beyond = field(default_factory=Beyond)
 
 
 def walk(lines: Iterator[Line], size: int, stored: StoredTiles, progress: Progress) -> Walk:
@@ -36,7 +43,7 @@ def walk(lines: Iterator[Line], size: int, stored: StoredTiles, progress: Progre
     _walk_signed(found, lines, size, stored, progress)
     if found.broken is None:
         found.root = found.tree.root()
-        _walk_beyond(found, lines, stored)
+        found.beyond = walk_beyond(found.tree, found.faults, lines, stored)
     for tile in found.tree.unfinished():
         found.faults += stored.compare(tile, known=tile.width if found.broken else None)
     progress(min(found.tree.size, size), size)
@@ -54,28 +61,31 @@ def _walk_signed(found: Walk, lines: Iterator[Line], size: int, stored: StoredTi
             found.broken = n, str(error)
             return
         found.bytes += len(line.data) + 1
-        _append(found, line, stored)
+        _append(found.tree, found.faults, line, stored)
         if n % SEGMENT_ENTRIES == 0:
             progress(n, size)
 
 
-def _walk_beyond(found: Walk, lines: Iterator[Line], stored: StoredTiles) -> None:
+def walk_beyond(tree: Tree, faults: list[TileFault], lines: Iterator[Line], stored: StoredTiles) -> Beyond:
+    """Go on behind the entries of `tree`; it and the faults grow."""
+    found = Beyond()
     for line in lines:
         try:
             entry = check_line(line, line.n)
         except ValueError:
             found.rest = line
-            return
-        found.beyond += 1
-        found.beyond_bytes += len(line.data) + 1
+            break
+        found.entries += 1
+        found.bytes += len(line.data) + 1
         if len(found.stamps) < 2:
             found.stamps.add(stamp_of(entry))
-        _append(found, line, stored)
+        _append(tree, faults, line, stored)
+    return found
 
 
-def _append(found: Walk, line: Line, stored: StoredTiles) -> None:
-    for tile in found.tree.append(leaf_hash(line.data)):
-        found.faults += stored.compare(tile)
+def _append(tree: Tree, faults: list[TileFault], line: Line, stored: StoredTiles) -> None:
+    for tile in tree.append(leaf_hash(line.data)):
+        faults += stored.compare(tile)
 
 
 def check_line(line: Line, n: int) -> Entry:

@@ -1,0 +1,25 @@
+"""The names of all files in a log's folder: everything that belongs to the checkpoint is there, and nothing is whose
+name says nothing. What a commit makes and the checkpoint does not cover is judged by leftover.py."""
+
+from collections.abc import Iterator
+
+from audit.report import Finding
+from audit.store import CHECKPOINT, ENTRIES, LOCK, NEW_CHECKPOINT, Listing, is_segment, segments_of
+from audit.tiles import FOLDER, folders_of, parse_tile_path, tiles_of
+
+
+def judge_names(size: int, listing: Listing) -> Iterator[Finding]:
+    """For a checkpoint of `size` entries."""
+    own = {LOCK, CHECKPOINT, *segments_of(size), *(tile.path for tile in tiles_of(size))}
+    folders = {ENTRIES} | folders_of(tiles_of(size))
+    for path in sorted(own - listing.files.keys()) + sorted(folders - listing.folders):
+        yield Finding(path, "missing")
+    if listing.files.get(LOCK):
+        yield Finding(LOCK, f"{listing.files[LOCK]} bytes long, expected an empty file")
+    for path in sorted(listing.files.keys() - own):
+        if path != NEW_CHECKPOINT and not is_segment(path) and not parse_tile_path(path):
+            yield Finding(path, "no file of this log")
+    for path in sorted(path for path in listing.folders - folders if not FOLDER.fullmatch(path)):
+        yield Finding(path, "no folder of this log")
+    for path, kind in sorted(listing.others.items()):
+        yield Finding(path, f"{kind}, expected only files and folders")
