@@ -64,18 +64,26 @@ def _key(text: str) -> str:
 
 
 def _print(verification: "pipeline.Verification", origin: str) -> None:
-    if verification.ok:
-        checked = ", ".join(f"{what} {number:,}" for what, number in verification.checked.items())
-        print(f"The audit log {origin} is whole: {verification.size:,} entries, every one under the signed checkpoint.")
-        print(f"  root     {verification.root.hex()}")
-        print(f"  checked  {checked}")
-    else:
-        print(f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. First wrong:")
+    _print_verdict(verification, origin)
     _print_findings("log", verification.integrity)
     _print_findings("altered", verification.altered)
     _print_findings("absent (no tampering: the log proves that it was there)", verification.absent)
     for note in verification.notes:
         print(f"  note     {note}")
+
+
+def _print_verdict(verification: "pipeline.Verification", origin: str) -> None:
+    """Which of the two failed, if one did. Results are held only against a log that is whole."""
+    if verification.integrity:
+        print(f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. Results and archive were not held against it. First wrong:")
+        return
+    whole = f"whole: {verification.size:,} entries, every one under the signed checkpoint."
+    if verification.altered:
+        print(f"RESULTS OR ARCHIVED DOCUMENTS DIFFER FROM THE AUDIT LOG {origin}. The log itself is {whole}")
+    else:
+        print(f"The audit log {origin} is {whole}")
+    print(f"  root     {verification.root.hex()}")
+    print("  checked  " + ", ".join(f"{what} {number:,}" for what, number in verification.checked.items()))
 
 
 def _print_findings(what: str, findings: "tuple[audit.Finding, ...]") -> None:

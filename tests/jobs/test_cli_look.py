@@ -1,14 +1,19 @@
 """The commands that look: results, status, model, audit; and how a command finds its workspace."""
 
+import hashlib
 import json
 import os
+from email.message import EmailMessage
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from jobs.cli.output import print_table
+from jobs.cli.results import answer_of
 from jobs.load import load_site
 from jobs.lock import service_lock
+from jobs.visible import CONTROLS
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place
 from tests.models import write_bert_folder
 
@@ -35,7 +40,61 @@ def test_results_as_json_are_the_rows_of_the_table(done: Place, cloister: Cloist
     rows = cloister("results", "sort", "--json").json
     (part,) = done.parts("sort")
     table = sorted(pq.read_table(part).to_pylist(), key=lambda row: str(row["path"]))
+    for row in [*rows, *table]:
+        assert row.pop("finished_at")  # a time in Parquet, a text in JSON
     assert rows == [json.loads(json.dumps(row)) | {"job": "sort"} for row in table]
+
+
+def test_results_tell_notes_and_which_document_of_one_path(ready: Place, cloister: Cloister) -> None:
+    digests = []
+    for text in (LEASE, INVOICE):
+        digests.append(hashlib.sha256(text.encode()).hexdigest()[:8])
+        ready.drop("sort", "a.txt", text)
+        assert cloister("run", "sort").code == 0
+    mail = EmailMessage()
+    mail["Subject"] = "The flat"
+    mail.set_content(LEASE)
+    mail.add_attachment(b"plan", maintype="application", subtype="octet-stream", filename="plan[red].bin")
+    ready.drop("sort", "b.eml", mail.as_string())
+    assert cloister("run", "sort").code == 0
+    told = cloister("results", "sort").out
+    for digest in digests:
+        assert f"a.txt {digest}" in told
+    assert "note: attachment not read: plan[red].bin" in told
+    assert "b.eml " in told
+
+
+def test_long_values_are_cut_and_scored() -> None:
+    fields = [{"name": "terms", "value": "word " * 100, "score": 0.876}, {"name": "none", "value": None}]
+    told = answer_of({"state": "done", "fields": fields, "reason": None}).plain
+    assert told.startswith("terms = word word")
+    assert told.endswith("… (0.88)")
+    assert len(told) < 180
+
+
+def test_a_narrow_table_folds_no_name_and_a_narrower_one_is_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    head = ("job", "document", "state", "answer")
+    rows = [("correspondence-triage", "folder/of/documents " * 5, "duplicate", "the same bytes as another one " * 4)]
+    print_table(head, rows, whole=("job", "state"))
+    told = capsys.readouterr().out
+    assert "correspondence-triage" in told
+    assert max(map(len, told.splitlines())) <= 80
+    counts = [f"column{n}" for n in range(9)]
+    print_table(["job", *counts], [["night", *["1,000"] * 9]], right=counts, whole=("job",))
+    assert capsys.readouterr().out.startswith("night: column0 1,000, column1 1,000")
+
+
+def test_nothing_in_a_name_acts_on_the_terminal(ready: Place, cloister: Cloister) -> None:
+    for name in ("[red]a[_].txt", "e\x1b[31m.txt", "r\u202etxt", "[_]\u0085.part"):
+        ready.drop("sort", name, f"{LEASE} {name}")
+    told = [cloister(*command).out for command in (("check", "sort"), ("status",), ("run", "sort"), ("results",))]
+    assert not CONTROLS.search("".join(told))
+    assert all("[_]\\x85.part" in each for each in told[:3])
+    for name in ("[red]a[_].txt", "e\\x1b[31m.txt", "r\\u202etxt"):
+        assert name in told[3]
 
 
 def test_results_of_nothing(place: Place, cloister: Cloister) -> None:
@@ -103,15 +162,32 @@ def test_audit_verify_names_what_was_altered(done: Place, cloister: Cloister) ->
     part.write_bytes(body[:-9] + bytes([body[-9] ^ 1]) + body[-8:])
     told = cloister("audit", "verify")
     assert told.code == 4
+    assert told.out.startswith(
+        "RESULTS OR ARCHIVED DOCUMENTS DIFFER FROM THE AUDIT LOG test.example/log. The log itself"
+    )
+    assert "CANNOT BE TRUSTED" not in told.out
     assert f"outbox/sort/{part.name}" in told.out
     part.write_bytes(body)
     (segment,) = (done.root / "audit" / "entries").iterdir()
     segment.write_bytes(segment.read_bytes().replace(b"lease.txt", b"leash.txt", 1))
     told = cloister("audit", "verify")
     assert told.code == 4
-    assert "CANNOT BE TRUSTED" in told.out
+    assert told.out.startswith("THE AUDIT LOG test.example/log CANNOT BE TRUSTED.")
+    assert "DIFFER" not in told.out
     assert "entry 2 (" in told.out
     assert cloister("audit", "verify", "--json").json["ok"] is False
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty"])
+def test_audit_verify_of_a_bad_checkpoint_does_not_send_to_itself(done: Place, cloister: Cloister, damage: str) -> None:
+    checkpoint = done.root / "audit" / "checkpoint"
+    checkpoint.unlink() if damage == "missing" else checkpoint.write_bytes(b"")
+    told = cloister("audit", "verify")
+    assert told.code == 4
+    assert "checkpoint: " in told.out
+    assert "restore the whole folder from a backup" in told.out
+    assert "cloister audit verify" not in told.out
+    assert "`cloister audit verify` names" in cloister("status").err
 
 
 def test_audit_show(done: Place, cloister: Cloister) -> None:

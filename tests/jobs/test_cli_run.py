@@ -6,11 +6,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import audit
-from jobs.load import load_site
+import pipeline
+from jobs.cli.run import print_report
+from jobs.load import load_job, load_site
+from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 
 
@@ -129,6 +133,43 @@ def test_a_log_that_does_not_fit_is_exit_4(ready: Place, cloister: Cloister) -> 
     assert document.exists()
 
 
+def test_a_change_deep_in_the_log_is_exit_4(ready: Place, cloister: Cloister) -> None:
+    """An entry that stays well-formed, before the last tile: what is done already would be decided by it."""
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    site = load_site(ready.root / "site.yaml")
+    with audit.Log.open(
+        ready.root / "audit", key_path=ready.root / site.log.key, public_key=site.log.public_key
+    ) as log:
+        log.commit([{"type": "other", "run": "r"}] * 300)
+    (segment,) = (ready.root / "audit" / "entries").iterdir()
+    segment.write_bytes(segment.read_bytes().replace(b"lease.txt", b"leash.txt", 1))
+    document = ready.drop("sort", "invoice.txt", INVOICE)
+    done = cloister("run", "sort")
+    assert done.code == 4
+    assert "entry 1 (entries/000000000000.jsonl, line 2): not the entry that was signed" in done.err
+    assert document.exists()
+    assert len(ready.parts("sort")) == 1
+    for command in (["status"], ["audit", "show", "invoice.txt"]):
+        assert cloister(*command).code == 4
+
+
+def test_what_nobody_signed_behind_the_log_is_exit_4_and_stays(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    (segment,) = (ready.root / "audit" / "entries").iterdir()
+    data = segment.read_bytes()
+    segment.write_bytes(data + b"hello\n")
+    ready.drop("sort", "invoice.txt", INVOICE)
+    for command in (["run", "sort"], ["audit", "verify"]):
+        done = cloister(*command)
+        assert done.code == 4
+        assert "neither a signed entry nor what an interrupted commit leaves" in done.out + done.err
+    assert segment.read_bytes() == data + b"hello\n"
+    segment.write_bytes(data)
+    assert cloister("run", "sort").code == 0
+
+
 def test_a_defect_is_exit_70_and_kept(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("broken")
@@ -159,6 +200,80 @@ def test_sigterm_ends_a_run_with_130_and_the_next_run_goes_on(ready: Place, cloi
     again = cloister("run", "sort", "--json").json["runs"][0]
     assert again["counts"]["done"] + report["counts"]["done"] == 300
     assert cloister("audit", "verify").code == 0
+
+
+def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
+    values: dict[str, Any] = {
+        "run": "r", "job": "sort", "counts": dict.fromkeys(pipeline.State, 0) | seen, "known": 0, "parts": (),
+        "tokens": 0, "seconds": 0.5, "interrupted": False, "model_sha256": "", "pinned": True, "ignored": (),
+        "pending": (), "failed": (),
+    }  # fmt: skip
+    return pipeline.RunReport(**(values | facts))
+
+
+@pytest.mark.parametrize(
+    ("seen", "facts", "lines"),
+    [
+        (
+            {"done": 3, "pending": 205},
+            {"interrupted": True},
+            ["sort: 3 documents in 0.5 s", "stopped  what is finished is committed",
+             "pending  205 documents are still to be done: run again"],
+        ),
+        ({"pending": 1}, {"interrupted": True}, [
+            "sort: stopped before the first document was finished", "stopped  what is finished is committed",
+            "pending  1 document is still to be done: run again"]),
+        ({"pending": 1}, {"pending": (("a.txt", "changed 0.1 s ago"),)}, [
+            "sort: nothing is ready yet", "pending  1 document is still to be done: run again",
+            "a.txt: changed 0.1 s ago"]),
+        ({"ignored": 14}, {"known": 2, "ignored": tuple((f"{n}.tmp", "temporary") for n in range(12))}, [
+            "sort: nothing to do: 2 documents were done before", "before   2 documents done in an earlier run",
+            "ignored  12 files:", *(f"{n}.tmp: temporary" for n in range(10)), "and 2 more"]),
+        ({"failed": 21}, {"failed": tuple((f"{n}", "empty", "no text") for n in range(21))}, [
+            "sort: 21 documents in 0.5 s", "failed   failed/sort/, each with a .reason.json:",
+            *(f"{n}: no text" for n in range(20)), "and 1 more"]),
+    ],
+)  # fmt: skip
+def test_what_is_told_of_a_run(
+    ready: Place, capsys: pytest.CaptureFixture[str], seen: dict[str, int], facts: dict[str, Any], lines: list[str]
+) -> None:
+    workspace = open_workspace(ready.root)
+    job = load_job(ready.root / "jobs" / "sort.yaml")
+    capsys.readouterr()
+    print_report(workspace, job, report(seen, **facts))
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == lines
+
+
+def test_a_job_file_that_is_a_folder(ready: Place, cloister: Cloister) -> None:
+    (ready.root / "jobs" / "a.yaml").mkdir()
+    assert "jobs/a.yaml: a folder, not a file" in cloister("run", "a").err
+    assert "jobs/a.yaml: a folder, not a file" in cloister("status").out
+
+
+@pytest.mark.parametrize("variable", ["CLOISTER_ISA", "CLOISTER_THREADS"])
+def test_check_tells_what_the_machine_lacks(
+    ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "nonsense")
+    done = cloister("check", "sort")
+    assert done.code == 2
+    assert f"no job runs: {variable} is 'nonsense'" in done.out
+    assert "sort: in order" in done.out
+    assert variable in cloister("check", "sort", "--json").json["machine"]
+    assert cloister("serve").code == 2
+
+
+def test_check_and_status_name_what_is_not_taken(ready: Place, cloister: Cloister) -> None:
+    ready.job("sort", SORT.replace("settle_seconds: 0", "settle_seconds: 600"))
+    ready.drop("sort", "lease.txt", LEASE)
+    for n in range(5):
+        ready.drop("sort", f"{n}.part", "")
+    few = ", ".join(f"{n}.part (a hidden or temporary name)" for n in range(3))
+    told = cloister("check", "sort").out
+    assert "0 files ready and 1 still settling" in told
+    assert f"ignored 5 files: {few} and 2 more" in told
+    assert f"ignored  5 files: {few} and 2 more" in cloister("status").out
+    assert cloister("status", "--json").json["jobs"][0]["ignored_files"][4]["path"] == "4.part"
 
 
 def test_a_path_to_a_job_anywhere(ready: Place, cloister: Cloister, tmp_path: Path) -> None:
