@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import sys
 import tempfile
 import traceback
@@ -26,9 +27,11 @@ class ExitCode(IntEnum):
     WINDOW_CLOSED = 6
     DEFECT = 70
     INTERRUPTED = 130
+    PIPE_CLOSED = 141  # 128 + SIGPIPE, as shells tell it
 
 
 _PRECEDENCE = (
+    ExitCode.PIPE_CLOSED,
     ExitCode.INTERRUPTED,
     ExitCode.DEFECT,
     ExitCode.AUDIT_FAILED,
@@ -69,6 +72,11 @@ class Problem:
             lines.append(f"    remedy:   {self.remedy}")
         return "\n".join(lines)
 
+    def one_line(self) -> str:
+        """The same for a log line."""
+        place, *rest = str(self).split("\n")
+        return f"{place} ({'; '.join(' '.join(line.split()) for line in rest)})" if rest else place
+
 
 class ConfigError(Exception):
     """A job, a site or a command that cannot be obeyed; every problem that was found, in the order of the file."""
@@ -76,6 +84,14 @@ class ConfigError(Exception):
     def __init__(self, *problems: Problem) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
+
+
+class OutputError(Exception):
+    """stdout takes nothing more: what it leads to is full, or its reader has gone."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(f"cannot write the output: {cause.strerror}")
+        self.closed = cause.errno == errno.EPIPE
 
 
 # a disk that is full or read-only, a folder of somebody else: the operator's, not a defect
@@ -96,23 +112,40 @@ class Ending:
         return {"error": error, "exit_code": int(self.code)}
 
 
-def ending_of(error: BaseException, crashes: Path | None = None) -> Ending:
-    """What to tell of `error`. An unknown one is a defect: its traceback is kept in `crashes` or a temporary file."""
+def ending_of(error: BaseException, workspace: Path | None = None) -> Ending:
+    """What to tell of `error`. An unknown one is a defect, whose traceback is kept in the workspace or elsewhere."""
     if isinstance(error, ConfigError):
         return Ending(ExitCode.BAD_CONFIG, str(error), error.problems)
+    if isinstance(error, OutputError):
+        return Ending(ExitCode.PIPE_CLOSED if error.closed else ExitCode.BAD_CONFIG, str(error))
     if isinstance(error, KeyboardInterrupt):
         return Ending(ExitCode.INTERRUPTED, "Interrupted. The next run takes up what was left unfinished.")
     if isinstance(error, ServiceHeldError):
         return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   stop that one first")
     if isinstance(error, OSError) and error.errno in NO_ROOM:
-        place = f"{error.filename}: " if error.filename else ""
-        return Ending(
-            ExitCode.BAD_CONFIG, f"{place}{error.strerror}\n    What is committed stays; the next run goes on."
-        )
-    return _operators_ending(error) or _defect(error, crashes)
+        more = "\n    What is committed stays; the next run goes on." if workspace else ""
+        return Ending(ExitCode.BAD_CONFIG, no_room(error, workspace) + more)
+    return _operators_ending(error, workspace) or _defect(error, workspace)
 
 
-def _operators_ending(error: BaseException) -> Ending | None:
+def no_room(error: OSError, workspace: Path | None) -> str:
+    """What cannot be written and why, in a line; for a full disk, how much room is left in the workspace."""
+    place = error.filename or workspace
+    return (f"{place}: {error.strerror}" if place else str(error.strerror)) + _room(error, workspace)
+
+
+def _room(error: BaseException | None, workspace: Path | None) -> str:
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if workspace is None or not full:
+        return ""
+    try:
+        free = shutil.disk_usage(workspace).free
+    except OSError:
+        return ""
+    return f" ({free / 2**20:,.1f} MiB free on the file system of the workspace {workspace})"
+
+
+def _operators_ending(error: BaseException, workspace: Path | None) -> Ending | None:
     """Refusals of machine, model and log. A package that is not loaded raised nothing, and loading it is slow."""
     if "pipeline" in sys.modules:
         import pipeline
@@ -127,26 +160,27 @@ def _operators_ending(error: BaseException) -> Ending | None:
         if isinstance(error, audit.LogHeld):
             return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   wait until that run has ended, or stop it")
         if isinstance(error, audit.AuditError):
-            return Ending(ExitCode.AUDIT_FAILED, f"Audit log: {error}\n    Nothing more was processed.")
+            told = f"Audit log: {error}{_room(error.__cause__, workspace)}\n    Nothing more was processed."
+            return Ending(ExitCode.AUDIT_FAILED, told)
     return None
 
 
-def _defect(error: BaseException, crashes: Path | None) -> Ending:
+def _defect(error: BaseException, workspace: Path | None) -> Ending:
     text = "".join(traceback.format_exception(error))
     try:
-        place = f"its traceback is kept in {keep_traceback(text, crashes)}"
+        place = f"its traceback is kept in {keep_traceback(text, workspace)}"
     except OSError as failure:
         place = f"its traceback could not be kept ({failure}):\n{text}"
     what = f"{type(error).__name__}: {error}"
     return Ending(ExitCode.DEFECT, f"A defect of Cloister: {what}\n    {place}")
 
 
-def keep_traceback(text: str, crashes: Path | None) -> Path:
+def keep_traceback(text: str, workspace: Path | None) -> Path:
     """Writes a crash file (0600) and returns its path; OSError when there is no place for it."""
-    if crashes is not None and crashes.parent.is_dir():
+    crashes = Path(tempfile.gettempdir())
+    if workspace is not None and (workspace / "state").is_dir():
+        crashes = workspace / "state" / "crashes"
         crashes.mkdir(exist_ok=True)
-    else:
-        crashes = Path(tempfile.gettempdir())
     moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     handle, name = tempfile.mkstemp(prefix=f"cloister-{moment}-", suffix=".txt", dir=crashes)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

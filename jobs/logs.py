@@ -4,7 +4,9 @@ import sys
 from typing import TextIO
 
 import structlog
-from structlog.typing import FilteringBoundLogger, Processor
+from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
+
+from jobs.visible import visible
 
 
 def start_logging(stream: TextIO | None = None) -> FilteringBoundLogger:
@@ -12,7 +14,7 @@ def start_logging(stream: TextIO | None = None) -> FilteringBoundLogger:
     out = stream or sys.stderr
     last: list[Processor] = [structlog.processors.JSONRenderer(ensure_ascii=False)]
     if out.isatty():
-        last = [structlog.dev.ConsoleRenderer(pad_event_to=0)]
+        last = [_make_visible, structlog.dev.ConsoleRenderer(pad_event_to=0)]
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -24,3 +26,7 @@ def start_logging(stream: TextIO | None = None) -> FilteringBoundLogger:
     )
     logger: FilteringBoundLogger = structlog.get_logger()
     return logger
+
+
+def _make_visible(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}

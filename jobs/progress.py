@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from structlog.typing import FilteringBoundLogger
 
+from jobs.visible import visible
+
 Fact = str | int | float | None
 EVERY_SECONDS = 10.0
 
@@ -69,7 +71,7 @@ class BarWatcher:
         """A step happened."""
         told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items() if value is not None)
         self._bar.console.print(
-            f"  {event}" + (f": {told}" if told else ""), style="dim", markup=False, highlight=False
+            visible(f"  {event}" + (f": {told}" if told else "")), style="dim", markup=False, highlight=False
         )
 
     def found(self, total: int) -> None:
@@ -80,7 +82,8 @@ class BarWatcher:
         """One document reached its state."""
         self._bar.advance(self._task)
         if state == "failed":
-            self._bar.console.print(f"  failed: {path}: {reason}", style="red", markup=False, highlight=False)
+            told = visible(f"  failed: {path}: {reason}")
+            self._bar.console.print(told, style="red", markup=False, highlight=False)
 
 
 Watcher = LineWatcher | BarWatcher
@@ -107,9 +110,10 @@ def saying() -> Iterator[Callable[[str], None] | None]:
         yield None
         return
     from rich.console import Console
+    from rich.text import Text
 
     with Console(stderr=True).status("") as status:
-        yield status.update
+        yield lambda fact: status.update(Text(visible(fact)))
 
 
 def watcher_for(job: str) -> Watcher:

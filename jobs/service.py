@@ -15,12 +15,13 @@ from structlog.typing import FilteringBoundLogger
 
 import audit
 import pipeline
-from jobs.errors import NO_ROOM, ConfigError
+from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.load import LoadedJob
 from jobs.plan import input_folder, make_plan, model_file
 from jobs.progress import LineWatcher
 from jobs.schedule import CronTrigger, Schedules
 from jobs.stop import Stop
+from jobs.visible import one_line
 from jobs.watch import Change, JobFiles, Stamp, stamp_of
 from jobs.workspace import Workspace
 
@@ -95,7 +96,7 @@ class Service:
         self._jobs.pop(change.name, None)
         self.schedules.remove(change.name)
         if change.error is not None:
-            self.log.error("job file refused, the job is not run", job=change.name, problems=str(change.error))
+            self._tell_problems("job file refused, the job is not run", change.name, change.error)
         elif change.job is None:
             self.log.info("job file gone", job=change.name)
         else:
@@ -139,19 +140,19 @@ class Service:
         except (ConfigError, pipeline.ModelRefusedError) as error:
             self._refuse(served, error)
         except audit.LogHeld as error:
-            self._wait(served, "run waits: the workspace is held", error)
+            self._wait(served, "run waits: the workspace is held", one_line(str(error)))
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            self._wait(served, "run waits: the workspace cannot be written", error)
+            self._wait(served, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
         else:
             served.handled = frozenset() if report.interrupted else before
             self._tell(report)
 
-    def _wait(self, served: Served, event: str, error: Exception) -> None:
+    def _wait(self, served: Served, event: str, problem: str) -> None:
         served.not_before = self.clock() + RETRY_SECONDS
         self._waiting[served.job.name] = None
-        self.log.warning(event, job=served.job.name, problem=str(error))
+        self.log.warning(event, job=served.job.name, problem=problem)
 
     def _tell(self, report: pipeline.RunReport) -> None:
         self.totals.setdefault(report.job, Counter()).update({"runs": 1, **report.counts})
@@ -160,7 +161,15 @@ class Service:
 
     def _refuse(self, served: Served, error: Exception) -> None:
         served.refused = self._refusal(served)
-        self.log.error("job refused until its files change", job=served.job.name, problem=str(error))
+        self._tell_problems("job refused until its files change", served.job.name, error)
+
+    def _tell_problems(self, event: str, job: str, error: Exception) -> None:
+        """A log line for each."""
+        problems = (
+            [each.one_line() for each in error.problems] if isinstance(error, ConfigError) else [one_line(str(error))]
+        )
+        for problem in problems:
+            self.log.error(event, job=job, problem=problem)
 
     def _is_refused(self, served: Served) -> bool:
         return served.refused is not None and served.refused == self._refusal(served)

@@ -65,6 +65,9 @@ class Source:
 
 def read_source(path: Path, name: str) -> Source:
     """The file at `path`, called `name` in messages. ConfigError."""
+    if path.exists() and not path.is_file():
+        found = "a folder, not a file" if path.is_dir() else "not a regular file"
+        raise ConfigError(Problem(name, found, "a YAML file", "move it away"))
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)

@@ -69,7 +69,7 @@ def find_job(workspace: Workspace, name_or_path: str) -> Path:
     if "/" in name_or_path or path.suffix in (".yaml", ".yml"):
         return path
     path = workspace.jobs / f"{name_or_path}.yaml"
-    if not path.is_file():
+    if not path.exists():
         known = [file.stem for file in workspace.job_files()]
         expected = f"one of {', '.join(known)}" if known else f"a file in {shown(workspace.jobs)}, which holds none"
         raise ConfigError(Problem(shown(path), "no such job", expected, did_you_mean(name_or_path, known)))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json
+from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
 
@@ -30,11 +30,11 @@ def show(
     if as_json:
         print_json(story)
         return
-    print(f"document {story.document}")
+    say(f"document {story.document}")
     for entry in story.entries:
-        print()
+        say()
         for name, told in _facts(entry, entry["part"] in story.placed):
-            print(f"  {name:<9} {told}")
+            say(f"  {name:<9} {told}")
 
 
 def _facts(entry: Mapping[str, Any], placed: bool) -> Iterator[tuple[str, str]]:

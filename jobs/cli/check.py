@@ -1,16 +1,19 @@
 """`cloister check`: everything that is wrong with jobs, before a run finds out."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from jobs.cli.describe import asks, starts
+from jobs.cli.describe import asks, first_few, starts
 from jobs.cli.options import JobsArgument, JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json
+from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import LoadedJob, shown
 from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
+
+if TYPE_CHECKING:
+    import pipeline
 
 
 @dataclass(frozen=True)
@@ -27,17 +30,30 @@ class Checked:
 def check(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """Check jobs without running them: YAML, folders, model file and its sha256.
 
-    Tells all problems at once, or what the job would do. Exit 2 for a mistake in the job, 3 for a refused model.
+    Tells all problems at once, or what the job would do. Exit 2 for a mistake in the job, or where CLOISTER_ISA or
+    CLOISTER_THREADS ask for what this machine does not have; 3 for a refused model.
     """
     place = open_workspace(workspace)
-    checked = [_check(place, name) for name in jobs]
-    code = worst(each.code for each in checked)
+    checked, machine = [_check(place, name) for name in jobs], _machine_problem()
+    code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * (machine is not None))
     if as_json:
-        print_json({"jobs": checked, "exit_code": int(code)})
+        print_json({"jobs": checked, "machine": machine, "exit_code": int(code)})
     else:
+        if machine:
+            say(f"no job runs: {machine}")
         for each in checked:
             _print(each)
     raise typer.Exit(int(code))
+
+
+def _machine_problem() -> str | None:
+    import pipeline
+
+    try:
+        pipeline.check_machine()
+    except pipeline.MachineRefusedError as error:
+        return str(error)
+    return None
 
 
 def _check(workspace: Workspace, name: str) -> Checked:
@@ -53,15 +69,20 @@ def _check(workspace: Workspace, name: str) -> Checked:
         return Checked(name, ExitCode.BAD_CONFIG, problems=error.problems)
     except pipeline.ModelRefusedError as error:
         return Checked(name, ExitCode.MODEL_REFUSED, refusal=str(error))
-    ready = len(pipeline.scan(plan.input).ready)
-    return Checked(job.name, ExitCode.DONE, plan=_told(job, plan, sha256, facts, ready))
+    return Checked(job.name, ExitCode.DONE, plan=_told(job, plan, sha256, facts))
 
 
-def _told(job: LoadedJob, plan: Any, sha256: str, facts: dict[str, Any], ready: int) -> dict[str, Any]:
+def _told(job: LoadedJob, plan: "pipeline.RunPlan", sha256: str, facts: dict[str, Any]) -> dict[str, Any]:
+    import pipeline
+
+    scan = pipeline.scan(plan.input)
+    settling = f" and {len(scan.settling):,} still settling" if scan.settling else ""
     return {
         "file": shown(job.path),
-        "input": f"{shown(plan.input.folder)} ({', '.join(plan.input.include)}), {counted(ready, 'file')} ready, "
+        "input": f"{shown(plan.input.folder)} ({', '.join(plan.input.include)}), "
+        f"{counted(len(scan.ready), 'file')} ready{settling}, "
         + {"archive": "archived afterwards", "keep": "kept afterwards"}[plan.input.afterwards],
+        **({"ignored": first_few(scan.ignored, len(scan.ignored))} if scan.ignored else {}),
         "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
         "model": f"{plan.model.name}, {facts['architecture']}",
         "sha256": sha256 + ("" if plan.model.sha256 else " (not pinned: write it into the job as model.sha256)"),
@@ -72,10 +93,10 @@ def _told(job: LoadedJob, plan: Any, sha256: str, facts: dict[str, Any], ready: 
 
 def _print(checked: Checked) -> None:
     for problem in checked.problems:
-        print(problem)
+        say(str(problem))
     if checked.refusal:
-        print(f"{checked.name}: model refused: {checked.refusal}")
+        say(f"{checked.name}: model refused: {checked.refusal}")
     if checked.plan:
-        print(f"{checked.name}: in order")
+        say(f"{checked.name}: in order")
         for key, value in checked.plan.items():
-            print(f"  {key:<7} {value}")
+            say(f"  {key:<7} {value}")

@@ -1,10 +1,14 @@
 """Jobs in a person's words; for several commands."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from jobs.cli.output import counted
 from jobs.cron import find_zone, next_start, parse_cron
 from jobs.load import LoadedJob
+from jobs.visible import one_line
+
+_FEW = 3
 
 
 def next_start_of(job: LoadedJob) -> datetime | None:
@@ -21,6 +25,13 @@ def starts(job: LoadedJob) -> str:
     if schedule is None or start is None:
         return "when a complete file lies in its folder"
     return f"{schedule.cron} ({schedule.timezone}), next {start:%a %Y-%m-%d %H:%M %Z}"
+
+
+def first_few(files: Sequence[tuple[str, str]], total: int) -> str:
+    """`9 files: a.tmp (why), b.tmp (why), c.tmp (why) and 6 more`, of the first paths with their reasons."""
+    told = ", ".join(f"{one_line(path)} ({one_line(reason)})" for path, reason in files[:_FEW])
+    more = f" and {total - _FEW:,} more" if total > _FEW else ""
+    return f"{counted(total, 'file')}: {told}{more}"
 
 
 def asks(job: LoadedJob) -> str:

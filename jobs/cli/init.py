@@ -10,7 +10,7 @@ import typer
 
 import jobs
 from jobs.cli.options import JsonOption
-from jobs.cli.output import print_json
+from jobs.cli.output import print_json, say
 from jobs.config import ORIGIN, ORIGIN_MEANS
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, load_job, load_site, shown
@@ -115,16 +115,16 @@ def _tell(folder: Path, new: bool, copied: list[str], as_json: bool) -> None:
         log = {"origin": site.log.origin, "public_key": site.log.public_key}
         print_json({"workspace": folder.absolute(), "created": new, "jobs": copied, "log": log})
         return
-    print(f"{'Made' if new else 'Completed'} the workspace {shown(folder)}")
-    print(f"  audit log   {site.log.origin}")
-    print(f"  public key  {site.log.public_key}")
-    print("              keep a copy of it elsewhere: it is what proves the log")
-    print("Next:")
-    print(f"  cd {shown(folder)}")
+    say(f"{'Made' if new else 'Completed'} the workspace {shown(folder)}")
+    say(f"  audit log   {site.log.origin}")
+    say(f"  public key  {site.log.public_key}")
+    say("              keep a copy of it elsewhere: it is what proves the log")
+    say("Next:")
+    say(f"  cd {shown(folder)}")
     job = copied[0] if copied else "JOB"
     for name in copied:
-        print(f"  put documents into inbox/{name}/")
+        say(f"  put documents into inbox/{name}/")
     if not copied:
-        print(f"  write jobs/JOB.yaml, or copy an example: cloister init . --example {next(iter(examples()), 'NAME')}")
-    print("  cloister model import FOLDER --type q8_0 --name NAME")
-    print(f"  cloister check {job} && cloister run {job}")
+        say(f"  write jobs/JOB.yaml, or copy an example: cloister init . --example {next(iter(examples()), 'NAME')}")
+    say("  cloister model import FOLDER --type q8_0 --name NAME")
+    say(f"  cloister check {job} && cloister run {job}")

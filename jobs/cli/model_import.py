@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import print_json
+from jobs.cli.output import print_json, say
 from jobs.config import MODEL_NAME, MODEL_NAME_MEANS
 from jobs.errors import ConfigError, Problem
 from jobs.load import shown
@@ -47,7 +47,7 @@ def import_(
     if as_json:
         print_json({"path": path, **facts})
         return
-    print(f"Made {shown(path)}")
+    say(f"Made {shown(path)}")
     print_facts(facts)
-    print("A job pins it with:")
-    print(f'  model: {{name: {name}, sha256: "{facts["sha256"]}"}}')
+    say("A job pins it with:")
+    say(f'  model: {{name: {name}, sha256: "{facts["sha256"]}"}}')

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import print_json
+from jobs.cli.output import counted, print_json, say
 from jobs.workspace import open_workspace
 
 
@@ -25,9 +25,9 @@ def inspect(
         print_json(facts)
         return
     print_facts(facts)
-    print("metadata")
+    say("metadata")
     for key, value in facts["metadata"].items():
-        print(f"  {key} = {value}")
+        say(f"  {key} = {value}")
 
 
 def _file(model: str, workspace: Path | None) -> Path:
@@ -39,16 +39,14 @@ def _file(model: str, workspace: Path | None) -> Path:
 
 def print_facts(facts: dict[str, Any]) -> None:
     """The facts that a person asks for first."""
-    print(f"  architecture  {facts['architecture']} ({facts['name']})")
-    print(
-        f"  size          {facts['size']:,} bytes, {facts['parameters']:,} parameters in {facts['tensors']:,} tensors"
-    )
+    say(f"  architecture  {facts['architecture']} ({facts['name']})")
+    say(f"  size          {facts['size']:,} bytes, {facts['parameters']:,} parameters in {facts['tensors']:,} tensors")
     for each in facts["types"]:
-        print(f"  {each['type']:<13} {each['tensors']:,} tensors, {each['parameters']:,} parameters")
-    print(f"  shape         {facts['blocks']} blocks, width {facts['width']}, context {facts['context']} tokens")
-    print(
+        say(f"  {each['type']:<13} {counted(each['tensors'], 'tensor')}, {each['parameters']:,} parameters")
+    say(f"  shape         {facts['blocks']} blocks, width {facts['width']}, context {facts['context']} tokens")
+    say(
         f"  tokenizer     {facts['tokenizer']}, {facts['vocabulary']:,} tokens"
         if facts["vocabulary"]
         else "  tokenizer     none"
     )
-    print(f"  sha256        {facts['sha256']}")
+    say(f"  sha256        {facts['sha256']}")

@@ -1,7 +1,7 @@
 """`cloister model list`: the model files of a workspace."""
 
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import print_json, print_table
+from jobs.cli.output import print_json, print_table, say
 from jobs.workspace import open_workspace
 
 
@@ -15,7 +15,7 @@ def list_(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
         print_json(models)
         return
     if not models:
-        print("no model; cloister model import FOLDER --name NAME makes one")
+        say("no model; cloister model import FOLDER --name NAME makes one")
         return
     cells = [
         (model["name"], model["error"], "", "")

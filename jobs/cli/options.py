@@ -17,5 +17,5 @@ WorkspaceOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 JobsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="JOB...", help="A job of the workspace (jobs/NAME.yaml), or a path to a YAML file."),
+    typer.Argument(metavar="JOB", help="A job of the workspace (jobs/NAME.yaml), or a path to a YAML file."),
 ]

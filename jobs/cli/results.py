@@ -1,22 +1,29 @@
 """`cloister results`: what became of each document."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import print_json_array, print_table
+from jobs.cli.output import counted, print_json_array, print_table, say, shortened
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, shown
+from jobs.visible import visible
 from jobs.workspace import Workspace, open_workspace
 
-_SUMMARY_CHARACTERS = 160
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_ANSWER_CHARACTERS = 160
+_NOTE_CHARACTERS = 80
+_NOTES = 3
 
 
 def results(
-    job: Annotated[str | None, typer.Argument(metavar="[JOB]", help="Only this job's documents.")] = None,
+    job: Annotated[str | None, typer.Argument(metavar="JOB", help="Only this job's documents.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only the documents that failed.")] = False,
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most N documents.")] = None,
     workspace: WorkspaceOption = None,
@@ -34,11 +41,35 @@ def results(
         print_json_array(rows)
         return
     head = ("document", "state", "answer") if job else ("job", "document", "state", "answer")
-    cells = [(row["job"], row["path"], row["state"], answer_of(row))[-len(head) :] for row in rows]
+    cells = _cells(rows, len(head))
     if cells:
-        print_table(head, cells)
+        print_table(head, cells, whole=("job", "state"))
     else:
-        print("no failed document" if failed else "no results yet; cloister run JOB makes some")
+        say("no failed document" if failed else "no results yet; cloister run JOB makes some")
+
+
+def _cells(rows: Iterable[dict[str, Any]], columns: int) -> "list[tuple[str | Text, ...]]":
+    """The last `columns` cells of each row; a document bears digits of its sha256 where others have its path too."""
+    narrow = [(r["job"], r["path"], r["document"], r["notes"] or (), r["state"], answer_of(r)) for r in rows]
+    times = Counter((job, path) for job, path, *_ in narrow)
+    return [
+        (job, _document(path, sha256 if times[job, path] > 1 else None, notes), state, answer)[-columns:]
+        for job, path, sha256, notes, state, answer in narrow
+    ]
+
+
+def _document(path: str, sha256: str | None, notes: Sequence[str]) -> "Text":
+    """The path, and below it what a reader of the answer should know of the document."""
+    from rich.text import Text
+
+    told = Text(visible(path))
+    if sha256:
+        told.append(f" {sha256[:8]}", "dim")
+    for note in notes[:_NOTES]:
+        told.append(f"\nnote: {visible(shortened(note, _NOTE_CHARACTERS))}", "dim")
+    if len(notes) > _NOTES:
+        told.append(f"\nand {counted(len(notes) - _NOTES, 'more note')}", "dim")
+    return told
 
 
 def _rows(workspace: Workspace, job: str | None, failed: bool) -> Iterator[dict[str, Any]]:
@@ -62,18 +93,26 @@ def _check_known(workspace: Workspace, job: str) -> None:
         )
 
 
-def answer_of(row: dict[str, Any]) -> str:
-    """The answer of a row in a line, or why there is none."""
+def answer_of(row: dict[str, Any]) -> "Text":
+    """The answer of a row in a few lines, or why there is none."""
+    from rich.text import Text
+
     if row["state"] in ("failed", "review"):
-        return f"{row['failure'] or 'review'}: {row['reason']}"
+        return Text(visible(f"{row['failure'] or 'review'}: {row['reason']}"))
     if row["state"] == "duplicate":
-        return f"the same bytes as {row['duplicate_of']}"
+        return Text(visible(f"the same bytes as {row['duplicate_of']}"))
     if row.get("fields") is not None:
-        found = [f"{field['name']} = {field['value']}" for field in row["fields"] if field["value"] is not None]
-        return "\n".join(found) or str(row["reason"])
+        found = [_field(field) for field in row["fields"] if field["value"] is not None]
+        return Text("\n").join(found) if found else Text(visible(str(row["reason"])))
     if row.get("summary"):
-        text = " ".join(row["summary"].split())
-        return text if len(text) <= _SUMMARY_CHARACTERS else text[: _SUMMARY_CHARACTERS - 1] + "…"
+        return Text(visible(shortened(row["summary"], _ANSWER_CHARACTERS)))
     if row.get("label") is not None:
-        return f"{row['label']} ({row['score']:.2f})"
-    return str(row["reason"])
+        return Text(visible(f"{row['label']} ({row['score']:.2f})"))
+    return Text(visible(str(row["reason"])))
+
+
+def _field(field: dict[str, Any]) -> "Text":
+    from rich.text import Text
+
+    told = Text(visible(f"{field['name']} = {shortened(str(field['value']), _ANSWER_CHARACTERS)}"))
+    return told.append(f" ({field['score']:.2f})", "dim")

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from jobs.cli.options import JobsArgument, JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, print_table
+from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
+from jobs.visible import visible
 from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
 
 if TYPE_CHECKING:
     import pipeline
 
-_LISTED = 20
+_FAILED_LISTED = 20
 
 
 @dataclass
@@ -91,8 +92,8 @@ def _run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]") -> Night:
                 with watcher_for(plan.job) as watcher:
                     report = pipeline.run(plan, observer=watcher, stop=stop)
             except (pipeline.ModelRefusedError, audit.AuditError) as error:
-                night.refusals.append(ending_of(error))
-                print(night.refusals[-1].message, file=sys.stderr)
+                night.refusals.append(ending_of(error, plan.site.root))
+                print(visible(night.refusals[-1].message), file=sys.stderr)
                 if isinstance(error, audit.AuditError):
                     break
             else:
@@ -124,46 +125,62 @@ def _print(workspace: Workspace, night: Night) -> None:
         [report.job, f"{report.seen:,}", *(f"{report.counts[state]:,}" for state in states), f"{report.seconds:.1f}"]
         for _, report in night.reports
     ]
-    print_table(head, rows, right=head[1:])
+    print_table(head, rows, right=head[1:], whole=("job",))
     for job, report in night.reports:
-        _print_report(workspace, job, report)
+        print_report(workspace, job, report)
 
 
-def _print_report(workspace: Workspace, job: LoadedJob, report: "pipeline.RunReport") -> None:
-    print(f"{report.job}: {_outcome(report)}")
+def print_report(workspace: Workspace, job: LoadedJob, report: "pipeline.RunReport") -> None:
+    """A run in words: what came of it, and every document that has no answer."""
+    say(f"{report.job}: {_outcome(report)}")
     outbox, failed = workspace.root / "outbox" / report.job, workspace.root / "failed" / report.job
     if report.parts:
-        print(f"  results  {shown(outbox)}/ ({counted(len(report.parts), 'part')}); cloister results {report.job}")
-    if report.failed:
-        print(f"  failed   {shown(failed)}/, each with a .reason.json:")
-    _print_list([(path, reason) for path, _, reason in report.failed], report.counts["failed"])
-    if report.pending:
-        print("  pending  left for the next run:")
-    _print_list(report.pending, report.counts["pending"])
+        say(f"  results  {shown(outbox)}/ ({counted(len(report.parts), 'part')}); cloister results {report.job}")
+    if report.counts["failed"]:
+        say(f"  failed   {shown(failed)}/, each with a .reason.json:")
+        say_list([f"{path}: {reason}" for path, _, reason in report.failed], report.counts["failed"], _FAILED_LISTED)
+    _print_ignored(report)
+    _print_pending(report)
     if not report.pinned and report.parts:
-        print(f"  model    not pinned; write into {shown(job.path)}, under model:")
-        print(f'             sha256: "{report.model_sha256}"')
+        say(f"  model    not pinned; write into {shown(job.path)}, under model:")
+        say(f'             sha256: "{report.model_sha256}"')
+
+
+def _print_ignored(report: "pipeline.RunReport") -> None:
+    """Those done before are counted as ignored too, and told apart from what is never taken."""
+    if report.known:
+        say(f"  before   {counted(report.known, 'document')} done in an earlier run")
+    never = report.counts["ignored"] - report.known
+    if never:
+        say(f"  ignored  {counted(never, 'file')}:")
+        say_list([f"{path}: {reason}" for path, reason in report.ignored], never)
+
+
+def _print_pending(report: "pipeline.RunReport") -> None:
+    """Some are pending for a reason of their own; the others, because the run was stopped."""
+    pending = report.counts["pending"]
     if report.interrupted:
-        print("  stopped  what is finished is committed; the next run takes up the rest")
-
-
-def _print_list(items: "list[tuple[str, str]] | tuple[tuple[str, str], ...]", total: int) -> None:
-    for path, reason in items[:_LISTED]:
-        print(f"    {path}: {reason}")
-    if total > _LISTED:
-        print(f"    and {total - _LISTED:,} more")
+        say("  stopped  what is finished is committed")
+    if pending:
+        be = "is" if pending == 1 else "are"
+        say(f"  pending  {counted(pending, 'document')} {be} still to be done: run again")
+        say_list([f"{path}: {reason}" for path, reason in report.pending], len(report.pending))
 
 
 def _outcome(report: "pipeline.RunReport") -> str:
     """The run in a line."""
-    idle = report.counts["ignored"] + report.counts["pending"]
-    worked = report.seen - idle
+    worked = report.seen - report.counts["ignored"] - report.counts["pending"]
     if worked:
         pace = f", {worked / report.seconds:.1f} a second" if report.seconds >= 1 else ""
         return f"{counted(worked, 'document')} in {report.seconds:.1f} s{pace}"
+    if report.interrupted:
+        return "stopped before the first document was finished"
+    if report.counts["pending"]:
+        return "nothing is ready yet"
     if report.known:
-        were = "was" if report.known == 1 else "were"
-        return f"nothing to do: {counted(report.known, 'document')} {were} done before"
+        return (
+            f"nothing to do: {counted(report.known, 'document')} {'was' if report.known == 1 else 'were'} done before"
+        )
     return "nothing to do: " + (
         f"no new document among {counted(report.seen, 'file')}" if report.seen else "no file lies there"
     )

@@ -11,12 +11,14 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
     Ends with exit 0 on SIGTERM or Ctrl-C, after committing what is computed. Logs go to stderr.
     """
     place = open_workspace(workspace)
+    import pipeline
     from jobs.lock import service_lock
     from jobs.logs import start_logging
     from jobs.schedule import Schedules
     from jobs.service import Service
     from jobs.stop import Stop
 
+    pipeline.check_machine()
     log = start_logging()
     with Stop() as stop, service_lock(place.state), Schedules() as schedules:
         service = Service(place, log, stop, schedules)

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from jobs.cli.describe import next_start_of, starts
+from jobs.cli.describe import first_few, next_start_of, starts
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, counts_line, print_json
+from jobs.cli.output import LISTED, counted, counts_line, print_json, say
 from jobs.errors import ConfigError
 from jobs.load import shown
 from jobs.lock import SERVICE_LOCK, holder
@@ -64,6 +64,7 @@ def _job(workspace: Workspace, path: "Path", known: "dict[str, pipeline.JobStatu
         "ready": len(scan.ready),
         "settling": len(scan.settling),
         "ignored": len(scan.ignored),
+        "ignored_files": [{"path": path, "reason": reason} for path, reason in scan.ignored[:LISTED]],
         **_history(known.get(job.name)),
     }
 
@@ -81,42 +82,44 @@ def _history(status: "pipeline.JobStatus | None") -> dict[str, Any]:
 
 
 def _print(told: dict[str, Any]) -> None:
-    print(f"workspace  {told['workspace']}")
-    print(f"log        {told['log']['origin']}, {told['log']['size']:,} entries")
-    print(f"run        {_process(told['run'], 'none at the moment')}")
-    print(f"serve      {_process(told['serve'], 'does not run')}")
+    say(f"workspace  {told['workspace']}")
+    say(f"log        {told['log']['origin']}, {counted(told['log']['size'], 'entry')}")
+    say(f"run        {_process(told['run'], 'none at the moment')}")
+    say(f"serve      {_process(told['serve'], 'does not run')}")
     if not told["jobs"]:
-        print("jobs       none; write jobs/NAME.yaml, or copy an example: cloister init . --example NAME")
+        say("jobs       none; write jobs/NAME.yaml, or copy an example: cloister init . --example NAME")
     for job in told["jobs"]:
-        print(f"\n{job['job']}")
+        say(f"\n{job['job']}")
         if "problems" in job:
-            print("  is not run, because of")
-            print("    " + job["problems"].replace("\n", "\n    "))
+            say("  is not run, because of")
+            say("    " + job["problems"].replace("\n", "\n    "))
         else:
-            print(f"  starts   {job['starts']}")
-            print(f"  waiting  {_waiting(job)}")
+            say(f"  starts   {job['starts']}{'' if told['serve'] is not None else ', if `cloister serve` runs'}")
+            say(f"  waiting  {_waiting(job)}")
+            if job["ignored"]:
+                files = [(each["path"], each["reason"]) for each in job["ignored_files"]]
+                say(f"  ignored  {first_few(files, job['ignored'])}")
         _print_history(job)
     for file in told["other_files"]:
-        print(f"\n{file} is no job: job files end in .yaml")
+        say(f"\n{file} is no job: job files end in .yaml")
     for job in told["without_file"]:
-        print(f"\n{job['job']} (its file is no longer in jobs/)")
+        say(f"\n{job['job']} (its file is no longer in jobs/)")
         _print_history(job)
 
 
 def _print_history(job: dict[str, Any]) -> None:
     last = job["last_run"]
     if last is None:
-        print("  last     never ran")
+        say("  last     never ran")
         return
     when = last["finished_at"] or last["started_at"]
-    print(f"  last     {last['state']} {when}: {counts_line(last['counts'])}")
-    print(f"  totals   {counts_line(job['totals'])}")
+    say(f"  last     {last['state']} {when}: {counts_line(last['counts'])}")
+    say(f"  totals   {counts_line(job['totals'])}")
 
 
 def _waiting(job: dict[str, Any]) -> str:
     settling = f", {job['settling']:,} still changing" if job["settling"] else ""
-    ignored = f", {job['ignored']:,} ignored" if job["ignored"] else ""
-    return f"{counted(job['ready'], 'file')} in {job['input']}{settling}{ignored}"
+    return f"{counted(job['ready'], 'file')} in {job['input']}{settling}"
 
 
 def _process(pid: int | None, none: str) -> str:

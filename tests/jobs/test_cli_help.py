@@ -52,6 +52,13 @@ def test_help_is_printed(name: str, cloister: Cloister) -> None:
     assert "Usage: cloister" in done.out
 
 
+def test_help_shows_no_types_of_flags_and_flows(cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    told = cloister("run", "--help").out
+    assert "bool" not in told
+    assert "Ctrl-C or SIGTERM commits what is computed and leaves the rest to the next" in told
+
+
 def test_version(cloister: Cloister) -> None:
     assert cloister("--version").out.startswith("cloister 0.")
 

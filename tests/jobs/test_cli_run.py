@@ -235,13 +235,13 @@ def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
     ],
 )  # fmt: skip
 def test_what_is_told_of_a_run(
-    ready: Place, capsys: pytest.CaptureFixture[str], seen: dict[str, int], facts: dict[str, Any], lines: list[str]
+    ready: Place, capfd: pytest.CaptureFixture[str], seen: dict[str, int], facts: dict[str, Any], lines: list[str]
 ) -> None:
     workspace = open_workspace(ready.root)
     job = load_job(ready.root / "jobs" / "sort.yaml")
-    capsys.readouterr()
+    capfd.readouterr()
     print_report(workspace, job, report(seen, **facts))
-    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == lines
+    assert [line.strip() for line in capfd.readouterr().out.splitlines()] == lines
 
 
 def test_a_job_file_that_is_a_folder(ready: Place, cloister: Cloister) -> None:
@@ -251,16 +251,18 @@ def test_a_job_file_that_is_a_folder(ready: Place, cloister: Cloister) -> None:
 
 
 @pytest.mark.parametrize("variable", ["CLOISTER_ISA", "CLOISTER_THREADS"])
-def test_check_tells_what_the_machine_lacks(
-    ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
-    monkeypatch.setenv(variable, "nonsense")
-    done = cloister("check", "sort")
-    assert done.code == 2
-    assert f"no job runs: {variable} is 'nonsense'" in done.out
-    assert "sort: in order" in done.out
-    assert variable in cloister("check", "sort", "--json").json["machine"]
-    assert cloister("serve").code == 2
+def test_check_tells_what_the_machine_lacks(ready: Place, variable: str) -> None:
+    def ask(*arguments: str) -> subprocess.CompletedProcess[str]:  # a process of its own: it looks only once
+        command = [sys.executable, "-P", "-c", "from jobs.cli import main; main()", *arguments]
+        poor = os.environ | {variable: "nonsense"}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=poor)
+
+    done = ask("check", "sort")
+    assert done.returncode == 2
+    assert f"no job runs: {variable} is 'nonsense'" in done.stdout
+    assert "sort: in order" in done.stdout
+    assert variable in json.loads(ask("check", "sort", "--json").stdout)["machine"]
+    assert ask("serve").returncode == 2
 
 
 def test_check_and_status_name_what_is_not_taken(ready: Place, cloister: Cloister) -> None:

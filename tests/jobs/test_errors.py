@@ -7,7 +7,7 @@ import pytest
 
 import audit
 import pipeline
-from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
+from jobs.errors import ConfigError, Ending, ExitCode, OutputError, Problem, ending_of, worst
 from jobs.lock import ServiceHeldError
 
 
@@ -46,8 +46,9 @@ def crash() -> Exception:
 
 
 def test_a_defect_keeps_its_traceback_in_the_workspace(tmp_path: Path) -> None:
-    ending = ending_of(crash(), tmp_path / "crashes")
-    (kept,) = (tmp_path / "crashes").iterdir()
+    (tmp_path / "state").mkdir()
+    ending = ending_of(crash(), tmp_path)
+    (kept,) = (tmp_path / "state" / "crashes").iterdir()
     assert ending.code == ExitCode.DEFECT
     assert ending.message.startswith("A defect of Cloister: RuntimeError: ours")
     assert str(kept) in ending.message
@@ -57,7 +58,7 @@ def test_a_defect_keeps_its_traceback_in_the_workspace(tmp_path: Path) -> None:
 
 def test_a_defect_without_a_workspace_keeps_it_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    ending_of(crash(), tmp_path / "none" / "crashes")
+    ending_of(crash(), tmp_path / "none")
     assert len(list(tmp_path.glob("cloister-*.txt"))) == 1
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     assert "could not be kept" in ending_of(crash()).message
@@ -67,4 +68,19 @@ def test_a_defect_without_a_workspace_keeps_it_elsewhere(tmp_path: Path, monkeyp
 def test_a_full_or_read_only_disk_is_no_defect(errno_: int) -> None:
     ending = ending_of(OSError(errno_, "reason", "outbox/x"))
     assert ending.code == ExitCode.BAD_CONFIG
-    assert "outbox/x: reason" in ending.message
+    assert ending.message == "outbox/x: reason"
+
+
+def test_a_full_disk_without_a_path_is_told_of_the_workspace(tmp_path: Path) -> None:
+    told = ending_of(OSError(28, "Error writing bytes to file"), tmp_path).message
+    assert told.startswith(f"{tmp_path}: Error writing bytes to file (")
+    assert f"MiB free on the file system of the workspace {tmp_path})" in told
+    error = audit.LogUnwritable("audit/entries: No space left on device")
+    error.__cause__ = OSError(28, "No space left on device")
+    assert "MiB free" in ending_of(error, tmp_path).message
+
+
+def test_output_that_cannot_be_written() -> None:
+    full = ending_of(OutputError(OSError(28, "No space left on device")))
+    assert full == Ending(ExitCode.BAD_CONFIG, "cannot write the output: No space left on device")
+    assert ending_of(OutputError(BrokenPipeError(32, "Broken pipe"))).code == ExitCode.PIPE_CLOSED

@@ -106,7 +106,9 @@ def test_a_bad_file_is_reported_and_its_job_does_not_run_while_others_do(bench: 
     bench.place.drop("other", "lease.txt", LEASE)
     events = bench.turn()
     assert events[0] == "job file refused, the job is not run"
-    assert "jobs/sort.yaml:7:3: unknown key 'lables'" in bench.lines()[0]["problems"]
+    refused = [line["problem"] for line in bench.lines()[:2]]  # a line for each problem
+    assert refused[1].startswith("jobs/sort.yaml:7:3: unknown key 'lables' in task (expected: one of ")
+    assert refused[1].endswith("; remedy: did you mean 'labels'?)")
     assert (len(bench.place.parts("sort")), len(bench.place.parts("other"))) == (0, 1)
     assert bench.turn() == []  # told once
     bench.place.job("sort")

@@ -1,0 +1,17 @@
+"""Text of others (names, reasons, values from documents) on a terminal: it can neither act there nor turn around."""
+
+import re
+
+# C0 but the line feed, DEL, C1; the marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode
+# UAX 9); line and paragraph separators; the byte order mark
+CONTROLS = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff]")
+
+
+def visible(text: str) -> str:
+    """`text` with what acts on a terminal written as an escape, such as \\x1b or \\u202e; lines stay."""
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """The same, and lines become one."""
+    return visible(" ".join(text.splitlines()))
