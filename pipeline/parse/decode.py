@@ -2,11 +2,12 @@
 
 import codecs
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from charset_normalizer import from_bytes
 
 from pipeline.errors import DocumentError, Failure
+from pipeline.parse.plausible import readings
 
 _BOMS = (  # the longer first: that of UTF-32 begins with that of UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -34,23 +35,38 @@ _MEANT = {
 _NOT_OF_DOCUMENTS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"}
 _SAMPLE = 1 << 16
 _TIE = 0.005
-_ONLY_WINDOWS = re.compile(rb"[\x80-\x9f]")
+_BITS_TO_DOUBT = 2.0  # by as many more bits a reading is half as likely
+_SURE = 0.75  # below it, a reader is told
+_CAP = 0.95  # of a guess
+_JAPANESE = ("euc_jp", "cp932")
+_KANA = re.compile("[\u3041-\u30fe]")  # that no other text gives by chance
+_HALF_WIDTH = re.compile("[\uff61-\uff9f]")  # that any text gives by chance, and that nobody writes
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _RARE = 20  # as many good characters beyond ASCII for each bad one, and an encoding is believed all the same
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """A text, the encoding that gave it and how sure that is, from 0 to 1; `replaced` bytes were no text in it."""
+    """A text, the encoding that gave it and how sure that is, from 0 to 1; `replaced` bytes were no text in it.
+    `rival` is the next best encoding, where it is about as good and reads differently.
+    """
 
     text: str
     encoding: str
     confidence: float
     replaced: int = 0
+    rival: str | None = None
 
     @property
     def notes(self) -> list[str]:
         """What a reader of the text should know."""
-        return [f"{self.replaced} places are not valid {self.encoding} and read as U+FFFD"] if self.replaced else []
+        notes = []
+        if self.rival:
+            guess = f"read as {self.encoding} (confidence {self.confidence:.2f}), {self.rival} is possible too"
+            notes.append(f"the encoding is a guess: {guess}")
+        if self.replaced:
+            notes.append(f"{self.replaced} places are not valid {self.encoding} and read as U+FFFD")
+        return notes
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
@@ -118,29 +134,48 @@ def _known(declared: str | None) -> str | None:
 
 
 def _guessed(data: bytes) -> Decoded | None:
-    """charset-normalizer's guess, with its ties decided: for Western European, which is met most, and for ISO 8859-2
-    rather than its cousin of Windows where no byte is one that only the cousin has.
+    """As European text where that is plausible, else charset-normalizer's guess, which knows the rest of the world: if
+    it makes runs of the bytes, not single letters, which would rather be Europe's.
 
-    The confidence is shared among the candidates that are as good and read differently.
+    The confidence is shared among the candidates that are about as good and read differently.
     """
-    found = from_bytes(data)
-    best = found.best()
-    if best is None:
+    ranked = readings(data)
+    plausible = ranked[0].plausible and not any(_share(_KANA, data, encoding) > 0.5 for encoding in _JAPANESE)
+    found = None if plausible else _of_the_world(data)
+    if not plausible and (found is None or _in_runs(found.text)):
+        return found
+    for best in ranked:
+        confidence = min(_CAP, round(1 / sum(2 ** ((best.bits - one.bits) / _BITS_TO_DOUBT) for one in ranked), 3))
+        rival = next(one.encoding for one in ranked if one is not best) if confidence < _SURE else None
+        if found := _strict(data, best.encoding, confidence) or _nearly(data, best.encoding, confidence):
+            return replace(found, rival=rival)
+    return None
+
+
+def _of_the_world(data: bytes) -> Decoded | None:
+    """charset-normalizer's guess, of its ties the one whose language it recognises best, Windows first."""
+    ranked = [one for one in from_bytes(data) if _share(_HALF_WIDTH, data, one.encoding) < 0.25]
+    if not ranked:
         return None
-    ties = [one for one in found if one.chaos <= best.chaos + _TIE and one.coherence >= best.coherence - 10 * _TIE]
-    western = [one for one in ties if "cp1252" in one.could_be_from_charset and not _is_mixed_up(set(str(one)))]
+    best = ranked[0]
+    ties = [one for one in ranked if one.chaos <= best.chaos + _TIE and one.coherence >= best.coherence - 10 * _TIE]
     windows = [one for one in ties if one.encoding.startswith("cp125")]
-    encoding = "cp1252" if western else max(windows or ties, key=lambda one: one.coherence).encoding
-    if encoding == "cp1250" and not _ONLY_WINDOWS.search(data):
-        encoding = "iso8859_2"
-    return _strict(data, encoding, round(max(0.0, 1.0 - best.chaos) / len(ties), 3))
+    chosen = max(windows or ties, key=lambda one: one.coherence)
+    confidence = min(_CAP, round(max(0.0, 1.0 - best.chaos) / len(ties), 3))
+    found = _strict(data, chosen.encoding, confidence)
+    rival = next((one.encoding for one in ties if one is not chosen), None) if confidence < _SURE else None
+    return found and replace(found, rival=rival)
 
 
-def _is_mixed_up(letters: set[str]) -> bool:
-    """Whether text read as Western European shows what Hungarian (o with tilde, u with circumflex) or Turkish (eth or
-    thorn, and no ae) look like then.
-    """
-    return letters >= {"\u00f5", "\u00fb"} or ("\u00e6" not in letters and not letters.isdisjoint({"\u00f0", "\u00fe"}))
+def _share(kind: re.Pattern[str], data: bytes, encoding: str) -> float:
+    """Of the characters beyond ASCII, in a sample, those of a kind."""
+    beyond = "".join(_BEYOND_ASCII.findall(data[:_SAMPLE].decode(encoding, "replace")))
+    return len(kind.findall(beyond)) / max(1, len(beyond))
+
+
+def _in_runs(text: str) -> bool:
+    runs = _BEYOND_ASCII.findall(text)
+    return sum(map(len, runs)) >= 2 * len(runs)
 
 
 def _strict(data: bytes, encoding: str, confidence: float) -> Decoded | None:
