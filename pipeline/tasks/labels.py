@@ -14,6 +14,10 @@ _LITTLE = frozenset(  # words that name nothing by themselves
 )
 # What may not follow a label: a text that goes on with these words is the rest of a phrase and no value.
 _REST = r"[\W_]+(?!(?:and|or|of|is|are|shall|will|und|oder|der|des|ist|et|ou|de)\b)(?=\w)"
+_GENERAL = frozenset(  # words that say what kind of thing a value is, and not which
+    "number date name rate nummer datum satz numéro numero numer data".split()  # noqa: SIM905
+)
+_KINDS = ("nummer", "datum", "satz", "number")  # heads of compounds that many different things have
 LITTLE: Final = 0.5  # the weight of such a word
 NOT_BEFORE: Final = 0.8  # the weight of a word after or above a value rather than before it
 LINE: Final = 120  # characters: a longer text is no line that begins with a label
@@ -35,6 +39,10 @@ class Naming:
     def share(self, present: Mapping[str, float]) -> float:
         """From 0 to 1: how fully the best of the phrases is among the words that are present."""
         return max((_share(phrase, present) for phrase in self.phrases), default=0.0)
+
+    def is_name(self, text: str) -> bool:
+        """Whether the text is one of the phrases and nothing else: the label of a value and no value."""
+        return len(text) <= LINE and words(text) in self.phrases
 
     def label(self, text: str, start: int, end: int) -> int:
         """The length of the phrase with which the line text[start:end] begins, as in "Bill to Acme Ltd"; 0 for none."""
@@ -71,7 +79,7 @@ def _share(phrase: Phrase, present: Mapping[str, float]) -> float:
     """The weight of the phrase's words that are there, of all; one word alone says a little less than two."""
     found = whole = 0.0
     for word in phrase:
-        weight = LITTLE if word in _LITTLE else 1.0
+        weight = LITTLE if word in _LITTLE or (word in _GENERAL and len(phrase) > 1) else 1.0
         found += weight * present.get(word, 0.0)
         whole += weight
     return found / whole * min(1.0, 0.8 + 0.1 * whole)
@@ -85,7 +93,8 @@ def _places(around: Surroundings) -> Iterator[tuple[str, float]]:
 
 
 def _same(word: str, other: str) -> float:
-    """1 for the same word, 0.8 for another form of it, 0.6 for compounds with the same head, which in German is last.
+    """1 for the same word, 0.8 for another form of it, 0.6 for compounds with the same head, which in German is last,
+    and 0.3 where that head is only a number or a date of anything.
 
     A compound that only begins with the word is another thing: a Rechnungsdatum is no Rechnung.
     """
@@ -97,7 +106,7 @@ def _same(word: str, other: str) -> float:
     if shared >= 4 and max(len(word), len(other)) - shared <= 3:
         return 0.8
     if _shared(word[::-1], other[::-1]) >= 5:
-        return 0.6
+        return 0.3 if word.endswith(_KINDS) else 0.6
     return 0.3 if shared >= 6 else 0.0
 
 

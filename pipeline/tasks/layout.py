@@ -5,10 +5,14 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.document import Span
+from pipeline.document import Parsed, Span
 
 _WORD = re.compile(r"[^\W_]+")
 _CELL = " | "
+_WAY = re.compile(  # the way to a value of JSON, before it: a.b[3]:
+    r"^(?:\[\d+\]|[^\s.:\[\]][^\n.:\[\]]*)(?:\.[^\n.:\[\]]+|\[\d+\])*:(?= )", re.MULTILINE
+)
+_WITH_WAYS = frozenset(("application/json", "application/x-ndjson"))
 REACH: Final = 80  # characters that are looked at on either side of a value
 HEADING: Final = 60  # characters: a longer line is no label of the line below it
 
@@ -25,6 +29,13 @@ class Surroundings:
 def words(text: str) -> tuple[str, ...]:
     """The words and numbers of a text in lower case."""
     return tuple(word.lower() for word in _WORD.findall(text))
+
+
+def written_labels(document: Parsed) -> list[Span]:
+    """The labels that the parser wrote and the document does not have: in JSON the way to each value."""
+    if document.media_type not in _WITH_WAYS:
+        return []
+    return [Span(*match.span()) for match in _WAY.finditer(document.text)]
 
 
 class Layout:

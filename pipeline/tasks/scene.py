@@ -14,6 +14,7 @@ MEANING: Final = 0.5  # the weight of what the passage means, against how the wo
 UNSURE: Final = 0.2  # what a value loses whose type the text alone does not show
 EARLY: Final = 0.1  # what a value at the very beginning gains, and none after so many characters
 EARLY_REACH: Final = 3000
+EQUAL: Final = 0.02  # values whose scores differ by no more than this fit equally
 TAKEN: Final = 0.15  # what a value loses that another field fits better
 MOST_VALUES: Final = (
     20_000  # of one type; of more, those in the passages nearest in meaning to some field are looked at
@@ -54,8 +55,13 @@ class _Candidate:
 class Scene:
     """A text, its passages, and the values of each type in it, found once however many fields ask for them."""
 
-    def __init__(self, text: str, passages: Sequence[Span], vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, text: str, passages: Sequence[Span], vocabulary: Vocabulary, labels: Sequence[Span] = ()
+    ) -> None:
+        """`labels`, ascending, were written by the parser: what begins in them is no value."""
         self._text = text
+        self._labels = labels
+        self._label_starts = [label.start for label in labels]
         self._passages = passages
         self._vocabulary = vocabulary
         self._starts = [span.start for span in passages]
@@ -86,6 +92,8 @@ class Scene:
         scored = []
         for candidate in self._of(field.finder, nearest):
             value, name = candidate.value, field.naming.share(candidate.present)
+            if field.finder is VALUES["text"] and field.naming.is_name(value.value):
+                continue
             if field.finder is VALUES["text"] and (label := field.naming.label(self._text, value.start, value.end)):
                 rest = self._text[value.start + label : value.end]
                 value, name = replace(value, start=value.start + label, value=" ".join(rest.split())), 1.0
@@ -97,11 +105,15 @@ class Scene:
     def _of(self, finder: Finder, nearest: Sequence[float]) -> list[_Candidate]:
         """The values of a type; `nearest` is the likeness of each passage to the field it is most like."""
         if finder not in self._candidates:
-            values = list(finder(self._text, self._habits))
+            values = [value for value in finder(self._text, self._habits) if not self._in_label(value.start)]
             kept = self._nearest(values, nearest) if len(values) > MOST_VALUES else values
             self._passed_over[finder] = len(values) - len(kept)
             self._candidates[finder] = [self._placed(value, finder) for value in kept]
         return self._candidates[finder]
+
+    def _in_label(self, at: int) -> bool:
+        index = bisect_right(self._label_starts, at) - 1
+        return index >= 0 and at < self._labels[index].end
 
     def _nearest(self, values: Sequence[Value], nearest: Sequence[float]) -> list[Value]:
         """The first MOST_VALUES of the values by the likeness of their passages, in their order in the text."""
@@ -122,10 +134,7 @@ class Scene:
 
 
 def _best(scores: Sequence[tuple[float, Value]], taken: Collection[str]) -> Found | None:
-    """The best value and its score, less for one that another field has."""
-    best: Found | None = None
-    for score, value in scores:
-        score = round(max(0.0, score - TAKEN * (value.value in taken)), 6)
-        if best is None or score > best.score:
-            best = Found(value, score)
-    return best
+    """The earliest of the values that fit best, with its score, which is less for one that another field has."""
+    left = [Found(value, round(max(0.0, score - TAKEN * (value.value in taken)), 6)) for score, value in scores]
+    best = max((found.score for found in left), default=0.0)
+    return next((found for found in left if found.score >= best - EQUAL), None)

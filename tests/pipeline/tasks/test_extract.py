@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from pipeline.document import Parsed
 from pipeline.errors import DocumentError
-from pipeline.tasks import ExtractSettings, Field, scene
-from pipeline.values import pattern
+from pipeline.tasks import ExtractSettings, Field, make_task, scene
+from pipeline.tasks.extract import LEAST
+from pipeline.values import VALUES, pattern
+from tests.pipeline.tasks.bag import BagOfWords
 from tests.pipeline.tasks.conftest import Ask
 
 FIELDS = (
@@ -133,10 +136,58 @@ def test_why_there_is_no_value(ask: Ask) -> None:
     notes = [row["note"] for row in answer.columns["fields"]]
     assert notes == [
         "nothing in the document has the type iban",
-        "the best candidate, '12.00', scored less than 0.2",
+        "nothing that fits well enough; nearest was '12.00' (0.00)",
     ]
     assert answer.abstained
     assert answer.reason == "no field has a value in this document"
+
+
+def test_a_pattern_without_a_match_says_so(ask: Ask) -> None:
+    answer = ask(ExtractSettings((Field("order", "regex", "", r"PO-\d{5}"),)), "No order here.")
+    assert answer.columns["fields"][0]["note"] == "the pattern matches nothing in the document"
+
+
+def test_a_number_that_is_not_there_stays_empty(ask: Ask) -> None:
+    bed = Field("bed", "number", "bed number, Bettnummer")
+    assert values(ask, "Bettnummer 17. Eigenanteil 200,00 €.", bed) == {"bed": "17"}
+    for text in ("Fallnummer: 88,10 €", "Case number: F-2026-00555, 12,5 %", "Date: 13 Oct 2026 08:00", "Rooms: 4"):
+        assert values(ask, text, bed) == {"bed": None}
+
+
+def test_each_type_has_its_own_threshold(ask: Ask) -> None:
+    assert LEAST.keys() == {*VALUES, "regex"}
+    answer = ask(ExtractSettings((Field("policy", "reference", "policy number"),)), "Invoice number: INV-2025")
+    assert answer.columns["fields"][0]["value"] is None
+    assert answer.columns["fields"][0]["note"].startswith("nothing that fits well enough; nearest was 'INV-2025' (0.")
+
+
+LINES = "\n\n".join(f"[{place}].Fallnummer: F-2026-{place:05}\n[{place}].Text: Beschwerde" for place in range(5))
+CASES = (
+    Field("ref", "reference", "Fallnummer"),
+    Field("n", "number", "Fallnummer"),
+    Field("line", "reference", "line"),
+)
+
+
+def test_the_ways_to_values_of_json_hold_no_values() -> None:
+    model, settings = BagOfWords(), ExtractSettings(CASES)
+    document = Parsed(f"{LINES}\n\nuser.line2: none", "application/x-ndjson", "none")
+    task = make_task(settings, model)
+    spans = task.spans(document)
+    vectors = model.embed([document.text[span.start : span.end] for span in spans])
+    rows = task.answer(document, spans, vectors).columns["fields"]
+    assert [row["value"] for row in rows] == ["F-2026-00000", None, None]
+
+
+def test_of_values_that_fit_nearly_equally_the_first_is_given(ask: Ask) -> None:
+    text = "Amount A: 12,50 EUR\n\nAmount B: 15,00 EUR"
+    assert values(ask, text, Field("a", "money", "amount")) == {"a": "12.50 EUR"}
+    rows = ask(ExtractSettings((Field("b", "money", "amount b"),)), text).columns["fields"]
+    assert rows[0]["value"] == "15.00 EUR"
+
+
+def test_a_text_that_only_names_the_field_is_no_value(ask: Ask) -> None:
+    assert values(ask, "Customer", Field("c", "text", "customer")) == {"c": None}
 
 
 def test_of_too_many_values_the_nearest_in_meaning_are_looked_at(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,23 @@ def test_extract_by_meaning(model: Embedder) -> None:
     ]
 
 
+def test_fields_that_are_not_there_stay_empty(model: Embedder) -> None:
+    text = (
+        "Invoice number: INV-20931\nInvoice date: 28 September 2026\n\nDear Mr. Price,\n\n"
+        "we charge 7,692.00 GBP for 14 days of work, including 20 % VAT. Please pay by 28 October 2026."
+    )
+    fields = (
+        Field("bed", "number", "Bettnummer, bed number"),
+        Field("policy", "reference", "policy number, Versicherungsnummer"),
+        Field("patient", "text", "name of the patient"),
+        Field("deductible", "money", "insurance deductible, Selbstbeteiligung"),
+        Field("invoice", "reference", "invoice number"),
+    )
+    rows = ask(ExtractSettings(fields), text, model).columns["fields"]
+    assert [row["value"] for row in rows] == [None, None, None, None, "INV-20931"]
+    assert all(row["note"].startswith("nothing that fits well enough; nearest was ") for row in rows[:4])
+
+
 def test_summarize_by_meaning(model: Embedder) -> None:
     text = (
         "The bridge over the Weir was inspected in August. Its steel is sound, but the foundations have been washed "

@@ -96,7 +96,22 @@ def test_reference(text: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["31.12.2025", "2025-12-31", "1.234,56 €", "v2", "on 3rd", "12:30", "a@b1.de", "www.x1.de", "ABC"]
+    "text",
+    [
+        "31.12.2025",
+        "2025-12-31",
+        "1.234,56 €",
+        "v2",
+        "on 3rd",
+        "12:30",
+        "a@b1.de",
+        "www.x1.de",
+        "ABC",
+        "notbase64",
+        "Covid19",
+        "iVBORw0KGgoAAAANSUhEUgAAAAUA",
+        "aGVsbG8gd29ybGQ0Mg==",
+    ],
 )
 def test_no_reference(text: str) -> None:
     assert found("reference", text) == []
@@ -109,6 +124,50 @@ def test_text() -> None:
     assert found("text", "Es regnet\nheute. Ja.") == [("Es regnet\nheute.", "Es regnet heute."), ("Ja.", "Ja.")]
     assert found("text", "Kunde:\nErna Meier") == [("Erna Meier", "Erna Meier")]
     assert [v.sure for v in VALUES["text"]("Total: 12,50\n4. Liability\nAcme Ltd", Reading())] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Guten Tag,",
+        "Sehr geehrte Frau Dr. Müller,",
+        "Dear Mr. Smith,",
+        "Mit freundlichen Grüßen",
+        "Name: | Datum:",
+        "| Feld | Wert |\n|---|---|",
+    ],
+)
+def test_lines_that_say_nothing(text: str) -> None:
+    assert found("text", text) == []
+
+
+def test_the_head_of_a_table_is_no_text() -> None:
+    table = "Fallnummer | Datum | Befund\nF-1 | 1.2.2025 | gut\nF-2 | 2.2.2025 | schlecht"
+    assert [value for _, value in found("text", table)] == ["F-1 | 1.2.2025 | gut", "F-2 | 2.2.2025 | schlecht"]
+    assert found("text", "Dear colleagues are rare. Stay.")[0][1] == "Dear colleagues are rare."
+    assert found("text", "[3].Name: Erna Meier") == [("Erna Meier", "Erna Meier")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "200,00 €",
+        "EUR 450",
+        "Tue, 13 Oct 2026 08:00:00 +0200",
+        "12,5 %",
+        "um 8 Uhr",
+        "at 5 pm",
+        "12 O 345/24",
+        "IBAN DE89 3704 0044 0532 0130 00",
+        "+49 391 555-0123",
+    ],
+)
+def test_parts_of_other_values_are_no_numbers(text: str) -> None:
+    assert found("number", text) == []
+
+
+def test_numbers_beside_other_values() -> None:
+    assert found("number", "17 beds, 200,00 €, 4711 and 3.5") == [("17", "17"), ("4711", "4711"), ("3.5", "3.5")]
 
 
 def test_patterns() -> None:
