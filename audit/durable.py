@@ -104,11 +104,15 @@ def sync_folder(path: StrPath) -> None:
 
 
 def sync_filesystem(folder: StrPath) -> None:
-    """Sync everything written to the file system of `folder`: one call for the hundreds of files of a part."""
-    with _opened(folder, os.O_RDONLY | os.O_DIRECTORY) as fd:
+    """Sync everything written to the file system of `folder`, which may be reached by a link: one call for the
+    hundreds of files of a part."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
         if _libc.syncfs(fd) != 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), str(folder))
+    finally:
+        os.close(fd)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ import audit
 from pipeline.intake import Arrival
 from pipeline.markdown import format_markdown
 from pipeline.names import markdown_name
-from pipeline.placement import file_sha256, place, staged_name
+from pipeline.placement import file_sha256, place, staged_name, sync
 from pipeline.plan import RunPlan
 from pipeline.schema import result_sha256, schema, to_text
 from pipeline.states import State
@@ -39,6 +39,7 @@ class Committer:
     last: dict[str, int]
     facts: Mapping[str, Any] = field(default_factory=dict)
     parts: list[Path] = field(default_factory=list)
+    placing: bool = False  # a part may be committed whose files are staged still
     _placed: list[Row] = field(default_factory=list)
 
     def note(self, *records: Row) -> None:
@@ -62,16 +63,22 @@ class Committer:
             {**self._document(row, arrival), "part": name, "row": i}
             for i, (row, arrival) in enumerate(zip(table.to_pylist(), arrivals, strict=True))
         ]
-        audit.sync_filesystem(staging)
+        sync(staging, self.plan.archive)
         ended = {
             "type": "part", "run": self.run, "job": self.plan.job, "file": name, "sha256": sha256, "rows": len(rows),
-            "first": first, "folder": os.path.relpath(self.plan.input.folder, root),
-            "afterwards": self.plan.input.afterwards,
+            "first": first, "folder": self._input_folder(), "afterwards": self.plan.input.afterwards,
         }  # fmt: skip
+        self.placing = True
         self.log.commit([*self._placed, *documents, ended])
         place(root, ended, [entry for _, entry in self._committed(first, len(documents))])
+        self.placing = False
         self._placed = [{"type": "placed", "run": self.run, "job": self.plan.job, "file": name}]
         self.parts.append(part)
+
+    def _input_folder(self) -> str:
+        """Where inputs really lie: below the workspace as a relative path, so that it can be moved, else absolute."""
+        folder, root = self.plan.input.folder.resolve(), self.plan.site.root.resolve()
+        return str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
 
     def _supersede(self, row: Row, number: int) -> int | None:
         """The entry whose row this one takes the place of; a duplicate's row takes nobody's."""

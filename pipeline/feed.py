@@ -48,7 +48,7 @@ class Feed:
         with ThreadPoolExecutor(self.workers, "parse") as threads:
             for candidate in candidates:
                 ahead.append((candidate.size, self._take(candidate, threads)))
-                while len(ahead) > _AHEAD_FILES or sum(size for size, _ in ahead) > _AHEAD_BYTES:
+                while len(ahead) > _AHEAD_FILES or sum(_weight(*one) for one in ahead) > _AHEAD_BYTES:
                     yield ahead.popleft()[1].result()
                 if stop():
                     break
@@ -100,6 +100,12 @@ class Feed:
         text.parent.mkdir()
         text.write_bytes(parsed.text.encode())
         return Work(arrival, parsed, time.perf_counter() - begun)
+
+
+def _weight(size: int, future: Future[Work | Ended]) -> int:
+    """Bytes that a document may take in memory: of its file, or of its text once that is known."""
+    item = future.result() if future.done() else None
+    return max(size, 4 * len(item.parsed.text)) if isinstance(item, Work) else size
 
 
 def _failed(arrival: Arrival, error: DocumentError) -> Ended:

@@ -24,7 +24,8 @@ def markdown_name(path: str) -> str:
 
 def failed_name(path: str) -> str:
     """`path`, possible for a file to which REASON is added. No document is ever called as the reason of another."""
-    return _possible(f"{path}_" if path.endswith((REASON, "_")) else path, path, "", room=len(REASON))
+    parts = [f"{part}_" if part.endswith((REASON, "_")) else part for part in path.split("/")]
+    return _possible("/".join(parts), path, "", room=len(REASON))
 
 
 def failed_apart(path: str, sha256: str | None) -> str:

@@ -6,6 +6,7 @@ as one that was not. Order: results and kept bytes get their places; all of that
 
 import base64
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -33,13 +34,22 @@ def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
             _to_failed(root, root / part["folder"], entry)
         elif entry["state"] != State.DUPLICATE:
             _to_archive(root, entry)
-    audit.sync_filesystem(root)
-    if part["afterwards"] == "archive":
-        folder = root / part["folder"]
-        for entry in documents:
-            _remove_input(folder / raw_path(entry), entry["document"])
-        if folder.is_dir():
-            audit.sync_filesystem(folder)
+    inputs = root / part["folder"]
+    emptied = part["afterwards"] == "archive"
+    for entry in documents if emptied else ():
+        if entry["document"] and entry["state"] != State.FAILED:
+            _keep_bytes(root, inputs / raw_path(entry), entry)
+    sync(root, *(root / name / part["job"] for name in ("outbox", "archive", "failed")))
+    for entry in documents if emptied else ():
+        _remove_input(inputs / raw_path(entry), entry["document"])
+    sync(inputs)
+
+
+def sync(*folders: Path) -> None:
+    """Make durable what was written below these folders: each of their file systems once."""
+    there = {folder.stat().st_dev: folder for folder in folders if folder.is_dir()}
+    for folder in there.values():
+        audit.sync_filesystem(folder)
 
 
 def raw_path(entry: Entry) -> str:
@@ -66,7 +76,13 @@ def file_sha256(path: Path) -> str:
 def _move(source: Path, target: Path) -> None:
     if source.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        source.rename(target)
+        try:
+            source.rename(target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:  # failed/ may lie on a file system of its own
+                raise
+            shutil.copyfile(source, target)
+            source.unlink()
 
 
 def _to_archive(root: Path, entry: Entry) -> None:
@@ -76,6 +92,15 @@ def _to_archive(root: Path, entry: Entry) -> None:
         for file in [path for path in staging.rglob("*") if path.is_file()]:
             _move(file, final / file.relative_to(staging))
         shutil.rmtree(staging)
+
+
+def _keep_bytes(root: Path, source: Path, entry: Entry) -> None:
+    """Before an input goes: a copy, if the archive holds none any more (somebody cleaned up, and it came again)."""
+    kept = archive_folder(root, entry["job"], entry["document"]) / "bytes"
+    sizes = [path.stat().st_size for path in kept.iterdir()] if kept.is_dir() else []
+    if entry["size"] not in sizes and _holds(source, entry["document"]):
+        kept.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, kept / source.name)
 
 
 def _to_failed(root: Path, inputs: Path, entry: Entry) -> None:
@@ -97,7 +122,8 @@ def _failed_place(folder: Path, path: str, sha256: str | None) -> Path:
     """Under the document's own path, or apart where something else lies there or above it."""
     target = folder / failed_name(path)
     above = [parent for parent in target.parents if parent.is_relative_to(folder)]
-    blocked = target.is_dir() or any(parent.exists() and not parent.is_dir() for parent in above)
+    blocked = target.is_dir() or target.with_name(target.name + REASON).is_dir()
+    blocked |= any(parent.exists() and not parent.is_dir() for parent in above)
     if blocked or (target.exists() and sha256 and file_sha256(target) != sha256):
         return folder / failed_apart(path, sha256)
     return target

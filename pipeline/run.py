@@ -5,7 +5,7 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -31,6 +31,7 @@ from pipeline.tasks import Task, make_task
 
 _BATCH_CHARACTERS = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress
 _BATCH_DOCUMENTS = 256
+_PATIENCE = 15.0  # seconds that a run waits for files to become still: others wait for the workspace meanwhile
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 
 Stop = Callable[[], bool]
@@ -60,14 +61,23 @@ def run(plan: RunPlan, *, observer: Observer, stop: Stop = lambda: False) -> Run
         model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if found.ready else None
         committer.note(*recovered, started(plan, digest, model_sha256, found))
         if model:
-            with ParserPool(engine.threads(), site.limits) as pool:
+            with _tidied(committer), ParserPool(engine.threads(), site.limits) as pool:
                 committer.facts = maker(plan, digest, model, pool.describe())
                 feed = Feed(plan, history, pool, engine.threads())
                 _Loop(plan, committer, make_task(plan.task, model), model, tally, observer, stop).work(feed)
-        clear_staging(plan.outbox, plan.archive)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
         committer.note(_finished(report))
     return report
+
+
+@contextlib.contextmanager
+def _tidied(committer: Committer) -> Iterator[None]:
+    """Whatever ends the run, what was staged in vain goes at once: on a full disk the next start needs the room."""
+    try:
+        yield
+    finally:
+        if not committer.placing:
+            clear_staging(committer.plan.outbox, committer.plan.archive)
 
 
 @dataclass
@@ -125,7 +135,8 @@ class _Loop:
                     self._compute()
                     self._commit_if_due()
             self._compute()
-        self._commit()
+        while self.rows:
+            self._commit()
 
     def _batch_is_full(self) -> bool:
         characters = sum(len(item.parsed.text) for item in self.batch if isinstance(item, Work))
@@ -176,15 +187,17 @@ class _Loop:
         self.observer.finished(path, state.value, row["reason"])
 
     def _commit_if_due(self) -> None:
-        late = time.monotonic() - self.last_commit >= self.plan.part_seconds
-        if late or len(self.rows) >= self.plan.part_documents:
+        while len(self.rows) >= self.plan.part_documents:
+            self._commit()
+        if time.monotonic() - self.last_commit >= self.plan.part_seconds:
             self._commit()
 
     def _commit(self) -> None:
-        if self.rows:
-            self.committer.commit(self.rows)
-            self.observer.note("part committed", rows=len(self.rows), file=str(self.committer.parts[-1]))
-        self.rows, self.last_commit = [], time.monotonic()
+        rows, self.rows = self.rows[: self.plan.part_documents], self.rows[self.plan.part_documents :]
+        if rows:
+            self.committer.commit(rows)
+            self.observer.note("part committed", rows=len(rows), file=str(self.committer.parts[-1]))
+        self.last_commit = time.monotonic()
 
 
 def _ended_row(ended: Ended) -> dict[str, Any]:
@@ -207,13 +220,13 @@ def _refuse_fixed_inbox(source: Input) -> None:
 
 
 def _wait_until_still(source: Input, observer: Observer, stop: Stop) -> Scan:
-    """Scan; when files were touched a moment ago, give them `settle_seconds` to become still, once."""
+    """Scan; when files were touched a moment ago, give them time to become still, but no more than _PATIENCE."""
     found = scan(source)
-    deadline = time.monotonic() + source.settle_seconds + 0.1
+    deadline = time.monotonic() + min(source.settle_seconds + 0.1, _PATIENCE)
     if found.settling:
         observer.note("waiting until files are still", files=len(found.settling), seconds=source.settle_seconds)
     while found.settling and time.monotonic() < deadline and not stop():
-        time.sleep(min(0.1, source.settle_seconds))
+        time.sleep(min(0.5, source.settle_seconds))
         found = scan(source)
     return found
 

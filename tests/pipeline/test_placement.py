@@ -1,0 +1,99 @@
+"""What is put in place, and that an input goes only when its bytes are kept."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import audit
+import pipeline
+from pipeline import RunPlan
+from tests.pipeline.conftest import Witness, make_plan, make_site
+
+Drop = Callable[[str, bytes | str], Path]
+LEASE = "The landlord leases the flat to the tenant."
+
+
+def go(plan: RunPlan) -> pipeline.RunReport:
+    return pipeline.run(plan, observer=Witness())
+
+
+def kept(plan: RunPlan) -> list[bytes]:
+    return [path.read_bytes() for path in plan.archive.glob("*/*/bytes/*")]
+
+
+def test_an_input_that_comes_again_is_kept_though_the_archive_was_emptied(plan: RunPlan, drop: Drop) -> None:
+    drop("a.txt", LEASE)
+    go(plan)
+    shutil.rmtree(plan.archive)
+    drop("b.txt", LEASE)
+    assert go(plan).counts["duplicate"] == 1
+    assert not any(plan.input.folder.iterdir())
+    assert kept(plan) == [LEASE.encode()]
+
+
+def test_several_parts_hold_what_the_log_says(plan: RunPlan, drop: Drop) -> None:
+    plan = replace(plan, part_documents=4)
+    for i in range(10):
+        drop(f"{i}.txt", f"{LEASE} Number {i}.")
+    report = go(plan)
+    assert len(report.parts) == 3
+    rows = list(pipeline.results(plan.site))
+    entries = {
+        e["n"]: e for _, e in audit.read_entries(plan.site.audit, plan.site.public_key) if e["type"] == "document"
+    }
+    assert [entries[row["audit_index"]]["path"] for row in rows] == [f"{i}.txt" for i in range(10)]
+    assert pipeline.verify(plan.site).checked == {"parts": 3, "rows": 10, "markdown": 10, "archived": 10}
+
+
+def test_an_inbox_and_a_workspace_behind_links(tmp_path: Path, tiny_model: Path) -> None:
+    site = make_site(tmp_path / "real" / "workspace")
+    share = tmp_path / "share"
+    share.mkdir()
+    (site.root / "inbox").mkdir()
+    (site.root / "inbox" / "sort").symlink_to(share)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    site = replace(site, root=tmp_path / "link" / "workspace", key_file=tmp_path / "link/workspace/keys/log.key")
+    plan = make_plan(site, tiny_model)
+    (share / "a.txt").write_text(LEASE)
+    (share / "empty.txt").write_text("")
+    report = go(plan)
+    assert (report.counts["done"], report.counts["failed"]) == (1, 1)
+    assert not any(share.iterdir())
+    assert go(plan).seen == 0
+    assert pipeline.verify(site).ok
+
+
+def test_an_inbox_elsewhere(tmp_path: Path, plan: RunPlan) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "a.txt").write_text(LEASE)
+    plan = replace(plan, input=replace(plan.input, folder=folder))
+    assert go(plan).counts["done"] == 1
+    assert not any(folder.iterdir())
+
+
+def test_failed_documents_below_a_folder_called_like_a_reason(plan: RunPlan, drop: Drop) -> None:
+    drop("a.txt.reason.json/x", b"")
+    go(plan)
+    shutil.rmtree(plan.input.folder / "a.txt.reason.json")
+    drop("a.txt", b"")
+    assert go(plan).counts["failed"] == 1
+    assert pipeline.verify(plan.site).ok
+
+
+def test_what_was_staged_in_vain_goes_when_a_run_breaks(plan: RunPlan, drop: Drop) -> None:
+    for i in range(3):
+        drop(f"{i}.txt", f"{LEASE} {i}")
+
+    class Breaking(Witness):
+        def finished(self, path: str, state: str, reason: str | None) -> None:
+            raise OSError(28, os.strerror(28))
+
+    with pytest.raises(OSError, match="No space"):
+        pipeline.run(plan, observer=Breaking())
+    assert not list(plan.site.root.rglob(".staging"))
+    assert go(plan).counts["done"] == 3
