@@ -1,5 +1,6 @@
 """One full scan of a job's input folder, in sorted order; every path gets exactly one state."""
 
+import errno
 import fnmatch
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from pipeline.plan import Input
 
+_DEEPEST = 200  # folders below the input folder
 _CONTROLS = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]")
 
 
@@ -40,13 +42,19 @@ def shown(path: str) -> str:
 
 
 def scan(source: Input, now: float | None = None) -> Scan:
-    """Look at every path below `source.folder` once. `now` is the time (seconds) that settling is measured against."""
+    """Look at every path below `source.folder` once. `now` is the time (seconds) that settling is measured against.
+
+    Raises OSError where `source.folder` itself cannot be listed.
+    """
     now = time.time() if now is None else now
     ready: list[Candidate] = []
     settling: list[tuple[str, str]] = []
     ignored: list[tuple[str, str]] = []
     for path, status in _walk(source.folder):
-        age = now - max(status.st_mtime, status.st_ctime)
+        if isinstance(status, str):
+            ignored.append((shown(path), status))
+            continue
+        age = _age(status, now)
         if not stat.S_ISREG(status.st_mode):
             ignored.append((shown(path), f"not a regular file: {_kind(status.st_mode)}"))
         elif _temporary(path):
@@ -60,18 +68,56 @@ def scan(source: Input, now: float | None = None) -> Scan:
     return Scan(tuple(ready), tuple(settling), tuple(ignored))
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Paths below `folder` that are not folders, sorted by the bytes of their names; links are not followed."""
-    for root, folders, files in os.walk(folder):
-        folders.sort(key=os.fsencode)
-        links = [name for name in folders if Path(root, name).is_symlink()]
-        for name in sorted(files + links, key=os.fsencode):
-            path = os.path.join(root, name)  # noqa: PTH118 - names of any bytes, and this loop runs 100,000 times
+def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result | str]]:
+    """Paths below `folder` that are not folders, each with its status; links are not followed.
+
+    A folder's files come first, then its folders, each sorted by the bytes of their names. What cannot be looked at,
+    a folder too, comes with the reason; what was taken away since its folder was listed does not come at all.
+    """
+    waiting = [("", 0)]
+    while waiting:
+        parent, depth = waiting.pop()
+        if depth > _DEEPEST:
+            yield parent, f"nested deeper than {_DEEPEST} folders"
+            continue
+        try:
+            folders, files = _listed(os.path.join(folder, parent), follow=not parent)  # noqa: PTH118
+        except OSError as error:
+            if not parent:
+                raise
+            if error.errno != errno.ENOENT:
+                yield parent, f"cannot be looked at: {error.strerror}"
+            continue
+        for name in files:
+            path = os.path.join(parent, name)  # noqa: PTH118 - names of any bytes, and this loop runs 100,000 times
             try:
-                status = os.lstat(path)
-            except OSError:  # taken away since the folder was listed, or a path too long for the system
-                continue
-            yield os.path.relpath(path, folder), status
+                yield path, os.lstat(os.path.join(folder, path))  # noqa: PTH118
+            except OSError as error:
+                if error.errno != errno.ENOENT:
+                    yield path, f"cannot be looked at: {error.strerror}"
+        waiting += [(os.path.join(parent, name), depth + 1) for name in reversed(folders)]  # noqa: PTH118
+
+
+def _listed(path: str, follow: bool) -> tuple[list[str], list[str]]:
+    """The names of the folders in the folder `path`, and of all else in it, sorted. `follow`: it may be a link."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+    folders: list[str] = []
+    files: list[str] = []
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
+    finally:
+        os.close(descriptor)
+    return sorted(folders, key=os.fsencode), sorted(files, key=os.fsencode)
+
+
+def _age(status: os.stat_result, now: float) -> float:
+    """Seconds since the last change. A modification time in the future tells nothing: the change time alone counts.
+
+    Negative where the change time, too, lies in the future: the clock was set back.
+    """
+    return now - (status.st_ctime if status.st_mtime > now else max(status.st_mtime, status.st_ctime))
 
 
 def _temporary(path: str) -> bool:

@@ -1,5 +1,6 @@
 """Take a file in: copy it once into staging, and hash the very bytes that were copied."""
 
+import errno
 import hashlib
 import os
 import stat
@@ -11,10 +12,11 @@ from pipeline.discover import Candidate, shown
 from pipeline.errors import DocumentError, Failure
 
 _CHUNK = 1 << 20
+_REPLACED = (errno.ENOENT, errno.ENXIO, errno.ELOOP, errno.ENOTDIR)  # no file there, a socket, a link, no folder
 
 
 class StillChangingError(Exception):
-    """The file was written to while it was read; it stays where it is, for a later run."""
+    """The file was written to, replaced or taken away since it was found; what is there stays, for a later run."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,9 @@ def _open(folder: Path, candidate: Candidate) -> int:
     try:
         descriptor = os.open(folder / candidate.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
+        if error.errno in _REPLACED:
+            message = "it is gone, or something else is in its place, since the folder was looked at"
+            raise StillChangingError(message) from error
         raise DocumentError(Failure.UNREADABLE, f"it cannot be opened: {error.strerror}") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-from pipeline import Input, scan
+import pytest
+
+from pipeline import Input, discover, scan
 from pipeline.discover import shown
 
 
@@ -38,3 +40,93 @@ def test_many_files(tmp_path: Path) -> None:
 def test_shown_names_are_always_text() -> None:
     assert shown("größe.txt") == "größe.txt"
     assert shown(os.fsdecode(b"\xff.txt")) == "\\xff.txt"
+
+
+def test_a_folders_files_come_before_its_folders_and_links_are_not_followed(tmp_path: Path) -> None:
+    for name in ["b/x/1", "b/2", "b-/3", "a/4", "c", "B"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "link").symlink_to("a")
+    found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
+    assert [c.path for c in found.ready] == ["B", "c", "a/4", "b/2", "b/x/1", "b-/3"]
+    assert found.ignored == (("link", "not a regular file: a symbolic link"),)
+    (tmp_path / "b").rename(tmp_path.with_name("input"))
+    (tmp_path / "b").symlink_to(tmp_path.with_name("input"))
+    assert [c.path for c in scan(Input(tmp_path / "b", ("*",), 0.0, "archive")).ready] == ["2", "x/1"]
+
+
+def test_a_modification_time_in_the_future_does_not_settle_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.touch()
+    changed = path.stat().st_ctime
+    os.utime(path, (changed + 9000, changed + 9000))
+    source, changed = Input(tmp_path, ("*",), 5.0, "archive"), path.stat().st_ctime
+    assert scan(source, changed + 1).settling == (("a.txt", "changed 1.0 s ago; taken when still for 5 s"),)
+    assert len(scan(source, changed + 6).ready) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="every folder can be read")
+def test_an_unreadable_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    (locked / "b.txt").touch()
+    try:
+        locked.chmod(0)
+        found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
+        locked.chmod(0o400)
+        listed = scan(Input(tmp_path, ("*",), 0.0, "archive"))
+        locked.chmod(0)
+        with pytest.raises(PermissionError):
+            scan(Input(locked, ("*",), 0.0, "archive"))
+    finally:
+        locked.chmod(0o700)
+    assert [c.path for c in found.ready] == ["a.txt"]
+    assert found.ignored == (("locked", "cannot be looked at: Permission denied"),)
+    assert listed.ignored == (("locked/b.txt", "cannot be looked at: Permission denied"),)
+
+
+def test_paths_too_long_for_the_system_are_told(tmp_path: Path) -> None:
+    name, path, descriptor = "n" * 250, "", os.open(tmp_path, os.O_RDONLY)
+    while len(f"{tmp_path}/{path}") < 4096:
+        os.mkdir(name, dir_fd=descriptor)
+        os.close(os.open("f" * 250, os.O_CREAT, dir_fd=descriptor))
+        below = os.open(name, os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        path, descriptor = os.path.join(path, name), below  # noqa: PTH118
+    os.close(descriptor)
+    found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
+    file = os.path.join(os.path.dirname(path), "f" * 250)  # noqa: PTH118, PTH120
+    assert found.ignored == tuple((p, "cannot be looked at: File name too long") for p in (file, path))
+
+
+def test_a_missing_input_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        scan(Input(tmp_path / "none", ("*",), 0.0, "archive"))
+
+
+def test_what_is_gone_since_its_folder_was_listed_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").touch()
+    listed = discover._listed
+    gone = lambda path, follow: tuple([*names, "gone"] for names in listed(path, follow))  # noqa: E731
+    monkeypatch.setattr(discover, "_listed", gone)
+    found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
+    assert [c.path for c in found.ready] == ["a.txt"]
+    assert not found.ignored
+
+
+def test_deeply_nested_folders(tmp_path: Path) -> None:
+    folders = [tmp_path]
+    try:
+        for _ in range(1100):
+            folders.append(folders[-1] / "d")
+            folders[-1].mkdir()
+        for depth in (200, 201):
+            (folders[depth] / "a.txt").touch()
+        found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
+        assert [c.path for c in found.ready] == ["d/" * 200 + "a.txt"]
+        assert found.ignored == (("/".join("d" * 201), "nested deeper than 200 folders"),)
+    finally:
+        for folder in reversed(folders[1:]):  # what removes tmp_path recurses
+            (folder / "a.txt").unlink(missing_ok=True)
+            folder.rmdir()

@@ -1,0 +1,84 @@
+"""A file is taken in as it was found, or left for a later run."""
+
+import hashlib
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from pipeline import Input, scan
+from pipeline.discover import Candidate
+from pipeline.errors import DocumentError
+from pipeline.intake import StillChangingError, staging_of, take
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An input folder with one file, in/a.txt."""
+    (tmp_path / "input" / "in").mkdir(parents=True)
+    (tmp_path / "input" / "in" / "a.txt").write_bytes(b"some text\n")
+    return tmp_path / "input"
+
+
+def _found(folder: Path) -> Candidate:
+    (candidate,) = scan(Input(folder, ("*",), 0.0, "archive")).ready
+    return candidate
+
+
+def test_the_copy_has_the_files_bytes_and_hash(folder: Path, tmp_path: Path) -> None:
+    content = os.urandom(3_000_000)
+    (folder / "in" / "a.txt").write_bytes(content)
+    arrival = take(_found(folder), folder, tmp_path)
+    assert arrival.sha256 == hashlib.sha256(content).hexdigest()
+    assert arrival.copy == staging_of(tmp_path, arrival.sha256) / "bytes" / "a.txt"
+    assert arrival.copy.read_bytes() == content
+    assert (arrival.path, arrival.raw, arrival.size) == ("in/a.txt", "in/a.txt", 3_000_000)
+    assert take(_found(folder), folder, tmp_path).copy is None
+
+
+@pytest.mark.parametrize("instead", ["nothing", "no folder", "a file for its folder", "a link", "a loop", "a socket"])
+def test_a_file_gone_or_replaced_is_left_for_a_later_run(
+    folder: Path, tmp_path: Path, instead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    candidate, path = _found(folder), folder / "in" / "a.txt"
+    path.rename(tmp_path / "away")
+    if instead in ("no folder", "a file for its folder", "a loop"):
+        path.parent.rmdir()
+    if instead == "a file for its folder":
+        path.parent.touch()
+    elif instead == "a link":
+        path.symlink_to(tmp_path / "away")
+    elif instead == "a loop":
+        path.parent.symlink_to("in")
+    elif instead == "a socket":
+        monkeypatch.chdir(path.parent)  # a socket's path is short
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind("a.txt")
+    with pytest.raises(StillChangingError, match="gone, or something else is in its place"):
+        take(candidate, folder, tmp_path)
+
+
+def test_a_file_replaced_by_a_pipe_is_left_without_waiting_for_a_writer(folder: Path, tmp_path: Path) -> None:
+    candidate, path = _found(folder), folder / "in" / "a.txt"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(StillChangingError, match="no longer a regular file"):
+        take(candidate, folder, tmp_path)
+
+
+def test_a_file_written_to_since_it_was_found_is_left(folder: Path, tmp_path: Path) -> None:
+    candidate = _found(folder)
+    with (folder / "in" / "a.txt").open("ab") as file:
+        file.write(b"more\n")
+    with pytest.raises(StillChangingError, match="changed"):
+        take(candidate, folder, tmp_path)
+    assert take(_found(folder), folder, tmp_path).sha256 == hashlib.sha256(b"some text\nmore\n").hexdigest()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="every file can be read")
+def test_a_file_that_may_not_be_read_is_unreadable(folder: Path, tmp_path: Path) -> None:
+    candidate = _found(folder)
+    (folder / "in" / "a.txt").chmod(0)
+    with pytest.raises(DocumentError, match="Permission denied"):
+        take(candidate, folder, tmp_path)
