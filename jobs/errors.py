@@ -94,8 +94,8 @@ class OutputError(Exception):
         self.closed = cause.errno == errno.EPIPE
 
 
-# a disk that is full or read-only, a folder of somebody else: the operator's, not a defect
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
+# a disk that is full or read-only, a limit on file sizes, a folder of somebody else: the operator's, not a defect
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM})
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _room(error: BaseException | None, workspace: Path | None) -> str:
 
 
 def _operators_ending(error: BaseException, workspace: Path | None) -> Ending | None:
-    """Refusals of machine, model and log. A package that is not loaded raised nothing, and loading it is slow."""
+    """Refusals of machine, model, part and log. A package that is not loaded raised nothing, and loading it is slow."""
     if "pipeline" in sys.modules:
         import pipeline
 
@@ -154,6 +154,8 @@ def _operators_ending(error: BaseException, workspace: Path | None) -> Ending | 
             return Ending(ExitCode.BAD_CONFIG, str(error))
         if isinstance(error, pipeline.ModelRefusedError):
             return Ending(ExitCode.MODEL_REFUSED, f"Model refused: {error}")
+        if isinstance(error, pipeline.BadPartError):
+            return Ending(ExitCode.AUDIT_FAILED, str(error))
     if "audit" in sys.modules:
         import audit
 

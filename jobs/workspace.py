@@ -35,7 +35,7 @@ class Workspace:
 
     def other_files(self) -> list[Path]:
         """What lies in jobs/ and is no job file by its name, such as job.yml."""
-        return sorted(path for path in self.jobs.iterdir() if not path.name.startswith(".") and path.suffix != ".yaml")
+        return sorted(path for path in self.jobs.glob("*") if not path.name.startswith(".") and path.suffix != ".yaml")
 
 
 def find_workspace(option: Path | None) -> Path:

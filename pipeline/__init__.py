@@ -14,7 +14,7 @@ from pipeline.models import (
 from pipeline.parse import Limits
 from pipeline.plan import Input, ModelRef, RunPlan, Site
 from pipeline.report import Observer, RunReport
-from pipeline.results import results
+from pipeline.results import BadPartError, results
 from pipeline.run import run
 from pipeline.software import label
 from pipeline.states import State
@@ -33,6 +33,7 @@ from pipeline.verify import Verification, verify
 
 __all__ = [
     "TASKS",
+    "BadPartError",
     "Candidate",
     "ClassifySettings",
     "DocumentError",

@@ -1,19 +1,42 @@
 """The rows that hold: of several for one document the last one, read from the parts in outbox/."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.plan import Site
 from pipeline.schema import to_text
+from pipeline.states import State
+
+_NARROW = ("document", "path", "state", "audit_index")
+_BATCH = 256  # rows decoded at a time
+_OPEN = 16  # parts of which a batch is kept
+
+
+class BadPartError(Exception):
+    """A part in outbox/ that cannot be read as a result table."""
+
+    def __init__(self, part: Path) -> None:
+        super().__init__(f"{part}: not a table that this program wrote; `cloister audit verify` tells more")
+
+
+class _Row(NamedTuple):
+    """Where a row stands."""
+
+    path: str
+    part: int
+    number: int
 
 
 def results(site: Site, job: str | None = None) -> Iterator[dict[str, Any]]:
-    """Rows as plain values with `job` beside the columns of the table, by job and path.
+    """Rows as plain values with `job` beside the columns of the table, by job and path. BadPartError.
 
-    Reads two narrow columns of every part first, so that memory grows with the number of documents, not of words.
+    Reads a few narrow columns of every part first, so that memory grows with the number of rows, not of words.
     """
     for folder in sorted(path for path in (site.root / "outbox").glob("*") if path.is_dir()):
         if job in (None, folder.name):
@@ -22,23 +45,83 @@ def results(site: Site, job: str | None = None) -> Iterator[dict[str, Any]]:
 
 def _of_job(folder: Path) -> Iterator[dict[str, Any]]:
     parts = sorted(folder.glob("part-*.parquet"))
-    holds = _last_rows(parts)
-    rows = [row | {"job": folder.name} for part in parts for row in _rows(part) if row["audit_index"] in holds]
-    yield from sorted(rows, key=lambda row: str(row["path"]))
+    reader = lru_cache(_OPEN)(lambda part: _Reader(parts[part]))
+    for row in _holding(parts):
+        yield reader(row.part).row(row.number) | {"job": folder.name}
 
 
-def _last_rows(parts: list[Path]) -> set[int]:
-    """The log entry of the last row of each document; a duplicate's row stands for its path."""
-    last: dict[tuple[str, str], int] = {}
-    for part in parts:
-        for row in pq.read_table(part, columns=["document", "path", "state", "audit_index"]).to_pylist():
-            own = row["document"] is not None and row["state"] != "duplicate"
-            key = ("document", row["document"]) if own else ("path", row["path"])
-            last[key] = max(row["audit_index"], last.get(key, -1))
-    return set(last.values())
+def _holding(parts: Sequence[Path]) -> list[_Row]:
+    """The rows that hold, by path.
+
+    Copies of a failed document each keep their row until the document ends otherwise, a duplicate's row stands for its
+    path, and the row of a file that could not be read goes with any later one of its path.
+    """
+    answers: dict[str, _Row] = {}
+    failures: dict[str, dict[str, _Row]] = {}  # document -> path -> row
+    duplicates: dict[str, _Row] = {}
+    unread: dict[str, _Row] = {}
+    rows = [row for part, path in enumerate(parts) for row in _narrow(path, part)]
+    for _, document, state, row in sorted(rows, key=lambda row: row[0]):
+        unread.pop(row.path, None)
+        if document is None:
+            unread[row.path] = row
+        elif state == State.FAILED:
+            answers.pop(document, None)
+            failures.setdefault(document, {})[row.path] = row
+        else:
+            failures.pop(document, None)
+            if state == State.DUPLICATE:
+                duplicates[row.path] = row
+            else:
+                answers[document] = row
+    failed = (row for copies in failures.values() for row in copies.values())
+    return sorted([*answers.values(), *failed, *duplicates.values(), *unread.values()])
 
 
-def _rows(part: Path) -> Iterator[dict[str, Any]]:
-    for batch in pq.ParquetFile(part).iter_batches(batch_size=256):
-        for row in batch.to_pylist():
-            yield row | {"finished_at": to_text(row["finished_at"])}
+def _narrow(path: Path, part: int) -> Iterator[tuple[int, str | None, str, _Row]]:
+    with _ours(path), pq.ParquetFile(path) as file:
+        if b"cloister.table" not in (file.schema_arrow.metadata or {}):
+            raise BadPartError(path)
+        columns = file.read(columns=list(_NARROW)).select(_NARROW).to_pydict()
+        places = (_Row(str(name), part, number) for number, name in enumerate(columns["path"]))
+        yield from zip(columns["audit_index"], columns["document"], columns["state"], places, strict=True)
+
+
+class _Reader:
+    """Rows of one part by number; the batch of the last one is kept, and going back reads the part anew."""
+
+    def __init__(self, part: Path) -> None:
+        self._part = part
+        self._batch: pa.RecordBatch | None = None
+        self._first = 0
+        self._batches = _batches(part)
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The row as plain values. BadPartError."""
+        with _ours(self._part):
+            if number < self._first:
+                self._batch, self._first, self._batches = None, 0, _batches(self._part)
+            while self._batch is None or number >= self._first + len(self._batch):
+                self._first += len(self._batch or ())
+                self._batch = next(self._batches)
+            row: dict[str, Any] = self._batch.slice(number - self._first, 1).to_pylist()[0]
+            return row | {"finished_at": to_text(row["finished_at"])}
+
+
+def _batches(part: Path) -> Iterator[pa.RecordBatch]:
+    """No method: a reader that its own generator refers to would not be freed at once."""
+    with _ours(part):
+        yield from pq.ParquetFile(part, buffer_size=1 << 16).iter_batches(batch_size=_BATCH)
+
+
+@contextmanager
+def _ours(part: Path) -> Iterator[None]:
+    """BadPartError for what pyarrow says of a damaged or foreign file; its OSError without a number means the same."""
+    try:
+        yield
+    except (pa.ArrowException, ValueError, LookupError) as error:
+        raise BadPartError(part) from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise BadPartError(part) from error

@@ -62,15 +62,15 @@ class _Results:
     def check(self, entries: Iterable[Entry]) -> None:
         """Hold parts, Markdown files and archive against the log."""
         rows: list[Entry] = []
-        markdown: dict[str, Entry] = {}
+        markdown: dict[str, tuple[str, int]] = {}  # file -> sha256, entry
         parts: set[str] = set()
         unplaced: set[str] = set()
         for entry in entries:
             match entry["type"]:
                 case "document":
                     rows.append(entry)
-                    if entry["markdown"]:
-                        markdown[entry["markdown"]["file"]] = entry  # a later one replaced it
+                    if file := entry["markdown"]:
+                        markdown[file["file"]] = (file["sha256"], entry["n"])  # a later one replaced it
                 case "part":
                     self._part(entry, rows)
                     parts.add(entry["file"])
@@ -78,8 +78,8 @@ class _Results:
                     rows = []
                 case "placed":
                     unplaced.discard(entry["file"])
-        for entry in markdown.values():
-            self._same(entry["markdown"]["file"], entry["markdown"]["sha256"], entry["n"], "markdown")
+        for name, (sha256, number) in markdown.items():
+            self._same(name, sha256, number, "markdown")
         self._unknown(parts)
         self.notes += [f"{file} may not be in place yet: a run holds it, or the next run ends it" for file in unplaced]
 

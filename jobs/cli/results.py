@@ -84,13 +84,12 @@ def _rows(workspace: Workspace, job: str | None, failed: bool) -> Iterator[dict[
 def _check_known(workspace: Workspace, job: str) -> None:
     """A job has a file, or results of earlier runs."""
     known = {path.stem for path in workspace.job_files()} | {
-        path.name for path in (workspace.root / "outbox").iterdir()
+        path.name for path in (workspace.root / "outbox").glob("*")
     }
     if job not in known:
         remedy = did_you_mean(job, sorted(known))
-        raise ConfigError(
-            Problem(shown(workspace.root), f"no job {job!r}", f"one of {', '.join(sorted(known))}", remedy)
-        )
+        expected = f"one of {', '.join(sorted(known))}" if known else None
+        raise ConfigError(Problem(shown(workspace.root), f"no job {job!r}", expected, remedy))
 
 
 def answer_of(row: dict[str, Any]) -> "Text":

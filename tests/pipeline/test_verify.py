@@ -57,3 +57,13 @@ def test_a_changed_log_is_found_first(ran: RunPlan) -> None:
     report = pipeline.verify(ran.site)
     assert report.integrity
     assert report.checked["parts"] == 0
+
+
+def test_of_two_markdown_files_of_one_name_the_later_is_checked(plan: RunPlan, drop: Drop) -> None:
+    for text in ("The landlord leases the flat.", "Invoice 7, total due 12.00."):
+        drop("a.txt", text)
+        pipeline.run(plan, observer=Witness())
+    report = pipeline.verify(plan.site)
+    assert report.ok
+    assert not report.absent
+    assert report.checked["markdown"] == len(list(plan.outbox.glob("markdown/*.md")))
