@@ -1,6 +1,6 @@
 """The language of a text, by its script and its commonest words; None rather than a guess."""
 
-import unicodedata
+import re
 from collections import Counter
 
 # The words that make up about a third of any running text in each language (ISO 639-1).
@@ -23,10 +23,23 @@ _LANGUAGES_OF = {
     for text in _WORDS.values()
     for word in text.split()
 }
-_SCRIPTS = {
-    "HIRAGANA": "ja", "KATAKANA": "ja", "HANGUL": "ko", "CJK": "zh", "CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar",
-    "HEBREW": "he", "THAI": "th", "DEVANAGARI": "hi",
-}  # fmt: skip
+# Letters by fixed ranges, not by Python's tables, which change with its version. Language of the script -> its letters.
+_LETTERS = {
+    name: re.compile(f"[{ranges}]")
+    for name, ranges in {
+        "ja": r"\u3040-\u30ff",  # Hiragana, Katakana
+        "ko": r"\u1100-\u11ff\uac00-\ud7a3",
+        "zh": r"\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff",
+        "ru": r"\u0400-\u052f",
+        "el": r"\u0370-\u03ff\u1f00-\u1fff",
+        "ar": r"\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufefe",  # U+FEFF is no letter
+        "he": r"\u0590-\u05ff",
+        "th": r"\u0e00-\u0e7f",
+        "hi": r"\u0900-\u0963\u0966-\u097f",  # the stops U+0964 and U+0965 are those of Bengali, too
+        None: r"A-Za-z\u00c0-\u024f\u1e00-\u1eff"  # Latin; then scripts that stand for no language here
+        r"\u0530-\u058f\u0700-\u074f\u0780-\u089f\u0980-\u0dff\u0e80-\u10ff\u1200-\u1dff",
+    }.items()
+}
 _SAMPLE = 20_000  # characters looked at
 
 
@@ -37,12 +50,12 @@ def language(text: str) -> str | None:
 
 
 def _by_script(sample: str) -> str | None:
-    letters = [c for c in sample[:2000] if c.isalpha()]
-    found = Counter(_SCRIPTS.get(unicodedata.name(c, "").split(" ")[0].split("-")[0]) for c in letters)
-    if found["ja"] > 0.1 * len(letters):  # Japanese mixes kana with Chinese characters
+    found = {name: len(letters.findall(sample[:2000])) for name, letters in _LETTERS.items()}
+    total = sum(found.values())
+    if found["ja"] > 0.1 * total:  # Japanese mixes kana with Chinese characters
         return "ja"
-    best, count = max(found.items(), key=lambda item: item[1], default=(None, 0))
-    return best if count > 0.5 * len(letters) else None
+    best, count = max(found.items(), key=lambda item: item[1])
+    return best if count > 0.5 * total else None
 
 
 def _by_words(sample: str) -> str | None:

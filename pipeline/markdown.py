@@ -1,34 +1,40 @@
 """One Markdown file a document, for a person: the answer first, then where it stands, then what made it."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 Row = Mapping[str, Any]
 
+_NEWLINE = re.compile(r"\r\n?|\n")
+_ANYWHERE = re.compile(r"[\\`*_~{}\[\]<#|]|&(?=[#A-Za-z])")  # an image's "!" is nothing before an escaped bracket
+_AT_START = re.compile(r"[0-9]+(?=[.)](?:[ \t]|$))|(?=[-+=>]|:-)")  # a backslash belongs behind it
+
 
 def format_markdown(row: Row, job: str) -> str:
     """The whole file; ends with a newline."""
-    blocks = [f"# {_escape(row['path'])}", *_answer(row), *_evidence(row), *_origin(row, job)]
+    blocks = [f"# {_line(row['path'])}", *_answer(row), *_evidence(row), *_origin(row, job)]
     return "\n\n".join(blocks) + "\n"
 
 
 def _answer(row: Row) -> Iterable[str]:
     if row["state"] == "abstained":
-        yield f"**No answer**: {_escape(row['reason'] or '')}"
+        yield f"**No answer**: {_line(row['reason'] or '')}"
     if row.get("label"):
-        yield f"**{_escape(row['label'])}** ({row['score']:.2f})"
+        yield f"**{_line(row['label'])}** ({row['score']:.2f})"
     if row.get("scores"):
-        yield _table(("label", "score"), ((s["label"], f"{s['score']:.3f}") for s in row["scores"]))
+        yield _table(("label", "score"), ((_line(s["label"]), f"{s['score']:.3f}") for s in row["scores"]))
     if row.get("fields"):
         yield _table(("field", "value", "as written", "place", "score"), map(_field, row["fields"]))
     if row.get("summary"):
-        yield _escape(row["summary"])
+        yield _lines(row["summary"])
 
 
 def _field(field: Row) -> tuple[str, ...]:
+    """The cells of a field; a note in the place of a value is in italics."""
     score = "" if field["score"] is None else f"{field['score']:.2f}"
-    value = field["value"] if field["value"] is not None else f"*{field['note'] or 'absent'}*"
-    return field["name"], value, field["verbatim"] or "", _place(field["evidence"]), score
+    value = _line(field["value"]) if field["value"] is not None else f"*{_line(field['note'] or 'absent')}*"
+    return _line(field["name"]), value, _line(field["verbatim"] or ""), _place(field["evidence"]), score
 
 
 def _place(passage: Row | None) -> str:
@@ -41,33 +47,43 @@ def _place(passage: Row | None) -> str:
 def _evidence(row: Row) -> Iterable[str]:
     """The passages that the answer rests on; those of fields stand beside their values already."""
     for passage in () if row.get("fields") else row.get("evidence") or ():
-        text = "\n".join(f"> {_escape(line)}" for line in passage["text"].splitlines())
+        text = "\n".join(f"> {_lines(line)}" for line in passage["text"].splitlines())
         yield f"{text}\n>\n> ({_place(passage)})"
 
 
 def _origin(row: Row, job: str) -> Iterable[str]:
     for note in row.get("notes") or ():
-        yield f"Note: {_escape(note)}"
+        yield f"Note: {_line(note)}"
     yield _table(
         ("", ""),
         (
-            ("job", job),
-            ("document", row["document"]),
+            ("job", _line(job)),
+            ("document", _line(row["document"])),
             ("log entry", str(row["audit_index"])),
-            ("run", row["run"]),
-            ("model", row["model_sha256"]),
-            ("made by", row["software"]),
+            ("run", _line(row["run"])),
+            ("model", _line(row["model_sha256"])),
+            ("made by", _line(row["software"])),
         ),
     )
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table of cells that are Markdown already."""
     lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(_escape(cell).replace("\n", " ") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _escape(text: str) -> str:
-    """Document text must not become markup of ours."""
-    for character in ("\\", "|", "<", "`", "[", "#"):
-        text = text.replace(character, "\\" + character)
-    return text
+def _lines(text: str) -> str:
+    """Document text as lines of their own, none of which is markup."""
+    return "\n".join(_start(_line(line)) for line in _NEWLINE.split(text))
+
+
+def _line(text: str) -> str:
+    """Document text in one line behind text of ours: a heading, a cell, a note. Blanks around it, which can act, go."""
+    return _ANYWHERE.sub(r"\\\g<0>", _NEWLINE.sub(" ", text).strip(" \t"))
+
+
+def _start(line: str) -> str:
+    """An escaped line that opens no list, quote or table and underlines no heading."""
+    found = _AT_START.match(line)
+    return f"{line[: found.end()]}\\{line[found.end() :]}" if found else line

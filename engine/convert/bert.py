@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from engine.convert import safetensors
 from engine.convert.folder import SourceFolder
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import MetadataValue
@@ -28,6 +29,9 @@ SIZES = {
 IGNORED = {"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"}
 """Not weights, or not used for sentence embeddings."""
 
+WEIGHTS = "model.safetensors"
+TENSORS_PER_LAYER = 16
+
 
 def read_metadata(folder: SourceFolder, config: dict[str, Any]) -> dict[str, MetadataValue]:
     """The keys of the architecture. Raises UnsupportedModel for a variant that would be computed wrongly."""
@@ -43,6 +47,7 @@ def read_metadata(folder: SourceFolder, config: dict[str, Any]) -> dict[str, Met
     epsilon = config.get("layer_norm_eps")
     if type(epsilon) is not float or not 0 < epsilon < 1:
         raise BadModelFile(f"{where}: layer_norm_eps: found {epsilon!r:.40}, expected a number between 0 and 1")
+    _check_layers(folder, config["num_hidden_layers"], where)
     return {
         **{f"{ARCHITECTURE}.{key}": config[source] for key, source in SIZES.items()},
         f"{ARCHITECTURE}.attention.layer_norm_epsilon": epsilon,
@@ -73,6 +78,16 @@ def tensors(config: dict[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
             **_pair(f"{block}.layer_output_norm", f"{layer}.output.LayerNorm", (width,)),
         }
     return found
+
+
+def _check_layers(folder: SourceFolder, layers: int, where: str) -> None:
+    """`tensors` lists every layer's names: no more of them than the file can hold."""
+    if not folder.has(WEIGHTS):  # said by the importer
+        return
+    count = len(safetensors.read(folder, WEIGHTS))
+    if layers * TENSORS_PER_LAYER > count:
+        expected = f"at most {count // TENSORS_PER_LAYER} ({WEIGHTS} has {count} tensors)"
+        raise BadModelFile(f"{where}: num_hidden_layers: found {layers}, expected {expected}")
 
 
 def stays_f32(name: str, shape: tuple[int, ...]) -> bool:

@@ -6,10 +6,12 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.channel import BadMessageError
 from pipeline.parse.limits import Limits
+from pipeline.visible import visible
 
 _NAME = 200  # characters of a media type, a parser's name, an encoding
 _NOTE = 1000
 _NOTES = 100
+_SHOWN = 2000  # characters of any of them once escaped; a log entry has at most 65,535 bytes
 
 
 def format_parsed(parsed: Parsed) -> dict[str, Any]:
@@ -42,19 +44,19 @@ def parse_reply(message: dict[str, Any], limits: Limits) -> Parsed:
     text = _text(message["text"], limits.output_characters)
     return Parsed(
         text=text,
-        media_type=_text(message["media_type"], _NAME),
-        parser=_text(message["parser"], _NAME),
+        media_type=_line(message["media_type"], _NAME),
+        parser=_line(message["parser"], _NAME),
         page_starts=_page_starts(message["page_starts"], len(text)),
-        encoding=None if message["encoding"] is None else _text(message["encoding"], _NAME),
+        encoding=None if message["encoding"] is None else _line(message["encoding"], _NAME),
         encoding_confidence=_confidence(message["encoding_confidence"]),
-        notes=tuple(_text(note, _NOTE) for note in _list(message["notes"], _NOTES)),
+        notes=tuple(_line(note, _NOTE) for note in _list(message["notes"], _NOTES)),
     )
 
 
 def _failure(message: dict[str, Any]) -> DocumentError:
     if set(message) != {"failure", "reason"} or message["failure"] not in list(Failure):
         raise BadMessageError("not a failure of the closed list")
-    return DocumentError(Failure(message["failure"]), _text(message["reason"], _NOTE))
+    return DocumentError(Failure(message["failure"]), _line(message["reason"], _NOTE))
 
 
 def _text(value: object, limit: int) -> str:
@@ -65,6 +67,12 @@ def _text(value: object, limit: int) -> str:
     except UnicodeEncodeError as error:
         raise BadMessageError("a string with lone surrogates") from error
     return value
+
+
+def _line(value: object, limit: int) -> str:
+    """A text that people see, which may quote the document: one line, without controls."""
+    text = visible(_text(value, limit))
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _list(value: object, limit: int) -> list[object]:

@@ -2,15 +2,17 @@
 
 import copy
 import json
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from engine.convert import import_model
-from engine.errors import EngineError
+from engine.errors import BadModelFile, EngineError
 
 REPLACEMENTS: list[Any] = [None, True, -1, 2**70, 1.5, "x", "\0\ud800", [], ["x"], [[]], {}, {"x": 1}]
 FILES = ["config.json", "modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "tokenizer_config.json"]
@@ -53,3 +55,19 @@ def test_every_part_replaced(tiny_folder: Callable[..., Path], tmp_path: Path) -
                 with suppress(EngineError):
                     import_model(folder, tmp_path / "f", name="tiny")
         (folder / name).write_text(json.dumps(whole))
+
+
+@pytest.mark.parametrize("layers", [3, 38, 1_000_000])
+def test_more_layers_than_the_file_holds_are_refused_before_they_are_listed(
+    tiny_folder: Callable[..., Path], tmp_path: Path, layers: int
+) -> None:
+    folder = tiny_folder()
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": layers}))
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadModelFile, match=f"num_hidden_layers: found {layers}, expected at most 2"):
+            import_model(folder, tmp_path / "f", name="tiny")
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()

@@ -98,3 +98,25 @@ def test_many_or_long_notes_are_shortened_and_said_to_be() -> None:
     assert len(parsed.notes) == 100
     assert parsed.notes[0].endswith("…")
     assert parsed.notes[-1] == "402 further notes"
+
+
+def test_what_people_see_is_one_line_without_controls() -> None:
+    hostile = "a\x1b[31m\r\n\u202eb\u2028\U000e0041"
+    escaped = "a\\x1b[31m\\r\\n\\u202eb\\u2028\\U000e0041"
+    names = ("media_type", "parser", "encoding")
+    parsed = parse_reply(message(notes=[hostile], **dict.fromkeys(names, hostile)), LIMITS)
+    assert [getattr(parsed, name) for name in names] == [escaped] * 3
+    assert parsed.notes == (escaped,)
+    assert parsed.text == "one\n\ntwo"
+    with pytest.raises(DocumentError) as raised:
+        parse_reply({"failure": "corrupt", "reason": hostile}, LIMITS)
+    assert raised.value.reason == escaped
+
+
+def test_what_people_see_stays_short_when_escaped() -> None:
+    (note,) = parse_reply(message(notes=["\u202e" * 1000]), LIMITS).notes
+    assert len(note) == 2000
+    assert note.endswith("…")
+    with pytest.raises(DocumentError) as raised:
+        parse_reply({"failure": "corrupt", "reason": "\x1b" * 1000}, LIMITS)
+    assert len(raised.value.reason) == 2000

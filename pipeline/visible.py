@@ -1,0 +1,12 @@
+"""Text that others wrote, for terminals, logs and tables: one line, and nothing in it acts."""
+
+import re
+
+_ACTING = re.compile(  # controls of C0 and C1, line ends, widthless and direction marks, tags
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    """`text` with what controls a terminal or the direction escaped as in a Python string."""
+    return _ACTING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
