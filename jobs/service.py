@@ -127,6 +127,10 @@ class Service:
         except ConfigError as error:
             self._refuse(served, error)
             return False
+        except OSError as error:
+            served.not_before = began + RETRY_SECONDS
+            self.log.warning("folder cannot be looked at", job=served.job.name, problem=one_line(str(error)))
+            return False
         served.next_look = began + LOOK_SHARE * (self.clock() - began)
         return bool(ready - served.handled)
 

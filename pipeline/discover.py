@@ -3,7 +3,6 @@
 import errno
 import fnmatch
 import os
-import re
 import stat
 import time
 from collections.abc import Iterator
@@ -11,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.plan import Input
+from pipeline.visible import visible
 
 _DEEPEST = 200  # folders below the input folder
-_CONTROLS = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]")
 
 
 @dataclass(frozen=True, order=True)
@@ -37,8 +36,7 @@ class Scan:
 
 def shown(path: str) -> str:
     """`path` for people, log and table: what is not UTF-8, or controls a terminal or the direction, is escaped."""
-    text = os.fsencode(path).decode("utf-8", "backslashreplace")
-    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return visible(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
 def scan(source: Input, now: float | None = None) -> Scan:

@@ -52,9 +52,9 @@ def _job(workspace: Workspace, path: "Path", known: "dict[str, pipeline.JobStatu
     try:
         job = load_job_of(workspace, path)
         plan = make_plan(workspace, job)
-    except ConfigError as error:
+        scan = pipeline.scan(plan.input)
+    except (ConfigError, OSError) as error:
         return {"job": path.stem, "problems": str(error), **_history(known.get(path.stem))}
-    scan = pipeline.scan(plan.input)
     start = next_start_of(job)
     return {
         "job": job.name,
