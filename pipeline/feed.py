@@ -45,7 +45,8 @@ class Feed:
     def __call__(self, candidates: tuple[Candidate, ...], stop: Callable[[], bool]) -> Iterator[Work | Ended]:
         """One item a candidate, in order; when `stop()` becomes true, nothing more is taken in or given out."""
         ahead: deque[tuple[int, Future[Work | Ended]]] = deque()
-        with ThreadPoolExecutor(self.workers, "parse") as threads:
+        threads = ThreadPoolExecutor(self.workers, "parse")
+        try:
             for candidate in candidates:
                 ahead.append((candidate.size, self._take(candidate, threads)))
                 while len(ahead) > _AHEAD_FILES or sum(_weight(*one) for one in ahead) > _AHEAD_BYTES:
@@ -54,6 +55,7 @@ class Feed:
                     break
             while ahead and not stop():
                 yield ahead.popleft()[1].result()
+        finally:  # also when the caller stops in the middle: what has not begun need not be parsed
             threads.shutdown(cancel_futures=True)
 
     def _take(self, candidate: Candidate, threads: ThreadPoolExecutor) -> Future[Work | Ended]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from engine.convert import safetensors
-from engine.convert.folder import SourceFolder
+from engine.convert.folder import WEIGHTS, SourceFolder
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import MetadataValue
 
@@ -29,7 +29,6 @@ SIZES = {
 IGNORED = {"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"}
 """Not weights, or not used for sentence embeddings."""
 
-WEIGHTS = "model.safetensors"
 TENSORS_PER_LAYER = 16
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.errors import BadModelFile
 
+WEIGHTS = "model.safetensors"
 MAX_TEXT_BYTES = 64 << 20
 """A tokenizer.json with 250,000 pieces and their merges has some 17 MB."""
 

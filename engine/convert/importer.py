@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.convert import bert, safetensors, sentence, wordpiece
 from engine.convert.base import ModelType
-from engine.convert.folder import SourceFolder
+from engine.convert.folder import WEIGHTS, SourceFolder
 from engine.convert.safetensors import SourceTensor
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.gguf import BLOCKS, GgmlType, MetadataValue, TensorSource, write
@@ -30,7 +30,6 @@ FILE_TYPES = {
     "q8_0": (GgmlType.Q8_0, 7),
 }
 
-WEIGHTS = "model.safetensors"
 QUANTIZATION_VERSION = 2
 _VALUES_AT_A_TIME = 1 << 20
 

@@ -74,31 +74,30 @@ class Channel:
         self._sock.close()
 
     def _first_bytes(self, deadline: float | None) -> tuple[bytes, int | None]:
+        data, fds = self._receive(_LENGTH.size, deadline)
+        return data, fds[0] if fds else None
+
+    def _exactly(self, size: int, deadline: float | None) -> bytes:
+        received = bytearray()
+        while len(received) < size:
+            received += self._receive(min(size - len(received), _CHUNK), deadline, descriptors=0)[0]
+        return bytes(received)
+
+    def _receive(self, size: int, deadline: float | None, descriptors: int = 1) -> tuple[bytes, list[int]]:
+        """At least one byte and at most `size`, with up to so many descriptors."""
         self._wait_until(deadline)
         try:
-            data, fds, _, _ = socket.recv_fds(self._sock, _LENGTH.size, 1)
+            if descriptors:
+                data, fds, _, _ = socket.recv_fds(self._sock, size, descriptors)
+            else:
+                data, fds = self._sock.recv(size), []
         except TimeoutError as error:
             raise ChannelTimeoutError from error
         except OSError as error:
             raise ChannelClosedError(str(error)) from error
         if not data:
             raise ChannelClosedError("end of stream")
-        return data, fds[0] if fds else None
-
-    def _exactly(self, size: int, deadline: float | None) -> bytes:
-        received = bytearray()
-        while len(received) < size:
-            self._wait_until(deadline)
-            try:
-                data = self._sock.recv(min(size - len(received), _CHUNK))
-            except TimeoutError as error:
-                raise ChannelTimeoutError from error
-            except OSError as error:
-                raise ChannelClosedError(str(error)) from error
-            if not data:
-                raise ChannelClosedError("end of stream")
-            received += data
-        return bytes(received)
+        return data, fds
 
     def _wait_until(self, deadline: float | None) -> None:
         if deadline is None:
