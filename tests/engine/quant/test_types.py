@@ -13,6 +13,11 @@ from engine.quant import TYPES, to_float32
 
 KINDS = sorted(TYPES)
 every_type = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+# those whose quantizer searches nothing: what it makes is defined
+DEFINED = (GgmlType.F32, GgmlType.F16, GgmlType.BF16, GgmlType.Q8_0)
+defined_type = pytest.mark.parametrize("kind", DEFINED, ids=lambda kind: kind.name)
+# float16: zeros, least and greatest subnormals, normals and infinities of both signs, NaN
+HALVES = (0, 0x8000, 1, 0x8001, 0x3FF, 0x400, 0x3C00, 0xBC00, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0xFE01, 0x7C01)
 
 
 def rows(scale: float, seed: int = 0) -> np.ndarray:
@@ -33,7 +38,7 @@ def test_layout_is_the_tables(kind: GgmlType) -> None:
     assert layout == BLOCKS[kind]
 
 
-@every_type
+@defined_type
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e-4, 0.02, 1, 60], ids=str)
 def test_same_bits_as_the_gguf_package(kind: GgmlType, scale: float) -> None:
     values = rows(scale)
@@ -53,12 +58,45 @@ def test_same_bits_as_the_gguf_package(kind: GgmlType, scale: float) -> None:
 def test_any_bytes_mean_what_they_mean_to_the_gguf_package(kind: GgmlType, data: st.DataObject) -> None:
     size = 3 * BLOCKS[kind].bytes
     raw = data.draw(arrays.arrays(np.uint8, size))
-    with np.errstate(invalid="ignore"):
-        theirs = quants.dequantize(raw, GGMLQuantizationType(kind))
-        assert np.array_equal(TYPES[kind].dequantize(raw), theirs, equal_nan=True)
+    check_meaning(kind, raw)
+
+
+def check_meaning(kind: GgmlType, raw: np.ndarray) -> None:
+    """The same bits, but for those of a NaN."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        theirs, ours = quants.dequantize(raw, GGMLQuantizationType(kind)), TYPES[kind].dequantize(raw)
+    assert ours.shape == theirs.shape
+    assert np.array_equal(np.isnan(ours), np.isnan(theirs))
+    numbers = ~np.isnan(ours)
+    wrong = np.flatnonzero(ours[numbers].view(np.uint32) != theirs[numbers].view(np.uint32))
+    assert not len(wrong), f"value {wrong[0]}"
 
 
 @every_type
+def test_random_blocks_mean_what_they_mean_to_the_gguf_package(kind: GgmlType) -> None:
+    check_meaning(kind, np.random.default_rng(kind).integers(0, 256, (40, 50 * BLOCKS[kind].bytes), np.uint8))
+
+
+@every_type
+def test_every_half_as_a_scale(kind: GgmlType) -> None:
+    """Each of HALVES at each place of a block where a float16 may lie."""
+    size = BLOCKS[kind].bytes
+    raw = np.random.default_rng(kind).integers(0, 256, (len(HALVES), size // 2, size), np.uint8)
+    for number, half in enumerate(HALVES):
+        for at in range(size // 2):
+            raw[number, at, 2 * at : 2 * at + 2] = half & 255, half >> 8
+    check_meaning(kind, raw.reshape(-1, size))
+
+
+@every_type
+def test_a_slice_of_rows_and_a_read_only_view(kind: GgmlType) -> None:
+    raw = np.random.default_rng(5).integers(0, 256, (6, 3 * BLOCKS[kind].bytes + 1), np.uint8)
+    raw.flags.writeable = False
+    whole = TYPES[kind].dequantize(raw[:, :-1])
+    assert np.array_equal(TYPES[kind].dequantize(raw[2:4, :-1]), whole[2:4], equal_nan=True)
+
+
+@defined_type
 @settings(max_examples=100, deadline=None)
 @given(values=arrays.arrays(np.float32, 64, elements=st.floats(-60000, 60000, width=32, allow_subnormal=False)))
 def test_any_values_get_the_bits_of_the_gguf_package(kind: GgmlType, values: np.ndarray) -> None:
@@ -94,5 +132,22 @@ def test_to_float32_has_the_tensors_shape() -> None:
 
 
 def test_other_types_are_refused() -> None:
-    with pytest.raises(UnsupportedModel, match="tensor 't': found type Q4_K, expected one of F32, F16, Q8_0"):
-        to_float32(Tensor("t", GgmlType.Q4_K, (256,), np.zeros(144, np.uint8)))
+    with pytest.raises(UnsupportedModel, match="tensor 't': found type IQ1_S, expected one of F32, F16, BF16, Q4_0"):
+        to_float32(Tensor("t", GgmlType.IQ1_S, (256,), np.zeros(50, np.uint8)))
+
+
+def test_bf16_keeps_nan_and_rounds_to_even() -> None:
+    values = np.array([np.nan, -np.inf, 1 + 2**-8, 1 + 3 * 2**-8, -0.0], np.float32)
+    back = TYPES[GgmlType.BF16].dequantize(TYPES[GgmlType.BF16].quantize(values))
+    assert np.isnan(back[0])
+    assert list(back[1:]) == [-np.inf, 1, 1 + 2**-6, 0]
+    assert np.signbit(back[4])
+
+
+@every_type
+def test_shapes(kind: GgmlType) -> None:
+    values = np.random.default_rng(1).standard_normal((2, 512)).astype(np.float32)
+    data = TYPES[kind].quantize(values)
+    assert data.dtype == np.uint8
+    assert data.shape == (2, 512 // BLOCKS[kind].values * BLOCKS[kind].bytes)
+    assert TYPES[kind].dequantize(data).shape == values.shape

@@ -1,0 +1,33 @@
+"""IQ4_NL: 32 values share a scale; the codes stand for unequal levels.
+
+    block = d: float16, q: 32 codes of 4 bits, values 0 to 15 in the lower halves of the bytes
+    value = d * LEVELS[q]
+
+Source: ggml `block_iq4_nl`.
+"""
+
+import numpy as np
+
+from engine.quant.base import Bytes, Floats
+from engine.quant.layout import from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
+from engine.quant.levels import levels, nearest_codes
+from engine.quant.search import fit_scale
+
+BLOCK_VALUES = 32
+BLOCK_BYTES = 18
+LAYOUT = layout(BLOCK_BYTES, ("d", "<f2"), ("q", "u1", 16))
+
+
+def quantize(values: Floats) -> Bytes:
+    """[..., 32 b] -> [..., 18 b], the scale by search"""
+    groups = to_groups(values, BLOCK_VALUES)
+    blocks = np.empty(groups.shape[:-1], LAYOUT)
+    blocks["d"] = to_half(fit_scale(groups, -127, 113, uneven=True))
+    blocks["q"] = pack(nearest_codes(groups, blocks["d"].astype(np.float32)), 4, 16)
+    return from_blocks(blocks)
+
+
+def dequantize(data: Bytes) -> Floats:
+    """[..., 18 b] -> [..., 32 b]"""
+    blocks = to_blocks(data, LAYOUT)
+    return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * levels(unpack(blocks["q"], 4, 16)), blocks)
