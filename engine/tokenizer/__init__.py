@@ -1,6 +1,25 @@
-"""Text to token ids, as the metadata of a model file says."""
+"""Text to token ids, as the metadata of a model file says; a new kind is a file here and a line in MODELS."""
 
-from engine.tokenizer.metadata import from_metadata
-from engine.tokenizer.wordpiece import Tokenizer
+from collections.abc import Callable
 
-__all__ = ["Tokenizer", "from_metadata"]
+from engine.errors import UnsupportedModel
+from engine.tokenizer import bpe, unigram, wordpiece
+from engine.tokenizer.base import Encoding, Template, Tokenizer
+from engine.tokenizer.metadata import Metadata
+
+__all__ = ["MODELS", "Encoding", "Template", "Tokenizer", "from_metadata"]
+
+# llama.cpp's name in `tokenizer.ggml.model` -> what reads the rest
+MODELS: dict[str, Callable[[Metadata], Tokenizer]] = {
+    "bert": wordpiece.from_metadata,
+    "t5": unigram.from_metadata,
+    "gpt2": bpe.from_metadata,
+}
+
+
+def from_metadata(metadata: Metadata) -> Tokenizer:
+    """The tokenizer that a GGUF file describes. Raises BadModelFile; UnsupportedModel for another kind of tokenizer."""
+    model = metadata.get("tokenizer.ggml.model")
+    if not isinstance(model, str) or model not in MODELS:
+        raise UnsupportedModel(f"tokenizer.ggml.model: found {model!r:.60}, expected one of {', '.join(MODELS)}")
+    return MODELS[model](metadata)

@@ -1,78 +1,108 @@
-"""GGUF metadata -> tokenizer. Source of the keys: ggml's `docs/gguf.md`; of the pieces' form: llama.cpp's converter."""
+"""What all tokenizers read from GGUF metadata. Source of the keys: ggml's `docs/gguf.md`."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from engine.errors import BadModelFile, UnsupportedModel
+from engine.errors import BadModelFile
 from engine.gguf import MetadataValue
-from engine.tokenizer.wordpiece import Settings, Tokenizer, Vocabulary
+from engine.tokenizer.base import Template
 
-MODELS = ("bert",)
-WORD_START = "\u2581"
-CONTROL = 3
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
+"""llama.cpp's numbers in `tokenizer.ggml.token_type`."""
+
+MAX_AROUND = 16
+"""Ids before, after or between texts."""
 
 # role -> keys of its id, the newer name first
 ROLES = {
     "cls": ("tokenizer.ggml.cls_token_id", "tokenizer.ggml.bos_token_id"),
     "sep": ("tokenizer.ggml.seperator_token_id", "tokenizer.ggml.eos_token_id"),
+    "bos": ("tokenizer.ggml.bos_token_id",),
+    "eos": ("tokenizer.ggml.eos_token_id",),
     "unknown": ("tokenizer.ggml.unknown_token_id",),
 }
 
 Metadata = Mapping[str, MetadataValue]
 
 
-def from_metadata(metadata: Metadata) -> Tokenizer:
-    """The tokenizer that a GGUF file describes. Raises BadModelFile; UnsupportedModel for another kind of tokenizer."""
-    model = metadata.get("tokenizer.ggml.model")
-    if model not in MODELS:
-        raise UnsupportedModel(f"tokenizer.ggml.model: found {model!r:.60}, expected one of {', '.join(MODELS)}")
+def read_tokens(metadata: Metadata) -> list[str]:
+    """The pieces in the order of their ids; at least one. Raises BadModelFile."""
     tokens = metadata.get("tokenizer.ggml.tokens")
     if not isinstance(tokens, list) or not tokens:
         raise BadModelFile(f"tokenizer.ggml.tokens: found {type(tokens).__name__}, expected strings")
-    ids = {role: _id(metadata, keys, len(tokens)) for role, keys in ROLES.items()}
-    starts, continuations = _pieces(tokens, _control_ids(metadata, len(tokens)) | set(ids.values()))
-    return Tokenizer(Vocabulary(starts, continuations, ids["cls"], ids["sep"], ids["unknown"]), _settings(metadata))
+    return tokens
 
 
-def _id(metadata: Metadata, keys: tuple[str, ...], size: int) -> int:
-    key = next((key for key in keys if key in metadata), keys[0])
+def read_id(metadata: Metadata, role: str, size: int) -> int:
+    """The id of one of ROLES. Raises BadModelFile."""
+    key = next((key for key in ROLES[role] if key in metadata), ROLES[role][0])
     value = metadata.get(key)
     if type(value) is not int or not 0 <= value < size:
         raise BadModelFile(f"{key}: found {value!r:.60}, expected an id from 0 to {size - 1}")
     return value
 
 
-def _control_ids(metadata: Metadata, size: int) -> set[int]:
-    types = metadata.get("tokenizer.ggml.token_type")
-    if types is None:
+def of_type(metadata: Metadata, size: int, *types: int) -> set[int]:
+    """The ids of these types; none where the file has no types. Raises BadModelFile."""
+    found = metadata.get("tokenizer.ggml.token_type")
+    if found is None:
         return set()
-    if not isinstance(types, np.ndarray) or types.shape != (size,):
-        raise BadModelFile(f"tokenizer.ggml.token_type: found {type(types).__name__}, expected {size} numbers")
-    return {int(number) for number in np.flatnonzero(types == CONTROL)}
+    if not isinstance(found, np.ndarray) or found.shape != (size,):
+        raise BadModelFile(f"tokenizer.ggml.token_type: found {type(found).__name__}, expected {size} numbers")
+    return {int(number) for number in np.flatnonzero(np.isin(found, types))}
 
 
-def _pieces(tokens: list[str], control: set[int]) -> tuple[dict[str, int], dict[str, int]]:
-    """Pieces that begin a word and pieces that continue one, without the control tokens."""
-    starts: dict[str, int] = {}
-    continuations: dict[str, int] = {}
-    for number, token in enumerate(tokens):
-        if number in control:
-            continue
-        pieces = starts if token.startswith(WORD_START) and token != WORD_START else continuations
-        piece = token.removeprefix(WORD_START) if pieces is starts else token
-        if not piece or piece in pieces:
-            raise BadModelFile(f"tokenizer.ggml.tokens: token {number}: found {token!r:.60} again or empty")
-        pieces[piece] = number
-    return starts, continuations
+def ruled_out(metadata: Metadata, size: int) -> set[int]:
+    """The ids that no text becomes."""
+    return of_type(metadata, size, UNKNOWN, CONTROL, UNUSED)
 
 
-def _settings(metadata: Metadata) -> Settings:
-    """Ours where the file has them; otherwise what llama.cpp does with every BERT vocabulary."""
+def read_settings(metadata: Metadata, usual: Mapping[str, bool]) -> dict[str, bool]:
+    """Ours where the file has them, else the usual ones. Raises BadModelFile."""
     found = {}
-    for name in ("lower_case", "strip_accents", "chinese_chars"):
-        value = metadata.get(f"cloister.tokenizer.{name}", True)
+    for name, default in usual.items():
+        value = metadata.get(f"cloister.tokenizer.{name}", default)
         if type(value) is not bool:
             raise BadModelFile(f"cloister.tokenizer.{name}: found {value!r:.60}, expected a bool")
         found[name] = value
-    return Settings(**found)
+    return found
+
+
+def read_flag(metadata: Metadata, key: str, default: bool) -> bool:
+    """A bool. Raises BadModelFile."""
+    value = metadata.get(key, default)
+    if type(value) is not bool:
+        raise BadModelFile(f"{key}: found {value!r:.60}, expected a bool")
+    return value
+
+
+def read_template(metadata: Metadata, size: int) -> Template | None:
+    """What the import recorded, if it did. Raises BadModelFile."""
+    if "cloister.tokenizer.prefix" not in metadata:
+        return None
+    kind = metadata.get("cloister.tokenizer.second_type", 0)
+    if type(kind) is not int or kind not in (0, 1):
+        raise BadModelFile(f"cloister.tokenizer.second_type: found {kind!r:.60}, expected 0 or 1")
+    prefix, suffix, middle = (_around(metadata, name, size) for name in ("prefix", "suffix", "middle"))
+    return Template(prefix, suffix, middle, kind)
+
+
+def usual_template(metadata: Metadata, size: int, *, bos: bool, eos: bool) -> Template:
+    """By llama.cpp's keys, with what it does where they are missing; a second text follows as the first one does."""
+    adds_bos = read_flag(metadata, "tokenizer.ggml.add_bos_token", bos)
+    adds_eos = read_flag(metadata, "tokenizer.ggml.add_eos_token", eos)
+    prefix = (read_id(metadata, "bos", size),) if adds_bos else ()
+    suffix = (read_id(metadata, "eos", size),) if adds_eos else ()
+    return Template(prefix, suffix, suffix + prefix, 0)
+
+
+def _around(metadata: Metadata, name: str, size: int) -> tuple[int, ...]:
+    ids = metadata.get(f"cloister.tokenizer.{name}")
+    if not isinstance(ids, np.ndarray) or ids.dtype.kind not in "iu" or ids.size > MAX_AROUND:
+        expected = f"at most {MAX_AROUND} ids"
+        raise BadModelFile(f"cloister.tokenizer.{name}: found {type(ids).__name__}, expected {expected}")
+    found = tuple(map(int, ids))
+    if not all(0 <= number < size for number in found):
+        raise BadModelFile(f"cloister.tokenizer.{name}: found {found!r:.60}, expected ids from 0 to {size - 1}")
+    return found

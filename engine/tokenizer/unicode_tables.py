@@ -1,6 +1,7 @@
-"""What BERT's normalizer does to each code point; made by tests/engine/tokenizer/make_unicode_tables.py.
+"""What BERT's normalizer does to each code point, and which are composed again by NFC.
 
-Facts of the `tokenizers` package, version 0.23.3. All numbers are hexadecimal code points.
+Made by tests/engine/tokenizer/make_unicode_tables.py of facts of the `tokenizers` package, version 0.23.3. All
+numbers are hexadecimal code points.
 """
 
 # dropped: control, format, private use, U+FFFD, and lone surrogates, which that package is never given
@@ -61,33 +62,33 @@ e0100-e01ef
 
 # canonical order of marks, a range and its rank; one that is not here has none
 ORDER = """
-300-314:34 315:35 316-319:2d 31a:35 31b:2b 31c-320:2d 321-322:29 323-326:2d 327-328:29 329-333:2d 334-338:1 339-33c:2d
-33d-343:2e 345:38 346:34 347:2f 348-349:2d 34a-34c:34 34d-34e:2d 350-352:34 353-355:2d 356:2f 357:34 358:35 359-35a:2d
-35b:34 35c:36 35d-35e:37 35f:36 360-361:37 362:36 363-36f:34 483-487:34 591:2f 592-595:34 596:2f 597-599:34 59a:30
-59b:2f 59c-5a1:34 5a2-5a7:2f 5a8-5a9:34 5aa:2f 5ab-5ac:34 5ad:30 5ae:33 5af:34 5b0:5 5b1:6 5b2:7 5b3:8 5b4:9 5b5:a
-5b6:b 5b7:c 5b8:d 5b9-5ba:e 5bb:f 5bc:10 5bd:11 5bf:12 5c1:13 5c2:14 5c4:34 5c5:2f 5c7:d 610-617:34 618:19 619:1a
-61a:1b 64b:16 64c:17 64d:18 64e:19 64f:1a 650:1b 651:1c 652:1d 653-654:34 655-656:2f 657-65b:34 65c:2f 65d-65e:34
-65f:2f 670:1e 6d6-6dc:34 6df-6e2:34 6e3:2f 6e4:34 6e7-6e8:34 6ea:2f 6eb-6ec:34 6ed:2f 711:1f 730:34 731:2f 732-733:34
-734:2f 735-736:34 737-739:2f 73a:34 73b-73c:2f 73d:34 73e:2f 73f-741:34 742:2f 743:34 744:2f 745:34 746:2f 747:34
-748:2f 749-74a:34 7eb-7f1:34 7f2:2f 7f3:34 816-819:34 81b-823:34 825-827:34 829-82d:34 859-85b:2f 8d4-8e1:34 8e3:2f
-8e4-8e5:34 8e6:2f 8e7-8e8:34 8e9:2f 8ea-8ec:34 8ed-8ef:2f 8f0:16 8f1:17 8f2:18 8f3-8f5:34 8f6:2f 8f7-8f8:34 8f9-8fa:2f
-8fb-8ff:34 93c:2 94d:4 951:34 952:2f 953-954:34 9bc:2 9cd:4 a3c:2 a4d:4 abc:2 acd:4 b3c:2 b4d:4 bcd:4 c4d:4 c55:20
-c56:21 cbc:2 ccd:4 d4d:4 dca:4 e38-e39:22 e3a:4 e48-e4b:23 eb8-eb9:24 ec8-ecb:25 f18-f19:2f f35:2f f37:2f f39:2b
-f71:26 f72:27 f74:28 f7a-f7d:27 f80:27 f82-f83:34 f84:4 f86-f87:34 fc6:2f 1037:2 1039-103a:4 108d:2f 135d-135f:34
-1714:4 1734:4 17d2:4 17dd:34 18a9:33 1939:30 193a:34 193b:2f 1a17:34 1a18:2f 1a60:4 1a75-1a7c:34 1a7f:2f 1ab0-1ab4:34
-1ab5-1aba:2f 1abb-1abc:34 1abd:2f 1b34:2 1b44:4 1b6b:34 1b6c:2f 1b6d-1b73:34 1baa-1bab:4 1be6:2 1bf2-1bf3:4 1c37:2
-1cd0-1cd2:34 1cd4:1 1cd5-1cd9:2f 1cda-1cdb:34 1cdc-1cdf:2f 1ce0:34 1ce2-1ce8:1 1ced:2f 1cf4:34 1cf8-1cf9:34
-1dc0-1dc1:34 1dc2:2f 1dc3-1dc9:34 1dca:2f 1dcb-1dcc:34 1dcd:37 1dce:2a 1dcf:2f 1dd0:29 1dd1-1df5:34 1dfb:34 1dfc:36
-1dfd:2f 1dfe:34 1dff:2f 20d0-20d1:34 20d2-20d3:1 20d4-20d7:34 20d8-20da:1 20db-20dc:34 20e1:34 20e5-20e6:1 20e7:34
-20e8:2f 20e9:34 20ea-20eb:1 20ec-20ef:2f 20f0:34 2cef-2cf1:34 2d7f:4 2de0-2dff:34 302a:2c 302b:33 302c:35 302d:30
-302e-302f:31 3099-309a:3 a66f:34 a674-a67d:34 a69e-a69f:34 a6f0-a6f1:34 a806:4 a8c4:4 a8e0-a8f1:34 a92b-a92d:2f a953:4
-a9b3:2 a9c0:4 aab0:34 aab2-aab3:34 aab4:2f aab7-aab8:34 aabe-aabf:34 aac1:34 aaf6:4 abed:4 fb1e:15 fe20-fe26:34
-fe27-fe2d:2f fe2e-fe2f:34 101fd:2f 102e0:2f 10376-1037a:34 10a0d:2f 10a0f:34 10a38:34 10a39:1 10a3a:2f 10a3f:4
-10ae5:34 10ae6:2f 11046:4 1107f:4 110b9:4 110ba:2 11100-11102:34 11133-11134:4 11173:2 111c0:4 111ca:2 11235:4 11236:2
-112e9:2 112ea:4 1133c:2 1134d:4 11366-1136c:34 11370-11374:34 11442:4 11446:2 114c2:4 114c3:2 115bf:4 115c0:2 1163f:4
-116b6:4 116b7:2 1172b:4 11c3f:4 16af0-16af4:1 16b30-16b36:34 1bc9e:1 1d165-1d166:2b 1d167-1d169:1 1d16d:32
-1d16e-1d172:2b 1d17b-1d182:2f 1d185-1d189:34 1d18a-1d18b:2f 1d1aa-1d1ad:34 1d242-1d244:34 1e000-1e006:34
-1e008-1e018:34 1e01b-1e021:34 1e023-1e024:34 1e026-1e02a:34 1e8d0-1e8d6:2f 1e944-1e949:34 1e94a:2
+300-314:32 315:33 316-319:2d 31a:33 31b:2b 31c-320:2d 321-322:29 323-326:2d 327-328:29 329-333:2d 334-338:1 339-33c:2d
+33d-33f:32 342:32 345:36 346:32 347-349:2d 34a-34c:32 34d-34e:2d 350-352:32 353-356:2d 357:32 358:33 359-35a:2d 35b:32
+35c:34 35d-35e:35 35f:34 360-361:35 362:34 363-36f:32 483-487:32 591:2d 592-595:32 596:2d 597-599:32 59a:2e 59b:2d
+59c-5a1:32 5a2-5a7:2d 5a8-5a9:32 5aa:2d 5ab-5ac:32 5ad:2e 5ae:31 5af:32 5b0:5 5b1:6 5b2:7 5b3:8 5b4:9 5b5:a 5b6:b
+5b7:c 5b8:d 5b9-5ba:e 5bb:f 5bc:10 5bd:11 5bf:12 5c1:13 5c2:14 5c4:32 5c5:2d 5c7:d 610-617:32 618:19 619:1a 61a:1b
+64b:16 64c:17 64d:18 64e:19 64f:1a 650:1b 651:1c 652:1d 653-654:32 655-656:2d 657-65b:32 65c:2d 65d-65e:32 65f:2d
+670:1e 6d6-6dc:32 6df-6e2:32 6e3:2d 6e4:32 6e7-6e8:32 6ea:2d 6eb-6ec:32 6ed:2d 711:1f 730:32 731:2d 732-733:32 734:2d
+735-736:32 737-739:2d 73a:32 73b-73c:2d 73d:32 73e:2d 73f-741:32 742:2d 743:32 744:2d 745:32 746:2d 747:32 748:2d
+749-74a:32 7eb-7f1:32 7f2:2d 7f3:32 816-819:32 81b-823:32 825-827:32 829-82d:32 859-85b:2d 8d4-8e1:32 8e3:2d
+8e4-8e5:32 8e6:2d 8e7-8e8:32 8e9:2d 8ea-8ec:32 8ed-8ef:2d 8f0:16 8f1:17 8f2:18 8f3-8f5:32 8f6:2d 8f7-8f8:32 8f9-8fa:2d
+8fb-8ff:32 93c:2 94d:4 951:32 952:2d 953-954:32 9bc:2 9cd:4 a3c:2 a4d:4 abc:2 acd:4 b3c:2 b4d:4 bcd:4 c4d:4 c55:20
+c56:21 cbc:2 ccd:4 d4d:4 dca:4 e38-e39:22 e3a:4 e48-e4b:23 eb8-eb9:24 ec8-ecb:25 f18-f19:2d f35:2d f37:2d f39:2b
+f71:26 f72:27 f74:28 f7a-f7d:27 f80:27 f82-f83:32 f84:4 f86-f87:32 fc6:2d 1037:2 1039-103a:4 108d:2d 135d-135f:32
+1714:4 1734:4 17d2:4 17dd:32 18a9:31 1939:2e 193a:32 193b:2d 1a17:32 1a18:2d 1a60:4 1a75-1a7c:32 1a7f:2d 1ab0-1ab4:32
+1ab5-1aba:2d 1abb-1abc:32 1abd:2d 1b34:2 1b44:4 1b6b:32 1b6c:2d 1b6d-1b73:32 1baa-1bab:4 1be6:2 1bf2-1bf3:4 1c37:2
+1cd0-1cd2:32 1cd4:1 1cd5-1cd9:2d 1cda-1cdb:32 1cdc-1cdf:2d 1ce0:32 1ce2-1ce8:1 1ced:2d 1cf4:32 1cf8-1cf9:32
+1dc0-1dc1:32 1dc2:2d 1dc3-1dc9:32 1dca:2d 1dcb-1dcc:32 1dcd:35 1dce:2a 1dcf:2d 1dd0:29 1dd1-1df5:32 1dfb:32 1dfc:34
+1dfd:2d 1dfe:32 1dff:2d 20d0-20d1:32 20d2-20d3:1 20d4-20d7:32 20d8-20da:1 20db-20dc:32 20e1:32 20e5-20e6:1 20e7:32
+20e8:2d 20e9:32 20ea-20eb:1 20ec-20ef:2d 20f0:32 2cef-2cf1:32 2d7f:4 2de0-2dff:32 302a:2c 302b:31 302c:33 302d:2e
+302e-302f:2f 3099-309a:3 a66f:32 a674-a67d:32 a69e-a69f:32 a6f0-a6f1:32 a806:4 a8c4:4 a8e0-a8f1:32 a92b-a92d:2d a953:4
+a9b3:2 a9c0:4 aab0:32 aab2-aab3:32 aab4:2d aab7-aab8:32 aabe-aabf:32 aac1:32 aaf6:4 abed:4 fb1e:15 fe20-fe26:32
+fe27-fe2d:2d fe2e-fe2f:32 101fd:2d 102e0:2d 10376-1037a:32 10a0d:2d 10a0f:32 10a38:32 10a39:1 10a3a:2d 10a3f:4
+10ae5:32 10ae6:2d 11046:4 1107f:4 110b9:4 110ba:2 11100-11102:32 11133-11134:4 11173:2 111c0:4 111ca:2 11235:4 11236:2
+112e9:2 112ea:4 1133c:2 1134d:4 11366-1136c:32 11370-11374:32 11442:4 11446:2 114c2:4 114c3:2 115bf:4 115c0:2 1163f:4
+116b6:4 116b7:2 1172b:4 11c3f:4 16af0-16af4:1 16b30-16b36:32 1bc9e:1 1d165-1d166:2b 1d167-1d169:1 1d16d:30
+1d16e-1d172:2b 1d17b-1d182:2d 1d185-1d189:32 1d18a-1d18b:2d 1d1aa-1d1ad:32 1d242-1d244:32 1e000-1e006:32
+1e008-1e018:32 1e01b-1e021:32 1e023-1e024:32 1e026-1e02a:32 1e8d0-1e8d6:2d 1e944-1e949:32 1e94a:2
 """
 
 # canonical decompositions without Hangul: code point = result, result of the next one, and so on
@@ -245,6 +246,14 @@ fb43=5e3.5bc, 5e4.5bc fb46=5e6.5bc, 5e7.5bc, 5e8.5bc, 5e9.5bc, 5ea.5bc, 5d5.5b9,
 9415, 28bfa, 958b, 4995, 95b7, 28d77, 49e6, 96c3, 5db2, 9723, 29145, 2921a, 4a6e, 4a76, 97e0, 2940a, 4ab2, 29496,
 980b, 980b, 9829, 295b6, 98e2, 4b33, 9929, 99a7, 99c2, 99fe, 4bce, 29b30, 9b12, 9c40, 9cfd, 4cce, 4ced, 9d67, 2a0ce,
 4cf8, 2a105, 2a20e, 2a291, 9ebb, 4d56, 9ef9, 9efe, 9f05, 9f0f, 9f16, 9f3b, 2a600
+"""
+
+# decomposed, and not composed again by NFC
+EXCLUDED = """
+340-341 343-344 374 37e 387 958-95f 9dc-9dd 9df a33 a36 a59-a5b a5e b5c-b5d f43 f4d f52 f57 f5c f69 f73 f75-f76 f78
+f81 f93 f9d fa2 fa7 fac fb9 1f71 1f73 1f75 1f77 1f79 1f7b 1f7d 1fbb 1fbe 1fc9 1fcb 1fd3 1fdb 1fe3 1feb 1fee-1fef 1ff9
+1ffb 1ffd 2000-2001 2126 212a-212b 2329-232a 2adc f900-fa0d fa10 fa12 fa15-fa1e fa20 fa22 fa25-fa26 fa2a-fa6d
+fa70-fad9 fb1d fb1f fb2a-fb36 fb38-fb3c fb3e fb40-fb41 fb43-fb44 fb46-fb4e 1d15e-1d164 1d1bb-1d1c0 2f800-2fa1d
 """
 
 # first-last/step and the distance to lower case, or = the result

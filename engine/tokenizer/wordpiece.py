@@ -5,15 +5,13 @@ control token: "[SEP]" in a text is a bracket, a word and a bracket. (The `token
 for its special tokens in the text first; in everything else the ids are the same.)
 """
 
-import hashlib
-import json
-from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from engine.errors import BadModelFile
+from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, unpack
+from engine.tokenizer.metadata import Metadata, read_id, read_settings, read_template, read_tokens, ruled_out
 from engine.tokenizer.normalize import Normalizer
 
 ALGORITHM = "wordpiece-1"
@@ -22,14 +20,11 @@ ALGORITHM = "wordpiece-1"
 MAX_WORD_CHARS = 100
 """A longer word is unknown as a whole."""
 
-CACHED_ITEMS = 1 << 16
-CACHED_CHARS = 64
+WORD_START = "\u2581"
 
 # str.split() also splits at these, which the normalizer drops: they hold together what stands around them
 _DROPPED_SPACES = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
 _WITHOUT_DROPPED_SPACES = {ord(c): None for c in _DROPPED_SPACES}
-
-Ids = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -52,50 +47,39 @@ class Settings:
     chinese_chars: bool
 
 
-class Tokenizer:
-    """Ids are those of the original tokenizer. One instance may be used by several threads at once."""
+class WordPiece(Tokenizer):
+    """BERT's tokenizer."""
 
-    def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
-        self.sha256 = _digest(vocabulary, settings)
-        self._cls = _pack([vocabulary.cls])
-        self._sep = _pack([vocabulary.sep])
+    def __init__(self, vocabulary: Vocabulary, settings: Settings, template: Template | None = None) -> None:
+        around = ((vocabulary.cls,), (vocabulary.sep,), (vocabulary.sep,), 1)
+        super().__init__(template or Template(*around), _facts(vocabulary, settings, template, Template(*around)))
         self._chunks = _Chunks(vocabulary, settings)
-
-    def encode(self, text: str) -> Ids:
-        """int32 [n], read-only: [CLS], the ids of the text, [SEP]."""
-        return np.frombuffer(self._cls + self._body(text) + self._sep, np.int32)
-
-    def encode_many(self, texts: Iterable[str]) -> list[Ids]:
-        """`encode` of each text."""
-        return [self.encode(text) for text in texts]
-
-    def count(self, text: str) -> int:
-        """How many ids `encode` gives."""
-        return len(self._body(text)) // 4 + 2
+        pieces = [*vocabulary.starts.items(), *vocabulary.continuations.items()]
+        self._sizes = {number: len(piece) for piece, number in pieces}
+        self._unknown = vocabulary.unknown
 
     def _body(self, text: str) -> bytes:
-        """The ids of a text, int32 each. A chunk between white space never depends on another, so most are known."""
+        """A chunk between white space never depends on another, so most are known."""
         if any(c in text for c in _DROPPED_SPACES):
             text = text.translate(_WITHOUT_DROPPED_SPACES)
         return b"".join(map(self._chunks.__getitem__, text.split()))
 
+    def _located(self, text: str) -> Iterator[tuple[int, Span]]:
+        normalizer = self._chunks.normalizer
+        aligned = normalizer.aligned(text)
+        normalized = "".join(c for c, _ in aligned)
+        for start, end in normalizer.word_spans(normalized):
+            for number, size in self._sizes_of(normalized[start:end]):
+                yield number, (aligned[start][1][0], aligned[start + size - 1][1][1])
+                start += size
 
-class _Cache(dict[str, bytes]):
-    """What was computed, for short keys, up to a number of them; then it starts anew."""
-
-    def __missing__(self, key: str) -> bytes:
-        result = self.compute(key)
-        if len(key) <= CACHED_CHARS:
-            if len(self) >= CACHED_ITEMS:
-                self.clear()
-            self[key] = result
-        return result
-
-    def compute(self, key: str) -> bytes:
-        raise NotImplementedError
+    def _sizes_of(self, word: str) -> list[tuple[int, int]]:
+        """The ids of a word and how many of its characters each stands for."""
+        ids = unpack(self._chunks.ids[word])
+        return [(number, len(word) if number == self._unknown else self._sizes[number]) for number in ids]
 
 
-class _Chunks(_Cache):
+class _Chunks(Cache):
     """Text without white space -> ids."""
 
     def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
@@ -110,7 +94,7 @@ class _Chunks(_Cache):
         return b"".join(map(self.ids.__getitem__, self.normalizer.words(key)))
 
 
-class _Words(_Cache):
+class _Words(Cache):
     """Normalized word -> ids."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -118,7 +102,7 @@ class _Words(_Cache):
         self.longest = max(map(len, [*vocabulary.starts, *vocabulary.continuations]), default=1)
 
     def compute(self, key: str) -> bytes:
-        return _pack(self._split(key))
+        return pack(self._split(key))
 
     def _split(self, word: str) -> list[int]:
         """The longest piece that fits, again and again; a word that does not come out is one unknown token."""
@@ -138,17 +122,38 @@ class _Words(_Cache):
         return ids
 
 
-def _pack(ids: list[int]) -> bytes:
-    return array("i", ids).tobytes()
+def from_metadata(metadata: Metadata) -> WordPiece:
+    """The tokenizer that a GGUF file describes. Raises BadModelFile."""
+    tokens = read_tokens(metadata)
+    ids = {role: read_id(metadata, role, len(tokens)) for role in ("cls", "sep", "unknown")}
+    starts, continuations = _pieces(tokens, ruled_out(metadata, len(tokens)) | set(ids.values()))
+    vocabulary = Vocabulary(starts, continuations, ids["cls"], ids["sep"], ids["unknown"])
+    settings = read_settings(metadata, dict.fromkeys(("lower_case", "strip_accents", "chinese_chars"), True))
+    return WordPiece(vocabulary, Settings(**settings), read_template(metadata, len(tokens)))
 
 
-def _digest(vocabulary: Vocabulary, settings: Settings) -> str:
-    """sha256 over a JSON text of everything that determines ids."""
-    facts = [
+def _pieces(tokens: list[str], control: set[int]) -> tuple[dict[str, int], dict[str, int]]:
+    """Pieces that begin a word and pieces that continue one, without the control tokens."""
+    starts: dict[str, int] = {}
+    continuations: dict[str, int] = {}
+    for number, token in enumerate(tokens):
+        if number in control:
+            continue
+        pieces = starts if token.startswith(WORD_START) and token != WORD_START else continuations
+        piece = token.removeprefix(WORD_START) if pieces is starts else token
+        if not piece or piece in pieces:
+            raise BadModelFile(f"tokenizer.ggml.tokens: token {number}: found {token!r:.60} again or empty")
+        pieces[piece] = number
+    return starts, continuations
+
+
+def _facts(vocabulary: Vocabulary, settings: Settings, template: Template | None, usual: Template) -> list[Any]:
+    """The template is a fact where it is not the usual one."""
+    return [
         ALGORITHM,
         [settings.lower_case, settings.strip_accents, settings.chinese_chars],
         [vocabulary.cls, vocabulary.sep, vocabulary.unknown],
         list(vocabulary.starts.items()),
         list(vocabulary.continuations.items()),
+        *([] if template in (None, usual) else [astuple(template)]),
     ]
-    return hashlib.sha256(json.dumps(facts, separators=(",", ":")).encode()).hexdigest()

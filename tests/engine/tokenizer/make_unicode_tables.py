@@ -1,9 +1,9 @@
-"""Writes engine/tokenizer/unicode_tables.py: `python tests/engine/tokenizer/make_unicode_tables.py`.
+"""Writes unicode_tables.py and unicode_classes.py: `python -m tests.engine.tokenizer.make_unicode_tables`.
 
 Every fact is asked of the `tokenizers` package, one code point at a time, because that package is what models are
 trained and published with, and its Unicode facts come from several versions of the standard at once. So the tables
-are neither of a Python version's `unicodedata` nor of one Unicode version; test_unicode.py compares them, over all
-code points, with the package that is installed.
+are neither of a Python version's `unicodedata` nor of one Unicode version; test_normalize.py and test_classes.py
+compare them, over all code points, with the package that is installed.
 """
 
 import textwrap
@@ -12,16 +12,23 @@ from functools import cmp_to_key
 from pathlib import Path
 
 import tokenizers
-from tokenizers import normalizers, pre_tokenizers
+from tokenizers import Regex, normalizers, pre_tokenizers
 
-TARGET = Path(__file__).parents[3] / "engine/tokenizer/unicode_tables.py"
+from tests.engine.tokenizer.charsmaps import charsmap
+
+FOLDER = Path(__file__).parents[3] / "engine/tokenizer"
 SURROGATES = range(0xD800, 0xE000)
 HANGUL = range(0xAC00, 0xD7A4)
 CODE_POINTS = [number for number in range(0x110000) if number not in SURROGATES]
 
-HEADER = '''"""What BERT's normalizer does to each code point; made by tests/engine/tokenizer/make_unicode_tables.py.
+TITLES = {
+    "unicode_tables.py": "What BERT's normalizer does to each code point, and which are composed again by NFC",
+    "unicode_classes.py": "Letters, numbers, white space, and what belongs to one grapheme",
+}
+HEADER = '''"""{title}.
 
-Facts of the `tokenizers` package, version {version}. All numbers are hexadecimal code points.
+Made by tests/engine/tokenizer/make_unicode_tables.py of facts of the `tokenizers` package, version {version}. All
+numbers are hexadecimal code points.
 """
 
 '''
@@ -34,7 +41,15 @@ NOTES = {
     "ORDER": "canonical order of marks, a range and its rank; one that is not here has none",
     "DECOMPOSED": "canonical decompositions without Hangul: code point = result, result of the next one, and so on",
     "LOWER": "first-last/step and the distance to lower case, or = the result",
+    "EXCLUDED": "decomposed, and not composed again by NFC",
+    "LETTERS": "letters, as regular expressions have them: {L}",
+    "NUMBERS": "numbers of any kind: {N}",
+    "WHITE_SPACE": "white space, which pre-tokenizers split at",
+    "JOINED": "belongs to the grapheme before it",
+    "JOINING": "belongs to the grapheme after it",
+    "APART": "nothing joins it",
 }
+ACUTE = "\u0301"
 
 
 def bert(**options: bool) -> Callable[[str], str]:
@@ -100,7 +115,7 @@ def show_order(nfd: Callable[[str], str]) -> str:
     low, high = "\u0316", "\u0301"  # classes 220 and 230: every class is below the one or above the other
 
     def has_rank(c: str) -> bool:
-        return len(nfd(c)) == 1 and (nfd(high + c)[0] != high or nfd(c + low)[0] == low)
+        return nfd(c) == c and (nfd(high + c)[0] != high or nfd(c + low)[0] == low)
 
     ranked = sorted({low, high, *filter(has_rank, map(chr, CODE_POINTS))})
 
@@ -122,31 +137,75 @@ def show_order(nfd: Callable[[str], str]) -> str:
     return " ".join(f"{show(first, last)}:{rank:x}" for first, last, rank in sorted(spans))
 
 
-def tables() -> dict[str, str]:
+def members(pattern: str) -> list[int]:
+    """The code points that a regular expression matches."""
+    split = pre_tokenizers.Split(Regex(pattern), "removed")
+    kept = {
+        c for start in range(0, 0x110000, 1 << 14) for part in split.pre_tokenize_str(block(start)) for c in part[0]
+    }
+    return [number for number in CODE_POINTS if chr(number) not in kept]
+
+
+def block(start: int) -> str:
+    return "".join(map(chr, filter(lambda number: number not in SURROGATES, range(start, start + (1 << 14)))))
+
+
+def replaces(key: str) -> Callable[[str], str]:
+    """A map of one key to "!". A grapheme of less than six bytes that begins with the key becomes "!" as a whole."""
+    return normalizers.Precompiled(charsmap({key: "!"})).normalize_str
+
+
+def joined() -> list[int]:
+    x = replaces("x")
+    return [number for number in CODE_POINTS if x(f"x{chr(number)}") == "!"]
+
+
+def joining() -> list[int]:
+    return [number for number in CODE_POINTS if replaces(chr(number))(f"{chr(number)}x") == "!"]
+
+
+def apart() -> list[int]:
+    """Of those of up to three bytes: with a mark of two bytes, longer ones are never looked up as a whole."""
+    return [n for n in CODE_POINTS if n < 0x10000 and replaces(chr(n))(chr(n) + ACUTE) == f"!{ACUTE}"]
+
+
+def tables() -> dict[str, dict[str, str]]:
     clean = changed(bert(clean_text=True))
-    nfd = normalizers.NFD().normalize_str
+    nfd, nfc = normalizers.NFD().normalize_str, normalizers.NFC().normalize_str
     decomposed = {number: text for number, text in changed(nfd).items() if number not in HANGUL}
     split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
     return {
-        "REMOVED": show_all([*SURROGATES, *(number for number, text in clean.items() if text == "")]),
-        "SPACE": show_all(number for number, text in clean.items() if text == " "),
-        "CHINESE": show_all(changed(bert(handle_chinese_chars=True))),
-        "PUNCTUATION": show_all(number for number in CODE_POINTS if len(split(f"x{chr(number)}x")) == 3),
-        "MARKS": show_all(number for number, text in changed(bert(strip_accents=True)).items() if text == ""),
-        "ORDER": show_order(nfd),
-        "DECOMPOSED": show_decomposed(decomposed),
-        "LOWER": show_lower(changed(bert(lowercase=True))),
+        "unicode_tables.py": {
+            "REMOVED": show_all([*SURROGATES, *(number for number, text in clean.items() if text == "")]),
+            "SPACE": show_all(number for number, text in clean.items() if text == " "),
+            "CHINESE": show_all(changed(bert(handle_chinese_chars=True))),
+            "PUNCTUATION": show_all(number for number in CODE_POINTS if len(split(f"x{chr(number)}x")) == 3),
+            "MARKS": show_all(number for number, text in changed(bert(strip_accents=True)).items() if text == ""),
+            "ORDER": show_order(nfd),
+            "DECOMPOSED": show_decomposed(decomposed),
+            "EXCLUDED": show_all(number for number in decomposed if nfc(chr(number)) != chr(number)),
+            "LOWER": show_lower(changed(bert(lowercase=True))),
+        },
+        "unicode_classes.py": {
+            "LETTERS": show_all(members(r"\p{L}")),
+            "NUMBERS": show_all(members(r"\p{N}")),
+            "WHITE_SPACE": show_all(members(r"\s")),
+            "JOINED": show_all(joined()),
+            "JOINING": show_all(joining()),
+            "APART": show_all(apart()),
+        },
     }
 
 
-def format_module(found: dict[str, str]) -> str:
-    parts = [HEADER.format(version=tokenizers.__version__)]
+def format_module(name: str, found: dict[str, str]) -> str:
+    parts = [HEADER.format(title=TITLES[name], version=tokenizers.__version__)]
     for name, text in found.items():
-        lines = textwrap.wrap(text.replace(",", ", "), 118)
+        lines = textwrap.wrap(text.replace(",", ", "), 118, break_on_hyphens=False)
         body = "\n".join(lines)
         parts.append(f'# {NOTES[name]}\n{name} = """\n{body}\n"""\n\n')
     return "".join(parts).rstrip("\n") + "\n"
 
 
 if __name__ == "__main__":
-    TARGET.write_text(format_module(tables()))
+    for name, found in tables().items():
+        (FOLDER / name).write_text(format_module(name, found))

@@ -55,7 +55,16 @@ def test_control_tokens_are_known_without_types() -> None:
 @pytest.mark.parametrize(
     ("metadata", "error", "message"),
     [
-        (changed(tokenizer__ggml__model="gpt2"), UnsupportedModel, "found 'gpt2', expected one of bert"),
+        (changed(tokenizer__ggml__model="llama"), UnsupportedModel, "found 'llama', expected one of bert, t5, gpt2"),
+        (changed(tokenizer__ggml__model=["bert"]), UnsupportedModel, "expected one of bert"),
+        (changed(cloister__tokenizer__prefix=[2]), BadModelFile, "expected at most 16 ids"),
+        (changed(cloister__tokenizer__prefix=np.arange(17)), BadModelFile, "expected at most 16 ids"),
+        (changed(cloister__tokenizer__prefix=np.array([10])), BadModelFile, "expected ids from 0 to 9"),
+        (
+            changed(cloister__tokenizer__prefix=np.array([1]), cloister__tokenizer__second_type=2),
+            BadModelFile,
+            "found 2, expected 0 or 1",
+        ),
         (without("tokenizer.ggml.model"), UnsupportedModel, "found None"),
         (without("tokenizer.ggml.tokens"), BadModelFile, "expected strings"),
         (changed(tokenizer__ggml__tokens=[]), BadModelFile, "expected strings"),
@@ -74,16 +83,20 @@ def test_refused(metadata: dict[str, Any], error: type[Exception], message: str)
         from_metadata(metadata)
 
 
-def test_vectors_of_llama_cpp(data: Path) -> None:
-    tokenizer = from_metadata(read(data / "tokenizers/ggml-vocab-bert-bge.gguf").metadata)
-    texts = (data / "tokenizers/ggml-vocab-bert-bge.gguf.inp").read_bytes().decode().split("\n__ggml_vocab_test__\n")
-    lines = (data / "tokenizers/ggml-vocab-bert-bge.gguf.out").read_text().split("\n")
+@pytest.mark.parametrize("name", ["bert-bge", "gpt-2", "llama-bpe", "qwen2", "falcon"])
+def test_vectors_of_llama_cpp(data: Path, name: str) -> None:
+    path = data / f"tokenizers/ggml-vocab-{name}.gguf"
+    tokenizer = from_metadata(read(path).metadata)
+    texts = path.with_suffix(".gguf.inp").read_bytes().decode().split("\n__ggml_vocab_test__\n")
+    lines = path.with_suffix(".gguf.out").read_text().split("\n")
     assert len(texts) > 40
     for text, line in zip(texts, lines, strict=False):
-        assert tokenizer.encode(text)[1:-1].tolist() == [int(number) for number in line.split()], text
+        ids = tokenizer.encode_with_offsets(text).ids.tolist()
+        assert ids == tokenizer.encode(text).tolist(), text
+        body = ids[len(tokenizer.template.prefix) : len(ids) - len(tokenizer.template.suffix)]
+        assert body == [int(number) for number in line.split()], text
 
 
 def test_other_vocabularies_are_refused_by_name(data: Path) -> None:
-    for name in ("gpt-2", "llama-spm", "qwen2"):
-        with pytest.raises(UnsupportedModel, match=r"tokenizer\.ggml\.model: found"):
-            from_metadata(read(data / f"tokenizers/ggml-vocab-{name}.gguf").metadata)
+    with pytest.raises(UnsupportedModel, match=r"tokenizer\.ggml\.model: found"):
+        from_metadata(read(data / "tokenizers/ggml-vocab-llama-spm.gguf").metadata)

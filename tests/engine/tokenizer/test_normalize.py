@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tokenizers import normalizers, pre_tokenizers
 
 from engine.tokenizer import unicode_tables
-from engine.tokenizer.normalize import _ORDER, MAX_KEPT, Normalizer, _Ranges
+from engine.tokenizer.codepoints import MAX_KEPT, ORDER, Ranges
+from engine.tokenizer.normalize import Normalizer
 
 # lower_case, strip_accents, chinese_chars
 SETTINGS = [(True, True, True), (True, False, True), (False, True, False), (False, False, False)]
@@ -53,7 +54,7 @@ def test_every_code_point(lower_case: bool, strip_accents: bool, chinese_chars: 
 
 
 def test_every_code_point_is_split_alike() -> None:
-    punctuation = _Ranges(unicode_tables.PUNCTUATION)
+    punctuation = Ranges(unicode_tables.PUNCTUATION)
     for start in range(0, len(ASSIGNED), 1 << 14):
         text = " ".join(f"x{chr(number)}y" for number in ASSIGNED[start : start + (1 << 14)])
         pieces = [piece for piece, _ in SPLIT.pre_tokenize_str(text)]
@@ -61,7 +62,7 @@ def test_every_code_point_is_split_alike() -> None:
         assert found == {number for number in ASSIGNED[start : start + (1 << 14)] if number in punctuation}
 
 
-MARKS = st.sampled_from(sorted(_ORDER))
+MARKS = st.sampled_from(sorted(ORDER))
 LETTERS = st.sampled_from("aZ éÅǖİIıßẞſΣςσŐ가각힣각漢字豈﨎ｱ゙ガ한\u1d15e\u0344\u212b≠ﬁ")
 ODD = st.sampled_from(
     "\0\t\n\x0b\x0c\r\x1c\x1f \x85\xa0\xad\u200b\u200d\u2028\u3000\ufeff\ufffd\ue000\U000e0001\u0378_$«—、"
@@ -80,14 +81,14 @@ def test_any_string(lower_case: bool, strip_accents: bool, chinese_chars: bool, 
 
 
 def pairs_of_ranks() -> Iterator[tuple[str, str]]:
-    firsts = {rank: mark for mark, rank in sorted(_ORDER.items(), reverse=True)}
+    firsts = {rank: mark for mark, rank in sorted(ORDER.items(), reverse=True)}
     return ((a, b) for a in firsts.values() for b in firsts.values())
 
 
 def test_every_pair_of_ranks_is_ordered_alike() -> None:
     """Kept marks too: two of them between letters, in both orders, with a dropped one between."""
     expected, normalizer = oracle(False, True, False), ours(False, True, False)
-    kept = [mark for mark in _ORDER if normalizer.words(f"x{mark}") == [f"x{mark}"]]
+    kept = [mark for mark in ORDER if normalizer.words(f"x{mark}") == [f"x{mark}"]]
     text = " ".join([f"x{a}{b}y" for a, b in pairs_of_ranks()] + [f"x{a}\u0301{b}y" for a in kept for b in kept])
     assert kept
     assert normalizer.words(text) == words_of_oracle(expected, text)
@@ -100,7 +101,7 @@ def test_lone_surrogates_are_dropped() -> None:
 def test_python_splits_at_the_same_spaces() -> None:
     """`Tokenizer` cuts texts with str.split(), which must not change with Python's Unicode version."""
     python = {number for number in range(sys.maxunicode + 1) if chr(number).isspace()}
-    space = _Ranges(unicode_tables.SPACE)
+    space = Ranges(unicode_tables.SPACE)
     assert python == {n for n in CODE_POINTS if n in space} | {0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x1F, 0x85} | {0x20}
 
 

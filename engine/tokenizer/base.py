@@ -1,0 +1,139 @@
+"""What every tokenizer does: ids of a text or of a pair of texts, what is put around them, and where each id lies.
+
+A document's text never becomes a control token: no member of this family looks for one in a text.
+"""
+
+import hashlib
+import json
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+CACHED_ITEMS = 1 << 16
+CACHED_CHARS = 64
+
+Ids = NDArray[np.int32]
+Span = tuple[int, int]
+"""Begin and end, in code points of the original text."""
+
+NOWHERE: Span = (-1, -1)
+
+LONE = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which have no bytes: tokenizers drop them."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """Ids put before a text, after it, and between the two texts of a pair; the token type of the second text."""
+
+    prefix: tuple[int, ...]
+    suffix: tuple[int, ...]
+    middle: tuple[int, ...]
+    second_type: int
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """ids int32 [n]; types int32 [n], the row of the token type embeddings; offsets int32 [n, 2], the code points of
+    the text (of a pair: of the second text) that an id stands for, without white space around it, -1 -1 where it
+    stands for none of them."""
+
+    ids: Ids
+    types: Ids
+    offsets: Ids
+
+
+class Tokenizer:
+    """Ids are those of the original tokenizer. One instance may be used by several threads at once."""
+
+    def __init__(self, template: Template, facts: list[Any]) -> None:
+        """`facts` is everything else that determines ids, as JSON."""
+        self.template = template
+        self.sha256 = hashlib.sha256(json.dumps(facts, separators=(",", ":")).encode()).hexdigest()
+        self._prefix, self._suffix = pack(template.prefix), pack(template.suffix)
+
+    def encode(self, text: str) -> Ids:
+        """int32 [n], read-only: prefix, the ids of the text, suffix."""
+        return np.frombuffer(self._prefix + self._body(text) + self._suffix, np.int32)
+
+    def encode_many(self, texts: Iterable[str]) -> list[Ids]:
+        """`encode` of each text."""
+        return [self.encode(text) for text in texts]
+
+    def count(self, text: str) -> int:
+        """How many ids `encode` gives."""
+        return (len(self._prefix) + len(self._body(text)) + len(self._suffix)) // 4
+
+    def encode_with_offsets(self, text: str) -> Encoding:
+        """The ids of `encode`, and where in the text each of them lies."""
+        prefix, suffix = self.template.prefix, self.template.suffix
+        return _encoding([(prefix, 0), (list(self._located(text)), 0), (suffix, 0)])
+
+    def encode_pair(self, first: str, second: str) -> Encoding:
+        """Two texts in one sequence, as question answering and rerankers have them; offsets are of the second."""
+        t = self.template
+        body = list(self._located(second))
+        ids = np.frombuffer(self._body(first), np.int32).tolist()
+        return _encoding([(t.prefix, 0), (ids, 0), (t.middle, 0), (body, t.second_type), (t.suffix, t.second_type)])
+
+    def _body(self, text: str) -> bytes:
+        """The ids of a text, int32 each."""
+        raise NotImplementedError
+
+    def _located(self, text: str) -> Iterator[tuple[int, Span]]:
+        """The ids of `_body`, each with its span."""
+        raise NotImplementedError
+
+
+class Cache(dict[str, bytes]):
+    """What was computed, for short keys, up to a number of them; then it starts anew."""
+
+    def __missing__(self, key: str) -> bytes:
+        result = self.compute(key)
+        if len(key) <= CACHED_CHARS:
+            if len(self) >= CACHED_ITEMS:
+                self.clear()
+            self[key] = result
+        return result
+
+    def compute(self, key: str) -> bytes:
+        raise NotImplementedError
+
+
+def pack(ids: Iterable[int]) -> bytes:
+    """int32 each."""
+    return array("i", ids).tobytes()
+
+
+def unpack(ids: bytes) -> list[int]:
+    """The opposite of `pack`."""
+    return array("i", ids).tolist()
+
+
+def trim(text: str, span: Span) -> Span:
+    """The span without white space around it; where it is nothing else, the empty span at its end."""
+    start, end = span
+    while start < end and text[start] in WHITE_SPACE:
+        start += 1
+    while start < end and text[end - 1] in WHITE_SPACE:
+        end -= 1
+    return start, end
+
+
+def _encoding(parts: list[tuple[Any, int]]) -> Encoding:
+    """From lists of ids, or of ids with their spans, each list with its token type."""
+    items = [item if isinstance(item, tuple) else (item, NOWHERE) for part, _ in parts for item in part]
+    types = [kind for part, kind in parts for _ in part]
+    offsets = np.array([span for _, span in items], np.int32).reshape(-1, 2)
+    return Encoding(np.array([number for number, _ in items], np.int32), np.array(types, np.int32), offsets)
+
+
+WHITE_SPACE = frozenset("\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | {
+    chr(number) for number in range(0x2000, 0x200B)
+}
+"""Unicode's White_Space, as pre-tokenizers split at it; unicode_classes has it too, and a test compares."""

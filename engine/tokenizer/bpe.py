@@ -1,0 +1,210 @@
+"""Byte-level BPE: a text is cut by patterns, and in each part the bytes' pairs are merged in the order of the merges.
+
+Source: Sennrich et al. 2016, Radford et al. 2019, and the `tokenizers` package (ByteLevel, BPE). A text never becomes a
+control token; pieces that a model adds to its vocabulary without control meaning ("user-defined", such as runs of
+spaces) are found in it first, the longest first. Bytes that a vocabulary has no piece for are dropped.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from heapq import heappop, heappush
+
+from engine.errors import BadModelFile, UnsupportedModel
+from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
+from engine.tokenizer.metadata import (
+    USER_DEFINED,
+    Metadata,
+    of_type,
+    read_flag,
+    read_settings,
+    read_template,
+    read_tokens,
+    ruled_out,
+    usual_template,
+)
+from engine.tokenizer.nfc import aligned, nfc
+from engine.tokenizer.patterns import PRE, Pre, Splitter
+
+ALGORITHM = "byte-bpe-1"
+"""Part of the digest: another reading of the same metadata must not look the same."""
+
+
+def _signs() -> str:
+    """The character that stands for each byte: itself where it prints, else one from U+0100 on (GPT-2's table)."""
+    prints = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = iter(range(0x100, 0x200))
+    return "".join(chr(byte if byte in prints else next(others)) for byte in range(256))
+
+
+SIGNS = _signs()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """pre: a key of PRE; nfc: form C first; space: a text gets a space before it unless it begins with one;
+    whole_pieces: a part that is a piece is not merged."""
+
+    pre: str
+    nfc: bool
+    space: bool
+    whole_pieces: bool
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Pieces in signs, user-defined pieces as they stand in texts, and merges ("a b") in their order."""
+
+    pieces: dict[str, int]
+    added: dict[str, int]
+    merges: list[str]
+
+
+class BytePairs(Tokenizer):
+    """Byte-level BPE."""
+
+    def __init__(self, vocabulary: Vocabulary, settings: Settings, template: Template) -> None:
+        facts = [list(vocabulary.pieces.items()), list(vocabulary.added.items()), vocabulary.merges]
+        super().__init__(template, [ALGORITHM, astuple(settings), astuple(template), *facts])
+        self._settings = settings
+        self._parts = _Parts(vocabulary, settings.whole_pieces)
+        self._split = Splitter(PRE[settings.pre].patterns).split
+        self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
+        longest_first = sorted(self._added, key=len, reverse=True)
+        self._find = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._sizes = {number: len(piece) for piece, number in vocabulary.pieces.items()}
+
+    def _body(self, text: str) -> bytes:
+        text = LONE.sub("", text)
+        ids = []
+        for _, fragment, added in self._fragments(nfc(text) if self._settings.nfc else text):
+            parts = self._split(self._spaced(fragment)) if not added else ()
+            ids += [self._parts[part] for part in parts] if not added else [self._added[fragment]]
+        return b"".join(ids)
+
+    def _located(self, text: str) -> Iterator[tuple[int, Span]]:
+        normalized, spans = self._aligned(text)
+        for start, fragment, added in self._fragments(normalized):
+            within = spans[start : start + len(fragment)]
+            if added:
+                yield unpack(self._added[fragment])[0], trim(text, (within[0][0], within[-1][1]))
+            elif fragment:
+                yield from self._spans_of(self._spaced(fragment), within, text)
+
+    def _spans_of(self, fragment: str, spans: list[Span], text: str) -> Iterator[tuple[int, Span]]:
+        """`spans` of the fragment's characters; a space that was put before it lies nowhere."""
+        spans = [(spans[0][0], spans[0][0])] * (len(fragment) - len(spans)) + spans
+        known = self._parts.known
+        of_bytes = [span for c, span in zip(fragment, spans, strict=True) for byte in c.encode() if byte in known]
+        at = 0
+        for number in (number for part in self._split(fragment) for number in unpack(self._parts[part])):
+            end = at + self._sizes[number]
+            yield number, trim(text, (of_bytes[at][0], of_bytes[end - 1][1]))
+            at = end
+
+    def _fragments(self, text: str) -> Iterator[tuple[int, str, bool]]:
+        """Where each begins, the user-defined pieces in a text and what lies between them, and which of both it is."""
+        at = 0
+        for match in self._find.finditer(text) if self._find else ():
+            yield at, text[at : match.start()], False
+            yield match.start(), match[0], True
+            at = match.end()
+        yield at, text[at:], False
+
+    def _spaced(self, text: str) -> str:
+        return f" {text}" if self._settings.space and text and text[0] != " " else text
+
+    def _aligned(self, text: str) -> tuple[str, list[Span]]:
+        """The normalized text, and for each of its characters what it was made of."""
+        kept = [at for at, c in enumerate(text) if not LONE.match(c)]
+        text = "".join(text[at] for at in kept)
+        made = aligned(text) if self._settings.nfc else [(c, (at, at + 1)) for at, c in enumerate(text)]
+        return "".join(c for c, _ in made), [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
+
+
+class _Parts(Cache):
+    """Part of a text -> ids."""
+
+    def __init__(self, vocabulary: Vocabulary, whole_pieces: bool) -> None:
+        self.pieces = vocabulary.pieces
+        self.ranks = {merge: rank for rank, merge in enumerate(vocabulary.merges)}
+        self.whole_pieces = whole_pieces
+        self.known = {byte for byte, sign in enumerate(SIGNS) if sign in self.pieces}
+        self.signs = {byte: sign if byte in self.known else None for byte, sign in enumerate(SIGNS)}
+
+    def compute(self, key: str) -> bytes:
+        signs = key.encode().decode("latin-1").translate(self.signs)
+        if self.whole_pieces and signs in self.pieces:
+            return pack([self.pieces[signs]])
+        return pack([self.pieces[piece] for piece in merge(signs, self.ranks)])
+
+
+def merge(text: str, ranks: dict[str, int]) -> list[str]:
+    """The pieces of a text: again and again the pair of lowest rank becomes one, of equal ones the first."""
+    pieces: list[str] = list(text)
+    following = list(range(1, len(pieces) + 1))
+    before = list(range(-1, len(pieces) - 1))
+    waiting: list[tuple[int, int]] = []
+
+    def look(at: int) -> None:
+        if at >= 0 and following[at] < len(pieces):
+            rank = ranks.get(f"{pieces[at]} {pieces[following[at]]}")
+            if rank is not None:
+                heappush(waiting, (rank, at))
+
+    for at in range(len(pieces)):
+        look(at)
+    while waiting:
+        rank, at = heappop(waiting)
+        after = following[at]
+        if not pieces[at] or after == len(pieces) or ranks.get(f"{pieces[at]} {pieces[after]}") != rank:
+            continue  # one of the two has been merged since
+        pieces[at], pieces[after], following[at] = pieces[at] + pieces[after], "", following[after]
+        if following[at] < len(pieces):
+            before[following[at]] = at
+        look(before[at])
+        look(at)
+    return [piece for piece in pieces if piece]
+
+
+def from_metadata(metadata: Metadata) -> BytePairs:
+    """The tokenizer that a GGUF file describes. Raises BadModelFile; UnsupportedModel for unknown patterns."""
+    name = metadata.get("tokenizer.ggml.pre")
+    if not isinstance(name, str) or name not in PRE:
+        raise UnsupportedModel(f"tokenizer.ggml.pre: found {name!r:.60}, expected one of {', '.join(PRE)}")
+    pre, tokens = PRE[name], read_tokens(metadata)
+    template = read_template(metadata, len(tokens)) or usual_template(
+        metadata, len(tokens), bos=pre.adds_bos, eos=False
+    )
+    return BytePairs(_read_vocabulary(metadata, tokens), _read_settings(metadata, name, pre), template)
+
+
+def _read_settings(metadata: Metadata, name: str, pre: Pre) -> Settings:
+    ours = read_settings(metadata, {"nfc": pre.nfc, "whole_pieces": pre.whole_pieces})
+    return Settings(
+        name, ours["nfc"], read_flag(metadata, "tokenizer.ggml.add_space_prefix", False), ours["whole_pieces"]
+    )
+
+
+def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
+    added = of_type(metadata, len(tokens), USER_DEFINED)
+    out = ruled_out(metadata, len(tokens)) | added
+    pieces = {token: number for number, token in enumerate(tokens) if number not in out}
+    if len(pieces) + len(out) != len(tokens):
+        raise BadModelFile("tokenizer.ggml.tokens: found a piece twice")
+    extra = {tokens[number]: number for number in sorted(added)}
+    if "" in extra or "" in pieces:
+        raise BadModelFile("tokenizer.ggml.tokens: found an empty piece")
+    return Vocabulary(pieces, extra, _read_merges(metadata, pieces))
+
+
+def _read_merges(metadata: Metadata, pieces: dict[str, int]) -> list[str]:
+    merges = metadata.get("tokenizer.ggml.merges")
+    if not isinstance(merges, list):
+        raise BadModelFile(f"tokenizer.ggml.merges: found {type(merges).__name__}, expected strings")
+    for rank, pair in enumerate(merges):
+        if pair.count(" ") != 1 or pair.replace(" ", "") not in pieces:
+            raise BadModelFile(
+                f"tokenizer.ggml.merges: merge {rank}: found {pair!r:.80}, expected two parts of a piece"
+            )
+    return merges

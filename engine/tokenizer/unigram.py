@@ -1,0 +1,172 @@
+"""Unigram pieces (SentencePiece): of all ways to write a word in pieces, the one with the highest sum of scores.
+
+Source: Kudo 2018, and the `tokenizers` package (Precompiled, Metaspace, Unigram). A word begins with U+2581 instead of
+the white space before it. A character without a piece is unknown, and unknown ones beside each other are one token. A
+text never becomes a control token: their names are no pieces.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from engine.errors import BadModelFile, UnsupportedModel
+from engine.tokenizer import unicode_classes as classes
+from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, trim
+from engine.tokenizer.charsmap import NO_CHANGES, CharsMap
+from engine.tokenizer.codepoints import Ranges
+from engine.tokenizer.metadata import (
+    Metadata,
+    read_flag,
+    read_id,
+    read_template,
+    read_tokens,
+    ruled_out,
+    usual_template,
+)
+
+ALGORITHM = "unigram-1"
+"""Part of the digest: another reading of the same metadata must not look the same."""
+
+WORD_START = "\u2581"
+UNKNOWN_PENALTY = 10.0
+"""Below the lowest score."""
+
+_S = Ranges(classes.WHITE_SPACE).pattern()
+
+WHITE_SPACE_WAYS = {"split": rf"[^{_S}]+", "keep": r".+", "strip": rf".*[^{_S}]"}
+"""Pattern of what is read as one: the words between any white space; the whole text, where several spaces are one and
+other white space is a character; the same without white space at its end."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Score of each piece and its id; the id of what is unknown; the character map, which may be empty."""
+
+    scores: dict[str, float]
+    ids: dict[str, int]
+    unknown: int
+    charsmap: bytes
+
+
+class Unigram(Tokenizer):
+    """SentencePiece's unigram model, as XLM-RoBERTa has it."""
+
+    def __init__(self, vocabulary: Vocabulary, white_space: str, template: Template) -> None:
+        facts = [list(vocabulary.ids.items()), list(vocabulary.scores.values()), vocabulary.unknown]
+        super().__init__(template, [ALGORITHM, white_space, astuple(template), *facts, vocabulary.charsmap.hex()])
+        self._map = CharsMap(vocabulary.charsmap or NO_CHANGES)
+        self._words = _Words(vocabulary)
+        self._chunk = re.compile(WHITE_SPACE_WAYS[white_space], re.DOTALL)
+
+    def _body(self, text: str) -> bytes:
+        chunks = self._chunk.findall(self._map.normalize(text))
+        return b"".join([self._words[word] for chunk in chunks for word in _cut(_SPACES.sub(WORD_START, chunk))])
+
+    def _located(self, text: str) -> Iterator[tuple[int, Span]]:
+        aligned = self._map.aligned(text)
+        for chunk in self._chunk.finditer("".join(c for c, _ in aligned)):
+            read = [match.span() for match in _READ.finditer(chunk[0])]
+            spans = [(aligned[chunk.start() + i][1][0], aligned[chunk.start() + j - 1][1][1]) for i, j in read]
+            words = _cut(_SPACES.sub(WORD_START, chunk[0]))
+            spans = [(spans[0][0], spans[0][0])] * (sum(map(len, words)) - len(spans)) + spans
+            at = 0
+            for number, size in (piece for word in words for piece in self._words.best(word)):
+                yield number, trim(text, (spans[at][0], spans[at + size - 1][1]))
+                at += size
+
+
+class _Words(Cache):
+    """Word -> ids."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.scores, self.ids, self.unknown = vocabulary.scores, vocabulary.ids, vocabulary.unknown
+        self.unknown_score = min(vocabulary.scores.values(), default=0.0) - UNKNOWN_PENALTY
+        self.longest: dict[str, int] = {}
+        for piece in vocabulary.scores:
+            self.longest[piece[0]] = max(len(piece), self.longest.get(piece[0], 1))
+
+    def compute(self, key: str) -> bytes:
+        return pack([number for number, _ in self.best(key)])
+
+    def best(self, word: str) -> list[tuple[int, int]]:
+        """The ids of the best way, and how many characters each stands for."""
+        found: list[tuple[int, int]] = []
+        for start, end in self._path(word):
+            number = self.ids.get(word[start:end], self.unknown)
+            if found and number == self.unknown == found[-1][0]:
+                found[-1] = (number, found[-1][1] + end - start)
+            else:
+                found.append((number, end - start))
+        return found
+
+    def _path(self, word: str) -> list[Span]:
+        """Viterbi: the pieces' spans on the best way; of equal ways the one whose last piece begins first."""
+        total: list[float] = [0.0] + [float("-inf")] * len(word)
+        begin = [0] * (len(word) + 1)
+        for start in range(len(word)):
+            here = total[start]
+            for end in range(start + 1, min(len(word), start + self.longest.get(word[start], 1)) + 1):
+                score = self.scores.get(word[start:end], self.unknown_score if end == start + 1 else None)
+                if score is not None and here + score > total[end]:
+                    total[end], begin[end] = here + score, start
+        spans, end = [], len(word)
+        while end:
+            spans.append((begin[end], end))
+            end = begin[end]
+        return spans[::-1]
+
+
+def _cut(chunk: str) -> list[str]:
+    """A chunk, with U+2581 in front, cut before each U+2581."""
+    return _WORD.findall(chunk if chunk.startswith(WORD_START) else WORD_START + chunk)
+
+
+def from_metadata(metadata: Metadata) -> Unigram:
+    """The tokenizer that a GGUF file describes. Raises BadModelFile; UnsupportedModel for other ways of white space."""
+    tokens = read_tokens(metadata)
+    white_space = metadata.get("cloister.tokenizer.white_space", "split")
+    if not isinstance(white_space, str) or white_space not in WHITE_SPACE_WAYS:
+        expected = " or ".join(WHITE_SPACE_WAYS)
+        raise UnsupportedModel(f"cloister.tokenizer.white_space: found {white_space!r:.60}, expected {expected}")
+    for key in ("add_space_prefix", "remove_extra_whitespaces"):
+        if not read_flag(metadata, f"tokenizer.ggml.{key}", True):
+            raise UnsupportedModel(f"tokenizer.ggml.{key}: found False, expected True")
+    template = read_template(metadata, len(tokens)) or usual_template(metadata, len(tokens), bos=False, eos=True)
+    return Unigram(_read_vocabulary(metadata, tokens), white_space, template)
+
+
+def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
+    unknown = read_id(metadata, "unknown", len(tokens))
+    out = ruled_out(metadata, len(tokens)) | {unknown}
+    ids = {token: number for number, token in enumerate(tokens) if number not in out}
+    if "" in ids or len(ids) + len(out) != len(tokens):
+        raise BadModelFile("tokenizer.ggml.tokens: found an empty piece, or one twice")
+    scores = _read_scores(metadata, len(tokens))
+    return Vocabulary({token: scores[number] for token, number in ids.items()}, ids, unknown, _read_charsmap(metadata))
+
+
+def _read_scores(metadata: Metadata, size: int) -> list[float]:
+    """Ours, in float64, where float32 would round them."""
+    key = "cloister.tokenizer.scores" if "cloister.tokenizer.scores" in metadata else "tokenizer.ggml.scores"
+    scores = metadata.get(key)
+    if not isinstance(scores, np.ndarray) or scores.shape != (size,) or scores.dtype.kind != "f":
+        raise BadModelFile(f"{key}: found {type(scores).__name__}, expected {size} numbers")
+    if not np.isfinite(scores).all():
+        raise BadModelFile(f"{key}: found a score that is not finite")
+    return [float(score) for score in scores]
+
+
+def _read_charsmap(metadata: Metadata) -> bytes:
+    found = metadata.get("tokenizer.ggml.precompiled_charsmap")
+    if found is None:
+        return b""
+    if not isinstance(found, np.ndarray) or found.dtype.itemsize != 1:
+        raise BadModelFile(f"tokenizer.ggml.precompiled_charsmap: found {type(found).__name__}, expected bytes")
+    return found.tobytes()
+
+
+_WORD = re.compile(f"{WORD_START}[^{WORD_START}]*")
+_SPACES = re.compile(" +")
+_READ = re.compile(" +|.", re.DOTALL)
