@@ -7,20 +7,24 @@ from engine.engine import NUMERICS, Model, load
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
 from engine.inspect import ModelFacts, inspect
 from engine.kernels.vectors import similarity, softmax
+from engine.quantize import MIXES, Quantized, quantize_model
 
 __all__ = [
+    "MIXES",
     "NUMERICS",
     "BadModelFile",
     "EngineError",
     "InputTooLong",
     "Model",
     "ModelFacts",
+    "Quantized",
     "UnsupportedCpu",
     "UnsupportedModel",
     "import_model",
     "inspect",
     "isa",
     "load",
+    "quantize_model",
     "similarity",
     "softmax",
     "threads",

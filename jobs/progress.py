@@ -116,6 +116,35 @@ def saying() -> Iterator[Callable[[str], None] | None]:
         yield lambda fact: status.update(Text(visible(fact)))
 
 
+@contextmanager
+def telling(what: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[int, int, str], None]]:
+    """For work that counts and says where it is (done, total, at): a bar on a terminal, else a line now and then."""
+    if not sys.stderr.isatty():
+        yield _lines(what, clock)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total, at: bar.update(task, completed=done, total=total, description=visible(at))
+
+
+def _lines(what: str, clock: Callable[[], float]) -> Callable[[int, int, str], None]:
+    from jobs.logs import start_logging
+
+    log, last = start_logging(), clock()
+
+    def tell(done: int, total: int, at: str) -> None:
+        nonlocal last
+        if done >= total or clock() - last >= EVERY_SECONDS:
+            last = clock()
+            log.info(what, done=done, total=total, at=at)
+
+    return tell
+
+
 def watcher_for(job: str) -> Watcher:
     """The bar on a terminal, lines elsewhere."""
     if sys.stderr.isatty():

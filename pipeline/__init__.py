@@ -10,6 +10,7 @@ from pipeline.models import (
     import_model,
     inspect_model,
     list_models,
+    quantize_model,
 )
 from pipeline.parse import Limits
 from pipeline.plan import Input, ModelRef, RunPlan, Site
@@ -63,6 +64,7 @@ __all__ = [
     "inspect_model",
     "label",
     "list_models",
+    "quantize_model",
     "results",
     "run",
     "scan",

@@ -64,6 +64,16 @@ def import_model(
     return facts.to_dict()
 
 
+def quantize_model(
+    source: Path, out_path: Path, mix: str, progress: Callable[[int, int, str], None] | None = None
+) -> dict[str, Any]:
+    """Store the weights of a GGUF file in another mix of types; the facts of the new one. Raises ModelRefusedError."""
+    try:
+        return engine.quantize_model(source, out_path, mix=mix, progress=progress).to_dict()
+    except engine.EngineError as error:
+        raise ModelRefusedError(str(error)) from error
+
+
 def inspect_model(path: Path) -> dict[str, Any]:
     """What a GGUF file says of itself. Raises ModelRefusedError."""
     try:

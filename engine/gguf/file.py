@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import BadModelFile
-from engine.gguf.types import GgmlType
+from engine.gguf.types import NUMPY, GgmlType, ValueType
 
 MetadataValue = bool | int | float | str | list[str] | NDArray[Any]
 """A string array is a list, an array of numbers or bools a read-only numpy array of the file's own type."""
@@ -44,6 +44,7 @@ class GgufFile:
     alignment: int
     data_offset: int
     metadata: dict[str, MetadataValue]
+    value_types: dict[str, ValueType]
     tensors: dict[str, Tensor]
     mapping: mmap.mmap
 
@@ -60,6 +61,11 @@ class GgufFile:
             for start in range(0, len(view), _HASHED_AT_A_TIME):
                 digest.update(view[start : start + _HASHED_AT_A_TIME])
         return digest.hexdigest()
+
+    def typed(self, key: str) -> MetadataValue | np.generic:
+        """The metadata value of `key` as it can be written again: a number as a numpy value of the file's own type."""
+        kind, value = self.value_types[key], self.metadata[key]
+        return np.dtype(NUMPY[kind]).type(value) if kind in NUMPY else value
 
     def require(self, key: str, kind: type[T]) -> T:
         """The metadata value of `key`, which must be there and of this kind. Raises BadModelFile."""

@@ -39,12 +39,12 @@ def read(path: str | os.PathLike[str]) -> GgufFile:
     version = _read_version(cursor)
     tensor_count = cursor.count("tensors", MAX_TENSORS, _LEAST_TENSOR)
     key_count = cursor.count("metadata keys", MAX_KEYS, _LEAST_KEY)
-    metadata = _read_metadata(cursor, key_count)
+    metadata, value_types = _read_metadata(cursor, key_count)
     alignment = _alignment(cursor, metadata)
     infos = _read_tensor_infos(cursor, tensor_count)
     data_offset = -(-cursor.at // alignment) * alignment
     tensors = _place(cursor, infos, alignment, data_offset)
-    return GgufFile(cursor.path, version, alignment, data_offset, metadata, tensors, cursor.buffer)
+    return GgufFile(cursor.path, version, alignment, data_offset, metadata, value_types, tensors, cursor.buffer)
 
 
 def _map(path: Path) -> mmap.mmap:
@@ -78,19 +78,20 @@ def _read_version(cursor: Cursor) -> int:
     return version
 
 
-def _read_metadata(cursor: Cursor, count: int) -> dict[str, MetadataValue]:
+def _read_metadata(cursor: Cursor, count: int) -> tuple[dict[str, MetadataValue], dict[str, ValueType]]:
     metadata: dict[str, MetadataValue] = {}
+    value_types: dict[str, ValueType] = {}
     for _ in range(count):
         start = cursor.at
         key = cursor.string("a metadata key", MAX_KEY_BYTES)
         if not key or key in metadata:
             cursor.fail(start, f"the key {key!r}, empty or not for the first time", "different keys")
-        metadata[key] = _read_value(cursor, key)
-    return metadata
+        value_types[key] = _value_type(cursor, key)
+        metadata[key] = _read_value(cursor, key, value_types[key])
+    return metadata, value_types
 
 
-def _read_value(cursor: Cursor, key: str) -> MetadataValue:
-    kind = _value_type(cursor, key)
+def _read_value(cursor: Cursor, key: str, kind: ValueType) -> MetadataValue:
     if kind is ValueType.STRING:
         return cursor.string(key)
     if kind is ValueType.ARRAY:

@@ -71,6 +71,8 @@ def write(
 def _write_header(
     file: BinaryIO, metadata: Mapping[str, MetadataValue | np.generic], tensors: Sequence[TensorSource]
 ) -> None:
+    if metadata.get("general.alignment", DEFAULT_ALIGNMENT) != DEFAULT_ALIGNMENT:
+        raise ValueError(f"general.alignment: tensors are aligned to {DEFAULT_ALIGNMENT} bytes here")
     file.write(MAGIC + struct.pack("<IQQ", 3, len(tensors), len(metadata)))
     for key, value in metadata.items():
         file.write(_string(key) + _format_value(key, value))

@@ -13,7 +13,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from jobs.cli import audit_show, audit_verify, check, init, model_import, model_inspect, model_list, results, run, serve
+from jobs.cli import (
+    audit_show,
+    audit_verify,
+    check,
+    init,
+    model_import,
+    model_inspect,
+    model_list,
+    model_quantize,
+    results,
+    run,
+    serve,
+)
 from jobs.cli import status as status_command
 from jobs.cli.output import guarded_output, print_json
 from jobs.errors import ConfigError, Ending, ExitCode, OutputError, ending_of
@@ -30,8 +42,13 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 }
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {
     "model": (
-        "Model files: import, inspect, list.",
-        {"import": model_import.import_, "inspect": model_inspect.inspect, "list": model_list.list_},
+        "Model files: import, quantize, inspect, list.",
+        {
+            "import": model_import.import_,
+            "quantize": model_quantize.quantize,
+            "inspect": model_inspect.inspect,
+            "list": model_list.list_,
+        },
     ),
     "audit": ("The audit log: verify, show.", {"verify": audit_verify.verify, "show": audit_show.show}),
 }

@@ -20,7 +20,7 @@ def inspect(
     """Show architecture, sizes, types and tokenizer of any GGUF file."""
     import pipeline
 
-    facts = pipeline.inspect_model(_file(model, workspace))
+    facts = pipeline.inspect_model(model_file(model, workspace))
     if as_json:
         print_json(facts)
         return
@@ -30,8 +30,8 @@ def inspect(
         say(f"  {key} = {value}")
 
 
-def _file(model: str, workspace: Path | None) -> Path:
-    """A path needs no workspace."""
+def model_file(model: str, workspace: Path | None) -> Path:
+    """The file of a path, which needs no workspace, or of a model of the workspace."""
     if "/" in model or model.endswith(".gguf"):
         return Path(model)
     return open_workspace(workspace).root / "models" / f"{model}.gguf"

@@ -1,0 +1,89 @@
+"""`cloister model quantize`: what it makes, what it tells, what it refuses."""
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import engine
+from jobs.cli.model_quantize import Mix
+from jobs.progress import EVERY_SECONDS, telling
+from tests.jobs.conftest import Cloister, Place
+
+
+def test_the_types_are_those_of_the_engine() -> None:
+    assert [mix.value for mix in Mix] == list(engine.MIXES)
+    assert get_args(Mix) == ()
+
+
+def test_a_model_of_the_workspace(ready: Place, cloister: Cloister) -> None:
+    done = cloister("model", "quantize", "tiny", "--type", "Q4_K_M", "--name", "small")
+    assert done.code == 0
+    assert done.out.startswith("Made models/small.gguf\n")
+    assert "fell back, as blocks do not fit their rows:\n  Q4_K -> Q5_0" in done.out
+    digest = cloister("model", "inspect", "small", "--json").json["sha256"]
+    assert f'model: {{name: small, sha256: "{digest}"}}' in done.out
+    assert json.loads(done.err)["event"] == "quantize"
+    job = ready.root / "jobs" / "sort.yaml"
+    job.write_text(job.read_text().replace("name: tiny", "name: small"))
+    ready.drop("sort", "a.txt", "The tenant pays the rent.")
+    assert cloister("run", "sort").code == 0
+
+
+def test_a_file_elsewhere_needs_no_workspace(tiny_model: Path, tmp_path: Path, cloister: Cloister) -> None:
+    out = tmp_path / "out.gguf"
+    found = cloister("model", "quantize", tiny_model, "--type", "q6_k", "--output", out, "--json").json
+    assert found["path"] == str(out)
+    assert found["mix"] == "q6_k"
+    assert found["source_sha256"] == cloister("model", "inspect", tiny_model, "--json").json["sha256"]
+    assert len(found["fallbacks"]) == 13
+    assert found["metadata"]["cloister.quantized.sha256"] == found["source_sha256"]
+
+
+def test_a_file_is_not_replaced_without_force(tiny_model: Path, tmp_path: Path, cloister: Cloister) -> None:
+    out = tmp_path / "out.gguf"
+    out.write_bytes(b"mine")
+    refused = cloister("model", "quantize", tiny_model, "--type", "q4_0", "--output", out)
+    assert refused.code == 2
+    assert "is there already" in refused.err
+    assert out.read_bytes() == b"mine"
+    assert cloister("model", "quantize", tiny_model, "--type", "q4_0", "--output", out, "--force").code == 0
+    assert out.read_bytes().startswith(b"GGUF")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["tiny", "--type", "q4_0"], 2, "where the file goes is not said once"),
+        (["tiny", "--type", "q4_0", "--name", "a", "--output", "b"], 2, "where the file goes is not said once"),
+        (["tiny", "--type", "q4_0", "--name", "../a"], 2, "letters, digits"),
+        (["tiny", "--type", "q9", "--name", "a"], 2, "Invalid value for '--type'"),
+        (["none", "--type", "q4_0", "--name", "a"], 3, "Model refused: "),
+        (["./jobs", "--type", "q4_0", "--name", "a"], 3, "expected a regular file"),
+        (["tiny", "--type", "q4_0", "--output", "models/tiny.gguf", "--force"], 3, "the source itself"),
+        (["tiny", "--type", "q4_0", "--output", "none/a.gguf"], 3, "cannot be written: No such file"),
+    ],
+)
+def test_refused(ready: Place, cloister: Cloister, arguments: list[str], code: int, message: str) -> None:
+    done = cloister("model", "quantize", *arguments)
+    assert done.code == code
+    assert message in done.err
+    assert [path.name for path in (ready.root / "models").iterdir()] == ["tiny.gguf"]
+
+
+def test_lines_now_and_then_and_a_bar_on_a_terminal(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    with telling("quantize", clock=lambda: now[0]) as tell:
+        tell(1, 10, "a")
+        now[0] = EVERY_SECONDS
+        tell(2, 10, "b")
+        tell(3, 10, "c")
+        tell(10, 10, "d")
+    assert [json.loads(line)["at"] for line in capfd.readouterr().err.splitlines()] == ["b", "d"]
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with telling("quantize") as tell:
+        tell(5, 10, "blk.0.attn_q.weight")
+    assert "blk.0.attn_q.weight" in capfd.readouterr().err
