@@ -1,7 +1,7 @@
 """What a quantization type is: a block layout and its meaning in numpy.
 
 Each member of the family is a module that satisfies `QuantType`. `dequantize` is the truth that every kernel over the
-type is compared with; `quantize` makes the bytes that ggml's reference quantizer makes.
+type is compared with; `quantize` makes bytes that mean nearly the same as the values.
 """
 
 from typing import Any, Protocol
@@ -23,7 +23,10 @@ class QuantType(Protocol):
         """Finite float32 [..., n] -> uint8 [..., n / BLOCK_VALUES * BLOCK_BYTES]; n a multiple of BLOCK_VALUES."""
 
     def dequantize(self, data: Bytes) -> Floats:
-        """uint8 [..., m] -> float32 [..., m / BLOCK_BYTES * BLOCK_VALUES]; m is a multiple of BLOCK_BYTES."""
+        """uint8 [..., m] -> float32 [..., m / BLOCK_BYTES * BLOCK_VALUES]; m is a multiple of BLOCK_BYTES.
+
+        Any bytes mean something: where a scale is not finite, neither are values, and nothing is warned of.
+        """
 
 
 def as_bytes(array: NDArray[Any]) -> Bytes:

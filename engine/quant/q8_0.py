@@ -34,6 +34,7 @@ def quantize(values: Floats) -> Bytes:
     return result.view(np.uint8).reshape(*values.shape[:-1], -1)
 
 
+@np.errstate(invalid="ignore", over="ignore")  # a file may hold any scale
 def dequantize(data: Bytes) -> Floats:
     """[..., 34 b] -> [..., 32 b]"""
     blocks = np.ascontiguousarray(data).view(LAYOUT)
