@@ -67,7 +67,7 @@ def write_bert_folder(
         shapes |= _norm(f"{layer}.attention.output.LayerNorm", width) | _norm(f"{layer}.output.LayerNorm", width)
     tensors = {name: _random(rng, name, shape) for name, shape in shapes.items()}
     folder.mkdir(parents=True)
-    _write_safetensors(folder / "model.safetensors", tensors)
+    write_safetensors(folder / "model.safetensors", tensors)
     (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
     for name, value in _configs(width, inner, layers, heads, context, len(tokens)).items():
         path = folder / name
@@ -87,7 +87,7 @@ def _random(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> np.n
     return (scale * rng.standard_normal(shape)).astype(np.float32)
 
 
-def _write_safetensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
+def write_safetensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
     header, offset = {}, 0
     for name, array in tensors.items():
         header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [offset, offset + array.nbytes]}

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.convert import bert, safetensors, sentence, wordpiece
-from engine.convert.base import ModelType
+from engine.convert import bert, heads, modernbert, nomic_bert, roberta, safetensors, vocabulary
+from engine.convert.base import ModelType, Source
 from engine.convert.folder import WEIGHTS, SourceFolder
 from engine.convert.safetensors import SourceTensor
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
@@ -21,6 +21,10 @@ from engine.tokenizer import from_metadata
 
 MODEL_TYPES: dict[str, ModelType] = {
     "bert": bert,
+    "roberta": roberta,
+    "xlm-roberta": roberta,
+    "nomic_bert": nomic_bert,
+    "modernbert": modernbert,
 }
 
 # name of a file type -> type of its matrices, llama.cpp's number for `general.file_type`
@@ -42,7 +46,7 @@ def import_model(
     name: str,
     progress: Callable[[str], None] | None = None,
 ) -> ModelFacts:
-    """Convert the folder of a sentence-transformers model to a GGUF file; returns the facts of that file.
+    """Convert the folder of a sentence-transformers model, or of a classifier, to a GGUF file; returns its facts.
 
     Raises BadModelFile for a damaged or incomplete folder, UnsupportedModel for a model that would be computed wrongly,
     EngineError when the file cannot be written. The file appears whole or not at all.
@@ -75,8 +79,6 @@ def _read_metadata(
     source: SourceFolder, config: dict[str, Any], model: ModelType, file_type: str, name: str
 ) -> dict[str, MetadataValue]:
     architecture = model.read_metadata(source, config)
-    settings = sentence.read(source, config["hidden_size"])
-    context: int = config["max_position_embeddings"]
     return {
         "general.architecture": model.ARCHITECTURE,
         "general.type": "model",
@@ -84,30 +86,45 @@ def _read_metadata(
         "general.file_type": FILE_TYPES[file_type][1],
         "general.quantization_version": QUANTIZATION_VERSION,
         **architecture,
-        f"{model.ARCHITECTURE}.pooling_type": settings.pooling,
-        **wordpiece.read(source, config["vocab_size"]),
-        "cloister.normalize": settings.normalize,
-        "cloister.max_seq_length": min(context, settings.max_tokens or context),
+        **heads.read_metadata(source, config, model, architecture),
+        **vocabulary.read(source, config["vocab_size"]),
     }
 
 
 def _plan_tensors(
     source: SourceFolder, config: dict[str, Any], model: ModelType, matrices: GgmlType
 ) -> list[TensorSource]:
+    where = f"{source.path}/{WEIGHTS}"
     if not source.has(WEIGHTS):
         raise BadModelFile(f"{source.path}: found no {WEIGHTS}, expected one (pickled weights are not read)")
-    found = safetensors.read(source, WEIGHTS)
+    found = _named(safetensors.read(source, WEIGHTS), model, where)
     plan = []
-    for name, (source_name, shape) in model.tensors(config).items():
-        tensor = found.pop(source_name, None)
-        if tensor is None or tensor.shape != shape:
+    for name, wanted in (model.tensors(config) | heads.tensors(source, config, model)).items():
+        tensor = found.pop(wanted.name, None)
+        if tensor is None or tensor.shape != wanted.shape:
             have = "no such tensor" if tensor is None else f"shape {tensor.shape}"
-            raise BadModelFile(f"{source.path}/{WEIGHTS}: {source_name}: found {have}, expected shape {shape}")
-        kind = GgmlType.F32 if model.stays_f32(name, shape) else _fitting(matrices, shape)
-        plan.append(TensorSource(name, kind, shape, partial(_chunks, tensor, kind)))
-    if unknown := sorted(found.keys() - model.IGNORED):
-        raise UnsupportedModel(f"{source.path}/{WEIGHTS}: found the tensors {unknown!r:.200}, expected none of them")
+            raise BadModelFile(f"{where}: {wanted.name}: found {have}, expected shape {wanted.shape}")
+        kind = GgmlType.F32 if model.stays_f32(name, wanted.kept) else _fitting(matrices, wanted.shape)
+        plan.append(TensorSource(name, kind, wanted.kept, partial(_chunks, tensor, wanted, kind)))
+    layout = model.HEADS.get(heads.kind_of(source, config))
+    if unknown := [name for name in sorted(found) if heads.uses(layout, name) or not name.startswith(model.IGNORED)]:
+        raise UnsupportedModel(f"{where}: found the tensors {unknown!r:.200}, expected none of them")
     return plan
+
+
+def _named(found: dict[str, SourceTensor], model: ModelType, where: str) -> dict[str, SourceTensor]:
+    """By their names in the encoder itself, without what a head puts before them; norms by their newer names."""
+    prefix = next((prefix for prefix in model.PREFIXES if any(name.startswith(prefix) for name in found)), "")
+    newer = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+    named = {}
+    for name, tensor in found.items():
+        name = name.removeprefix(prefix)
+        ending = next((old for old in newer if name.endswith(old)), None)
+        name = name.removesuffix(ending) + newer[ending] if ending else name
+        if name in named:
+            raise BadModelFile(f"{where}: found {tensor.name!r:.80} under two names, expected each tensor once")
+        named[name] = tensor
+    return named
 
 
 def _fitting(kind: GgmlType, shape: tuple[int, ...]) -> GgmlType:
@@ -115,10 +132,10 @@ def _fitting(kind: GgmlType, shape: tuple[int, ...]) -> GgmlType:
     return GgmlType.F16 if shape[-1] % BLOCKS[kind].values else kind
 
 
-def _chunks(tensor: SourceTensor, kind: GgmlType) -> Iterator[Bytes]:
+def _chunks(tensor: SourceTensor, wanted: Source, kind: GgmlType) -> Iterator[Bytes]:
     rows = tensor.data.size // safetensors.ITEM_BYTES[tensor.dtype] // tensor.shape[-1]
     step = max(1, _VALUES_AT_A_TIME // tensor.shape[-1])
-    for start in range(0, rows, step):
+    for start in range(wanted.skipped, rows, step):
         values = tensor.rows(start, min(rows, start + step))
         if not np.isfinite(values).all():
             raise BadModelFile(f"tensor {tensor.name}: found values that are not finite, expected numbers")

@@ -6,14 +6,15 @@ word loses its "##", a special token stays); what llama.cpp has no key for stand
 
 from typing import Any
 
-import numpy as np
-
+from engine.convert import pieces, template
 from engine.convert.folder import SourceFolder
+from engine.convert.parts import as_dict, as_list
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import MetadataValue
+from engine.tokenizer import Template
+from engine.tokenizer.metadata import CONTROL, NORMAL
 
 WORD_START = "\u2581"
-NORMAL, CONTROL = 1, 3
 
 # role in tokenizer_config.json -> usual token, llama.cpp's keys of its id ("seperator" is theirs)
 SPECIAL = {
@@ -40,9 +41,11 @@ def read(folder: SourceFolder, vocab_size: int) -> dict[str, MetadataValue]:
     }
     if not all(type(value) is bool for value in settings.values()):
         raise BadModelFile(f"{folder.path}/tokenizer_config.json: found {settings}, expected true or false")
+    around = None
     if full is not None:
-        _check_full(f"{folder.path}/tokenizer.json", full, settings, special)
-    return _metadata(folder, vocabulary, special, settings)
+        around = _check_full(f"{folder.path}/tokenizer.json", full, settings, special, vocabulary)
+    found = _metadata(folder, vocabulary, special, settings, vocab_size)
+    return found | (template.to_metadata(around) if around else {})
 
 
 def _read_vocabulary(folder: SourceFolder, full: dict[str, Any] | None, size: int) -> list[str]:
@@ -53,11 +56,7 @@ def _read_vocabulary(folder: SourceFolder, full: dict[str, Any] | None, size: in
         tokens = list(_vocabulary_of(full))
     else:
         raise BadModelFile(f"{folder.path}: found no vocab.txt and no tokenizer.json, expected one of them")
-    if len(tokens) != size or len(set(tokens)) != size:
-        found = f"{len(tokens)} tokens, {len(set(tokens))} of them different"
-        raise BadModelFile(f"{folder.path}: vocabulary: found {found}, expected {size} (vocab_size of config.json)")
-    if any("\ud800" <= c <= "\udfff" for c in "".join(tokens)):
-        raise BadModelFile(f"{folder.path}: vocabulary: found half of a character (a surrogate), expected whole ones")
+    pieces.check_count(str(folder.path), tokens, size)
     if full is not None and _vocabulary_of(full) != {token: number for number, token in enumerate(tokens)}:
         raise BadModelFile(f"{folder.path}: found gaps in the vocabulary, or vocab.txt unlike tokenizer.json")
     return tokens
@@ -79,8 +78,11 @@ def _special_token(folder: SourceFolder, config: dict[str, Any], role: str) -> s
     return content
 
 
-def _check_full(where: str, full: dict[str, Any], settings: dict[str, bool], special: dict[str, str]) -> None:
-    """tokenizer.json must say the same as tokenizer_config.json, and nothing that the engine does not do."""
+def _check_full(
+    where: str, full: dict[str, Any], settings: dict[str, bool], special: dict[str, str], vocabulary: list[str]
+) -> Template | None:
+    """tokenizer.json must say the same as tokenizer_config.json, and nothing that the engine does not do. What it puts
+    around texts, if that is not what BERT does."""
     normalizer, model = _part(full, "normalizer"), _part(full, "model")
     accents = normalizer.get("strip_accents")
     lower_case = normalizer.get("lowercase")
@@ -99,51 +101,46 @@ def _check_full(where: str, full: dict[str, Any], settings: dict[str, bool], spe
         if found != wanted:
             raise UnsupportedModel(f"{where}: {key}: found {found!r:.80}, expected {wanted!r}")
     known = list(special.values())
-    added = [token for token in _list(full.get("added_tokens")) if _dict(token).get("content") not in known]
+    added = [token for token in as_list(full.get("added_tokens")) if as_dict(token).get("content") not in known]
     if added:
         raise UnsupportedModel(f"{where}: added_tokens: found {added!r:.200}, expected none but {known!r:.200}")
-    _check_template(where, _part(full, "post_processor"), special["cls_token"], special["sep_token"])
+    return _around(where, full, special, vocabulary)
 
 
 def _part(full: dict[str, Any], key: str) -> dict[str, Any]:
     """An object of tokenizer.json; empty, and so unlike what is expected, where there is none."""
-    return _dict(full.get(key))
+    return as_dict(full.get(key))
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _check_template(where: str, processor: dict[str, Any], cls: str, sep: str) -> None:
-    """What is put around a text, in either of the two forms that BERT models have."""
-    single = processor.get("single")
-    steps = [{name: _dict(part).get("id") for name, part in _dict(step).items()} for step in _list(single)]
-    template = steps == [{"SpecialToken": cls}, {"Sequence": "A"}, {"SpecialToken": sep}]
-    around = [_list(processor.get(role))[:1] for role in ("cls", "sep")]
-    if not {"TemplateProcessing": template, "BertProcessing": around == [[cls], [sep]]}.get(str(processor.get("type"))):
-        raise UnsupportedModel(f"{where}: post_processor: found {processor!r:.200}, expected {cls!r} text {sep!r}")
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _around(where: str, full: dict[str, Any], special: dict[str, str], vocabulary: list[str]) -> Template | None:
+    """None for BERT's template. Raises UnsupportedModel where one text does not stand between its two tokens."""
+    ids = {token: number for number, token in enumerate(vocabulary)}
+    found = template.read(where, full.get("post_processor"), ids)
+    cls, sep = ((ids[special[role]],) if special[role] in ids else () for role in ("cls_token", "sep_token"))
+    if (found.prefix, found.suffix) != (cls, sep):
+        shown = full.get("post_processor")
+        expected = f"{special['cls_token']!r} text {special['sep_token']!r}"
+        raise UnsupportedModel(f"{where}: post_processor: found {shown!r:.200}, expected {expected}")
+    return None if found == Template(cls, sep, sep, 1) else found
 
 
 def _metadata(
-    folder: SourceFolder, vocabulary: list[str], special: dict[str, str], settings: dict[str, bool]
+    folder: SourceFolder, vocabulary: list[str], special: dict[str, str], settings: dict[str, bool], rows: int
 ) -> dict[str, MetadataValue]:
     ids = {token: number for number, token in enumerate(vocabulary)}
     missing = [token for token in special.values() if token not in ids]
     if missing:
         raise BadModelFile(f"{folder.path}: vocabulary: found no {missing!r:.200}, expected the special tokens")
     control = set(special.values())
-    pieces = [token if token in control else _to_gguf(token) for token in vocabulary]
-    types = np.array([CONTROL if token in control else NORMAL for token in vocabulary], np.int32)
-    if len(set(pieces)) != len(pieces):
+    texts = [token if token in control else _to_gguf(token) for token in vocabulary]
+    kinds = [CONTROL if token in control else NORMAL for token in vocabulary]
+    if len(set(texts)) != len(texts):
         raise UnsupportedModel(f"{folder.path}: found pieces that are the same in GGUF's form, expected different ones")
+    texts, types = pieces.pad(texts, kinds, rows)
     return {
         "tokenizer.ggml.model": "bert",
         "tokenizer.ggml.pre": "bert-bge",
-        "tokenizer.ggml.tokens": pieces,
+        "tokenizer.ggml.tokens": texts,
         "tokenizer.ggml.token_type": types,
         **{f"tokenizer.ggml.{key}_token_id": ids[special[role]] for role, (_, keys) in SPECIAL.items() for key in keys},
         **{f"cloister.tokenizer.{key}": value for key, value in settings.items()},
