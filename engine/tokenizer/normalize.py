@@ -7,7 +7,7 @@ punctuation character is a word of its own.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from engine.tokenizer import unicode_tables as tables
 from engine.tokenizer.codepoints import Ranges, Replacements, decompose, in_order, span_of, text_of
@@ -21,6 +21,7 @@ class Normalizer:
         self._first = _Clean(strip_accents, chinese_chars)
         self._last = _Fold(strip_accents, lower_case)
         self._strip_accents = strip_accents
+        self._alone = _Alone(self.normalize)
 
     def normalize(self, text: str) -> str:
         """The text as it is cut into words."""
@@ -43,10 +44,11 @@ class Normalizer:
         kept = [at for at, c in enumerate(text) if ord(c) not in _REMOVED]
         text, found = "".join(text[at] for at in kept), []
         for start, end in clusters(text):
-            parts = [(i, i + 1) for i in range(start, end)]
-            if "".join(self.normalize(text[i:j]) for i, j in parts) != self.normalize(text[start:end]):
-                parts = [(start, end)]
-            found += [(c, (kept[i], kept[j - 1] + 1)) for i, j in parts for c in self.normalize(text[i:j])]
+            alone = [self._alone[ord(c)] for c in text[start:end]]
+            if end == start + 1 or "".join(alone) == self.normalize(text[start:end]):
+                found += [(c, (kept[i], kept[i] + 1)) for i, result in enumerate(alone, start) for c in result]
+            else:
+                found += [(c, (kept[start], kept[end - 1] + 1)) for c in self.normalize(text[start:end])]
         return found
 
 
@@ -64,6 +66,16 @@ class _Clean(Replacements):
             return " "
         text = decompose(number) if self.decompose else chr(number)
         return f" {text} " if self.chinese_chars and number in _CHINESE else text
+
+
+class _Alone(Replacements):
+    """What becomes of a character by itself."""
+
+    def __init__(self, normalize: Callable[[str], str]) -> None:
+        self.normalize = normalize
+
+    def replace(self, number: int) -> str:
+        return self.normalize(chr(number))
 
 
 class _Fold(Replacements):

@@ -35,7 +35,7 @@ UNKNOWN_PENALTY = 10.0
 
 _S = Ranges(classes.WHITE_SPACE).pattern()
 
-WHITE_SPACE_WAYS = {"split": rf"[^{_S}]+", "keep": r".+", "strip": rf".*[^{_S}]"}
+WHITE_SPACE_WAYS = {"split": rf"[^{_S}]+", "keep": r".+", "strip": rf"\A.*[^{_S}]"}
 """Pattern of what is read as one: the words between any white space; the whole text, where several spaces are one and
 other white space is a character; the same without white space at its end."""
 

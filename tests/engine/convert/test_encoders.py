@@ -136,6 +136,33 @@ def test_ids_are_those_of_the_original_tokenizer(tmp_path: Path, name: str) -> N
         assert pair.types.tolist() == expected.type_ids
 
 
+SPACES = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
+MARKS = SPACES | {"content": "\u2581"}
+STRIP = {"type": "Strip", "strip_left": False, "strip_right": True}
+
+
+@pytest.mark.parametrize("more", [[SPACES], [STRIP, MARKS]])
+@pytest.mark.parametrize("split", [True, False])
+@pytest.mark.parametrize("older", [True, False])
+def test_other_ways_to_white_space(tmp_path: Path, more: list[Any], split: bool, older: bool) -> None:
+    folder = write_encoder(tmp_path / "hf", "xlm-roberta")
+    full = json.loads((folder / "tokenizer.json").read_text())
+    metaspace = {"type": "Metaspace", "replacement": "\u2581", "add_prefix_space": True}
+    if not older:
+        metaspace = full["pre_tokenizer"]["pretokenizers"][1]
+    steps = [{"type": "WhitespaceSplit"}, metaspace]
+    full["normalizer"] = {"type": "Sequence", "normalizers": [full["normalizer"], *more]}
+    full["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps} if split else metaspace
+    (folder / "tokenizer.json").write_text(json.dumps(full))
+    if split and more != [SPACES]:
+        with pytest.raises(UnsupportedModel, match="usual ways"):
+            converted(folder)
+        return
+    ours, theirs = from_metadata(converted(folder).metadata), Oracle.from_file(str(folder / "tokenizer.json"))
+    for text in [text for text in LEARNED + HARD if not any(token in text for token in CONTROL)]:
+        assert ours.encode(text).tolist() == theirs.encode(text).ids, ascii(text)
+
+
 def test_rows_without_a_piece_are_never_given(tmp_path: Path) -> None:
     metadata = converted(write_encoder(tmp_path / "hf", "nomic_bert")).metadata
     tokens = metadata["tokenizer.ggml.tokens"]

@@ -177,10 +177,13 @@ def test_merges_by_definition() -> None:
         assert merge(text, ranks) == slow_merge(text, ranks)
 
 
-def test_long_parts_take_no_quadratic_time() -> None:
-    ours = from_metadata(metadata(trained(), []))
+@pytest.mark.parametrize("name", PRE)
+def test_long_texts_take_no_quadratic_time(name: str) -> None:
+    ours = from_metadata(metadata(trained(), [], tokenizer__ggml__pre=name))
     start = time.process_time()
-    ours.encode("es" * 100_000)
+    for text in ("es" * 100_000, " " * 200_000, "\r" * 100_000, "\u0301" * 50_000, "'" * 100_000, "9" * 100_000):
+        ours.encode(text)
+    ours.encode_with_offsets("the rent " * 10_000)
     assert time.process_time() - start < 10
 
 

@@ -1,5 +1,7 @@
 """WordPiece: where in a text each id lies, and pairs of texts, against the `tokenizers` package."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -57,6 +59,13 @@ def test_accents_and_dropped_characters() -> None:
     found = ours(SETTINGS[0]).encode_with_offsets("\0Re\u0301\u200bnt E\u0301\u0323 miete")
     assert [TOKENS[number] for number in found.ids] == ["[CLS]", "rent", "e", "miete", "[SEP]"]
     assert found.offsets.tolist() == [[-1, -1], [1, 7], [8, 9], [12, 17], [-1, -1]]
+
+
+def test_long_texts_take_no_quadratic_time() -> None:
+    start = time.process_time()
+    for text in ("e\u0301" * 20_000, "\u0301" * 20_000, "the rent " * 10_000, "\u6771" * 20_000):
+        ours(SETTINGS[0]).encode_with_offsets(text)
+    assert time.process_time() - start < 10
 
 
 def test_pairs() -> None:

@@ -145,9 +145,18 @@ def test_halves_of_characters_are_dropped(pair: tuple[Tokenizer, Unigram]) -> No
     assert found.offsets[-2].tolist()[1] == 9
 
 
-def test_long_words_take_no_quadratic_time(pair: tuple[Tokenizer, Unigram]) -> None:
+def test_long_texts_take_no_quadratic_time(pair: tuple[Tokenizer, Unigram]) -> None:
     start = time.process_time()
-    pair[1].encode("es" * 50_000)
+    for text in (
+        "es" * 50_000,
+        " " * 200_000,
+        "\u2029" * 200_000,
+        "e\u0301" * 20_000,
+        "\u0301" * 20_000,
+        "\u2581" * 20_000,
+    ):
+        pair[1].encode(text)
+    pair[1].encode_with_offsets("the rent " * 10_000)
     assert time.process_time() - start < 10
 
 
