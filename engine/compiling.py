@@ -15,7 +15,13 @@ from pathlib import Path
 
 from engine.cpu import compiled_isa
 
-LLVM_CPUS = {"avx512_vnni": "cascadelake", "avx2": "haswell", "portable": "x86-64-v2"}
+LLVM_CPUS = {
+    "amx": ("cascadelake", "+amx-tile,+amx-int8,+avx512vbmi"),
+    "avx512_vnni": ("cascadelake", ""),
+    "avx2": ("haswell", ""),
+    "portable": ("x86-64-v2", ""),
+}
+"""Instruction set -> the CPU that LLVM compiles for, and what is added to it."""
 
 
 def set_up() -> tuple[Path, bool]:
@@ -23,7 +29,8 @@ def set_up() -> tuple[Path, bool]:
 
     Raises RuntimeError if numba was imported before and set up otherwise.
     """
-    settings = {"NUMBA_CPU_NAME": LLVM_CPUS[compiled_isa()], "NUMBA_CPU_FEATURES": ""}
+    cpu, features = LLVM_CPUS[compiled_isa()]
+    settings = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features}
     if "numba" in sys.modules and any(os.environ.get(name) != value for name, value in settings.items()):
         raise RuntimeError("numba was imported before engine: import engine first, it decides for which CPU to compile")
     folder = _lasting_folder()
@@ -37,6 +44,16 @@ def set_up() -> tuple[Path, bool]:
 def is_compiled() -> bool:
     """Whether the forward pass lies in the cache already."""
     return any(FOLDER.rglob("*.encode-*.nbc"))
+
+
+def weights_folder() -> Path | None:
+    """Where weights are kept in their execution layout; None where nothing can be written."""
+    try:
+        folder = _base() / "weights"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except (OSError, RuntimeError):
+        return None
+    return folder
 
 
 def _lasting_folder() -> Path | None:

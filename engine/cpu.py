@@ -1,5 +1,6 @@
 """What this machine can do: instruction set, threads, and where compiled kernels are kept. Read before numba is."""
 
+import ctypes
 import functools
 import math
 import os
@@ -9,19 +10,31 @@ from engine.errors import UnsupportedCpu
 
 _V2 = frozenset({"pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "cx16"})
 _V3 = _V2 | {"avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"}
+_VNNI = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni"}
 ISAS: dict[str, frozenset[str]] = {
-    "avx512_vnni": _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni"},
+    "amx": _VNNI | {"avx512vbmi", "amx_tile", "amx_int8"},
+    "avx512_vnni": _VNNI,
     "avx2": _V3,
     "portable": _V2,
 }
 """Instruction set -> the flags of /proc/cpuinfo that the LLVM CPU we compile it for may use; best first."""
 MAX_THREADS = 1024
+_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18  # the kernel's Documentation/arch/x86/xstate.rst
 
 
 @functools.cache
 def isa() -> str:
     """The instruction set in use: CLOISTER_ISA, else the best that this CPU has. Raises UnsupportedCpu."""
-    return choose_isa(cpu_flags(), os.environ.get("CLOISTER_ISA"))
+    flags, forced = cpu_flags(), os.environ.get("CLOISTER_ISA")
+    chosen = choose_isa(flags, forced)
+    if chosen == "amx" and not _tiles_allowed():
+        chosen = choose_isa(flags - {"amx_tile"}, forced)
+    return chosen
+
+
+def _tiles_allowed() -> bool:
+    """Ask the kernel, once a process, for the use of AMX tiles; children inherit what it grants."""
+    return bool(ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA) == 0)
 
 
 def choose_isa(flags: frozenset[str], forced: str | None) -> str:

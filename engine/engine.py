@@ -17,10 +17,12 @@ from engine.cpu import isa, threads
 from engine.errors import EngineError, InputTooLong, UnsupportedModel
 from engine.facts import facts
 from engine.gguf import GgufFile, read
+from engine.kernels.matmul import LAYOUT
 from engine.kernels.vectors import similarity, softmax
 from engine.models import ARCHITECTURES
+from engine.models.stored import Arrays, stored
 
-NUMERICS = "cloister-int16x8-1"
+NUMERICS = "cloister-int14-2"
 """The version of the arithmetic (README.md defines it): the same version gives the same bytes."""
 
 _BLOCK_TOKENS = 128  # a block's activations stay in a core's L2 cache
@@ -36,13 +38,23 @@ def load(path: str | os.PathLike[str], *, progress: Callable[[str], None] | None
     name = file.require("general.architecture", str)
     if name not in ARCHITECTURES:
         raise UnsupportedModel(f"{path}: architecture {name!r}, expected one of {', '.join(ARCHITECTURES)}")
-    return Model(file, ARCHITECTURES[name].load(file), progress or (lambda line: None))
+    say = progress or (lambda line: None)
+    key = f"{file.sha256}-{NUMERICS}-{LAYOUT}"
+    kept: list[bool] = []
+
+    def keep(make: Callable[[], Arrays]) -> Arrays:
+        arrays, is_kept = stored(key, make)
+        kept.append(is_kept)
+        return arrays
+
+    network = ARCHITECTURES[name].load(file, keep)
+    return Model(file, network, say, all(kept))
 
 
 class Model:
     """An encoder. Thread-safe; one `embed` at a time uses all threads."""
 
-    def __init__(self, file: GgufFile, network: Any, progress: Callable[[str], None]) -> None:
+    def __init__(self, file: GgufFile, network: Any, progress: Callable[[str], None], kept: bool) -> None:
         self._file, self._network = file, network
         self._tokenizer = tokenizer.from_metadata(file.metadata)
         self._scratch: list[tuple[Any, ...]] = []

@@ -1,84 +1,102 @@
-"""What is done to one row of activations: a token's vector, contiguous, its length a multiple of 16."""
+"""What is done to rows of activations: tokens' vectors, their length a multiple of 16, in tiles (places.py)."""
 
 import numpy as np
-from numba import njit
 
-from engine.kernels.functions import exp, gelu
+from engine.kernels.compiled import kernel
+from engine.kernels.functions import exp
+from engine.kernels.matmul import OPERANDS
+from engine.kernels.places import TILE, place
 from engine.simd import (
+    CHUNK,
     F32,
-    I16,
+    I8,
     LANES,
+    TOP,
     Float,
     add,
     div,
     larger,
+    larger_i32,
     largest,
+    largest_i32,
     load_f32,
-    magnitude,
+    magnitude_bits,
     mul,
-    nearest,
+    no_i32,
+    of_bits,
     splat,
     store_f32,
-    store_i16,
     sub,
-    to_i16,
+    to_i32,
     total,
 )  # fmt: skip
 
-_ZERO, _ONE, _TOP, _TINY = np.float32(0), np.float32(1), np.float32(32767), np.float32(1e-30)
+_ZERO, _ONE, _TOP, _TINY = np.float32(0), np.float32(1), np.float32(TOP), np.float32(1e-30)
+_STORE_ROW = OPERANDS.store_row
+_GROUP, _ROW, _STEP, _CHUNK = OPERANDS.wide
 
 
-@njit(nogil=True)
-def quantize(x: F32, at: int, out: I16, to: int, n: int) -> Float:
-    """out[to:to + n] = x[at:at + n] / scale, rounded; returns the scale, max|x| / 32767 (0 for a row of zeros).
+@kernel
+def quantize(x: F32, first: int, count: int, n: int, out: I8, scales: F32) -> None:
+    """Rows first.. of x [tokens, n], first a multiple of 16 and n of CHUNK, as a left operand.
 
-    The scale of a row that is not finite is NaN: what is computed from the row is then NaN too, never an answer.
+    Whole numbers within TOP, and their scales, both from 0.
+
+    The scale of a row is max|x| / TOP, 0 for a row of zeros. That of a row that is not finite is NaN: what is computed
+    from the row is then NaN too, never an answer.
     """
-    peak, wrong = splat(_ZERO), splat(_ZERO)
-    for i in range(0, n, LANES):
-        v = load_f32(x, at + i)
-        peak = larger(magnitude(v), peak)
-        wrong = add(wrong, sub(v, v))  # 0 for finite values, else NaN
-    top = largest(peak)
-    inverse = splat(_TOP / top if top > _TINY else _ZERO)
-    for i in range(0, n, LANES):
-        store_i16(out, to + i, to_i16(nearest(mul(load_f32(x, at + i), inverse))))
-    return top / _TOP + total(wrong)
+    steps = n // CHUNK
+    for r in range(count):
+        at = place(first + r, 0, n)
+        peak = no_i32()
+        for i in range(0, n, LANES):
+            peak = larger_i32(magnitude_bits(load_f32(x, at + i * LANES)), peak)
+        top = of_bits(largest_i32(peak))
+        scales[r] = top / _TOP + (top - top)
+        inverse = splat(_TOP / top if top > _TINY else _ZERO)
+        to = out.ctypes.data + (r // _GROUP) * (_GROUP * _ROW * steps) + (r % _GROUP) * _STEP
+        for q in range(steps):
+            i = at + q * CHUNK * LANES
+            _STORE_ROW(
+                to + q * _CHUNK,
+                to_i32(mul(load_f32(x, i), inverse)), to_i32(mul(load_f32(x, i + TILE), inverse)),
+                to_i32(mul(load_f32(x, i + 2 * TILE), inverse)), to_i32(mul(load_f32(x, i + 3 * TILE), inverse)),
+            )  # fmt: skip
 
 
-@njit(nogil=True)
-def apply_gelu(x: F32, at: int, n: int) -> None:
-    for i in range(0, n, LANES):
-        store_f32(x, at + i, gelu(load_f32(x, at + i)))
-
-
-@njit(nogil=True)
+@kernel
 def layer_norm(
-    x: F32, at: int, y: F32, from_: int, gain: F32, shift: F32, row: int, inside: F32, size: int, n: int, epsilon: Float
+    x: F32, out: F32, at: int, gain: F32, shift: F32, row: int, inside: F32, size: int, n: int, epsilon: Float
 ) -> None:
-    """x = norm(x + y) * gain + shift over x[at:at + n]; gain and shift are those of `row`.
+    """out = norm(x) * gain + shift of the row of n values whose first are at `at`; gain and shift are those of `row`.
 
-    Only `size` of the n values belong to the vector: `inside` is 1 there and 0 in the padding, where x, y, gain and
-    shift are 0.
+    Only `size` of the n values belong to the vector: `inside` is 1 there and 0 in the padding, where x, gain and shift
+    are 0.
     """
     lanes = splat(_ZERO)
     for i in range(0, n, LANES):
-        v = add(load_f32(x, at + i), load_f32(y, from_ + i))
-        store_f32(x, at + i, v)
-        lanes = add(lanes, v)
+        lanes = add(lanes, load_f32(x, at + i * LANES))
     mean = splat(total(lanes) / np.float32(size))
     lanes = splat(_ZERO)
     for i in range(0, n, LANES):
-        v = mul(sub(load_f32(x, at + i), mean), load_f32(inside, i))
+        v = mul(sub(load_f32(x, at + i * LANES), mean), load_f32(inside, i))
         lanes = add(lanes, mul(v, v))
     spread = np.sqrt(total(lanes) / np.float32(size) + epsilon)
     factor = splat(_ONE / spread + (spread - spread))  # an overflow is NaN, not 0
     for i in range(0, n, LANES):
-        v = mul(sub(load_f32(x, at + i), mean), factor)
-        store_f32(x, at + i, add(mul(v, load_f32(gain, row + i)), load_f32(shift, row + i)))
+        v = mul(sub(load_f32(x, at + i * LANES), mean), factor)
+        store_f32(out, at + i * LANES, add(mul(v, load_f32(gain, row + i)), load_f32(shift, row + i)))
 
 
-@njit(nogil=True)
+@kernel
+def line_up(x: F32, first: int, count: int, n: int, out: F32) -> None:
+    """Rows first.. of x [tokens, n] one after another, n values each."""
+    for t in range(count):
+        for i in range(0, n, LANES):
+            store_f32(out, t * n + i, load_f32(x, place(first + t, i, n)))
+
+
+@kernel
 def softmax(x: F32, at: int, n: int, scale: Float) -> None:
     """x[at:at + n] = softmax(scale * x); the row has room up to a multiple of 16, which is overwritten."""
     padded = (n + LANES - 1) // LANES * LANES
@@ -99,18 +117,18 @@ def softmax(x: F32, at: int, n: int, scale: Float) -> None:
         store_f32(x, at + i, mul(load_f32(x, at + i), inverse))
 
 
-@njit(nogil=True)
-def mean_pool(x: F32, at: int, count: int, stride: int, out: F32, to: int, n: int) -> None:
-    """out[to:to + n] = mean of `count` rows, summed in order."""
+@kernel
+def mean_pool(x: F32, first: int, count: int, n: int, out: F32, to: int) -> None:
+    """out[to:to + n] = mean of the rows first.. of x [tokens, n], summed in order."""
     share = splat(np.float32(count))
     for i in range(0, n, LANES):
         lanes = splat(_ZERO)
-        for t in range(count):
-            lanes = add(lanes, load_f32(x, at + t * stride + i))
+        for t in range(first, first + count):
+            lanes = add(lanes, load_f32(x, place(t, i, n)))
         store_f32(out, to + i, div(lanes, share))
 
 
-@njit(nogil=True)
+@kernel
 def dot(a: F32, at: int, b: F32, from_: int, n: int) -> Float:
     """The dot product of a[at:at + n] and b[from_:from_ + n]."""
     lanes = splat(_ZERO)
@@ -119,7 +137,7 @@ def dot(a: F32, at: int, b: F32, from_: int, n: int) -> Float:
     return total(lanes)
 
 
-@njit(nogil=True)
+@kernel
 def normalize(x: F32, at: int, n: int) -> Float:
     """Divide by the Euclidean length; a row of zeros stays one. Returns the length."""
     length = np.sqrt(dot(x, at, x, at, n))

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from engine.kernels import rows
+from engine.kernels.compiled import entry
 from engine.simd import F32, LANES
 
 
@@ -38,14 +38,14 @@ def _padded(x: F32) -> F32:
     return out
 
 
-@njit(nogil=True, cache=True)
+@entry
 def _similarity(a: F32, b: F32, width: int, out: F32) -> None:
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = rows.dot(a, i * width, b, j * width, width)
 
 
-@njit(nogil=True, cache=True)
+@entry
 def _softmax(x: F32, stride: int, count: int, scale: Any) -> None:
     for at in range(0, x.size, stride):
         rows.softmax(x, at, count, scale)

@@ -4,25 +4,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import GgufFile
-from engine.kernels.attention import attend, work_sizes
-from engine.kernels.matmul import ROWS, linear
-from engine.kernels.rows import apply_gelu, layer_norm, mean_pool, normalize, quantize
+from engine.kernels.compiled import entry
+from engine.kernels.matmul import ADD, GELU, PLAIN
+from engine.kernels.places import place
+from engine.kernels.rows import mean_pool, normalize
+from engine.models.layers import (
+    Matrices,
+    Norm,
+    aligned,
+    attend_all,
+    attention_scratch,
+    linear_scratch,
+    norm_rows,
+    project,
+    start,
+    stop,
+)  # fmt: skip
+from engine.models.stored import Arrays, Keep
 from engine.models.weights import Axis, Stack, expect, read_rows, read_stack, read_vectors
-from engine.simd import F32, I8, I16, I32, I64, Float
+from engine.simd import F32, I32, I64, LANES, Float, add, load_f32, store_f32
 
 POOL_MEAN, POOL_FIRST = 1, 2  # llama.cpp's numbers of pooling types
-
-Norm = tuple[F32, F32]  # gain, shift
-Matrices = tuple[I8, F32, F32]  # a Stack's weights, scales, bias
+WIDE = {"down"}  # stacks of wide weights: what comes out of GELU has outliers
+FFN_ROWS = 128  # whose inner values stay in the cache
 
 
 @dataclass(frozen=True)
 class Bert:
-    """The weights as they are executed: widths padded to multiples of 32 (`Axis`), the layers one after another."""
+    """The weights as they are executed: widths padded (`Axis`), the layers one after another."""
 
     axis: Axis  # of a token's vector
     inner: int
@@ -32,54 +44,46 @@ class Bert:
     epsilon: np.float32
     pooling: int
     normalized: bool
-    inside: F32  # [width]: 1 in the vector, 0 in the padding
-    tokens: F32  # [vocabulary * width]
-    positions: F32  # [context * width], the row of token type 0 added
-    first_norm: Norm
-    qkv: Stack
-    out: Stack
-    out_norm: Norm
-    up: Stack
-    down: Stack
-    down_norm: Norm
+    arrays: Arrays
 
     @property
     def width(self) -> int:
         """Values of a vector, without padding."""
         return self.axis.size
 
+    @property
+    def exact(self) -> bool:
+        """Whether everything is computed in float32."""
+        return self.arrays["qkv.floats"].size > 0
+
     def scratch(self, tokens: int) -> tuple[Any, ...]:
         """What one thread needs for blocks of up to `tokens` tokens."""
-        rows = tokens + 2 * ROWS
-        narrow = max(self.axis.padded, self.heads.padded)
-        wide = max(self.inner, 3 * self.heads.padded, narrow)
-        keys, work = work_sizes(self.context, self.heads.padded, self.heads.parts)
-        f32 = np.float32
+        rows, width, queries = tokens + 64, self.axis.padded, self.heads.padded
         return (
-            np.zeros(rows * self.axis.padded, f32), np.zeros(rows * wide, f32), np.zeros(rows * narrow, f32),
-            np.zeros(rows * wide, np.int16), np.zeros(rows, f32), np.zeros(keys, f32), np.zeros(work, f32),
+            aligned(rows * width, np.float32), aligned(rows * 3 * queries, np.float32),
+            aligned(rows * queries, np.float32), aligned((FFN_ROWS + 64) * self.inner, np.float32),
+            linear_scratch(max(tokens, FFN_ROWS), max(self.inner, queries, width), exact=self.exact),
+            attention_scratch(tokens, self.heads.part, queries, exact=self.exact),
         )  # fmt: skip
 
     def encode(self, ids: I32, starts: I64, scratch: tuple[Any, ...], out: F32) -> None:
         """One vector a sequence into `out`, float32 [sequences, width]. ids int32 of all sequences, one after another;
         sequence i is ids[starts[i]:starts[i + 1]], int64."""
+        arrays, part = self.arrays, self.heads.size // self.heads.parts
         padded = np.zeros(out.shape[0] * self.axis.padded, np.float32)
-        sizes = (self.axis.size, self.axis.padded, self.inner, self.layers, *self._head_sizes)
+        sizes = (self.axis.size, self.axis.padded, self.inner, self.layers, self.heads.parts, self.heads.padded)
+        scale = np.float32(1) / np.sqrt(np.float32(part))
+        norms = tuple((arrays[f"{name}.gain"], arrays[f"{name}.shift"]) for name in ("first", "middle", "last"))
+        stacks = tuple(Stack.of(arrays, name, wide=name in WIDE).arrays for name in ("qkv", "out", "up", "down"))
         encode(
-            ids, starts, sizes, self.epsilon, self.pooling, self.normalized, self.inside, self.tokens, self.positions,
-            self.first_norm, self.qkv.arrays, self.out.arrays, self.out_norm, self.up.arrays, self.down.arrays,
-            self.down_norm, scratch, padded,
+            ids, starts, sizes, self.heads.part, scale, self.epsilon, self.pooling, self.normalized,
+            (arrays["inside"], arrays["tokens"], arrays["positions"]), norms, stacks, scratch, padded,
         )  # fmt: skip
         out[:] = padded.reshape(out.shape[0], -1)[:, : self.axis.size]
 
-    @property
-    def _head_sizes(self) -> tuple[int, int, int]:
-        """Heads, width of all padded, width of one without padding."""
-        return self.heads.parts, self.heads.padded, self.heads.size // self.heads.parts
 
-
-def load(file: GgufFile) -> Bert:
-    """Raises BadModelFile and UnsupportedModel."""
+def load(file: GgufFile, keep: Keep) -> Bert:
+    """`keep` gives the arrays that a function makes, or has made before. Raises BadModelFile and UnsupportedModel."""
     width = file.require("bert.embedding_length", int)
     inner = file.require("bert.feed_forward_length", int)
     layers, heads = file.require("bert.block_count", int), file.require("bert.attention.head_count", int)
@@ -97,21 +101,6 @@ def load(file: GgufFile) -> Bert:
     if file.metadata.get("bert.attention.causal", False) is not False:
         raise UnsupportedModel(f"{file.path}: bert.attention.causal is set; this engine computes encoders")
     narrow, wide, by_head = Axis(width), Axis(inner), Axis(width, heads)
-    vocabulary = len(file.require("tokenizer.ggml.tokens", list))
-
-    def norm(name: str, count: int) -> Norm:
-        names = [f"blk.{i}.{name}" for i in range(count)] if count else [name]
-        gain, shift = ([f"{name}.{part}" for name in names] for part in ("weight", "bias"))
-        return read_vectors(file, gain, narrow), read_vectors(file, shift, narrow)
-
-    def stack(parts: tuple[str, ...], rows: Axis, columns: Axis) -> Stack:
-        return read_stack(file, [[f"blk.{i}.{part}" for part in parts] for i in range(layers)], rows, columns)
-
-    kinds = expect(file, "token_types.weight", (None, width)).shape[0]
-    first_kind = read_rows(file, "token_types.weight", kinds, narrow)[: narrow.padded]
-    positions = read_rows(file, "position_embd.weight", context, narrow).reshape(context, -1) + first_kind
-    inside = np.zeros(narrow.padded, np.float32)
-    inside[narrow.at] = 1
     return Bert(
         axis=narrow,
         inner=wide.padded,
@@ -121,67 +110,75 @@ def load(file: GgufFile) -> Bert:
         epsilon=epsilon,
         pooling=pooling,
         normalized="cloister.normalize" not in file.metadata or file.require("cloister.normalize", bool),
-        inside=inside,
-        tokens=read_rows(file, "token_embd.weight", vocabulary, narrow),
-        positions=positions.reshape(-1),
-        first_norm=norm("token_embd_norm", 0),
-        qkv=stack(("attn_q", "attn_k", "attn_v"), by_head, narrow),
-        out=stack(("attn_output",), narrow, by_head),
-        out_norm=norm("attn_output_norm", layers),
-        up=stack(("ffn_up",), wide, narrow),
-        down=stack(("ffn_down",), narrow, wide),
-        down_norm=norm("layer_output_norm", layers),
+        arrays=keep(lambda: _arrays(file, layers, context, narrow, wide, by_head)),
     )
 
 
-@njit(nogil=True, cache=True)
+def _arrays(file: GgufFile, layers: int, context: int, narrow: Axis, wide: Axis, by_head: Axis) -> Arrays:
+    """All weights in their execution layout, by name."""
+    vocabulary = len(file.require("tokenizer.ggml.tokens", list))
+
+    def norm(name: str, tensors: list[str]) -> Arrays:
+        parts = {"gain": "weight", "shift": "bias"}
+        return {f"{name}.{to}": read_vectors(file, [f"{t}.{of}" for t in tensors], narrow) for to, of in parts.items()}
+
+    def stack(name: str, parts: tuple[str, ...], rows: Axis, columns: Axis) -> Arrays:
+        names = [[f"blk.{i}.{part}" for part in parts] for i in range(layers)]
+        return read_stack(file, name, names, rows, columns, wide=name in WIDE)
+
+    kinds = expect(file, "token_types.weight", (None, narrow.size)).shape[0]
+    first_kind = read_rows(file, "token_types.weight", kinds, narrow)[: narrow.padded]
+    positions = read_rows(file, "position_embd.weight", context, narrow).reshape(context, -1) + first_kind
+    inside = np.zeros(narrow.padded, np.float32)
+    inside[narrow.at] = 1
+    return {
+        "inside": inside,
+        "tokens": read_rows(file, "token_embd.weight", vocabulary, narrow),
+        "positions": positions.reshape(-1),
+        **norm("first", ["token_embd_norm"]),
+        **stack("qkv", ("attn_q", "attn_k", "attn_v"), by_head, narrow),
+        **stack("out", ("attn_output",), narrow, by_head),
+        **norm("middle", [f"blk.{i}.attn_output_norm" for i in range(layers)]),
+        **stack("up", ("ffn_up",), wide, narrow),
+        **stack("down", ("ffn_down",), narrow, wide),
+        **norm("last", [f"blk.{i}.layer_output_norm" for i in range(layers)]),
+    }
+
+
+@entry
 def encode(
-    ids: I32, starts: I64, sizes: tuple[int, ...], epsilon: Float, pooling: int, normalized: bool, inside: F32,
-    tokens: F32, positions: F32, first_norm: Norm, qkv: Matrices, out: Matrices, out_norm: Norm, up: Matrices,
-    down: Matrices, down_norm: Norm, scratch: tuple[Any, ...], result: F32,
+    ids: I32, starts: I64, sizes: tuple[int, ...], depth: int, scale: Float, epsilon: Float, pooling: int,
+    normalized: bool, tables: tuple[F32, F32, F32], norms: tuple[Norm, Norm, Norm], stacks: tuple[Matrices, ...],
+    scratch: tuple[Any, ...], result: F32,
 ) -> None:  # fmt: skip
     """The forward pass as one compiled function: embeddings, layers, pooling. Arguments as in `Bert`."""
-    size, width, inner, layers, heads, queries, depth = sizes
-    x, wide, narrow, ints, scales, keys, work = scratch
-    count = ids.size
+    size, width, inner, layers, heads, queries = sizes
+    inside, tokens, positions = tables
+    first_norm, middle_norm, last_norm = norms
+    qkv_weights, out_weights, up, down = stacks
+    x, qkv, mixed, hidden, products, attention = scratch
+    count, exact = ids.size, qkv_weights[1].size > 0
+    start()
     for s in range(starts.size - 1):
         for t in range(starts[s], starts[s + 1]):
             token, position = ids[t] * width, (t - starts[s]) * width
-            for i in range(width):
-                x[t * width + i] = tokens[token + i]
-                narrow[t * width + i] = positions[position + i]
-    _norm(x, narrow, count, first_norm, 0, inside, size, width, epsilon)
+            for i in range(0, width, LANES):
+                v = add(load_f32(tokens, token + i), load_f32(positions, position + i))
+                store_f32(x, place(t, i, width), v)
+    norm_rows(x, count, first_norm, 0, inside, size, width, epsilon, x)
     for layer in range(layers):
-        _project(x, count, width, qkv, layer, 3 * queries, ints, scales, wide)
-        for s in range(starts.size - 1):
-            attend(wide, starts[s], starts[s + 1] - starts[s], queries, heads, depth, keys, work, narrow)
-        _project(narrow, count, queries, out, layer, width, ints, scales, wide)
-        _norm(x, wide, count, out_norm, layer, inside, size, width, epsilon)
-        _project(x, count, width, up, layer, inner, ints, scales, wide)
-        for t in range(count):
-            apply_gelu(wide, t * inner, inner)
-        _project(wide, count, inner, down, layer, width, ints, scales, narrow)
-        _norm(x, narrow, count, down_norm, layer, inside, size, width, epsilon)
+        project(x, 0, count, width, qkv_weights, layer, 3 * queries, PLAIN, qkv, 0, products)
+        attend_all(qkv, starts, queries, heads, depth, scale, 0, exact, attention, mixed)
+        project(mixed, 0, count, queries, out_weights, layer, width, ADD, x, 0, products)
+        norm_rows(x, count, middle_norm, layer, inside, size, width, epsilon, x)
+        for t in range(0, count, FFN_ROWS):
+            rows = min(FFN_ROWS, count - t)
+            project(x, t, rows, width, up, layer, inner, GELU, hidden, 0, products)
+            project(hidden, 0, rows, inner, down, layer, width, ADD, x, t, products)
+        norm_rows(x, count, last_norm, layer, inside, size, width, epsilon, x)
     for s in range(starts.size - 1):
         pooled = starts[s + 1] - starts[s] if pooling == POOL_MEAN else 1
-        mean_pool(x, starts[s] * width, pooled, width, result, s * width, width)
+        mean_pool(x, starts[s], pooled, width, result, s * width)
         if normalized:
             normalize(result, s * width, width)
-
-
-@njit(nogil=True)
-def _norm(
-    x: F32, y: F32, count: int, norm: Norm, layer: int, inside: F32, size: int, width: int, epsilon: Float
-) -> None:
-    """x[count, width] = layer norm of x + y, with the gain and shift of the layer."""
-    for t in range(count):
-        layer_norm(x, t * width, y, t * width, norm[0], norm[1], layer * width, inside, size, width, epsilon)
-
-
-@njit(nogil=True)
-def _project(x: F32, count: int, k: int, stack: Matrices, layer: int, n: int, ints: I16, scales: F32, out: F32) -> None:
-    """out[count, n] = x[count, k] @ weights of the layer + bias, through int16."""
-    weights, weight_scales, bias = stack
-    for t in range(count):
-        scales[t] = quantize(x, t * k, ints, t * k, k)
-    linear(ints, scales, count, k, weights, weight_scales, bias, layer, n, out)
+    stop()

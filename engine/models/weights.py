@@ -1,7 +1,7 @@
-"""Weights from a file into the layout in which they are executed: int8 in groups of 32 with a float32 scale each.
+"""Weights from a file into the layout in which they are executed: packed whole numbers with a scale a row, or float32.
 
-Q8_0 is executed exactly as the file has it; F16 and F32 are brought to Q8_0 first. Widths that are no multiple of 32
-are padded with zeros, which change no sum; a Q8_0 matrix whose groups that moves is quantized anew.
+F32 matrices are executed in float32, all other types as whole numbers of up to 14 bits. Widths are padded with zeros,
+which change no sum.
 """
 
 from collections.abc import Sequence
@@ -11,46 +11,55 @@ import numpy as np
 
 from engine.errors import BadModelFile
 from engine.gguf import GgmlType, GgufFile, Tensor
-from engine.kernels.matmul import pack
-from engine.quant import TYPES, to_float32
-from engine.simd import F32, GROUP, I8, I64
-
-_BLOCK = np.dtype([("d", "<f2"), ("q", "i1", 32)])  # ggml's block_q8_0
+from engine.kernels.matmul import pack, pack_float
+from engine.models.stored import Arrays
+from engine.quant import to_float32
+from engine.simd import CHUNK, F32, I8, I64, LANES
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a tensor in `parts` equal parts (1, or one a head), each padded to a multiple of 32."""
+    """One axis of a tensor in `parts` equal parts (1, or one a head), each padded to a multiple of 16, all of CHUNK."""
 
     size: int
     parts: int = 1
 
     @property
     def padded(self) -> int:
-        return self.parts * self._part
+        return -(-self.parts * self.part // CHUNK) * CHUNK
 
     @property
-    def _part(self) -> int:
-        return -(-self.size // self.parts // GROUP) * GROUP
+    def part(self) -> int:
+        """Places that one part takes."""
+        return -(-self.size // self.parts // LANES) * LANES
 
     @property
     def at(self) -> I64:
         """Where each value of the file lies on the padded axis."""
         part, within = np.divmod(np.arange(self.size), self.size // self.parts)
-        return part * self._part + within
+        return part * self.part + within
 
 
 @dataclass(frozen=True)
 class Stack:
-    """The same matrix of every layer: packed int8 weights, their scales, the biases; all flat, layer after layer."""
+    """The same matrix of every layer, layer after layer, flat: packed whole numbers and their scales, or float32; and
+    the biases."""
 
     weights: I8
+    floats: F32
     scales: F32
     bias: F32
+    wide: bool
 
     @property
-    def arrays(self) -> tuple[I8, F32, F32]:
-        return self.weights, self.scales, self.bias
+    def arrays(self) -> tuple[I8, F32, F32, F32, bool]:
+        return self.weights, self.floats, self.scales, self.bias, self.wide
+
+    @classmethod
+    def of(cls, arrays: Arrays, name: str, *, wide: bool = False) -> "Stack":
+        """The stack that `read_stack` made under this name."""
+        weights, floats, scales, bias = (arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias"))
+        return cls(weights, floats, scales, bias, wide)
 
 
 def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
@@ -77,27 +86,37 @@ def read_rows(file: GgufFile, name: str, count: int | None, axis: Axis) -> F32:
     return out.reshape(-1)
 
 
-def read_stack(file: GgufFile, layers: Sequence[Sequence[str]], rows: Axis, columns: Axis) -> Stack:
-    """For each layer the matrices of these names (without .weight), one below another."""
-    packed = []
-    for names in layers:
-        parts = [_read_q8_0(file, f"{name}.weight", rows, columns) for name in names]
-        packed.append(pack(np.concatenate([q for q, _ in parts]), np.concatenate([d for _, d in parts])))
-    bias = [f"{name}.bias" for names in layers for name in names]
-    weights, scales = (np.concatenate(parts) for parts in zip(*packed, strict=True))
-    return Stack(weights, scales, read_vectors(file, bias, rows))
+def read_stack(
+    file: GgufFile, name: str, layers: Sequence[Sequence[str]], rows: Axis, columns: Axis, *, wide: bool = False,
+    biased: bool = True,
+) -> Arrays:  # fmt: skip
+    """For each layer the matrices of these names (without .weight), one below another; arrays for `Stack.of`."""
+    tensors = [[expect(file, f"{part}.weight", (rows.size, columns.size)) for part in parts] for parts in layers]
+    exact = all(tensor.type == GgmlType.F32 for parts in tensors for tensor in parts)
+    matrices = (np.concatenate([_read_matrix(file, tensor, rows, columns) for tensor in parts]) for parts in tensors)
+    weights, floats, scales = [np.zeros(0, np.int8)], [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
+    for matrix in matrices:
+        if exact:
+            floats.append(pack_float(matrix))
+        else:
+            packed, scale = pack(matrix, wide=wide)
+            weights.append(packed)
+            scales.append(scale)
+    bias = [f"{part}.bias" for parts in layers for part in parts]
+    zeros = np.zeros(len(bias) * rows.padded, np.float32)
+    return {
+        f"{name}.weights": np.concatenate(weights),
+        f"{name}.floats": np.concatenate(floats),
+        f"{name}.scales": np.concatenate(scales),
+        f"{name}.bias": read_vectors(file, bias, rows) if biased else zeros,
+    }
 
 
-def _read_q8_0(file: GgufFile, name: str, rows: Axis, columns: Axis) -> tuple[I8, F32]:
-    """int8 (rows, columns) and float32 (rows, columns / 32), both axes padded."""
-    tensor = expect(file, name, (rows.size, columns.size))
-    data = tensor.data
-    if tensor.type != GgmlType.Q8_0 or (rows.padded, columns.padded) != (rows.size, columns.size):
-        values = np.zeros((rows.padded, columns.padded), np.float32)
-        values[np.ix_(rows.at, columns.at)] = _finite(file, name, to_float32(tensor))
-        data = TYPES[GgmlType.Q8_0].quantize(values)
-    blocks = np.ascontiguousarray(data).reshape(-1).view(_BLOCK).reshape(rows.padded, columns.padded // GROUP)
-    return blocks["q"].reshape(rows.padded, columns.padded), _finite(file, name, blocks["d"].astype(np.float32))
+def _read_matrix(file: GgufFile, tensor: Tensor, rows: Axis, columns: Axis) -> F32:
+    """float32 (rows, columns), both axes padded."""
+    values = np.zeros((rows.padded, columns.padded), np.float32)
+    values[np.ix_(rows.at, columns.at)] = _finite(file, tensor.name, to_float32(tensor))
+    return values
 
 
 def _finite(file: GgufFile, name: str, values: F32) -> F32:

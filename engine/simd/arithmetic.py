@@ -7,9 +7,17 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from engine.simd.vector import LANES, f32x16, i16x16, i32x16, operation
+from engine.simd.vector import LANES, f32x16, i32x16, operation
 
 _F32, _I32 = ir.FloatType(), ir.IntType(32)
+
+
+MAGIC = np.float32(1.5 * 2**23)
+"""A float32 to which a number is added to round it to a whole one."""
+
+
+class _Int:
+    llvm = _I32
 
 
 def _call(name: str, result: Any) -> Any:
@@ -79,6 +87,12 @@ def larger(x: Any, y: Any) -> Any:
     return np.where(x > y, x, y)
 
 
+@operation(f32x16, f32x16, f32x16)(lambda b, x, y: b.select(b.fcmp_ordered("<", x, y), x, y))
+def smaller(x: Any, y: Any) -> Any:
+    """x where x < y, else y."""
+    return np.where(x < y, x, y)
+
+
 @operation(f32x16, f32x16)(_call("llvm.fabs.v16f32", f32x16))
 def magnitude(x: Any) -> Any:
     return np.abs(x)
@@ -95,10 +109,101 @@ def nearest(x: Any) -> Any:
     return np.rint(x)
 
 
-@operation(i16x16, f32x16)(lambda b, x: b.trunc(b.fptosi(x, i32x16.llvm), i16x16.llvm))
-def to_i16(x: Any) -> Any:
-    """Whole numbers within ±32767 as int16."""
-    return x.astype(np.int16)
+@operation(i32x16, f32x16)(_call("llvm.lrint.v16i32.v16f32", i32x16))
+def to_i32(x: Any) -> Any:
+    """The nearest whole number, halves to the even one; anything for what int32 does not hold."""
+    return np.rint(x).astype(np.int32)
+
+
+@operation(f32x16, i32x16)(lambda b, x: b.sitofp(x, f32x16.llvm))
+def to_f32(x: Any) -> Any:
+    return x.astype(np.float32)
+
+
+@operation(i32x16)(lambda b: ir.Constant(i32x16.llvm, None))
+def no_i32() -> Any:
+    """Sixteen zeros."""
+    return np.zeros(LANES, np.int32)
+
+
+@operation(i32x16, types.int32)(_splat)
+def splat_i32(x: Any) -> Any:
+    return np.full(LANES, x, np.int32)
+
+
+def _larger_i32(b: Any, x: Any, y: Any) -> Any:
+    return b.select(b.icmp_signed(">", x, y), x, y)
+
+
+@operation(i32x16, i32x16, i32x16)(_larger_i32)
+def larger_i32(x: Any, y: Any) -> Any:
+    return np.maximum(x, y)
+
+
+@operation(types.int32, i32x16)(_fold(_larger_i32))
+def largest_i32(x: Any) -> Any:
+    return x.max()
+
+
+def _magnitude_bits(b: Any, x: Any) -> Any:
+    return b.and_(b.bitcast(x, i32x16.llvm), ir.Constant(i32x16.llvm, [0x7FFFFFFF] * LANES))
+
+
+@operation(i32x16, f32x16)(_magnitude_bits)
+def magnitude_bits(x: Any) -> Any:
+    """The bits of |x|: as whole numbers they are in the order of the floats, infinity and then NaN on top."""
+    return x.view(np.int32) & np.int32(0x7FFFFFFF)
+
+
+@operation(types.float32, types.int32)(lambda b, x: b.bitcast(x, _F32))
+def of_bits(x: Any) -> Any:
+    """The float32 of these bits."""
+    return np.int32(x).view(np.float32)
+
+
+def _within(b: Any, x: Any, low: Any, high: Any, other: Any) -> Any:
+    lane = ir.Constant(i32x16.llvm, list(range(LANES)))
+    inside = b.and_(b.icmp_signed(">=", lane, _splat(b, low)), b.icmp_signed("<", lane, _splat(b, high)))
+    return b.select(inside, x, _splat(b, other))
+
+
+@operation(i32x16, i32x16, types.int32, types.int32, types.int32)(_within)
+def within(x: Any, low: Any, high: Any, other: Any) -> Any:
+    """The lanes low..high of x, and `other` in those before and after."""
+    lane = np.arange(LANES)
+    return np.where((lane >= low) & (lane < high), x, np.int32(other))
+
+
+@operation(i32x16, i32x16, i32x16)(lambda b, x, y: b.add(x, y))
+def add_i32(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def _shifted(b: Any, high: Any, low: Any) -> Any:
+    return b.add(b.shl(high, ir.Constant(i32x16.llvm, [7] * LANES)), low)
+
+
+@operation(i32x16, i32x16, i32x16)(_shifted)
+def join_digits(high: Any, low: Any) -> Any:
+    """128 * high + low, modulo 2**32."""
+    return (high << 7) + low
+
+
+@operation(types.int32, i32x16)(_call("llvm.vector.reduce.add.v16i32", _Int))
+def total_i32(x: Any) -> Any:
+    return np.int32(x.sum(dtype=np.int32))
+
+
+def _times_power(b: Any, p: Any, n: Any) -> Any:
+    shift = ir.Constant(i32x16.llvm, [23] * LANES)
+    exponent = b.shl(b.bitcast(n, i32x16.llvm), shift)
+    return b.bitcast(b.add(b.bitcast(p, i32x16.llvm), exponent), f32x16.llvm)
+
+
+@operation(f32x16, f32x16, f32x16)(_times_power)
+def times_power(p: Any, n: Any) -> Any:
+    """p * 2**m for n = MAGIC + m, whose lowest bits are those of the whole number m; p and the result normal."""
+    return (p.view(np.int32) + (n.view(np.int32) << 23)).view(np.float32)
 
 
 def _power_of_two(b: Any, n: Any) -> Any:

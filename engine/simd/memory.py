@@ -6,7 +6,7 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
-from engine.simd.vector import JIT, Vector, f32x16, i16x16
+from engine.simd.vector import JIT, Vector, f32x16, i32x16
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, vector: Vector) -> Any:
@@ -50,4 +50,4 @@ def _store(vector: Vector) -> Callable[..., Any]:
 
 
 load_f32, store_f32 = _load(f32x16), _store(f32x16)
-store_i16 = _store(i16x16)
+load_i32 = _load(i32x16)

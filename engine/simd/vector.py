@@ -37,7 +37,7 @@ class _VectorModel(models.PrimitiveModel):
         super().__init__(manager, kind, kind.llvm)
 
 
-f32x16, i32x16, i16x16 = Vector("f32x16", "f4", 16), Vector("i32x16", "i4", 16), Vector("i16x16", "i2", 16)
+f32x16, i32x16 = Vector("f32x16", "f4", 16), Vector("i32x16", "i4", 16)
 
 
 def operation(result: Any, *arguments: Any) -> Callable[..., Any]:

@@ -63,9 +63,9 @@ def test_200_real_texts(model: engine.Model, minilm: Path, data_folder: Path) ->
     worst = texts[int(cosines.argmin())]
     found = f"mean {cosines.mean():.5f}, 1st percentile {np.percentile(cosines, 1):.5f}, least {cosines.min():.5f}"
     print(found)
-    assert cosines.mean() >= 0.9997, found
-    assert np.percentile(cosines, 1) >= 0.999, found
-    assert cosines.min() >= 0.998, (found, worst)
+    assert cosines.mean() >= 0.9995, found
+    assert np.percentile(cosines, 1) >= 0.9985, found
+    assert cosines.min() >= 0.997, (found, worst)
 
 
 def test_pairs_that_mean_the_same_are_nearer(model: engine.Model) -> None:

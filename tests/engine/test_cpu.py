@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from engine import cpu
 from engine.cpu import ISAS, MAX_THREADS, cgroup_cpus, choose_isa
 from engine.errors import UnsupportedCpu
 
@@ -14,7 +16,9 @@ ALL = frozenset().union(*ISAS.values())
 
 
 def test_the_best_that_the_cpu_has() -> None:
-    assert choose_isa(ALL, None) == "avx512_vnni"
+    assert choose_isa(ALL, None) == "amx"
+    assert choose_isa(ALL - {"amx_tile"}, None) == "avx512_vnni"
+    assert choose_isa(ALL - {"amx_int8"}, None) == "avx512_vnni"
     assert choose_isa(ALL - {"avx512_vnni"}, None) == "avx2"
     assert choose_isa(ALL - {"fma"}, None) == "portable"
     with pytest.raises(UnsupportedCpu, match="x86-64-v2"):
@@ -25,8 +29,27 @@ def test_forced() -> None:
     assert choose_isa(ALL, "portable") == "portable"
     with pytest.raises(UnsupportedCpu, match="this CPU lacks avx512_vnni"):
         choose_isa(ALL - {"avx512_vnni"}, "avx512_vnni")
-    with pytest.raises(UnsupportedCpu, match="expected one of avx512_vnni, avx2, portable"):
+    with pytest.raises(UnsupportedCpu, match="expected one of amx, avx512_vnni, avx2, portable"):
         choose_isa(ALL, "AVX2")
+
+
+def test_each_instruction_set_has_all_that_the_ones_after_it_have() -> None:
+    names = list(ISAS)
+    assert names == ["amx", "avx512_vnni", "avx2", "portable"]
+    for better, worse in pairwise(names):
+        assert ISAS[worse] < ISAS[better]
+
+
+def test_without_the_kernel_s_permission_there_is_no_amx(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "cpu_flags", lambda: ALL)
+    monkeypatch.setattr(cpu, "_tiles_allowed", lambda: False)
+    monkeypatch.delenv("CLOISTER_ISA", raising=False)
+    assert cpu.isa.__wrapped__() == "avx512_vnni"
+    monkeypatch.setenv("CLOISTER_ISA", "amx")
+    with pytest.raises(UnsupportedCpu, match="CLOISTER_ISA is amx, but this CPU lacks amx_tile"):
+        cpu.isa.__wrapped__()
+    monkeypatch.setattr(cpu, "_tiles_allowed", lambda: True)
+    assert cpu.isa.__wrapped__() == "amx"
 
 
 @pytest.mark.parametrize(

@@ -63,3 +63,39 @@ def test_gelu_passes_on_what_is_not_finite() -> None:
     found = apply(functions.gelu, np.array([np.nan, np.inf, -np.inf] + [0] * 13, np.float32))
     assert np.isnan(found[0])
     assert not np.isfinite(found[1])
+
+
+def test_gelu_near_is_within_six_hundred_thousandths() -> None:
+    x = np.concatenate([np.linspace(-12, 12, 400_000), [1e4, 1e30, -30, -1e4, 0, -0.0, 4.5, -4.5]]).astype(np.float32)
+    expected = truth(lambda v: v / 2 * math.erfc(-v / math.sqrt(2)), x)
+    error = np.abs(apply(functions.gelu_near, x)[: x.size] - expected)
+    assert error[np.abs(x) <= 12].max() < 6e-5
+    assert (error[np.abs(x) > 12] <= 1e-5 * np.abs(x[np.abs(x) > 12])).all()
+
+
+def test_exp2_near_is_within_eight_hundred_thousandths_of_itself() -> None:
+    x = np.linspace(-20, 30, 400_000).astype(np.float32)
+    expected = np.exp2(x.astype(np.float64))
+    assert (np.abs(apply(functions.exp2_near, x)[: x.size] / expected - 1) < 8e-5).all()
+
+
+def test_exp2_near_at_the_edges() -> None:
+    x = np.array([0, -0.0, 13, -1, -20, -20.001, -1e30, -np.inf, np.nan, -3e38, 12.99964], np.float32)
+    found = apply(functions.exp2_near, x)
+    assert abs(found[:4] / [1, 1, 8192, 0.5] - 1).max() < 8e-5
+    assert (found[[5, 6, 7, 9]] == found[4]).all()
+    assert abs(found[4] * 2**20 - 1) < 8e-5
+    assert found[10] < 8191.5  # is rounded to a number of two digits at most
+
+
+@pytest.mark.parametrize("function", ["gelu_near", "exp2_near", "exp", "gelu", "erf"])
+def test_nan_stays_nan_and_an_infinity_never_becomes_an_ordinary_value(function: str) -> None:
+    found = apply(getattr(functions, function), np.array([np.nan] * 16, np.float32))
+    assert np.isnan(found).all()
+
+
+def test_gelu_near_of_infinities() -> None:
+    found = apply(functions.gelu_near, np.array([np.inf, 3e38, -3e38] + [0] * 13, np.float32))
+    assert found[0] == np.inf
+    assert found[1] > 2e38
+    assert np.isfinite(found[2])

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from engine.kernels import rows
+from engine.kernels.places import place
+from tests.engine.kernels.tiles import from_left, from_tiles, left_bytes, to_tiles
 
 RANDOM = np.random.default_rng(3)
 LENGTHS = [*range(16, 129, 16), 384, 1536]
@@ -15,46 +17,71 @@ def row(n: int, spread: float = 1) -> np.ndarray:
     return (RANDOM.standard_normal(n) * spread).astype(np.float32)
 
 
-@pytest.mark.parametrize("n", LENGTHS)
-@pytest.mark.parametrize("spread", [1, 1e-20, 1e20])
-def test_quantize(n: int, spread: float) -> None:
-    x, out = row(n + 16, spread), np.zeros(n + 16, np.int16)
-    scale = rows.quantize(x, 16, out, 0, n)
-    part = x[16:]
-    assert scale == np.float32(np.abs(part).max()) / np.float32(32767)
-    assert np.abs(out).max() == 32767
-    assert not out[n:].any()
-    assert np.abs(out[:n] * float(scale) - part).max() <= 0.502 * scale
+def quantized(x: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers [rows, n] and scales of the rows from `first` on."""
+    count, n = x.shape[0] - first, x.shape[1]
+    out, scales = np.zeros(left_bytes(count, n), np.int8), np.zeros(count, np.float32)
+    rows.quantize(to_tiles(x), first, count, n, out, scales)
+    return from_left(out, count, n), scales
 
 
-@pytest.mark.parametrize("lane", [0, 5, 31])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("n", [64, 128, 192, 384, 1536])
+@pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 33])
+@pytest.mark.parametrize("first", [0, 32])
+def test_quantize(n: int, count: int, first: int) -> None:
+    x = RANDOM.standard_normal((first + count, n)) * 10.0 ** RANDOM.integers(-25, 25, first + count)[:, None]
+    x = x.astype(np.float32)
+    part, (numbers, scales) = x[first:], quantized(x, first)
+    top = np.abs(part).max(1)
+    assert np.array_equal(scales, top / np.float32(8191))
+    assert np.array_equal(numbers, np.rint(part * (np.float32(8191) / top)[:, None]).astype(np.int64))
+    assert (np.abs(numbers).max(1) == 8191).all()
+
+
+@pytest.mark.parametrize("lane", [0, 5, 31, 63])
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf])
 def test_the_scale_of_a_row_that_is_not_finite_is_nan(lane: int, value: float) -> None:
-    x = row(32)
-    x[lane] = value
-    assert np.isnan(rows.quantize(x, 0, np.zeros(32, np.int16), 0, 32))
+    x = RANDOM.standard_normal((3, 64)).astype(np.float32)
+    x[1, lane] = value
+    assert np.array_equal(np.isnan(quantized(x)[1]), [False, True, False])
 
 
 def test_rows_of_nothing_and_of_next_to_nothing_become_zeros() -> None:
     for value in (0, 1e-31, 1e-45):
-        out = np.ones(32, np.int16)
-        assert rows.quantize(np.full(32, value, np.float32), 0, out, 0, 32) < 1e-34
-        assert not out.any()
+        numbers, scales = quantized(np.full((2, 64), value, np.float32))
+        assert scales.max() < 1e-34
+        assert not numbers.any()
 
 
 @pytest.mark.parametrize("padding", [0, 1, 11])
 @pytest.mark.parametrize("n", LENGTHS)
 def test_layer_norm(n: int, padding: int) -> None:
-    size = n - padding
+    size, t = n - padding, 18
     inside = np.arange(n) < size
-    x, y, gain, shift = (np.concatenate([row(n), row(n) * inside]) for _ in range(4))
-    before = x.copy()
-    rows.layer_norm(x, n, y, n, gain, shift, n, inside.astype(np.float32), size, n, np.float32(1e-12))
-    both = (before[n:] + y[n:]).astype(np.float64)[:size]
-    expected = (both - both.mean()) / math.sqrt(both.var() + 1e-12) * gain[n:][:size] + shift[n:][:size]
-    assert np.abs(x[n:][:size] - expected).max() < 2e-5
-    assert not x[n:][size:].any()
-    assert np.array_equal(x[:n], before[:n])
+    x = RANDOM.standard_normal((20, n)).astype(np.float32) * inside
+    gain, shift = (np.concatenate([row(n), row(n) * inside]) for _ in range(2))
+    flat, out = to_tiles(x), to_tiles(x)
+    arguments = (gain, shift, n, inside.astype(np.float32), size, n, np.float32(1e-12))
+    at = place(t, 0, n)
+    rows.layer_norm(flat, out, at, *arguments)
+    before, found = x[t].astype(np.float64)[:size], from_tiles(out, n)
+    expected = (before - before.mean()) / math.sqrt(before.var() + 1e-12) * gain[n:][:size] + shift[n:][:size]
+    assert np.abs(found[t][:size] - expected).max() < 2e-5
+    assert not found[t][size:].any()
+    others = np.arange(20) != t
+    assert np.array_equal(found[:20][others], x[others])
+    rows.layer_norm(flat, flat, at, *arguments)  # in place
+    assert np.array_equal(flat, out, equal_nan=True)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_line_up(n: int) -> None:
+    x = RANDOM.standard_normal((40, n)).astype(np.float32)
+    for first, count in ((0, 1), (0, 40), (7, 20), (16, 16), (39, 1)):
+        out = np.full(count * n + 16, 7, np.float32)
+        rows.line_up(to_tiles(x), first, count, n, out)
+        assert np.array_equal(out[: count * n].reshape(count, n), x[first : first + count])
+        assert (out[count * n :] == 7).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 32, 33, 100, 512])
@@ -78,11 +105,14 @@ def test_softmax_of_values_that_are_not_finite_is_not_finite() -> None:
         assert np.isnan(x).any()
 
 
-@pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize("count", [1, 2, 7, 30])
 def test_mean_pool(count: int) -> None:
-    x, out = row(16 + 48 * count), np.zeros(64, np.float32)
-    rows.mean_pool(x, 16, count, 48, out, 16, 48)
-    assert np.allclose(out[16:], x[16:].reshape(count, 48).mean(0, dtype=np.float64), atol=1e-6)
+    x, out = RANDOM.standard_normal((5 + count, 48)).astype(np.float32), np.zeros(64, np.float32)
+    rows.mean_pool(to_tiles(x), 5, count, 48, out, 16)
+    total = np.zeros(48, np.float32)
+    for part in x[5:]:
+        total = total + part
+    assert np.array_equal(out[16:], total / np.float32(count))
     assert not out[:16].any()
 
 

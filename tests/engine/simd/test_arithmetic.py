@@ -50,6 +50,7 @@ BINARY: dict[Any, Callable[[Array, Array], Array]] = {
     simd.mul: np.multiply,
     simd.div: np.divide,
     simd.larger: lambda x, y: np.where(x > y, x, y),
+    simd.smaller: lambda x, y: np.where(x < y, x, y),
     simd.with_sign: np.copysign,
 }
 
@@ -68,10 +69,12 @@ def test_binary(operation: Any) -> None:
         same(apply(operation, x, y), BINARY[operation](x, y))
 
 
-def test_larger_gives_its_second_argument_beside_a_nan() -> None:
+def test_larger_and_smaller_give_their_second_argument_beside_a_nan() -> None:
     nan, one = np.full(16, np.nan, np.float32), np.ones(16, np.float32)
     assert np.isnan(apply(simd.larger, one, nan)).all()
     assert (apply(simd.larger, nan, one) == 1).all()
+    assert np.isnan(apply(simd.smaller, one, nan)).all()
+    assert (apply(simd.smaller, nan, one) == 1).all()
 
 
 def test_power_of_two_over_its_whole_range() -> None:
@@ -98,17 +101,115 @@ def test_total_is_a_fixed_tree_and_largest_the_largest() -> None:
     same(totals, tree[:, 0])
 
 
+Ints = NDArray[np.int32]
+INTS = np.concatenate([
+    np.array([0, 1, -1, 2**31 - 1, -(2**31), 2**24, 2**24 + 1, 2**30, -(2**30), 63, -64, 64, 127, -128, 8191, -8191]),
+    RANDOM.integers(-(2**31), 2**31, 16 * 200), RANDOM.integers(-9000, 9000, 16 * 100),
+]).astype(np.int32)  # fmt: skip
+
+
+def apply_i32(operation: Any, *arguments: NDArray[Any]) -> Ints:
+    """An operation that gives int32, each lane taken out by itself."""
+    out = np.zeros(arguments[0].size, np.int32)
+    load = simd.load_f32 if arguments[0].dtype == np.float32 else simd.load_i32
+
+    @njit
+    def keep(v: Any, out: Ints, at: int) -> None:
+        for lane in range(16):
+            out[at + lane] = simd.total_i32(simd.within(v, np.int32(lane), np.int32(lane + 1), np.int32(0)))
+
+    if len(arguments) == 1:
+
+        @njit
+        def run(x: Any, out: Ints) -> None:
+            for i in range(0, x.size, 16):
+                keep(operation(load(x, i)), out, i)
+    else:
+
+        @njit
+        def run(x: Any, y: Any, out: Ints) -> None:
+            for i in range(0, x.size, 16):
+                keep(operation(load(x, i), load(y, i)), out, i)
+
+    run(*arguments, out)
+    return out
+
+
+def test_to_i32_is_the_nearest_and_halves_go_to_the_even_one() -> None:
+    x = np.concatenate([
+        np.arange(-9000, 9000, 0.5), AWKWARD[np.abs(AWKWARD) < 2e9], [2147483520, -2147483648, 8388609, 0.49999997],
+    ]).astype(np.float32)  # fmt: skip
+    x = np.concatenate([x, np.zeros(-x.size % 16, np.float32)])
+    assert np.array_equal(apply_i32(simd.to_i32, x), np.rint(x.astype(np.float64)).astype(np.int32))
+
+
+def test_whole_numbers() -> None:
+    other = RANDOM.permutation(INTS)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(apply_i32(simd.add_i32, INTS, other), INTS + other)
+        assert np.array_equal(apply_i32(simd.join_digits, INTS, other), (INTS << 7) + other)
+    assert np.array_equal(apply_i32(simd.larger_i32, INTS, other), np.maximum(INTS, other))
+
+
+def test_bits_of_magnitudes_are_in_the_order_of_the_floats() -> None:
+    x = np.concatenate([AWKWARD, RANDOM.standard_normal(4096).astype(np.float32) * 1000])
+    found = apply_i32(simd.magnitude_bits, x)
+    same(found.view(np.float32), np.abs(x))
+    order = np.argsort(found, kind="stable")
+    assert (np.diff(np.abs(x)[order][np.isfinite(x[order])]) >= 0).all()
+    nan = apply_i32(simd.magnitude_bits, np.full(16, np.nan, np.float32))
+    assert (nan > found.max()).all()
+
+
 @njit
-def _narrow(x: Array, out: NDArray[np.int16]) -> None:
+def _to_floats(x: Ints, out: Array) -> None:
     for i in range(0, x.size, 16):
-        simd.store_i16(out, i, simd.to_i16(simd.load_f32(x, i)))
+        simd.store_f32(out, i, simd.to_f32(simd.load_i32(x, i)))
 
 
-def test_to_i16_over_its_whole_range() -> None:
-    x = np.arange(-32768, 32768, dtype=np.float32)
-    out = np.zeros(x.size, np.int16)
-    _narrow(x, out)
-    assert np.array_equal(out, x.astype(np.int16))
+def test_to_f32_rounds_once() -> None:
+    out = np.zeros(INTS.size, np.float32)
+    _to_floats(INTS, out)
+    same(out, INTS.astype(np.float32))
+
+
+@njit
+def _reduce_i32(x: Ints, totals: Ints, peaks: Ints, floats: Array) -> None:
+    for i in range(totals.size):
+        totals[i] = simd.total_i32(simd.load_i32(x, 16 * i))
+        peaks[i] = simd.largest_i32(simd.load_i32(x, 16 * i))
+        floats[i] = simd.of_bits(peaks[i])
+
+
+def test_totals_and_peaks_of_whole_numbers() -> None:
+    count = INTS.size // 16
+    totals, peaks, floats = np.zeros(count, np.int32), np.zeros(count, np.int32), np.zeros(count, np.float32)
+    _reduce_i32(INTS, totals, peaks, floats)
+    assert np.array_equal(totals, INTS.reshape(-1, 16).sum(1, dtype=np.int32))
+    assert np.array_equal(peaks, INTS.reshape(-1, 16).max(1))
+    same(floats, peaks.view(np.float32))
+
+
+@njit
+def _within(x: Ints, low: int, high: int, out: Array) -> None:
+    v = simd.within(simd.load_i32(x, 0), np.int32(low), np.int32(high), np.int32(-7))
+    simd.store_f32(out, 0, simd.to_f32(simd.add_i32(v, simd.add_i32(simd.no_i32(), simd.splat_i32(np.int32(2))))))
+
+
+def test_lanes_within_bounds() -> None:
+    x, lane = np.arange(100, 116).astype(np.int32), np.arange(16)
+    for low in (-20, -1, 0, 1, 7, 15, 16, 30):
+        for high in (-3, 0, 1, 8, 16, 40):
+            out = np.zeros(16, np.float32)
+            _within(x, low, high, out)
+            assert np.array_equal(out, np.where((lane >= low) & (lane < high), x, -7) + 2)
+
+
+def test_times_power_over_its_whole_range() -> None:
+    power = np.arange(-126, 128, dtype=np.float32)
+    power = np.concatenate([power, np.zeros(-power.size % 16, np.float32)])
+    p = RANDOM.uniform(1, 2, power.size).astype(np.float32)
+    same(apply(simd.times_power, p, power + simd.MAGIC), np.ldexp(p, power.astype(np.int32)))
 
 
 @njit

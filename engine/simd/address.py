@@ -1,0 +1,45 @@
+"""Memory by address, and loops, as LLVM code; and what lies at an address, as numpy."""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+_I64 = ir.IntType(64)
+
+
+def const(value: int) -> Any:
+    return ir.Constant(_I64, value)
+
+
+def pointer(b: Any, base: Any, offset: Any, kind: Any) -> Any:
+    """A pointer to `kind` at byte address base + offset."""
+    return b.inttoptr(b.add(base, offset), kind.as_pointer())
+
+
+def loop(b: Any, count: Any, starts: list[Any], body: Callable[[Any, list[Any]], list[Any]]) -> list[Any]:
+    """for i in range(count), count >= 1, with values carried from one turn to the next."""
+    entry, again, done = b.block, b.append_basic_block("loop"), b.append_basic_block("done")
+    b.branch(again)
+    b.position_at_end(again)
+    i = b.phi(_I64)
+    i.add_incoming(const(0), entry)
+    carried = [b.phi(start.type) for start in starts]
+    for phi, start in zip(carried, starts, strict=True):
+        phi.add_incoming(start, entry)
+    results = body(i, list(carried))
+    following = b.add(i, const(1))
+    i.add_incoming(following, b.block)
+    for phi, value in zip(carried, results, strict=True):
+        phi.add_incoming(value, b.block)
+    b.cbranch(b.icmp_signed("<", following, count), again, done)
+    b.position_at_end(done)
+    return results
+
+
+def view(address: int, count: int, dtype: Any) -> Any:
+    """`count` values at an address: what compiled code reads and writes there."""
+    size = int(count) * np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_char * size).from_address(int(address)), dtype)

@@ -1,0 +1,161 @@
+"""AMX: products of tiles of 16 x 64 int8, and what a thread needs before its first one.
+
+Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18. The process needs the
+kernel's permission first (`engine.cpu`).
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from engine.simd.address import const, loop, pointer
+
+TILE = 1024  # bytes of a tile: 16 rows of 64
+_I8, _I64 = ir.IntType(8), ir.IntType(64)
+
+
+def _call(b: Any, name: str, *arguments: Any) -> None:
+    kind = ir.FunctionType(ir.VoidType(), [value.type for value in arguments])
+    b.call(cgutils.get_or_insert_function(b.module, kind, f"llvm.x86.{name}"), arguments)
+
+
+def _load(b: Any, tile: int, address: Any, offset: int, stride: Any = 64) -> None:
+    _call(b, "tileloadd64", ir.Constant(_I8, tile), pointer(b, address, const(offset), _I8), _wide(stride))
+
+
+def _store(b: Any, tile: int, address: Any, offset: int, stride: Any = 64) -> None:
+    _call(b, "tilestored64", ir.Constant(_I8, tile), pointer(b, address, const(offset), _I8), _wide(stride))
+
+
+def _dot(b: Any, total: int, rows: int, columns: int) -> None:
+    """total[16, 16] += rows[16, 64] @ columns[64, 16], int8 into int32."""
+    _call(b, "tdpbssd", *(ir.Constant(_I8, tile) for tile in (total, rows, columns)))
+
+
+def _wide(value: Any) -> Any:
+    return const(value) if isinstance(value, int) else value
+
+
+@intrinsic
+def start_tiles(typing: Any) -> Any:
+    """Give this thread eight tiles of 16 rows of 64 bytes; before the first product of a compiled function."""
+
+    def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
+        config = cgutils.alloca_once_value(b, ir.Constant(ir.ArrayType(_I8, 64), bytearray(_config())))
+        _call(b, "ldtilecfg", b.bitcast(config, _I8.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+def _config() -> bytes:
+    """Palette 1; 64 bytes a row and 16 rows for each of eight tiles."""
+    return bytes([1, *[0] * 15, *[64, 0] * 8, *[0] * 16, *[16] * 8, *[0] * 8])
+
+
+@intrinsic
+def stop_tiles(typing: Any) -> Any:
+    """Give the tiles back, so that the kernel has nothing to save."""
+
+    def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
+        _call(b, "tilerelease")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+def _step(name: str, addresses: int, emit: Any) -> Any:
+    """An operation on the tiles of this thread, given addresses; what a tile holds lasts from one to the next."""
+
+    def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
+        emit(b, *args)
+        return context.get_dummy_value()
+
+    names = ", ".join(f"a{i}" for i in range(addresses))
+    scope: dict[str, Any] = {"signature": types.void(*[types.intp] * addresses), "codegen": codegen}
+    exec(f"def {name}(typing, {names}): return signature, codegen", scope)
+    return intrinsic(scope[name])
+
+
+def _emit_clear(b: Any) -> None:
+    for tile in range(6):
+        _call(b, "tilezero", ir.Constant(_I8, tile))
+
+
+def _emit_narrow(b: Any, a: Any, w: Any, w_next: Any) -> None:
+    """Tiles 0, 1: high digits of 16 rows times two tiles of columns; 2, 3: low digits."""
+    _load(b, 4, a, 0)
+    _load(b, 6, w, 0)
+    _dot(b, 0, 4, 6)
+    _load(b, 7, w_next, 0)
+    _dot(b, 1, 4, 7)
+    _load(b, 5, a, TILE)
+    _dot(b, 2, 5, 6)
+    _dot(b, 3, 5, 7)
+
+
+def _emit_wide(b: Any, a: Any, w: Any, w_next: Any) -> None:
+    """Tiles 0, 1: high times high; 2, 3: high times low and low times high; 4, 5: low times low."""
+    products = (  # offset in a, columns, offset in these, sum
+        (0, w, 0, 0), (0, w_next, 0, 1), (0, w, TILE, 2), (0, w_next, TILE, 3),
+        (TILE, w_next, TILE, 5), (TILE, w, TILE, 4), (TILE, w, 0, 2), (TILE, w_next, 0, 3),
+    )  # fmt: skip
+    for number, (row, columns, offset, total) in enumerate(products):
+        if number % 4 == 0:
+            _load(b, 6, a, row)
+        if number != 4:  # the tile is still there
+            _load(b, 7, columns, offset)
+        _dot(b, total, 6, 7)
+
+
+def _emit_keep_four(b: Any, out: Any) -> None:
+    for tile in range(4):
+        _store(b, tile, out, tile * TILE)
+
+
+def _emit_keep_six(b: Any, out: Any) -> None:
+    for tile in range(6):
+        _store(b, tile, out, tile * TILE)
+
+
+def _emit_resume_six(b: Any, out: Any) -> None:
+    for tile in range(6):
+        _load(b, tile, out, tile * TILE)
+
+
+def _emit_small(b: Any, a: Any, w: Any, w_step: Any) -> None:
+    """Tiles 0 to 3: one digit of 16 rows times four tiles of columns, `w_step` bytes apart."""
+    _load(b, 4, a, 0)
+    for tile in range(4):
+        _load(b, 5 + tile % 3, b.add(w, b.mul(w_step, const(tile))), 0)
+        _dot(b, tile, 4, 5 + tile % 3)
+
+
+def _emit_keep_row(b: Any, out: Any, stride: Any) -> None:
+    for tile in range(4):
+        _store(b, tile, out, 64 * tile, stride)
+
+
+def _emit_prefetch(b: Any, address: Any, lines: Any) -> None:
+    def body(i: Any, carried: list[Any]) -> list[Any]:
+        kinds = [_I8.as_pointer(), *[ir.IntType(32)] * 3]
+        fetch = cgutils.get_or_insert_function(b.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0")
+        b.call(fetch, [pointer(b, address, b.mul(i, const(64)), _I8), *(ir.Constant(kinds[1], v) for v in (0, 2, 1))])
+        return []
+
+    loop(b, lines, [], body)
+
+
+prefetch = _step("prefetch", 2, _emit_prefetch)
+"""Ask for cache lines from an address on, at least one, to be brought near: into the second cache."""
+clear_tiles = _step("clear_tiles", 0, _emit_clear)
+multiply_narrow = _step("multiply_narrow", 3, _emit_narrow)
+multiply_wide = _step("multiply_wide", 3, _emit_wide)
+multiply_small = _step("multiply_small", 3, _emit_small)
+keep_four = _step("keep_four", 1, _emit_keep_four)
+keep_six = _step("keep_six", 1, _emit_keep_six)
+resume_six = _step("resume_six", 1, _emit_resume_six)
+keep_row = _step("keep_row", 2, _emit_keep_row)

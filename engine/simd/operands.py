@@ -1,0 +1,126 @@
+"""Whole numbers as the operands of integer products, in the order that the instruction set in use multiplies them.
+
+A product is cut along k into chunks of 64. `store_row` writes one chunk of a left operand's row from four vectors
+(k = 0..15, 16..31, 32..47, 48..63); `store_columns` writes the k = r, r + 16, r + 32 and r + 48 of 16 columns of a
+right operand. Both permute k alike, so that two or four numbers that are multiplied together lie side by side.
+
+*AMX* multiplies int8. A number of up to 14 bits is two digits there, x = 128 h + l with l in -64..63, in two planes of
+1024 bytes; a number of up to 8 bits is one. *The others* multiply int16, two at a time; so does plain Python.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from engine.simd.address import const, pointer, view
+from engine.simd.vector import JIT, LANES, i32x16
+
+CHUNK = 64
+TOP, SMALL_TOP = 8191, 127
+"""The greatest number of two digits that is used, and that of one."""
+_I8, _I16, _I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
+_I16X32, _I8X64 = ir.VectorType(_I16, 32), ir.VectorType(_I8, 64)
+
+
+class Layout(NamedTuple):
+    """Where a left operand's rows lie: row r, chunk q of n chunks is at
+    (r // group) * group * n * row + (r % group) * step + q * chunk bytes."""
+
+    group: int
+    row: int  # bytes of a chunk of one row, all planes
+    step: int
+    chunk: int
+
+
+def _both(b: Any, low: Any, high: Any, kind: Any, bits: int) -> Any:
+    """Lanes of twice the width to lanes of `kind`: low in the even ones, high in the odd ones."""
+    wide = low.type
+    mask = ir.Constant(wide, [(1 << bits) - 1] * wide.count)
+    shift = ir.Constant(wide, [bits] * wide.count)
+    return b.bitcast(b.or_(b.and_(low, mask), b.shl(high, shift)), kind)
+
+
+def _pairs(b: Any, low: Any, high: Any) -> Any:
+    return _both(b, low, high, _I16X32, 16)
+
+
+def _bytes(b: Any, low: Any, high: Any) -> Any:
+    return _both(b, low, high, _I8X64, 8)
+
+
+def _emit_digits(b: Any, address: Any, second: int, v: Any) -> None:
+    """Two planes, 1024 bytes apart."""
+    planes = [_split(b, _pairs(b, v[0], v[1])), _split(b, _pairs(b, v[2], v[3]))]
+    for plane, (low, high) in enumerate(zip(*planes, strict=True)):
+        b.store(_bytes(b, low, high), pointer(b, address, const(1024 * plane), _I8X64), align=1)
+
+
+def _split(b: Any, x: Any) -> tuple[Any, Any]:
+    """The high digit and the low one."""
+    seven = ir.Constant(_I16X32, [7] * 32)
+    high = b.ashr(b.add(x, ir.Constant(_I16X32, [64] * 32)), seven)
+    return high, b.sub(x, b.shl(high, seven))
+
+
+def _emit_small(b: Any, address: Any, second: int, v: Any) -> None:
+    b.store(_bytes(b, _pairs(b, v[0], v[1]), _pairs(b, v[2], v[3])), pointer(b, address, const(0), _I8X64), align=1)
+
+
+def _emit_pairs(b: Any, address: Any, second: int, v: Any) -> None:
+    for half in range(2):
+        value = _pairs(b, v[2 * half], v[2 * half + 1])
+        b.store(value, pointer(b, address, const(second * half), _I16X32), align=1)
+
+
+def split(x: Any) -> tuple[Any, Any]:
+    """Numbers of up to 14 bits -> their high digits and low digits, int8."""
+    high = (x + 64) >> 7
+    return high.astype(np.int8), (x - (high << 7)).astype(np.int8)
+
+
+def _mean_pairs(address: int, second: int, chunk: Any) -> None:
+    for half in range(2):
+        pairs = chunk[32 * half : 32 * half + 32].reshape(2, LANES)
+        view(address + second * half, 32, np.int16)[:] = pairs.T.reshape(-1)
+
+
+def _store(emit: Callable[..., None], second: int) -> Any:
+    """store(address, v0, v1, v2, v3); `second` is the distance of the second half where there are halves."""
+    if not JIT:
+        return lambda address, *v: _mean_pairs(address, second, np.concatenate(v))
+
+    @intrinsic
+    def store(typing: Any, address: Any, v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
+        def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
+            emit(b, args[0], second, args[1:])
+            return context.get_dummy_value()
+
+        return types.void(types.intp, *[i32x16] * 4), codegen
+
+    return store
+
+
+class Operands(NamedTuple):
+    """How one kind of instruction takes its operands: wide numbers, of two digits, and small ones, of one."""
+
+    wide: Layout
+    small: Layout
+    chunk: int  # bytes of a right operand's chunk of 16 columns of wide numbers
+    small_chunk: int
+    store_row: Any
+    store_columns: Any
+    store_small_row: Any
+
+
+def operands(isa: str) -> Operands:
+    """The operands of an instruction set."""
+    if isa == "amx":
+        digits, small = _store(_emit_digits, 0), _store(_emit_small, 0)
+        return Operands(Layout(16, 128, 64, 2048), Layout(16, 64, 64, 1024), 2048, 1024, digits, digits, small)
+    row, columns = _store(_emit_pairs, 64), _store(_emit_pairs, 1024)
+    pairs = Layout(1, 128, 0, 128)
+    return Operands(pairs, pairs, 2048, 2048, row, columns, row)

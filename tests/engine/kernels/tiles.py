@@ -1,0 +1,53 @@
+"""Matrices as the kernels have them, and back: activations in tiles, left operands in the order of the instructions."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.matmul import ISA, OPERANDS
+from engine.simd import CHUNK
+
+
+def to_tiles(x: NDArray[Any], fill: float = np.nan) -> NDArray[np.float32]:
+    """[tokens, n] -> flat tiles of 16 tokens by 16 values; tokens that are added hold `fill`."""
+    rows = np.full((-(-x.shape[0] // 16) * 16, x.shape[1]), fill, np.float32)
+    rows[: x.shape[0]] = x
+    return np.ascontiguousarray(rows.reshape(-1, 16, x.shape[1] // 16, 16).transpose(0, 2, 1, 3)).reshape(-1)
+
+
+def from_tiles(flat: NDArray[Any], n: int) -> NDArray[np.float32]:
+    """Flat tiles -> [tokens, n], a multiple of 16 of them."""
+    return flat.reshape(-1, n // 16, 16, 16).transpose(0, 2, 1, 3).reshape(-1, n)
+
+
+def left_bytes(rows: int, k: int) -> int:
+    """Bytes of a left operand of wide numbers."""
+    return -(-rows // OPERANDS.wide.group) * OPERANDS.wide.group * (k // CHUNK) * OPERANDS.wide.row
+
+
+def from_left(operand: NDArray[np.int8], rows: int, k: int) -> NDArray[np.int64]:
+    """The wide numbers [rows, k] of a left operand."""
+    whole = left_bytes(rows, k) // OPERANDS.wide.row // (k // CHUNK)
+    chunks, used = k // CHUNK, operand[: left_bytes(rows, k)]
+    if ISA == "amx":
+        high, low = used.reshape(whole // 16, chunks, 2, 16, 16, 4).astype(np.int64).transpose(2, 0, 3, 1, 5, 4)
+        found = (128 * high + low)[:, :, :, [0, 2, 1, 3]]
+    else:
+        found = used.view(np.int16).astype(np.int64).reshape(whole, chunks, 2, 16, 2).transpose(0, 1, 2, 4, 3)
+    return found.reshape(whole, k)[:rows]
+
+
+def near(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
+    """Copies that end right before memory which must stay as it is: [array, guard, array, guard …]."""
+    found: list[NDArray[Any]] = []
+    for array in arrays:
+        size, guard = array.size, 4096 // array.dtype.itemsize
+        memory = np.zeros(size + guard, array.dtype)
+        memory[:size], memory.view(np.uint8)[array.nbytes :] = array, 0xA5
+        found += [memory[:size], memory[size:]]
+    return found
+
+
+def untouched(guard: NDArray[Any]) -> bool:
+    return bool((guard.view(np.uint8) == 0xA5).all())

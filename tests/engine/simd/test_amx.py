@@ -1,0 +1,140 @@
+"""Products of AMX tiles against numpy, exact, up to the greatest numbers; on a processor that has AMX."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from numpy.typing import NDArray
+
+import engine
+from engine import simd
+from engine.simd import CHUNK, JIT, SMALL_TOP, TOP, split
+from tests.engine.isas import need
+
+Numbers = NDArray[np.int64]
+RANDOM = np.random.default_rng(8)
+EVERYWHERE = np.iinfo(np.int32).min
+
+
+@pytest.fixture(autouse=True)
+def amx() -> None:
+    need("amx")
+    if engine.isa() != "amx" or not JIT:
+        pytest.skip("kernels are compiled for another instruction set here")
+
+
+def rows(x: Numbers) -> NDArray[Any]:
+    """[16, 64 * chunks] -> [chunks, 16, 64], four that are multiplied together side by side."""
+    return x.reshape(16, -1, 4, 16)[:, :, [0, 2, 1, 3]].transpose(1, 0, 3, 2).reshape(-1, 16, CHUNK)
+
+
+def columns(x: Numbers) -> NDArray[Any]:
+    """[64 * chunks, n] -> [n / 16, chunks, 16, 64]."""
+    chunks = x.reshape(-1, 4, 16, x.shape[1] // 16, 16)[:, [0, 2, 1, 3]]
+    return chunks.transpose(3, 0, 2, 4, 1).reshape(x.shape[1] // 16, -1, 16, CHUNK)
+
+
+def digits(x: NDArray[Any]) -> NDArray[np.int8]:
+    """[..., 16, 64] -> [..., 2, 16, 64]."""
+    return np.ascontiguousarray(np.stack(split(x), axis=-3))
+
+
+def cases(top: int, k: int, n: int) -> list[tuple[Numbers, Numbers]]:
+    signs = np.where(RANDOM.random((k, n)) < 0.5, -1, 1)
+    return [
+        (RANDOM.integers(-TOP, TOP + 1, (16, k)), RANDOM.integers(-top, top + 1, (k, n))),
+        (np.full((16, k), TOP), np.full((k, n), top)),
+        (np.full((16, k), -TOP), np.full((k, n), top)),
+        (RANDOM.choice([-TOP, TOP], (16, k)), top * signs),
+    ]
+
+
+def sums(found: NDArray[np.int32], planes: int) -> Numbers:
+    """[planes, 2, 16, 16] -> [16, 32]: digits put together as int32 does."""
+    total = np.zeros((2, 16, 16), np.int64)
+    for plane in found.reshape(planes, 2, 16, 16):
+        total = (total << 7) + plane
+    wrapped = (total + 2**31) % 2**32 - 2**31
+    return np.concatenate(list(wrapped), axis=1)
+
+
+@njit
+def _narrow(a: Any, w: Any, chunks: int, out: Any) -> None:
+    simd.start_tiles()
+    simd.clear_tiles()
+    for q in range(chunks):
+        simd.multiply_narrow(a.ctypes.data + 2048 * q, w.ctypes.data + 1024 * q, w.ctypes.data + 1024 * (chunks + q))
+    simd.keep_four(out.ctypes.data)
+    simd.stop_tiles()
+
+
+@njit
+def _wide(a: Any, w: Any, chunks: int, out: Any) -> None:
+    simd.start_tiles()
+    simd.clear_tiles()
+    for q in range(chunks):
+        simd.multiply_wide(a.ctypes.data + 2048 * q, w.ctypes.data + 2048 * q, w.ctypes.data + 2048 * (chunks + q))
+    simd.keep_six(out.ctypes.data)
+    simd.stop_tiles()
+
+
+@njit
+def _small(a: Any, w: Any, chunks: int, out: Any) -> None:
+    simd.start_tiles()
+    simd.clear_tiles()
+    for q in range(chunks):
+        simd.multiply_small(a.ctypes.data + 1024 * q, w.ctypes.data + 1024 * q, 1024 * chunks)
+    simd.keep_row(out.ctypes.data, 4 * out.shape[1])
+    simd.stop_tiles()
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 3, 6, 24])
+def test_narrow(chunks: int) -> None:
+    for a, w in cases(SMALL_TOP, CHUNK * chunks, 32):
+        out = np.full(4 * 256 + 16, EVERYWHERE, np.int32)
+        _narrow(digits(rows(a)), np.ascontiguousarray(columns(w)).astype(np.int8), chunks, out)
+        assert np.array_equal(sums(out[:1024], 2), a @ w)
+        assert (out[1024:] == EVERYWHERE).all()
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 3, 6, 24])
+def test_wide(chunks: int) -> None:
+    top = min(TOP, (2**31 - 1) // (TOP * CHUNK * chunks))
+    for a, w in cases(top, CHUNK * chunks, 32):
+        out = np.full(6 * 256 + 16, EVERYWHERE, np.int32)
+        _wide(digits(rows(a)), digits(columns(w)), chunks, out)
+        assert np.array_equal(sums(out[:1536], 3), a @ w)
+        assert (out[1536:] == EVERYWHERE).all()
+
+
+def test_wide_with_the_greatest_numbers_of_both() -> None:
+    """All that int32 holds: 32 products of 8191 and 8191, where digits carry."""
+    a, w = np.zeros((16, CHUNK), np.int64), np.zeros((CHUNK, 32), np.int64)
+    a[:, :], w[::2, :] = TOP, TOP
+    for x, y in ((a, w), (-a, w), (a, -w), (-a, -w)):
+        out = np.zeros(6 * 256, np.int32)
+        _wide(digits(rows(x)), digits(columns(y)), 1, out)
+        assert np.array_equal(sums(out, 3), x @ y)
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 4])
+def test_small(chunks: int) -> None:
+    for a, w in cases(SMALL_TOP, CHUNK * chunks, 64):
+        a = np.clip(a, -SMALL_TOP, SMALL_TOP)
+        out = np.full((17, 80), EVERYWHERE, np.int32)
+        _small(
+            np.ascontiguousarray(rows(a)).astype(np.int8), np.ascontiguousarray(columns(w)).astype(np.int8), chunks, out
+        )
+        assert np.array_equal(out[:16, :64], a @ w)
+        assert (out[16:] == EVERYWHERE).all()
+        assert (out[:, 64:] == EVERYWHERE).all()
+
+
+@njit
+def _fetch(x: Any, lines: int) -> None:
+    simd.prefetch(x.ctypes.data, lines)
+
+
+def test_prefetch_beyond_an_array_harms_nothing() -> None:
+    _fetch(np.zeros(16, np.float32), 1 << 20)

@@ -1,0 +1,32 @@
+"""The engine gives the bits that engine/README.md defines: the definition in plain numpy beside it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from tests.models import WORDS, write_bert_folder
+from tests.reference.whole_numbers import WholeNumbers
+
+TEXTS = ["", "the", *(" ".join(WORDS[:n] * 7) for n in (2, 5, 16)), "rechnung 17, total due: 3,40 of 9.99!"]
+SHAPES: list[dict[str, int]] = [
+    {},
+    {"width": 60, "inner": 100, "heads": 5, "seed": 4},
+    {"width": 96, "inner": 1600, "heads": 1, "layers": 1, "seed": 5},
+    {"width": 160, "inner": 192, "heads": 2, "layers": 3, "seed": 6},
+]
+
+
+@pytest.mark.parametrize("file_type", ["q8_0", "f16", "f32", "q4_0"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_definition(tmp_path: Path, file_type: Any, shape: dict[str, int]) -> None:
+    path = tmp_path / "m.gguf"
+    engine.import_model(write_bert_folder(tmp_path / "hf", **shape), path, file_type="f32", name="m")
+    if file_type != "f32":
+        engine.quantize_model(path, path := tmp_path / "q.gguf", mix=file_type)
+    model, definition = engine.load(path), WholeNumbers(path)
+    for text, vector in zip(TEXTS, model.embed(TEXTS), strict=True):
+        expected = definition.embed(model._tokenizer.encode(text))
+        assert np.array_equal(vector.view(np.int32), expected.view(np.int32)), text

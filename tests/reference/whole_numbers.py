@@ -1,0 +1,162 @@
+"""The arithmetic cloister-int14-2 of a BERT in plain numpy, as engine/README.md defines it: the same bits, slowly.
+
+One text at a time, no tiles, no padding, no digits. Whole numbers are int64, everything else float32, each operation by
+itself.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.gguf import GgmlType, read
+from engine.kernels import functions
+from engine.quant import to_float32
+
+f = np.float32
+Floats = NDArray[np.float32]
+TOP, SMALL, VALUES = 8191, 127, 511
+GREATEST = (2**31 - 1) // TOP
+MAGIC, TINY = f(1.5 * 2**23), f(1e-30)
+LOG2E, LOG2_TOP = f(1.4426950408889634), f(12.99964)
+MEAN = 1
+
+
+def by_lanes(x: Floats) -> Floats:
+    """The sum of each row [m, n]: lane l adds the values l, l + 16 …, then 8 + 8, 4 + 4, 2 + 2, 1 + 1."""
+    rows = np.zeros((x.shape[0], -(-x.shape[1] // 16) * 16), f)
+    rows[:, : x.shape[1]] = x
+    lanes = np.zeros((x.shape[0], 16), f)
+    for i in range(0, rows.shape[1], 16):
+        lanes = lanes + rows[:, i : i + 16]
+    while lanes.shape[1] > 1:
+        half = lanes.shape[1] // 2
+        lanes = lanes[:, :half] + lanes[:, half:]
+    return lanes[:, 0]
+
+
+def in_order(a: Floats, b: Floats) -> Floats:
+    """a [m, k] @ b [k, n], one sum in order of k."""
+    total = np.zeros((a.shape[0], b.shape[1]), f)
+    for k in range(a.shape[1]):
+        total = total + a[:, k : k + 1] * b[k]
+    return total
+
+
+def polynomial(coefficients: tuple[Any, ...], x: Floats) -> Floats:
+    p = np.full_like(x, coefficients[0])
+    for c in coefficients[1:]:
+        p = p * x + c
+    return p
+
+
+def gelu_near(y: Floats) -> Floats:
+    inside = np.clip(y, -functions._PHI_END, functions._PHI_END)
+    return y * (inside * polynomial(functions._PHI, inside * inside) + f(0.5))
+
+
+def exp2_near(x: Floats) -> Floats:
+    x = np.maximum(x, f(-20))
+    whole = (x + MAGIC) - MAGIC
+    return np.ldexp(polynomial(functions._TWO, x - whole), whole.astype(int))
+
+
+def exp(x: Floats) -> Floats:
+    x = np.maximum(x, f(-87))
+    n = np.rint(x * functions._LOG2E)
+    r = (x - n * functions._LN2_HIGH) - n * functions._LN2_LOW
+    p = (polynomial(functions._E, r) * r * r + r) + f(1)
+    return np.ldexp(p, n.astype(int))
+
+
+def gelu(x: Floats) -> Floats:
+    z = x * f(np.sqrt(0.5))
+    t = f(1) / (f(1) + functions._P * np.abs(z))
+    erf = np.copysign(f(1) - polynomial(functions._A, t) * t * exp(f(0) - z * z), z)
+    return (f(0.5) * x) * (f(1) + erf)
+
+
+def numbers(x: Floats, top: int, greatest: Floats) -> NDArray[np.int64]:
+    """The nearest whole numbers of x, where `greatest` becomes `top`."""
+    inverse = np.divide(f(top), greatest, out=np.zeros_like(greatest), where=greatest > TINY)
+    return np.rint(x * inverse).astype(np.int64)
+
+
+def weight_numbers(w: Floats, top: int) -> tuple[NDArray[np.int64], Floats]:
+    """w [n, k] as whole numbers, and a scale for each of the n."""
+    scale = np.abs(w).max(1) / f(top)
+    unit = np.where(scale > 0, scale, f(1))
+    total = np.ceil(np.abs(w) / unit[:, None]).sum(1, dtype=np.int64).astype(f)
+    room = f(GREATEST - -(-w.shape[1] // 64) * 64)
+    scale = scale * np.maximum(f(1), total / room * f(1.0001))
+    unit = np.where(scale > 0, scale, f(1))
+    return np.rint(w / unit[:, None]).astype(np.int64), scale
+
+
+class WholeNumbers:
+    """A GGUF file of architecture bert."""
+
+    def __init__(self, path: Path) -> None:
+        file = read(path)
+        self.meta = file.metadata
+        self.w = {name: to_float32(tensor) for name, tensor in file.tensors.items()}
+        self.exact = file.tensors["blk.0.attn_q.weight"].type == GgmlType.F32
+        self.heads = int(self.meta["bert.attention.head_count"])
+
+    def norm(self, name: str, x: Floats) -> Floats:
+        size = f(x.shape[1])
+        x = x - (by_lanes(x) / size)[:, None]
+        factor = f(1) / np.sqrt(by_lanes(x * x) / size + f(self.meta["bert.attention.layer_norm_epsilon"]))
+        return x * factor[:, None] * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+
+    def dense(self, name: str, x: Floats) -> Floats:
+        w, bias = self.w[f"{name}.weight"], self.w[f"{name}.bias"]
+        if self.exact:
+            return in_order(x, w.T) + bias
+        w_numbers, w_scale = weight_numbers(w, TOP if name.endswith("ffn_down") else SMALL)
+        greatest = np.abs(x).max(1, keepdims=True)
+        sums = numbers(x, TOP, greatest) @ w_numbers.T
+        assert np.abs(sums).max() < 2**31
+        return (sums.astype(f) * w_scale) * (greatest / f(TOP)) + bias
+
+    def head(self, q: Floats, k: Floats, v: Floats) -> Floats:
+        """[n, depth] of a head."""
+        count, factor = q.shape[0], f(1) / np.sqrt(f(q.shape[1]))
+        if self.exact:
+            scores = in_order(q, k.T)
+            e = exp((scores - scores.max(1, keepdims=True)) * factor)
+            return in_order(e * (f(1) / by_lanes(e))[:, None], v)
+        top = max(SMALL, min(VALUES, GREATEST // count))
+        bound = (2**31 - 1) // (top * count)
+        power = LOG2_TOP if bound >= TOP else f(bound.bit_length() - 1)
+        key, value = np.abs(k).max(), np.abs(v).max()
+        queries = np.abs(q).max(1, keepdims=True)
+        scores = numbers(q, SMALL, queries) @ numbers(k, SMALL, key).T
+        scale = (queries / f(SMALL)) * ((key / f(SMALL)) * (factor * LOG2E))
+        end = scores.max(1, keepdims=True).astype(f) * scale
+        weights = np.rint(exp2_near(scores.astype(f) * scale - (end - power))).astype(np.int64)
+        sums = weights @ numbers(v, top, value)
+        assert np.abs(sums).max() < 2**31
+        return sums.astype(f) * ((value / f(top)) / weights.sum(1, keepdims=True).astype(f))
+
+    def attention(self, block: str, x: Floats) -> Floats:
+        parts = (np.split(self.dense(f"{block}.attn_{part}", x), self.heads, 1) for part in "qkv")
+        mixed = np.concatenate([self.head(*heads) for heads in zip(*parts, strict=True)], 1)
+        return self.dense(f"{block}.attn_output", mixed)
+
+    def embed(self, ids: NDArray[np.int32]) -> Floats:
+        x = self.w["token_embd.weight"][ids]
+        x = self.norm(
+            "token_embd_norm", x + (self.w["position_embd.weight"][: len(ids)] + self.w["token_types.weight"][0])
+        )
+        for block in (f"blk.{i}" for i in range(self.meta["bert.block_count"])):
+            x = self.norm(f"{block}.attn_output_norm", x + self.attention(block, x))
+            inner = (gelu if self.exact else gelu_near)(self.dense(f"{block}.ffn_up", x))
+            x = self.norm(f"{block}.layer_output_norm", x + self.dense(f"{block}.ffn_down", inner))
+        pooled = x[:1]
+        if self.meta["bert.pooling_type"] == MEAN:
+            pooled = in_order(np.ones((1, len(x)), f), x) / f(len(x))
+        if self.meta.get("cloister.normalize", True):
+            pooled = pooled * (f(1) / np.sqrt(by_lanes(pooled * pooled)))[:, None]
+        return pooled[0]
