@@ -7,7 +7,17 @@ head. Sums are exact. Queries go in blocks, so that scores stay in the cache and
 import numpy as np
 
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import GREATEST, OPERANDS, ROWS, SMALL_COLUMNS, WIDTH, products, small_products, whole_sum
+from engine.kernels.matmul import (
+    GREATEST,
+    ISA,
+    OPERANDS,
+    ROWS,
+    SMALL_COLUMNS,
+    WIDTH,
+    mix_products,
+    small_products,
+    wide_sum,
+)  # fmt: skip
 from engine.kernels.places import TILE, place
 from engine.kernels.weighing import weigh
 from engine.simd import (
@@ -31,7 +41,6 @@ from engine.simd import (
     to_i32,
 )  # fmt: skip
 
-QUERIES = (CHUNK // ROWS or 1) * ROWS  # rows of scores at a time
 _SMALL_TOP, _VALUE_TOP, _VALUE_LEAST = np.float32(127), 511, 127
 _ZERO, _ONE, _TINY, _LOWEST = np.float32(0), np.float32(1), np.float32(1e-30), np.float32(-3e38)
 _LOG2E, _LOG2_TOP = np.float32(1.4426950408889634), np.float32(12.99964)  # of 8190: what is rounded up stays within TOP
@@ -56,8 +65,8 @@ def work_sizes(tokens: int, depth: int) -> dict[str, int]:
         "queries": rows * deep * _S_ROW,
         "keys": (padded + 64) // LANES * deep * _KEY_CHUNK,
         "values": (depth // LANES + 2) * (padded // CHUNK) * _VALUE_CHUNK,
-        "weights": (QUERIES + ROWS + LANES) * (padded // CHUNK) * _W_ROW,
-        "scores": (QUERIES + ROWS) * (padded + 64),
+        "weights": 0 if ISA == "amx" else LANES * (padded // CHUNK) * _W_ROW,  # there they take the scores' place
+        "scores": LANES * padded,
         "scales": padded,
     }
 
@@ -88,12 +97,12 @@ def attend(
     for head in range(heads):
         at = head * depth
         factor = _key_rows(qkv, first, count, at + width, row, depth, queries) * (scale * _LOG2E)
-        _transpose_keys(queries, padded, deep, keys)
+        _transpose_keys(queries, count, deep, keys)
         _query_rows(qkv, first, count, at, row, depth, factor, queries, scales)
         value_scale = _value_columns(qkv, first, count, at + 2 * width, row, depth, np.float32(value_top), values)
-        for block in range(0, count, QUERIES):
-            rows = min(QUERIES, count - block)
-            _score(queries, keys, block, rows, padded, deep, scores)
+        for block in range(0, count, ROWS):
+            rows = min(ROWS, count - block)
+            _score(queries, keys, block, padded, deep, scores)
             for r in range(rows):
                 t = block + r
                 low, high = (max(0, t - window), min(count, t + window + 1)) if window else (0, count)
@@ -173,11 +182,11 @@ def _rounded(x: F32, at: int, inverse: Lanes, there: bool) -> Lanes:
 
 
 @kernel
-def _transpose_keys(rows: I8, padded: int, deep: int, keys: I8) -> None:
+def _transpose_keys(rows: I8, count: int, deep: int, keys: I8) -> None:
     """A left operand's rows as the columns of a right one: 16 by 16 dwords, which hold what is multiplied together."""
     source, target = rows.view(np.int32), keys.view(np.int32)
     group, row, step, chunk = _S_GROUP * _S_ROW * deep // 4, 0, _S_STEP // 4, _S_CHUNK // 4
-    for tile in range(padded // LANES):
+    for tile in range((count + LANES - 1) // LANES):
         for key in range(LANES):
             t = tile * LANES + key
             row = (t // _S_GROUP) * group + (t % _S_GROUP) * step
@@ -207,18 +216,12 @@ def _value_columns(x: F32, first: int, count: int, column: int, n: int, depth: i
 
 
 @kernel
-def _score(queries: I8, keys: I8, block: int, rows: int, padded: int, deep: int, scores: I32) -> None:
-    """scores[rows, padded] = the block's queries times the keys, int32."""
-    for i in range(0, rows, ROWS):
-        a = queries.ctypes.data + (block + i) * deep * _S_ROW
-        for j in range(0, padded, SMALL_COLUMNS * LANES):
-            small_products(
-                a,
-                deep,
-                keys.ctypes.data + (j // LANES) * deep * _KEY_CHUNK,
-                scores.ctypes.data + 4 * (i * padded + j),
-                4 * padded,
-            )
+def _score(queries: I8, keys: I8, block: int, padded: int, deep: int, scores: I32) -> None:
+    """scores int32 [padded / 16][16][16] = ROWS queries times the keys."""
+    a = queries.ctypes.data + block * deep * _S_ROW
+    for j in range(0, padded, SMALL_COLUMNS * LANES):
+        w = keys.ctypes.data + (j // LANES) * deep * _KEY_CHUNK
+        small_products(a, deep, w, scores.ctypes.data + 4 * LANES * j)
 
 
 @kernel
@@ -229,9 +232,8 @@ def _mix(
     """Columns of the rows t.. of out [tokens, n] = weights times values, each row with its scale."""
     for j in range(0, depth, WIDTH):
         w = values.ctypes.data + (j // LANES) * steps * _VALUE_CHUNK
-        for i in range(0, rows, ROWS):
-            products(weights.ctypes.data + i * steps * _W_ROW, steps, w, True, sums.ctypes.data)
-            for c in range(min(WIDTH, depth - j) // LANES):
-                for r in range(min(ROWS, rows - i)):
-                    v = mul(whole_sum(sums, 0, r, c, True), splat(scales[block + i + r]))
-                    store_f32(out, place(t + i + r, column + j + LANES * c, n), v)
+        mix_products(weights.ctypes.data, steps, w, sums.ctypes.data)
+        for c in range(min(WIDTH, depth - j) // LANES):
+            for r in range(rows):
+                v = mul(wide_sum(sums, r, c), splat(scales[block + r]))
+                store_f32(out, place(t + r, column + j + LANES * c, n), v)

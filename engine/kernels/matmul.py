@@ -1,8 +1,8 @@
 """Matrix products of activations and weights. One table: the instruction set decides how, never what comes out.
 
-Activations are whole numbers of 14 bits with one scale a row, weights whole numbers of 8 bits (narrow) or of up to 14
-(wide) with one scale a column; their products are summed exactly in int32. Or both are float32, for models whose file
-is.
+Activations are whole numbers of 14 bits with one scale a row, weights whole numbers of 8 bits with one scale a column,
+or one for each group of k and column; their products are summed exactly in int32. Or both are float32, for models whose
+file is.
 """
 
 import numpy as np
@@ -27,7 +27,6 @@ from engine.simd import (
     float_tile,
     join_digits,
     keep_four,
-    keep_row,
     keep_six,
     load_f32,
     load_i32,
@@ -39,7 +38,6 @@ from engine.simd import (
     pair_tile,
     prefetch,
     splat,
-    split,
     store_f32,
     to_f32,
 )  # fmt: skip
@@ -55,7 +53,8 @@ TILES = {"amx": (16, 2), "avx512_vnni": (10, 2), "avx2": (3, 1), "portable": (3,
 ROWS, COLUMNS = TILES[ISA]
 WIDTH = COLUMNS * LANES
 OPERANDS = operands(ISA)
-SUMS = 3 * 16 * 2 * LANES  # int32 that a tile's sums take, at most
+SUMS, TOTALS = 3 * 16 * 2 * LANES, 16 * 2 * LANES  # int32 and float32 that a tile's sums take, at most
+SCORES = 4096  # bytes of the scores of 16 queries and a chunk of keys; their weights take the same place
 GREATEST = (2**31 - 1) // TOP
 """Bound of the sum of a column's magnitudes: then no sum of products leaves int32."""
 
@@ -66,156 +65,167 @@ _PLANE = ROWS * LANES  # of sums
 
 
 @kernel
-def _products_amx(a: int, steps: int, w: int, wide: bool, sums: int) -> None:
+def _mix_amx(a: int, steps: int, w: int, sums: int) -> None:
     clear_tiles()
     for k in range(steps):
-        _step_amx(a, k, w, steps, wide)
-    _keep_amx(wide, sums)
-
-
-@kernel
-def _step_amx(a: int, k: int, w: int, steps: int, wide: bool) -> None:
-    if wide:
-        multiply_wide(a + 2048 * k, w + 2048 * k, w + 2048 * (steps + k))
-    else:
-        multiply_narrow(a + 2048 * k, w + 1024 * k, w + 1024 * (steps + k))
-
-
-@kernel
-def _keep_amx(wide: bool, sums: int) -> None:
-    if wide:
-        keep_six(sums)
-    else:
-        keep_four(sums)
+        multiply_wide(a + SCORES * k, w + 2048 * k, w + 2048 * (steps + k))
+    keep_six(sums)
 
 
 @njit(inline="always")
-def _sum_amx(sums: I32, from_: int, r: int, c: int, wide: bool) -> Lanes:
+def _wide_amx(sums: I32, r: int, c: int) -> Lanes:
+    at = _PLANE * c + LANES * r
+    high = join_digits(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at))
+    return to_f32(join_digits(high, load_i32(sums, 4 * _PLANE + at)))
+
+
+@njit(inline="always")
+def _sum_amx(sums: I32, from_: int, r: int, c: int) -> Lanes:
     at = from_ + _PLANE * c + LANES * r
-    total = join_digits(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at))
-    if wide:
-        total = join_digits(total, load_i32(sums, 4 * _PLANE + at))
-    return to_f32(total)
+    return to_f32(join_digits(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at)))
 
 
 @kernel
-def _small_amx(a: int, steps: int, w: int, sums: int, stride: int) -> None:
+def _small_amx(a: int, steps: int, w: int, out: int) -> None:
     clear_tiles()
     for k in range(steps):
         multiply_small(a + 1024 * k, w + 1024 * k, 1024 * steps)
-    keep_row(sums, stride)
+    keep_four(out)
 
 
 @kernel
-def _products_pairs(a: int, steps: int, w: int, wide: bool, sums: int) -> None:
-    _pair_tile(a, 128 * steps, w, 2048 * steps, 2 * steps, sums, 64 * COLUMNS)
+def _mix_pairs(a: int, steps: int, w: int, sums: int) -> None:
+    _pair_tile(a, 128 * steps, w, 2048 * steps, 2 * steps, sums, 64 * COLUMNS, 64)
 
 
 @njit(inline="always")
-def _sum_pairs(sums: I32, from_: int, r: int, c: int, wide: bool) -> Lanes:
-    return to_f32(load_i32(sums, from_ + LANES * (COLUMNS * r + c)))
+def _wide_pairs(sums: I32, r: int, c: int) -> Lanes:
+    return to_f32(load_i32(sums, LANES * (COLUMNS * r + c)))
+
+
+@njit(inline="always")
+def _sum_pairs(sums: I32, from_: int, r: int, c: int) -> Lanes:
+    return to_f32(load_i32(sums, LANES * (COLUMNS * r + c)))
 
 
 @kernel
-def _small_pairs(a: int, steps: int, w: int, sums: int, stride: int) -> None:
-    _pair_tile(a, 128 * steps, w, 2048 * steps, 2 * steps, sums, stride)
+def _small_pairs(a: int, steps: int, w: int, out: int) -> None:
+    _pair_tile(a, 128 * steps, w, 2048 * steps, 2 * steps, out, 64, 1024)
 
 
-_AMX = (_products_amx, _sum_amx, _small_amx, 4)
-_PAIRS = (_products_pairs, _sum_pairs, _small_pairs, COLUMNS)
-products, whole_sum, small_products, SMALL_COLUMNS = _AMX if ISA == "amx" else _PAIRS
-"""Products of ROWS rows and WIDTH columns, one vector of them as float32, and products of small numbers of ROWS rows
-and SMALL_COLUMNS vectors."""
-_NARROW_BYTES, _WIDE_BYTES = OPERANDS.small_chunk // (LANES * CHUNK), OPERANDS.chunk // (LANES * CHUNK)
+_AMX = (_mix_amx, _wide_amx, _sum_amx, _small_amx, 4)
+_PAIRS = (_mix_pairs, _wide_pairs, _sum_pairs, _small_pairs, COLUMNS)
+mix_products, wide_sum, _sum, small_products, SMALL_COLUMNS = _AMX if ISA == "amx" else _PAIRS
+"""Products of ROWS rows and WIDTH columns of wide numbers; one vector of them as float32; the same of a wide and a
+small number; and products of small numbers of ROWS rows and SMALL_COLUMNS vectors, each vector's rows 64 bytes apart, the
+vectors 1024."""
+_BYTES = OPERANDS.small_chunk // (LANES * CHUNK)  # of a weight
 _ROW_BYTES = OPERANDS.wide.row
 
 
 @kernel
 def linear(
-    a: I8, scale: F32, m: int, k: int, weights: I8, factors: F32, bias: F32, wide: bool, layer: int, n: int, mode: int,
-    out: F32, first: int, sums: I32,
+    a: I8, scale: F32, m: int, k: int, weights: I8, factors: F32, bias: F32, group: int, layer: int, n: int, mode: int,
+    out: F32, first: int, sums: I32, totals: F32,
 ) -> None:  # fmt: skip
-    """Rows first.. of out[tokens, n] = scale[m] * (a[m, k] @ weights[k, n]) * factors[n] + bias[n], then as `mode`
-    says.
+    """Rows first.. of out[tokens, n] = scale[m] * sum over groups g of k (a[m, k] @ weights[k, n]) * factors[g, n] +
+    bias[n], then as `mode` says. A group has `group` values of k, the last one what is left.
 
     a: a left operand, m up to the next multiple of ROWS readable; weights as `pack` gives them, of one layer of a
-    stack; sums (2 * SUMS) is scratch.
+    stack; sums (2 * SUMS) and totals (TOTALS) are scratch.
     """
-    w_at = weights.ctypes.data + layer * n * k * (_WIDE_BYTES if wide else _NARROW_BYTES)
-    blocks(a.ctypes.data, scale, m, k, w_at, factors, bias, wide, layer * n, n, mode, out, first, sums)
+    groups = (k + group - 1) // group
+    w = weights.ctypes.data + layer * n * k * _BYTES
+    blocks(a.ctypes.data, scale, m, k // CHUNK, w, factors, bias, group // CHUNK, layer * n * groups, layer * n, n,
+           mode, out, first, sums, totals)  # fmt: skip
 
 
 @kernel
 def _blocks_pairs(
-    a: int, scale: F32, m: int, k: int, w: int, factors: F32, bias: F32, wide: bool, at: int, n: int, mode: int,
-    out: F32, first: int, sums: I32,
+    a: int, scale: F32, m: int, steps: int, w: int, factors: F32, bias: F32, group: int, factor_at: int, bias_at: int,
+    n: int, mode: int, out: F32, first: int, sums: I32, totals: F32,
 ) -> None:  # fmt: skip
-    steps = k // CHUNK
     for j in range(0, n, WIDTH):
+        here = w + j * steps * CHUNK * _BYTES
         for i in range(0, m, ROWS):
-            products(a + i * steps * _ROW_BYTES, steps, w + j * k * _WIDE_BYTES, wide, sums.ctypes.data)
-            for c in range(0, WIDTH, LANES):
-                factor, start = load_f32(factors, at + j + c), load_f32(bias, at + j + c)
-                for r in range(min(ROWS, m - i)):
-                    y = whole_sum(sums, 0, r, c // LANES, wide)
-                    _finish(y, factor, splat(scale[i + r]), start, mode, out, place(first + i + r, j + c, n))
+            left, rows = a + i * steps * _ROW_BYTES, min(ROWS, m - i)
+            for q in range(0, steps, group):
+                turns = 2 * min(group, steps - q)
+                _pair_tile(left + 128 * q, 128 * steps, here + 2048 * q, 2048 * steps, turns, sums.ctypes.data,
+                           64 * COLUMNS, 64)  # fmt: skip
+                at, begins, ends = factor_at + q // group * n + j, q == 0, q + group >= steps
+                _finish(sums, 0, rows, begins, ends, factors, at, scale, i, bias, bias_at + j, mode, out, first, j,
+                        n, totals)  # fmt: skip
 
 
 @kernel
 def _blocks_amx(
-    a: int, scale: F32, m: int, k: int, w: int, factors: F32, bias: F32, wide: bool, at: int, n: int, mode: int,
-    out: F32, first: int, sums: I32,
+    a: int, scale: F32, m: int, steps: int, w: int, factors: F32, bias: F32, group: int, factor_at: int, bias_at: int,
+    n: int, mode: int, out: F32, first: int, sums: I32, totals: F32,
 ) -> None:  # fmt: skip
-    """While the tiles of one block are multiplied, the vectors of the one before are finished, and the weights of the
+    """While the tiles of one group are multiplied, the vectors of the one before are finished, and the weights of the
     next columns fetched: three units that would else wait for each other."""
-    steps, size = k // CHUNK, _WIDE_BYTES if wide else _NARROW_BYTES
-    lines = max(1, WIDTH * size // ((m + ROWS - 1) // ROWS))  # of weights for each turn
-    between = mode == GELU and steps >= ROWS // _AT_ONCE  # is there so much to do that it pays
-    done, before_i, before_j = -1, 0, 0
+    lines = max(1, WIDTH // ((m + ROWS - 1) // ROWS))  # of weights for each turn
+    old, old_at, old_i, old_j, begins, ends = -1, 0, 0, 0, True, True  # the group before
     for j in range(0, n, WIDTH):
-        here = w + j * k * size
-        ahead = here + WIDTH * k * size if j + WIDTH < n else w
+        here = w + j * steps * CHUNK
+        ahead = here + WIDTH * steps * CHUNK if j + WIDTH < n else w
         for i in range(0, m, ROWS):
-            clear_tiles()
-            for q in range(steps):
-                _step_amx(a + i * steps * _ROW_BYTES, q, here, steps, wide)
-                prefetch(ahead + 64 * lines * (i // ROWS * steps + q), lines)
-                if between and done >= 0 and q < ROWS // _AT_ONCE:
-                    low = _AT_ONCE * q
-                    _finish_rows(sums, done, low, low + _AT_ONCE, wide, scale, before_i, factors, bias, at, mode, out,
-                                 first, before_j, n)  # fmt: skip
-            if done >= 0 and not between:
-                _finish_rows(sums, done, 0, ROWS, wide, scale, before_i, factors, bias, at, mode, out, first, before_j,
-                             n)  # fmt: skip
-            done, before_i, before_j = (0 if done else SUMS), i, j
-            _keep_amx(wide, sums.ctypes.data + 4 * done)
-    _finish_rows(sums, done, 0, ROWS, wide, scale, before_i, factors, bias, at, mode, out, first, before_j, n)
-
-
-_AT_ONCE = 4  # rows that are finished between two steps
-
-
-@kernel
-def _finish_rows(
-    sums: I32, from_: int, low: int, high: int, wide: bool, scale: F32, i: int, factors: F32, bias: F32, at: int,
-    mode: int, out: F32, first: int, j: int, n: int,
-) -> None:  # fmt: skip
-    """Rows of a tile of 16; those beyond the last are the padding of `out`."""
-    to = place(first + i, j, n)
-    for c in range(COLUMNS):
-        factor, start = load_f32(factors, at + j + LANES * c), load_f32(bias, at + j + LANES * c)
-        for r in range(low, high):
-            y = whole_sum(sums, from_, r, c, wide)
-            _finish(y, factor, splat(scale[i + r]), start, mode, out, to + TILE * c + LANES * r)
+            left = a + i * steps * _ROW_BYTES
+            for q in range(0, steps, group):
+                clear_tiles()
+                for p in range(q, min(q + group, steps)):
+                    multiply_narrow(left + 2048 * p, here + 1024 * p, here + 1024 * (steps + p))
+                    prefetch(ahead + 64 * lines * (i // ROWS * steps + p), lines)
+                if old >= 0:
+                    _finish(sums, old, ROWS, begins, ends, factors, old_at, scale, old_i, bias, bias_at + old_j, mode,
+                            out, first, old_j, n, totals)  # fmt: skip
+                old, old_at, old_i, old_j = (0 if old else SUMS), factor_at + q // group * n + j, i, j
+                begins, ends = q == 0, q + group >= steps
+                keep_four(sums.ctypes.data + 4 * old)
+    _finish(sums, old, ROWS, begins, ends, factors, old_at, scale, old_i, bias, bias_at + old_j, mode, out, first,
+            old_j, n, totals)  # fmt: skip
 
 
 blocks = _blocks_amx if ISA == "amx" else _blocks_pairs
 
 
+@kernel
+def _finish(
+    sums: I32, from_: int, rows: int, begins: bool, ends: bool, factors: F32, factor_at: int, scale: F32, i: int,
+    bias: F32, bias_at: int, mode: int, out: F32, first: int, j: int, n: int, totals: F32,
+) -> None:  # fmt: skip
+    """The rows of a tile: the sums of a group, which begins or ends a sum over groups; at the end the scales, the
+    bias, and what `mode` says. On AMX the rows beyond the last are the padding of `out`."""
+    for c in range(COLUMNS):
+        factor, start, at = load_f32(factors, factor_at + LANES * c), load_f32(bias, bias_at + LANES * c), TILE * c
+        if begins and ends:
+            for r in range(rows):
+                y = mul(_sum(sums, from_, r, c), factor)
+                _put(y, splat(scale[i + r]), start, mode, out, _place(first + i, r, j + LANES * c, n))
+        elif begins:
+            for r in range(rows):
+                store_f32(totals, at + LANES * r, mul(_sum(sums, from_, r, c), factor))
+        elif not ends:
+            for r in range(rows):
+                y = add(load_f32(totals, at + LANES * r), mul(_sum(sums, from_, r, c), factor))
+                store_f32(totals, at + LANES * r, y)
+        else:
+            for r in range(rows):
+                y = add(load_f32(totals, at + LANES * r), mul(_sum(sums, from_, r, c), factor))
+                _put(y, splat(scale[i + r]), start, mode, out, _place(first + i, r, j + LANES * c, n))
+
+
 @njit(inline="always")
-def _finish(y: Lanes, factor: Lanes, scale: Lanes, start: Lanes, mode: int, out: F32, to: int) -> None:
-    """Sixteen sums: scales, bias, and what `mode` says."""
-    y = add(mul(mul(y, factor), scale), start)
+def _place(t: int, r: int, i: int, n: int) -> int:
+    """`place` of token t + r; a block of 16 rows begins with a tile."""
+    return place(t, i, n) + LANES * r if ROWS == LANES else place(t + r, i, n)
+
+
+@njit(inline="always")
+def _put(y: Lanes, scale: Lanes, start: Lanes, mode: int, out: F32, to: int) -> None:
+    """Sixteen values: the scale, the bias, and what `mode` says."""
+    y = add(mul(y, scale), start)
     if mode == GELU:
         y = gelu_near(y)
     elif mode == ADD:
@@ -245,26 +255,26 @@ def linear_float(
                     store_f32(out, to, y)
 
 
-def pack(values: F32, *, wide: bool) -> tuple[I8, F32]:
-    """The execution layout of weights (n, k), n a multiple of 32 and k of CHUNK: operand bytes and a scale a column."""
-    numbers, scales = to_numbers(values, TOP if wide else SMALL_TOP)
+def pack(values: F32, group: int) -> tuple[I8, F32]:
+    """The execution layout of weights (n, k), n a multiple of 32 and k of CHUNK: operand bytes, and a scale for each
+    group of k and each column, float32 [groups * n]."""
+    groups = [to_numbers(values[:, k : k + group]) for k in range(0, values.shape[1], group)]
+    numbers, scales = np.concatenate([q for q, _ in groups], axis=1), np.concatenate([d for _, d in groups])
     n, k = numbers.shape
     chunks = numbers.reshape(n // LANES, LANES, k // CHUNK, CHUNK)
     if ISA == "amx":
         order = chunks.reshape(*chunks.shape[:3], 4, LANES)[:, :, :, [0, 2, 1, 3]].transpose(0, 2, 4, 1, 3)
-        packed = np.stack(split(order), axis=2) if wide else order.astype(np.int8)
-    else:
-        order = chunks.reshape(*chunks.shape[:3], 2, 2, LANES).transpose(0, 2, 3, 5, 1, 4)
-        packed = order.astype(np.int16)
-    return np.ascontiguousarray(packed).reshape(-1).view(np.int8), scales
+        return np.ascontiguousarray(order.astype(np.int8)).reshape(-1), scales
+    order = chunks.reshape(*chunks.shape[:3], 2, 2, LANES).transpose(0, 2, 3, 5, 1, 4)
+    return np.ascontiguousarray(order.astype(np.int16)).reshape(-1).view(np.int8), scales
 
 
-def to_numbers(values: F32, top: int) -> tuple[I32, F32]:
-    """Weights (n, k) as whole numbers within `top` and a scale for each of the n, such that no sum can overflow.
+def to_numbers(values: F32) -> tuple[I32, F32]:
+    """Weights (n, k) as whole numbers within SMALL_TOP and a scale for each of the n, such that no sum can overflow.
 
     The sum of a row's magnitudes is made of whole numbers, for a sum of floats depends on its order.
     """
-    scales = (np.abs(values).max(1, initial=0) / np.float32(top)).astype(np.float32)
+    scales = (np.abs(values).max(1, initial=0) / np.float32(SMALL_TOP)).astype(np.float32)
     total = np.ceil(np.abs(values) / _unit(scales)).sum(1, dtype=np.int64).astype(np.float32)
     room = np.float32(GREATEST - values.shape[1])
     scales = scales * np.maximum(np.float32(1), total / room * np.float32(1.0001))

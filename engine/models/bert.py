@@ -28,7 +28,9 @@ from engine.models.weights import Axis, Stack, expect, read_rows, read_stack, re
 from engine.simd import F32, I32, I64, LANES, Float, add, load_f32, store_f32
 
 POOL_MEAN, POOL_FIRST = 1, 2  # llama.cpp's numbers of pooling types
-WIDE = {"down"}  # stacks of wide weights: what comes out of GELU has outliers
+GROUP = 192  # weights of a row that share a scale
+DOWN_GROUP = 128  # weights that share a scale where the input comes out of GELU and has outliers
+GROUPS = {"qkv": GROUP, "out": GROUP, "up": GROUP, "down": DOWN_GROUP}
 FFN_ROWS = 128  # whose inner values stay in the cache
 
 
@@ -74,7 +76,7 @@ class Bert:
         sizes = (self.axis.size, self.axis.padded, self.inner, self.layers, self.heads.parts, self.heads.padded)
         scale = np.float32(1) / np.sqrt(np.float32(part))
         norms = tuple((arrays[f"{name}.gain"], arrays[f"{name}.shift"]) for name in ("first", "middle", "last"))
-        stacks = tuple(Stack.of(arrays, name, wide=name in WIDE).arrays for name in ("qkv", "out", "up", "down"))
+        stacks = tuple(Stack.of(arrays, name, group).arrays for name, group in GROUPS.items())
         encode(
             ids, starts, sizes, self.heads.part, scale, self.epsilon, self.pooling, self.normalized,
             (arrays["inside"], arrays["tokens"], arrays["positions"]), norms, stacks, scratch, padded,
@@ -124,7 +126,7 @@ def _arrays(file: GgufFile, layers: int, context: int, narrow: Axis, wide: Axis,
 
     def stack(name: str, parts: tuple[str, ...], rows: Axis, columns: Axis) -> Arrays:
         names = [[f"blk.{i}.{part}" for part in parts] for i in range(layers)]
-        return read_stack(file, name, names, rows, columns, wide=name in WIDE)
+        return read_stack(file, name, names, rows, columns, GROUPS[name])
 
     kinds = expect(file, "token_types.weight", (None, narrow.size)).shape[0]
     first_kind = read_rows(file, "token_types.weight", kinds, narrow)[: narrow.padded]

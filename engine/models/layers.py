@@ -7,12 +7,12 @@ import numpy as np
 from engine.kernels.attention import attend, work_sizes
 from engine.kernels.attention_float import attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import ISA, ROWS, SUMS, linear, linear_float
+from engine.kernels.matmul import ISA, ROWS, SUMS, TOTALS, linear, linear_float
 from engine.kernels.places import place
 from engine.kernels.rows import layer_norm, line_up, quantize
 from engine.simd import F32, I8, I64, LANES, Float, load_f32, start_tiles, stop_tiles, store_f32
 
-Matrices = tuple[I8, F32, F32, F32, bool]  # the arrays of a Stack
+Matrices = tuple[I8, F32, F32, F32, int]  # the arrays of a Stack
 Norm = tuple[F32, F32]  # gain, shift
 _LINE = 64  # bytes of a cache line: a vector that crosses none is read at once
 
@@ -30,16 +30,19 @@ def linear_scratch(rows: int, widest: int, *, exact: bool) -> tuple[Any, ...]:
     rows = -(-rows // ROWS) * ROWS + LANES
     return (
         aligned(2 * widest * rows, np.int8), aligned(rows, np.float32), aligned(2 * SUMS, np.int32),
-        aligned(rows * widest if exact else 0, np.float32), aligned(SUMS, np.float32),
+        aligned(rows * widest if exact else 0, np.float32), aligned(TOTALS, np.float32),
     )  # fmt: skip
 
 
 def attention_scratch(tokens: int, depth: int, width: int, *, exact: bool) -> tuple[Any, ...]:
     """What `attend_all` needs for sequences of up to so many tokens."""
     sizes = work_sizes(tokens, depth)
+    names = ("queries", "keys", "values", "weights")
+    queries, keys, values, weights = (aligned(sizes[name], np.int8) for name in names)
+    scores, scales = aligned(sizes["scores"], np.int32), aligned(sizes["scales"], np.float32)
     whole = (
-        *(aligned(sizes[name], np.int8) for name in ("queries", "keys", "values", "weights")),
-        aligned(sizes["scores"], np.int32), aligned(sizes["scales"], np.float32), aligned(SUMS, np.int32),
+        queries, keys, values, weights if weights.size else scores.view(np.int8), scores, scales,
+        aligned(SUMS, np.int32),
     )  # fmt: skip
     floats = (*float_work_sizes(tokens, depth), (tokens + LANES) * 3 * width, (tokens + LANES) * width)
     return whole, tuple(aligned(size if exact else 0, np.float32) for size in floats)
@@ -66,14 +69,14 @@ def project(
 ) -> None:  # fmt: skip
     """Rows to.. of out[tokens, n] = rows from_.. of x[tokens, k] @ weights of the layer + bias, then as `mode` says
     (matmul.PLAIN, GELU, ADD). Both are multiples of 16."""
-    weights, floats, factors, bias, wide = stack
-    numbers, scales, sums, lined, float_sums = scratch
+    weights, floats, factors, bias, group = stack
+    numbers, scales, sums, lined, totals = scratch
     if floats.size:
         line_up(x, from_, count, k, lined)
-        linear_float(lined, count, k, floats, bias, layer, n, mode, out, to, float_sums)
+        linear_float(lined, count, k, floats, bias, layer, n, mode, out, to, totals)
     else:
         quantize(x, from_, count, k, numbers, scales)
-        linear(numbers, scales, count, k, weights, factors, bias, wide, layer, n, mode, out, to, sums)
+        linear(numbers, scales, count, k, weights, factors, bias, group, layer, n, mode, out, to, sums, totals)
 
 
 @kernel

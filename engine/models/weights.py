@@ -49,17 +49,17 @@ class Stack:
     floats: F32
     scales: F32
     bias: F32
-    wide: bool
+    group: int
 
     @property
-    def arrays(self) -> tuple[I8, F32, F32, F32, bool]:
-        return self.weights, self.floats, self.scales, self.bias, self.wide
+    def arrays(self) -> tuple[I8, F32, F32, F32, int]:
+        return self.weights, self.floats, self.scales, self.bias, self.group
 
     @classmethod
-    def of(cls, arrays: Arrays, name: str, *, wide: bool = False) -> "Stack":
-        """The stack that `read_stack` made under this name."""
+    def of(cls, arrays: Arrays, name: str, group: int) -> "Stack":
+        """The stack that `read_stack` made under this name with this group."""
         weights, floats, scales, bias = (arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias"))
-        return cls(weights, floats, scales, bias, wide)
+        return cls(weights, floats, scales, bias, group)
 
 
 def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
@@ -87,10 +87,11 @@ def read_rows(file: GgufFile, name: str, count: int | None, axis: Axis) -> F32:
 
 
 def read_stack(
-    file: GgufFile, name: str, layers: Sequence[Sequence[str]], rows: Axis, columns: Axis, *, wide: bool = False,
+    file: GgufFile, name: str, layers: Sequence[Sequence[str]], rows: Axis, columns: Axis, group: int, *,
     biased: bool = True,
 ) -> Arrays:  # fmt: skip
-    """For each layer the matrices of these names (without .weight), one below another; arrays for `Stack.of`."""
+    """For each layer the matrices of these names (without .weight), one below another; arrays for `Stack.of`. A group
+    is so many values of the columns as share a scale."""
     tensors = [[expect(file, f"{part}.weight", (rows.size, columns.size)) for part in parts] for parts in layers]
     exact = all(tensor.type == GgmlType.F32 for parts in tensors for tensor in parts)
     matrices = (np.concatenate([_read_matrix(file, tensor, rows, columns) for tensor in parts]) for parts in tensors)
@@ -99,7 +100,7 @@ def read_stack(
         if exact:
             floats.append(pack_float(matrix))
         else:
-            packed, scale = pack(matrix, wide=wide)
+            packed, scale = pack(matrix, group)
             weights.append(packed)
             scales.append(scale)
     bias = [f"{part}.bias" for parts in layers for part in parts]

@@ -3,7 +3,6 @@
 from engine.simd.amx import (
     clear_tiles,
     keep_four,
-    keep_row,
     keep_six,
     multiply_narrow,
     multiply_small,
@@ -68,7 +67,6 @@ __all__ = [
     "float_tile",
     "join_digits",
     "keep_four",
-    "keep_row",
     "keep_six",
     "larger",
     "larger_i32",

@@ -121,22 +121,12 @@ def _emit_keep_six(b: Any, out: Any) -> None:
         _store(b, tile, out, tile * TILE)
 
 
-def _emit_resume_six(b: Any, out: Any) -> None:
-    for tile in range(6):
-        _load(b, tile, out, tile * TILE)
-
-
 def _emit_small(b: Any, a: Any, w: Any, w_step: Any) -> None:
     """Tiles 0 to 3: one digit of 16 rows times four tiles of columns, `w_step` bytes apart."""
     _load(b, 4, a, 0)
     for tile in range(4):
         _load(b, 5 + tile % 3, b.add(w, b.mul(w_step, const(tile))), 0)
         _dot(b, tile, 4, 5 + tile % 3)
-
-
-def _emit_keep_row(b: Any, out: Any, stride: Any) -> None:
-    for tile in range(4):
-        _store(b, tile, out, 64 * tile, stride)
 
 
 def _emit_prefetch(b: Any, address: Any, lines: Any) -> None:
@@ -157,5 +147,3 @@ multiply_wide = _step("multiply_wide", 3, _emit_wide)
 multiply_small = _step("multiply_small", 3, _emit_small)
 keep_four = _step("keep_four", 1, _emit_keep_four)
 keep_six = _step("keep_six", 1, _emit_keep_six)
-resume_six = _step("resume_six", 1, _emit_resume_six)
-keep_row = _step("keep_row", 2, _emit_keep_row)

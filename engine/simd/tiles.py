@@ -71,7 +71,7 @@ def pair_tile(rows: int, columns: int, isa: str) -> Any:
     """out[r, n] = sum over k of a[r, k] * w[k, n], int32, exact while it fits.
 
     Addresses and strides in bytes: rows of `a` (int16) are `lda` apart, vectors of 16 columns of `w` (int16
-    [k / 2][16][2]) `ldw`, rows of `out` `ldo`; `turns` is k / 32.
+    [k / 2][16][2]) `ldw`, rows of `out` `ldo` and its vectors `ldc`; `turns` is k / 32.
     """
     if not JIT:
         return _pair_tile_meaning(rows, columns)
@@ -96,17 +96,17 @@ def pair_tile(rows: int, columns: int, isa: str) -> Any:
         return body
 
     @intrinsic
-    def tile(typing: Any, a: Any, lda: Any, w: Any, ldw: Any, turns: Any, out: Any, ldo: Any) -> Any:
+    def tile(typing: Any, a: Any, lda: Any, w: Any, ldw: Any, turns: Any, out: Any, ldo: Any, ldc: Any) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
-            a, lda, w, ldw, turns, out, ldo = args
+            a, lda, w, ldw, turns, out, ldo, ldc = args
             zero = ir.Constant(_I32X16, [0] * LANES)
             for i, value in enumerate(loop(b, turns, [zero] * (rows * columns), body_of(b, a, lda, w, ldw))):
                 r, c = divmod(i, columns)
-                b.store(value, pointer(b, out, b.add(b.mul(ldo, const(r)), const(64 * c)), _I32X16), align=4)
+                b.store(value, pointer(b, out, b.add(b.mul(ldo, const(r)), b.mul(ldc, const(c))), _I32X16), align=4)
             return context.get_dummy_value()
 
         i = types.intp
-        return types.void(i, i, i, i, i, i, i), codegen
+        return types.void(i, i, i, i, i, i, i, i), codegen
 
     return tile
 
@@ -144,13 +144,13 @@ def float_tile(rows: int, columns: int) -> Any:
 
 
 def _pair_tile_meaning(rows: int, columns: int) -> Callable[..., None]:
-    def tile(a: int, lda: int, w: int, ldw: int, turns: int, out: int, ldo: int) -> None:
+    def tile(a: int, lda: int, w: int, ldw: int, turns: int, out: int, ldo: int, ldc: int) -> None:
         k = 2 * PAIRS * int(turns)
         right = [view(w + c * ldw, k * LANES, np.int16).reshape(k // 2, LANES, 2) for c in range(columns)]
         for r in range(rows):
             left = view(a + r * lda, k, np.int16).astype(np.int32).reshape(k // 2, 1, 2)
-            sums = [(left * part).sum((0, 2), dtype=np.int32) for part in right]
-            view(out + r * ldo, columns * LANES, np.int32)[:] = np.concatenate(sums)
+            for c, part in enumerate(right):
+                view(out + r * ldo + c * ldc, LANES, np.int32)[:] = (left * part).sum((0, 2), dtype=np.int32)
 
     return tile
 

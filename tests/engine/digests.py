@@ -16,12 +16,17 @@ from numpy.typing import NDArray
 Digests = dict[str, Any]
 
 
-def ask(model: Path, texts: list[str], **environment: str) -> Digests:
-    """The digests that a process with this environment makes."""
+def environment(**settings: str) -> dict[str, str]:
+    """The environment of a process with these settings, nothing else forced."""
     clean = {name: value for name, value in os.environ.items() if name not in ("CLOISTER_ISA", "CLOISTER_THREADS")}
+    return clean | settings
+
+
+def ask(model: Path, texts: list[str], **settings: str) -> Digests:
+    """The digests that a process with these settings makes."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.engine.digests", model], input=json.dumps(texts), text=True, check=True,
-        stdout=subprocess.PIPE, env=clean | environment, cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE, env=environment(**settings), cwd=Path(__file__).parents[2],
     )  # fmt: skip
     digests: Digests = json.loads(done.stdout)
     return digests

@@ -17,6 +17,7 @@ from engine.quant import to_float32
 f = np.float32
 Floats = NDArray[np.float32]
 TOP, SMALL, VALUES = 8191, 127, 511
+GROUP, GROUP_AFTER_GELU = 192, 128
 GREATEST = (2**31 - 1) // TOP
 MAGIC, TINY = f(1.5 * 2**23), f(1e-30)
 LOG2E, LOG2_TOP = f(1.4426950408889634), f(12.99964)
@@ -83,12 +84,12 @@ def numbers(x: Floats, top: int, greatest: Floats) -> NDArray[np.int64]:
     return np.rint(x * inverse).astype(np.int64)
 
 
-def weight_numbers(w: Floats, top: int) -> tuple[NDArray[np.int64], Floats]:
-    """w [n, k] as whole numbers, and a scale for each of the n."""
-    scale = np.abs(w).max(1) / f(top)
+def weight_numbers(w: Floats, padded: int) -> tuple[NDArray[np.int64], Floats]:
+    """w [n, k] as whole numbers, and a scale for each of the n; `padded` is k with its padding."""
+    scale = np.abs(w).max(1) / f(SMALL)
     unit = np.where(scale > 0, scale, f(1))
     total = np.ceil(np.abs(w) / unit[:, None]).sum(1, dtype=np.int64).astype(f)
-    room = f(GREATEST - -(-w.shape[1] // 64) * 64)
+    room = f(GREATEST - padded)
     scale = scale * np.maximum(f(1), total / room * f(1.0001))
     unit = np.where(scale > 0, scale, f(1))
     return np.rint(w / unit[:, None]).astype(np.int64), scale
@@ -114,11 +115,16 @@ class WholeNumbers:
         w, bias = self.w[f"{name}.weight"], self.w[f"{name}.bias"]
         if self.exact:
             return in_order(x, w.T) + bias
-        w_numbers, w_scale = weight_numbers(w, TOP if name.endswith("ffn_down") else SMALL)
+        group = GROUP_AFTER_GELU if name.endswith("ffn_down") else GROUP
         greatest = np.abs(x).max(1, keepdims=True)
-        sums = numbers(x, TOP, greatest) @ w_numbers.T
-        assert np.abs(sums).max() < 2**31
-        return (sums.astype(f) * w_scale) * (greatest / f(TOP)) + bias
+        whole, total = numbers(x, TOP, greatest), np.zeros((x.shape[0], w.shape[0]), f)
+        for at in range(0, w.shape[1], group):
+            padded = min(group, -(-(w.shape[1] - at) // 64) * 64)
+            w_numbers, w_scale = weight_numbers(w[:, at : at + group], padded)
+            sums = whole[:, at : at + group] @ w_numbers.T
+            assert np.abs(sums).max() < 2**31
+            total = total + sums.astype(f) * w_scale
+        return total * (greatest / f(TOP)) + bias
 
     def head(self, q: Floats, k: Floats, v: Floats) -> Floats:
         """[n, depth] of a head."""

@@ -9,13 +9,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels import attention, attention_float
-from engine.kernels.attention import QUERIES
+from engine.kernels.matmul import ROWS
 from engine.models.layers import attention_scratch, start, stop
 from engine.simd import CHUNK
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
 
 Floats = NDArray[np.float32]
-COUNTS = [*range(1, 20), 31, 32, 33, *(n * CHUNK + d for n in (1, 2, 3) for d in (-1, 0, 1)), 2 * QUERIES + 3]
+COUNTS = [*range(1, 20), 31, 32, 33, *(n * CHUNK + d for n in (1, 2, 3) for d in (-1, 0, 1)), 2 * CHUNK + ROWS + 3]
 SHAPES = [(32, 1), (64, 2), (64, 1), (96, 6), (128, 1), (80, 1), (160, 2), (48, 1)]
 WHOLE, FLOAT = False, True
 
@@ -52,11 +52,16 @@ def _float(
 
 def scratch(tokens: int, depth: int, width: int, *, exact: bool) -> tuple[tuple[Any, ...], list[NDArray[np.uint8]]]:
     """Scratch full of what must not matter, and the memory right after each part of it."""
-    arrays = attention_scratch(tokens, depth, width, exact=True)[1][:2] if exact else None
-    both = near(*(arrays or attention_scratch(tokens, depth, width, exact=False)[0]))
-    for array in both[::2]:
-        array.view(np.uint8)[:] = 0xFF  # a NaN as float32
-    return tuple(both[::2]), both[1::2]
+    whole, floats = attention_scratch(tokens, depth, width, exact=exact)
+    arrays = floats[:2] if exact else whole
+    both = near(*arrays)
+    found, guards = both[::2], both[1::2]
+    for i, array in enumerate(arrays):
+        found[i].view(np.uint8)[:] = 0xFF  # a NaN as float32
+        for j, before in enumerate(arrays[:i]):
+            if np.shares_memory(before, array):  # the later one's memory is the longer
+                found[j] = found[i].view(before.dtype)
+    return tuple(found), guards
 
 
 def attend(

@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels import functions, matmul
-from engine.kernels.matmul import ADD, FLOAT_ROWS, GELU, GREATEST, PLAIN, ROWS, SUMS
+from engine.kernels.matmul import ADD, FLOAT_ROWS, GELU, GREATEST, PLAIN, ROWS, SUMS, TOTALS
 from engine.kernels.rows import quantize
 from engine.models.layers import start, stop
 from engine.simd import SMALL_TOP, TOP, load_f32, store_f32
@@ -20,13 +20,13 @@ MODES = [PLAIN, GELU, ADD]
 
 @njit
 def linear(
-    x: Floats, a: Any, ones: Floats, scale: Floats, m: int, k: int, stack: Any, wide: bool, layer: int, n: int,
-    mode: int, out: Floats, first: int, sums: Any,
+    x: Floats, a: Any, ones: Floats, scale: Floats, m: int, k: int, stack: Any, group: int, layer: int, n: int,
+    mode: int, out: Floats, first: int, sums: Any, totals: Floats,
 ) -> None:  # fmt: skip
     weights, factors, bias = stack
     quantize(x, 0, m, k, a, ones)
     start()
-    matmul.linear(a, scale, m, k, weights, factors, bias, wide, layer, n, mode, out, first, sums)
+    matmul.linear(a, scale, m, k, weights, factors, bias, group, layer, n, mode, out, first, sums, totals)
     stop()
 
 
@@ -53,28 +53,25 @@ def whole_rows(random: np.random.Generator, m: int, k: int) -> Floats:
     return x
 
 
-def check(m: int, k: int, n: int, *, wide: bool, layers: int, first: int = 0, extreme: bool = False) -> None:
+def check(m: int, k: int, n: int, *, group: int, layers: int, first: int = 0, extreme: bool = False) -> None:
     random = np.random.default_rng(m)
     x = np.full((m, k), TOP, np.float32) if extreme else whole_rows(random, m, k)
     values = random.standard_normal((layers, n, k)).astype(np.float32)
     if extreme:
-        values = np.where(values > 0, np.float32(1), np.float32(-1)) if wide else np.ones_like(values)
-    packed = [matmul.pack(matrix, wide=wide) for matrix in values]
-    numbers = [matmul.to_numbers(matrix, TOP if wide else SMALL_TOP) for matrix in values]
+        values = np.ones_like(values)
+    packed = [matmul.pack(matrix, group) for matrix in values]
     weights, factors = (np.concatenate(parts) for parts in zip(*packed, strict=True))
     bias = random.standard_normal(layers * n).astype(np.float32)
     scale = random.random(m + ROWS + 16).astype(np.float32)
     before = random.standard_normal((first + m, n)).astype(np.float32)
     for layer in range(layers):
-        w, w_scale = numbers[layer]
-        sums = x.astype(np.int64) @ w.T.astype(np.int64)
-        assert np.abs(sums).max() < 2**31
+        total = truth(x, values[layer], group)
         for mode in MODES:
-            y = (sums.astype(np.float32) * w_scale) * scale[:m, None] + bias[layer * n : (layer + 1) * n]
+            y = total * scale[:m, None] + bias[layer * n : (layer + 1) * n]
             out, ones = to_tiles(before), np.zeros(m, np.float32)
             linear(
                 to_tiles(x), np.zeros(left_bytes(m + ROWS, k), np.int8), ones, scale, m, k, (weights, factors, bias),
-                wide, layer, n, mode, out, first, np.zeros(2 * SUMS, np.int32),
+                group, layer, n, mode, out, first, np.zeros(2 * SUMS, np.int32), np.full(TOTALS, np.nan, np.float32),
             )  # fmt: skip
             assert (ones == 1).all()
             found = from_tiles(out, n)
@@ -82,23 +79,35 @@ def check(m: int, k: int, n: int, *, wide: bool, layers: int, first: int = 0, ex
             assert np.array_equal(found[:first], before[:first])
 
 
+def truth(x: Floats, values: Floats, group: int) -> Floats:
+    """Exact sums of each group, then float32 in order of the groups."""
+    total: Any = None
+    for at in range(0, x.shape[1], group):
+        numbers, scales = matmul.to_numbers(values[:, at : at + group])
+        sums = x[:, at : at + group].astype(np.int64) @ numbers.T.astype(np.int64)
+        assert np.abs(sums).max() < 2**31
+        part = sums.astype(np.float32) * scales
+        total = part if total is None else total + part
+    return total
+
+
 @pytest.mark.parametrize("m", [*range(1, 2 * ROWS + 2), 47, 48, 49, 128])
-@pytest.mark.parametrize("wide", [False, True], ids=["narrow", "wide"])
-def test_rows_around_the_height_of_a_tile(m: int, wide: bool) -> None:
-    check(m, 128, 64, wide=wide, layers=2)
+@pytest.mark.parametrize("group", [64, 128])
+def test_rows_around_the_height_of_a_tile(m: int, group: int) -> None:
+    check(m, 128, 64, group=group, layers=2)
 
 
 @pytest.mark.parametrize("k", [64, 128, 192, 384, 1536])
 @pytest.mark.parametrize("n", [64, 128, 192, 320])
-@pytest.mark.parametrize("wide", [False, True], ids=["narrow", "wide"])
-def test_widths(k: int, n: int, wide: bool) -> None:
-    check(19, k, n, wide=wide, layers=1)
+@pytest.mark.parametrize("group", [128, 192, 1536])
+def test_widths(k: int, n: int, group: int) -> None:
+    check(19, k, n, group=group, layers=1)
 
 
 @pytest.mark.parametrize("k", [64, 1536])
-@pytest.mark.parametrize("wide", [False, True], ids=["narrow", "wide"])
-def test_the_greatest_sums_and_rows_that_are_not_the_first(k: int, wide: bool) -> None:
-    check(20, k, 64, wide=wide, layers=1, first=32, extreme=True)
+@pytest.mark.parametrize("group", [128, 1536])
+def test_the_greatest_sums_and_rows_that_are_not_the_first(k: int, group: int) -> None:
+    check(20, k, 64, group=group, layers=1, first=32, extreme=True)
 
 
 @njit
@@ -134,30 +143,29 @@ def test_linear_float(m: int, k: int, n: int) -> None:
             assert np.array_equal(found[:first], before[:first])
 
 
-@pytest.mark.parametrize("top", [SMALL_TOP, TOP])
 @pytest.mark.parametrize("k", [64, 384, 1536, 8192])
-def test_weights_become_the_nearest_numbers_and_no_sum_can_overflow(top: int, k: int) -> None:
+def test_weights_become_the_nearest_numbers_and_no_sum_can_overflow(k: int) -> None:
     random = np.random.default_rng(k)
     values = (random.standard_normal((8, k)) * 10.0 ** np.arange(-4, 4)[:, None]).astype(np.float32)
     values[1], values[2, 1:], values[3] = 0, 0, random.choice([-3, 3], k)
-    numbers, scales = matmul.to_numbers(values, top)
+    numbers, scales = matmul.to_numbers(values)
     assert numbers.dtype == np.int32
     assert scales.dtype == np.float32
-    assert np.abs(numbers).max() <= top
+    assert np.abs(numbers).max() <= SMALL_TOP
     assert np.abs(numbers.astype(np.int64)).sum(1).max() <= GREATEST
     assert not numbers[1].any()
     assert scales[1] == 0
     errors = np.abs(numbers * scales[:, None].astype(np.float64) - values)
     assert (errors <= 0.5001 * scales[:, None]).all()
-    if np.abs(values[0] / np.abs(values[0]).max()).sum() * top < GREATEST - k:
-        assert scales[0] == np.abs(values[0]).max() / np.float32(top)  # is raised only where it must be
+    if np.abs(values[0] / np.abs(values[0]).max()).sum() * SMALL_TOP < GREATEST - k:
+        assert scales[0] == np.abs(values[0]).max() / np.float32(SMALL_TOP)  # is raised only where it must be
 
 
 def test_the_scale_does_not_depend_on_the_order_of_a_row() -> None:
     random = np.random.default_rng(5)
     values = random.standard_normal((4, 1536)).astype(np.float32)
     order = random.permutation(1536)
-    numbers, scales = matmul.to_numbers(values, TOP)
-    mixed, others = matmul.to_numbers(values[:, order], TOP)
+    numbers, scales = matmul.to_numbers(values)
+    mixed, others = matmul.to_numbers(values[:, order])
     assert np.array_equal(numbers[:, order], mixed)
     assert np.array_equal(scales, others)

@@ -33,7 +33,8 @@ def test_pair_tile(isa: str, shape: tuple[int, int]) -> None:
     @njit
     def run(a: Any, w: Any, k: int, out: Any) -> None:
         tile(
-            a.ctypes.data, 2 * a.shape[1], w.ctypes.data, w.strides[0], k // 32, out.ctypes.data, 4 * out.shape[1]
+            a.ctypes.data, 2 * a.shape[1], w.ctypes.data, w.strides[0], k // 32, out.ctypes.data, 4 * out.shape[1],
+            64,
         )  # fmt: skip
 
     for k in (32, 64, 96, 384):
