@@ -117,8 +117,8 @@ _AMX = (_mix_amx, _wide_amx, _sum_amx, _small_amx, 4)
 _PAIRS = (_mix_pairs, _wide_pairs, _sum_pairs, _small_pairs, COLUMNS)
 mix_products, wide_sum, _sum, small_products, SMALL_COLUMNS = _AMX if ISA == "amx" else _PAIRS
 """Products of ROWS rows and WIDTH columns of wide numbers; one vector of them as float32; the same of a wide and a
-small number; and products of small numbers of ROWS rows and SMALL_COLUMNS vectors, each vector's rows 64 bytes apart, the
-vectors 1024."""
+small number; and products of small numbers of ROWS rows and SMALL_COLUMNS vectors, each vector's rows 64 bytes apart,
+the vectors 1024."""
 _BYTES = OPERANDS.small_chunk // (LANES * CHUNK)  # of a weight
 _ROW_BYTES = OPERANDS.wide.row
 
