@@ -1,6 +1,7 @@
 """Numbers: models from GGUF files, computed on the CPU, the same bytes on every x86-64 machine. See README.md."""
 
 import engine.compiling  # first: it tells numba for which CPU to compile  # noqa: F401
+from engine import bench
 from engine.convert import import_model
 from engine.cpu import isa, threads
 from engine.engine import NUMERICS, Model, load
@@ -20,6 +21,7 @@ __all__ = [
     "Quantized",
     "UnsupportedCpu",
     "UnsupportedModel",
+    "bench",
     "import_model",
     "inspect",
     "isa",

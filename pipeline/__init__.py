@@ -1,5 +1,6 @@
 """Documents in, rows out: everything between a plan and a committed part."""
 
+from pipeline.bench import Bench, Ceiling, bench_model
 from pipeline.discover import Candidate, Scan, scan
 from pipeline.errors import DocumentError, Failure
 from pipeline.models import (
@@ -35,7 +36,9 @@ from pipeline.verify import Verification, verify
 __all__ = [
     "TASKS",
     "BadPartError",
+    "Bench",
     "Candidate",
+    "Ceiling",
     "ClassifySettings",
     "DocumentError",
     "ExtractSettings",
@@ -58,6 +61,7 @@ __all__ = [
     "Story",
     "SummarizeSettings",
     "Verification",
+    "bench_model",
     "check_machine",
     "check_model",
     "import_model",

@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from jobs.cli import (
     audit_show,
     audit_verify,
+    bench,
     check,
     init,
     model_import,
@@ -39,6 +40,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "serve": serve.serve,
     "status": status_command.status,
     "results": results.results,
+    "bench": bench.bench,
 }
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {
     "model": (

@@ -1,0 +1,177 @@
+"""Work whose cost is known, to be timed by the caller: what this CPU can do at most, and what a model takes of it.
+
+The engine reads no clock. Each function here prepares the work of one thread; threads that work together prepare their
+own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from engine.engine import Model
+from engine.kernels.compiled import entry
+from engine.kernels.matmul import ADD, GELU, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
+from engine.models.bert import FFN_ROWS, GROUPS, Bert
+from engine.models.layers import Matrices, aligned, attend_all, project, start, stop
+from engine.models.stored import Arrays
+from engine.models.weights import Stack
+from engine.simd import CHUNK, F32, I8, I32, I64, LANES, Float, add_i32, load_i32, no_i32, total_i32
+from engine.simd.peak import peak_loop
+
+READ_BYTES = 2**28  # what one thread reads at a time: more than a core's caches hold
+_PEAK = peak_loop(ISA)
+_PEAK_RUN = _PEAK.run
+_TURNS = 10_000
+_QUERIES, _ATTENTION, _OUT, _UP, _DOWN = 1, 2, 4, 8, 16
+_DIGITS = 2 if ISA == "amx" else 1  # of activations, and of what attention adds up
+_MATRICES = _QUERIES | _OUT | _UP | _DOWN
+PARTS = {
+    "queries, keys, values": _QUERIES,
+    "attention output": _OUT,
+    "FFN up": _UP,
+    "FFN down": _DOWN,
+    "all matrix products": _MATRICES,
+    "attention": _ATTENTION,
+}
+"""The parts of a forward pass that can be done by themselves."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Something that one thread can do any number of times, and what one time takes."""
+
+    name: str
+    run: Callable[[int], None]  # so many times
+    multiply_adds: int = 0  # that the result needs
+    executed: int = 0  # integer multiply-adds of the CPU for them: each digit with each, and padding; 0 in float32
+    read_bytes: int = 0  # of memory that no core's cache holds
+
+
+def peak() -> Work:
+    """The integer products of the instruction set in use, on registers alone."""
+    data = np.random.default_rng(0).integers(-128, 128, _PEAK.room).astype(np.int8)
+    count = _TURNS * _PEAK.multiply_adds
+    return Work("peak", lambda times: _run_peak(data, times * _TURNS), count, count)
+
+
+def reading(size: int = READ_BYTES) -> Work:
+    """Reading memory from its first byte to its last."""
+    data = np.ones(size // 4, np.int32)  # zeros would all be the same page
+    return Work("reading", lambda times: _read(data, times), read_bytes=data.nbytes)
+
+
+def passes(model: Model, tokens: int) -> list[Work]:
+    """The forward pass of one text of so many tokens, and each of its PARTS over all layers."""
+    network, random = model._network, np.random.default_rng(0)
+    scratch = network.scratch(max(tokens, CHUNK))
+    for values in scratch[:4]:
+        values[:] = random.standard_normal(values.size)
+    sums = aligned(scratch[0].size, np.float32)
+    run = partial(_run_parts, network, tokens, scratch, sums)
+    return [_whole(network, tokens)] + [
+        Work(name, partial(run, parts), **_cost(network, tokens, parts)) for name, parts in PARTS.items()
+    ]
+
+
+def _whole(network: Bert, tokens: int) -> Work:
+    ids, starts = np.zeros(tokens, np.int32), np.array([0, tokens])
+    scratch, out = network.scratch(max(tokens, CHUNK)), np.zeros((1, network.width), np.float32)
+
+    def run(times: int) -> None:
+        for _ in range(times):
+            network.encode(ids, starts, scratch, out)
+
+    return Work("forward pass", run, **_cost(network, tokens, _MATRICES | _ATTENTION))
+
+
+def _run_parts(network: Bert, tokens: int, scratch: Any, sums: F32, parts: int, times: int) -> None:
+    arrays, heads = network.arrays, network.heads
+    sizes = (tokens, network.axis.padded, network.inner, network.layers, heads.parts, heads.padded, heads.part)
+    stacks = tuple(Stack.of(arrays, name, group).arrays for name, group in GROUPS.items())
+    scale = np.float32(1) / np.sqrt(np.float32(heads.part))
+    _parts(parts, times, np.array([0, tokens]), sizes, scale, stacks, scratch, sums)
+
+
+@entry
+def _parts(
+    parts: int, times: int, starts: I64, sizes: tuple[int, ...], scale: Float, stacks: tuple[Matrices, ...],
+    scratch: tuple[Any, ...], sums: F32,
+) -> None:  # fmt: skip
+    """These parts as they follow each other in a forward pass; what they add goes to `sums`, so that nothing grows."""
+    count, width, inner, layers, heads, queries, depth = sizes
+    qkv_weights, out_weights, up, down = stacks
+    x, qkv, mixed, hidden, products, attention = scratch
+    exact = qkv_weights[1].size > 0
+    start()
+    for _ in range(times):
+        for layer in range(layers):
+            if parts & _QUERIES:
+                project(x, 0, count, width, qkv_weights, layer, 3 * queries, PLAIN, qkv, 0, products)
+            if parts & _ATTENTION:
+                attend_all(qkv, starts, queries, heads, depth, scale, 0, exact, attention, mixed)
+            if parts & _OUT:
+                project(mixed, 0, count, queries, out_weights, layer, width, ADD, sums, 0, products)
+            for t in range(0, count, FFN_ROWS):
+                rows = min(FFN_ROWS, count - t)
+                if parts & _UP:
+                    project(x, t, rows, width, up, layer, inner, GELU, hidden, 0, products)
+                if parts & _DOWN:
+                    project(hidden, 0, rows, inner, down, layer, width, ADD, sums, t, products)
+    stop()
+
+
+@entry
+def _run_peak(data: I8, turns: int) -> None:
+    start()
+    _PEAK_RUN(data.ctypes.data, turns)
+    stop()
+
+
+@entry
+def _read(data: I32, times: int) -> Any:
+    a, b, c, d = no_i32(), no_i32(), no_i32(), no_i32()
+    for _ in range(times):
+        for i in range(0, data.size, 4 * LANES):
+            a, b = add_i32(a, load_i32(data, i)), add_i32(b, load_i32(data, i + LANES))
+            c, d = add_i32(c, load_i32(data, i + 2 * LANES)), add_i32(d, load_i32(data, i + 3 * LANES))
+    return total_i32(add_i32(add_i32(a, b), add_i32(c, d)))
+
+
+def _cost(network: Bert, tokens: int, parts: int) -> dict[str, int]:
+    """What parts of one pass take."""
+    width, queries, inner = network.axis, network.heads, network.inner
+    shapes = {  # in the order of GROUPS: n * k, and both padded
+        _QUERIES: (3 * queries.size * width.size, 3 * queries.padded * width.padded),
+        _OUT: (width.size * queries.size, width.padded * queries.padded),
+        _UP: (inner * width.size, inner * width.padded),
+        _DOWN: (width.size * inner, width.padded * inner),
+    }
+    needed = executed = read = 0
+    for name, (part, (size, padded)) in zip(GROUPS, shapes.items(), strict=True):
+        if parts & part:
+            digits = network.arrays[f"{name}.weights"].nbytes // (network.layers * padded)
+            needed += network.layers * tokens * size
+            executed += network.layers * _up(tokens, ROWS) * padded * (_DIGITS * digits if ISA == "amx" else 1)
+            read += _bytes(network.arrays, name)
+    if parts & _ATTENTION:
+        needed += 2 * network.layers * tokens**2 * queries.size
+        executed += network.layers * queries.parts * _attention(tokens, queries.part)
+    return {"multiply_adds": needed, "executed": 0 if network.exact else executed, "read_bytes": read}
+
+
+def _attention(tokens: int, depth: int) -> int:
+    """Executed for one head: scores of small numbers, and weights times values, both of two digits."""
+    rows, keys = _up(tokens, ROWS), _up(tokens, CHUNK)
+    scores = rows * _up(keys, SMALL_COLUMNS * LANES) * _up(depth, CHUNK)
+    return scores + rows * keys * _up(depth, WIDTH) * _DIGITS**2
+
+
+def _up(count: int, step: int) -> int:
+    return -(-count // step) * step
+
+
+def _bytes(arrays: Arrays, name: str) -> int:
+    return sum(arrays[f"{name}.{part}"].nbytes for part in ("weights", "floats", "scales", "bias"))

@@ -1,0 +1,43 @@
+"""What a child of `cloister bench` counts, with a clock of the test's."""
+
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.bench import Work
+from pipeline.bench_child import own_bytes, text_of, times_per_second
+
+
+@pytest.fixture(scope="module")
+def model(tiny_model: Path) -> engine.Model:
+    return engine.load(tiny_model)
+
+
+@pytest.mark.parametrize("tokens", [8, 17, 128])
+def test_a_text_has_as_many_tokens_as_it_should(model: engine.Model, tokens: int) -> None:
+    text = text_of(model, tokens)
+    assert model.count_tokens([text]) == [tokens]
+    assert len(set(text.split())) > 1
+
+
+def test_times_per_second_of_works_that_take_turns() -> None:
+    now = [0.0]
+    done: list[str] = []
+
+    def work(name: str, seconds: float) -> Work:
+        def run(times: int) -> None:
+            done.append(name)
+            now[0] += times * seconds
+
+        return Work(name, run)
+
+    assert times_per_second([[work("a", 0.001), work("b", 0.5)]], 0.1, lambda: now[0]) == pytest.approx([1000, 2])
+    assert done[4:] == ["a", "b"] * 5  # after being made ready and counted
+
+
+def test_memory_of_its_own_is_what_is_made() -> None:
+    before = own_bytes()
+    held = bytearray(2**24)
+    assert 2**24 <= own_bytes() - before < 2**25
+    del held
