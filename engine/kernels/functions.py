@@ -13,7 +13,6 @@ from engine.simd import (
     mul,
     nearest,
     power_of_two,
-    smaller,
     splat,
     sub,
     times_power,
@@ -35,18 +34,6 @@ _ONE, _HALF, _ROOT_HALF = f(1.0), f(0.5), f(0.7071067811865476)
 _ZERO = f(0.0)
 # 2^r on |r| <= 1/2, of least greatest relative error (7.6e-5)
 _TWO = tuple(map(f, (0.05517043, 0.24260938, 0.69326102, 0.99992819)))
-# (Phi(y) - 1/2) / y in powers of y^2 on |y| <= 4.5, where it is 1/2; the error of GELU is at most 5.5e-5
-_PHI_END = f(4.5)
-_PHI = tuple(
-    map(
-        f,
-        (
-            2.999962431249337e-11, -3.2838718411198897e-09, 1.5802419284227653e-07, -4.431653451320017e-06,
-            8.120934944599867e-05, -0.0010362508473917842, 0.009580643847584724, -0.06597725301980972,
-            0.3987085521221161,
-        ),
-    )
-)  # fmt: skip
 _FAINT = f(-20.0)
 
 
@@ -81,22 +68,6 @@ def erf(x: Lanes) -> Lanes:
 def gelu(x: Lanes) -> Lanes:
     """x/2 (1 + erf(x / sqrt(2))): the exact form that BERT uses."""
     return mul(mul(splat(_HALF), x), add(splat(_ONE), erf(mul(x, splat(_ROOT_HALF)))))
-
-
-@njit(inline="always")
-def gelu_near(y: Lanes) -> Lanes:
-    """GELU within 5.5e-5, for values that are rounded to whole numbers anyway."""
-    inside = larger(splat(-_PHI_END), smaller(splat(_PHI_END), y))
-    square = mul(inside, inside)
-    p = add(mul(splat(_PHI[0]), square), splat(_PHI[1]))
-    p = add(mul(p, square), splat(_PHI[2]))
-    p = add(mul(p, square), splat(_PHI[3]))
-    p = add(mul(p, square), splat(_PHI[4]))
-    p = add(mul(p, square), splat(_PHI[5]))
-    p = add(mul(p, square), splat(_PHI[6]))
-    p = add(mul(p, square), splat(_PHI[7]))
-    p = add(mul(p, square), splat(_PHI[8]))
-    return mul(y, add(mul(inside, p), splat(_HALF)))
 
 
 @njit(inline="always")

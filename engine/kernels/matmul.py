@@ -10,21 +10,28 @@ from numba import njit
 
 from engine.cpu import compiled_isa
 from engine.kernels.compiled import kernel
-from engine.kernels.functions import gelu, gelu_near
+from engine.kernels.functions import gelu
 from engine.kernels.places import TILE, place
 from engine.simd import (
+    ALL,
+    BEGIN,
     CHUNK,
+    CONTINUE,
+    END,
     F32,
     I8,
     I32,
     JIT,
     LANES,
+    NOTHING,
     SMALL_TOP,
     TOP,
     Lanes,
     add,
+    amx_group,
     clear_tiles,
     float_tile,
+    gelu_near,
     join_digits,
     keep_four,
     keep_six,
@@ -36,7 +43,6 @@ from engine.simd import (
     multiply_wide,
     operands,
     pair_tile,
-    prefetch,
     splat,
     store_f32,
     to_f32,
@@ -158,6 +164,37 @@ def _blocks_pairs(
                         n, totals)  # fmt: skip
 
 
+_group_of_3, _group_of_2, _group_of_0 = amx_group(3), amx_group(2), amx_group(0)
+_FOUR = 4096  # bytes of four tiles of sums
+
+
+@kernel
+def _kind(begins: bool, ends: bool, mode: int) -> int:
+    """What `amx_group` is to do with the sums of a group."""
+    if ends:
+        return (ALL if begins else END) + mode
+    return BEGIN if begins else CONTINUE
+
+
+@kernel
+def _group(
+    steps: int, kind: int, a: int, w: int, w_next: int, ahead: int, sums: int, old: int, factors: int, totals: int,
+    scale: int, bias: int, out: int,
+) -> None:  # fmt: skip
+    """`amx_group` of any number of steps; the usual ones are compiled as a whole."""
+    if steps == 3:
+        _group_of_3(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
+    elif steps == 2:
+        _group_of_2(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
+    else:
+        _group_of_0(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
+        clear_tiles()
+        for p in range(steps):
+            multiply_narrow(a + 2048 * p, w + 1024 * p, w_next + 1024 * p)
+        if steps:
+            keep_four(sums)
+
+
 @kernel
 def _blocks_amx(
     a: int, scale: F32, m: int, steps: int, w: int, factors: F32, bias: F32, group: int, factor_at: int, bias_at: int,
@@ -165,26 +202,24 @@ def _blocks_amx(
 ) -> None:  # fmt: skip
     """While the tiles of one group are multiplied, the vectors of the one before are finished, and the weights of the
     next columns fetched: three units that would else wait for each other."""
-    lines = max(1, WIDTH // ((m + ROWS - 1) // ROWS))  # of weights for each turn
-    old, old_at, old_i, old_j, begins, ends = -1, 0, 0, 0, True, True  # the group before
+    lines = max(1, WIDTH // ((m + ROWS - 1) // ROWS))  # of weights for each step
+    sums_at, totals_at, old = sums.ctypes.data, totals.ctypes.data, 0
+    kind, factor, scales, start, to = NOTHING, 0, 0, 0, 0  # of the group before
     for j in range(0, n, WIDTH):
         here = w + j * steps * CHUNK
         ahead = here + WIDTH * steps * CHUNK if j + WIDTH < n else w
         for i in range(0, m, ROWS):
             left = a + i * steps * _ROW_BYTES
             for q in range(0, steps, group):
-                clear_tiles()
-                for p in range(q, min(q + group, steps)):
-                    multiply_narrow(left + 2048 * p, here + 1024 * p, here + 1024 * (steps + p))
-                    prefetch(ahead + 64 * lines * (i // ROWS * steps + p), lines)
-                if old >= 0:
-                    _finish(sums, old, ROWS, begins, ends, factors, old_at, scale, old_i, bias, bias_at + old_j, mode,
-                            out, first, old_j, n, totals)  # fmt: skip
-                old, old_at, old_i, old_j = (0 if old else SUMS), factor_at + q // group * n + j, i, j
-                begins, ends = q == 0, q + group >= steps
-                keep_four(sums.ctypes.data + 4 * old)
-    _finish(sums, old, ROWS, begins, ends, factors, old_at, scale, old_i, bias, bias_at + old_j, mode, out, first,
-            old_j, n, totals)  # fmt: skip
+                new, length = _FOUR - old, min(group, steps - q)
+                _group(length, kind, left + 2048 * q, here + 1024 * q, here + 1024 * (steps + q),
+                       ahead + 64 * lines * (i // ROWS * steps + q), sums_at + new, sums_at + old, factor, totals_at,
+                       scales, start, to)  # fmt: skip
+                old, kind = new, _kind(q == 0, q + group >= steps, mode)
+                factor = factors.ctypes.data + 4 * (factor_at + q // group * n + j)
+                scales, start = scale.ctypes.data + 4 * i, bias.ctypes.data + 4 * (bias_at + j)
+                to = out.ctypes.data + 4 * place(first + i, j, n)
+    _group(0, kind, 0, 0, 0, w, 0, sums_at + old, factor, totals_at, scales, start, to)
 
 
 blocks = _blocks_amx if ISA == "amx" else _blocks_pairs

@@ -11,6 +11,7 @@ from engine.simd.amx import (
     start_tiles,
     stop_tiles,
 )  # fmt: skip
+from engine.simd.amx_group import ALL, BEGIN, CONTINUE, END, NOTHING, amx_group
 from engine.simd.arithmetic import (
     MAGIC,
     add,
@@ -40,6 +41,7 @@ from engine.simd.arithmetic import (
     with_sign,
     within,
 )  # fmt: skip
+from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
 from engine.simd.operands import CHUNK, SMALL_TOP, TOP, operands, split
@@ -47,7 +49,11 @@ from engine.simd.tiles import float_tile, pair_tile
 from engine.simd.vector import JIT, LANES, LLVM_VERSION
 
 __all__ = [
+    "ALL",
+    "BEGIN",
     "CHUNK",
+    "CONTINUE",
+    "END",
     "F32",
     "I8",
     "I32",
@@ -56,15 +62,18 @@ __all__ = [
     "LANES",
     "LLVM_VERSION",
     "MAGIC",
+    "NOTHING",
     "SMALL_TOP",
     "TOP",
     "Float",
     "Lanes",
     "add",
     "add_i32",
+    "amx_group",
     "clear_tiles",
     "div",
     "float_tile",
+    "gelu_near",
     "join_digits",
     "keep_four",
     "keep_six",

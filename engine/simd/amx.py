@@ -22,15 +22,19 @@ def _call(b: Any, name: str, *arguments: Any) -> None:
     b.call(cgutils.get_or_insert_function(b.module, kind, f"llvm.x86.{name}"), arguments)
 
 
-def _load(b: Any, tile: int, address: Any, offset: int, stride: Any = 64) -> None:
+def zero(b: Any, tile: int) -> None:
+    _call(b, "tilezero", ir.Constant(_I8, tile))
+
+
+def load(b: Any, tile: int, address: Any, offset: int, stride: Any = 64) -> None:
     _call(b, "tileloadd64", ir.Constant(_I8, tile), pointer(b, address, const(offset), _I8), _wide(stride))
 
 
-def _store(b: Any, tile: int, address: Any, offset: int, stride: Any = 64) -> None:
+def store(b: Any, tile: int, address: Any, offset: int, stride: Any = 64) -> None:
     _call(b, "tilestored64", ir.Constant(_I8, tile), pointer(b, address, const(offset), _I8), _wide(stride))
 
 
-def _dot(b: Any, total: int, rows: int, columns: int) -> None:
+def dot(b: Any, total: int, rows: int, columns: int) -> None:
     """total[16, 16] += rows[16, 64] @ columns[64, 16], int8 into int32."""
     _call(b, "tdpbssd", *(ir.Constant(_I8, tile) for tile in (total, rows, columns)))
 
@@ -82,19 +86,19 @@ def _step(name: str, addresses: int, emit: Any) -> Any:
 
 def _emit_clear(b: Any) -> None:
     for tile in range(6):
-        _call(b, "tilezero", ir.Constant(_I8, tile))
+        zero(b, tile)
 
 
 def _emit_narrow(b: Any, a: Any, w: Any, w_next: Any) -> None:
     """Tiles 0, 1: high digits of 16 rows times two tiles of columns; 2, 3: low digits."""
-    _load(b, 4, a, 0)
-    _load(b, 6, w, 0)
-    _dot(b, 0, 4, 6)
-    _load(b, 7, w_next, 0)
-    _dot(b, 1, 4, 7)
-    _load(b, 5, a, TILE)
-    _dot(b, 2, 5, 6)
-    _dot(b, 3, 5, 7)
+    load(b, 4, a, 0)
+    load(b, 6, w, 0)
+    dot(b, 0, 4, 6)
+    load(b, 7, w_next, 0)
+    dot(b, 1, 4, 7)
+    load(b, 5, a, TILE)
+    dot(b, 2, 5, 6)
+    dot(b, 3, 5, 7)
 
 
 def _emit_wide(b: Any, a: Any, w: Any, w_next: Any) -> None:
@@ -105,35 +109,40 @@ def _emit_wide(b: Any, a: Any, w: Any, w_next: Any) -> None:
     )  # fmt: skip
     for number, (row, columns, offset, total) in enumerate(products):
         if number % 4 == 0:
-            _load(b, 6, a, row)
+            load(b, 6, a, row)
         if number != 4:  # the tile is still there
-            _load(b, 7, columns, offset)
-        _dot(b, total, 6, 7)
+            load(b, 7, columns, offset)
+        dot(b, total, 6, 7)
 
 
 def _emit_keep_four(b: Any, out: Any) -> None:
     for tile in range(4):
-        _store(b, tile, out, tile * TILE)
+        store(b, tile, out, tile * TILE)
 
 
 def _emit_keep_six(b: Any, out: Any) -> None:
     for tile in range(6):
-        _store(b, tile, out, tile * TILE)
+        store(b, tile, out, tile * TILE)
 
 
 def _emit_small(b: Any, a: Any, w: Any, w_step: Any) -> None:
     """Tiles 0 to 3: one digit of 16 rows times four tiles of columns, `w_step` bytes apart."""
-    _load(b, 4, a, 0)
+    load(b, 4, a, 0)
     for tile in range(4):
-        _load(b, 5 + tile % 3, b.add(w, b.mul(w_step, const(tile))), 0)
-        _dot(b, tile, 4, 5 + tile % 3)
+        load(b, 5 + tile % 3, b.add(w, b.mul(w_step, const(tile))), 0)
+        dot(b, tile, 4, 5 + tile % 3)
+
+
+def prefetch_line(b: Any, address: Any, offset: int) -> None:
+    """Ask for the cache line there to be brought near: into the second cache."""
+    kinds = [_I8.as_pointer(), *[ir.IntType(32)] * 3]
+    fetch = cgutils.get_or_insert_function(b.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0")
+    b.call(fetch, [pointer(b, address, const(offset), _I8), *(ir.Constant(kinds[1], v) for v in (0, 2, 1))])
 
 
 def _emit_prefetch(b: Any, address: Any, lines: Any) -> None:
     def body(i: Any, carried: list[Any]) -> list[Any]:
-        kinds = [_I8.as_pointer(), *[ir.IntType(32)] * 3]
-        fetch = cgutils.get_or_insert_function(b.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0")
-        b.call(fetch, [pointer(b, address, b.mul(i, const(64)), _I8), *(ir.Constant(kinds[1], v) for v in (0, 2, 1))])
+        prefetch_line(b, b.add(address, b.mul(i, const(64))), 0)
         return []
 
     loop(b, lines, [], body)

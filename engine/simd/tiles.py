@@ -22,7 +22,7 @@ _I16, _I32, _F32 = ir.IntType(16), ir.IntType(32), ir.FloatType()
 _I32X16, _F32X16, _I16X32 = ir.VectorType(_I32, LANES), ir.VectorType(_F32, LANES), ir.VectorType(_I16, 2 * LANES)
 
 
-def _splat(b: Any, value: Any, lanes: int = LANES) -> Any:
+def splat(b: Any, value: Any, lanes: int = LANES) -> Any:
     one = b.insert_element(ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined), value, ir.Constant(_I32, 0))
     return b.shuffle_vector(one, one, ir.Constant(ir.VectorType(_I32, lanes), [0] * lanes))
 
@@ -88,7 +88,7 @@ def pair_tile(rows: int, columns: int, isa: str) -> Any:
                 ]
                 for r in range(rows):
                     offset = b.add(b.mul(lda, const(r)), const(4 * pair))
-                    both = b.bitcast(_splat(b, b.load(pointer(b, left, offset, _I32), align=1)), _I16X32)
+                    both = b.bitcast(splat(b, b.load(pointer(b, left, offset, _I32), align=1)), _I16X32)
                     for c in range(columns):
                         sums[r * columns + c] = dot(b, sums[r * columns + c], both, weights[c])
             return sums
@@ -127,7 +127,7 @@ def float_tile(rows: int, columns: int) -> Any:
                 results = []
                 for r in range(rows):
                     offset = b.add(b.mul(lda, const(r)), b.mul(k, const(4)))
-                    left = _splat(b, b.load(pointer(b, a, offset, _F32), align=4))
+                    left = splat(b, b.load(pointer(b, a, offset, _F32), align=4))
                     results += [b.fadd(sums[r * columns + c], b.fmul(left, right[c])) for c in range(columns)]
                 return results
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from engine.gguf import GgmlType, read
 from engine.kernels import functions
 from engine.quant import to_float32
+from engine.simd import gelu as gelu_of
 
 f = np.float32
 Floats = NDArray[np.float32]
@@ -53,8 +54,8 @@ def polynomial(coefficients: tuple[Any, ...], x: Floats) -> Floats:
 
 
 def gelu_near(y: Floats) -> Floats:
-    inside = np.clip(y, -functions._PHI_END, functions._PHI_END)
-    return y * (inside * polynomial(functions._PHI, inside * inside) + f(0.5))
+    inside = np.clip(y, -gelu_of.END, gelu_of.END)
+    return y * (inside * polynomial(gelu_of.POWERS, inside * inside) + f(0.5))
 
 
 def exp2_near(x: Floats) -> Floats:

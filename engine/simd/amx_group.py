@@ -1,0 +1,110 @@
+"""Products of a group of k on AMX, and between them the vectors of the group before: two units that work at once."""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from engine.simd.address import const, pointer
+from engine.simd.amx import TILE, dot, load, prefetch_line, store, zero
+from engine.simd.gelu import emit_gelu
+from engine.simd.tiles import splat
+from engine.simd.vector import LANES, f32x16, i32x16
+
+NOTHING, BEGIN, CONTINUE, END, END_GELU, END_ADD, ALL, ALL_GELU, ALL_ADD = range(9)
+"""What becomes of the sums of the group before: there is none; it is the first of several, one of the middle, or the
+last (stored, stored through GELU, or added to what is there), or there is only one (the same)."""
+_F32 = ir.FloatType()
+_LINES = 4  # of weights fetched at a step
+_PLANE = 2 * TILE
+
+
+def amx_group(steps: int) -> Any:
+    """group(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out): addresses but for `kind`.
+
+    sums int32 [2 digits][2][16][16] = `steps` chunks of 16 rows at a times 32 columns at w and w_next, narrow; and the
+    vectors of `old`, such sums too, times factors[32] as `kind` says, into totals float32 [2][16][16] or, with
+    scale[16] and bias[32], into out, [2][16][16] as well. Without steps nothing but the latter.
+    """
+
+    @intrinsic
+    def group(
+        typing: Any, kind: Any, a: Any, w: Any, w_next: Any, ahead: Any, sums: Any, old: Any, factors: Any, totals: Any,
+        scale: Any, bias: Any, out: Any,
+    ) -> Any:  # fmt: skip
+        def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
+            kind, a, w, w_next, ahead, sums, *finish = args
+            done = b.append_basic_block("done")
+            blocks = [b.append_basic_block(f"kind{i}") for i in range(9)]
+            switch = b.switch(kind, blocks[0])
+            for i, block in enumerate(blocks):
+                switch.add_case(const(i), block)
+                b.position_at_end(block)
+                _multiply(b, steps, a, w, w_next, ahead, sums, _vectors(b, i, *finish) if i else [])
+                b.branch(done)
+            b.position_at_end(done)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 12), codegen
+
+    return group
+
+
+def _multiply(
+    b: Any, steps: int, a: Any, w: Any, w_next: Any, ahead: Any, sums: Any, vectors: list[Callable[[], None]]
+) -> None:
+    """The tiles of `amx.multiply_narrow`, with a share of the vectors after each product."""
+    for vector in [] if steps else vectors:
+        vector()
+    for tile in range(4 if steps else 0):
+        zero(b, tile)
+    done = 0
+    for number in range(4 * steps):
+        p, product = divmod(number, 4)
+        row, column = divmod(product, 2)
+        if column == 0:
+            load(b, 4 + row, a, 2 * TILE * p + TILE * row)
+        if row == 0:
+            load(b, 6 + column, (w, w_next)[column], TILE * p)
+        dot(b, product, 4 + row, 6 + column)
+        prefetch_line(b, ahead, 64 * (_LINES * p + product))
+        due = len(vectors) * (number + 1) // (4 * steps)
+        for vector in vectors[done:due]:
+            vector()
+        done = due
+    for tile in range(4 if steps else 0):
+        store(b, tile, sums, tile * TILE)
+
+
+def _vectors(
+    b: Any, kind: int, old: Any, factors: Any, totals: Any, scale: Any, bias: Any, out: Any
+) -> list[Callable[[], None]]:
+    """What emits each vector of the old sums."""
+    return [
+        lambda c=c, r=r: _finish(b, kind, TILE * c + 64 * r, c, r, old, factors, totals, scale, bias, out)  # type: ignore[misc]
+        for c in range(2)
+        for r in range(LANES)
+    ]
+
+
+def _finish(
+    b: Any, kind: int, at: int, c: int, r: int, old: Any, factors: Any, totals: Any, scale: Any, bias: Any, out: Any
+) -> None:
+    def read(base: Any, offset: int, vector: Any = f32x16) -> Any:
+        return b.load(pointer(b, base, const(offset), vector.llvm), align=4)
+
+    seven = ir.Constant(i32x16.llvm, [7] * LANES)
+    whole = b.add(b.shl(read(old, at, i32x16), seven), read(old, _PLANE + at, i32x16))
+    y, to = b.fmul(b.sitofp(whole, f32x16.llvm), read(factors, 64 * c)), totals
+    if kind in (CONTINUE, END, END_GELU, END_ADD):
+        y = b.fadd(read(totals, at), y)
+    if kind not in (BEGIN, CONTINUE):
+        factor = splat(b, b.load(pointer(b, scale, const(4 * r), _F32), align=4))
+        y, to = b.fadd(b.fmul(y, factor), read(bias, 64 * c)), out
+    if kind in (END_GELU, ALL_GELU):
+        y = emit_gelu(b, y)
+    if kind in (END_ADD, ALL_ADD):
+        y = b.fadd(read(out, at), y)
+    b.store(y, pointer(b, to, const(at), f32x16.llvm), align=4)
