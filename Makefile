@@ -43,7 +43,7 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 bench: $(VENV)/.test $(GGUF)
-	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) $(BIN)/python -m tests.benchmarks
+	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) $(BIN)/python -m tests.benchmarks --report bench.md
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Cloister needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'

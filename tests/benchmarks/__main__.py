@@ -1,7 +1,80 @@
-"""`make bench`: the encoder beside its peers, then a whole job."""
+"""`make bench`: the encoder beside its peers, then whole jobs; prints the report and writes it to a file.
 
-from tests.benchmarks import bench_encoder, bench_job
+python -m tests.benchmarks --report bench.md         needs CLOISTER_MODEL; peers need CLOISTER_MINILM
+… --lengths 128 --rounds 2 --threads 1               a short run, while something is being changed
+"""
 
-bench_encoder.main([1, 2])
-print()
-bench_job.main([100, 1000])
+import argparse
+import os
+import platform
+import sys
+from datetime import date
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from tests.benchmarks import bench_encoder, bench_job, report
+from tests.benchmarks.bench_encoder import Plan
+from tests.benchmarks.results import Results
+
+VERSIONED = ("numpy", "numba", "torch", "transformers", "onnxruntime", "llama_cpp_python")
+
+
+def main() -> None:
+    """Measure, write, say where."""
+    asked = arguments()
+    plan = Plan(asked.lengths, asked.threads, asked.rounds, asked.texts, asked.contenders or Plan.names)
+    results = bench_encoder.measure(plan, say)
+    results.machine = machine()
+    if asked.jobs and find_spec("pyarrow") and find_spec("pytest"):
+        measure_jobs(asked.jobs, results)
+    text = report.to_markdown(results)
+    asked.report.write_text(text)
+    print(text)
+    print(f"written to {asked.report.absolute()}")
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--report", type=Path, default=Path("bench.md"), help="the Markdown file")
+    parser.add_argument("--lengths", type=numbers, default=Plan.lengths, help="tokens, as 32,128")
+    parser.add_argument("--threads", type=numbers, default=Plan.threads, help="as 1,2")
+    parser.add_argument("--rounds", type=int, default=Plan.rounds)
+    parser.add_argument("--texts", type=int, default=Plan.texts, help="of the mixed set")
+    parser.add_argument("--jobs", type=numbers, default=(100, 1000), help="documents of whole jobs; 0 for none")
+    parser.add_argument("--contenders", type=lambda text: tuple(text.split(",")), help="names, with commas between")
+    return parser.parse_args()
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """`1,2`; nothing of `0`."""
+    return tuple(int(word) for word in text.split(",") if int(word))
+
+
+def say(line: str) -> None:
+    """Where it is."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def machine() -> str:
+    """CPU, and what was installed."""
+    from engine.cpu import cpu_name
+
+    known = [f"{name} {version(name)}" for name in VERSIONED if find_spec(name.replace("_python", ""))]
+    return (
+        f"{date.today()}, {cpu_name()}, {len(os.sched_getaffinity(0))} CPUs, Python {platform.python_version()}, "
+        + ", ".join(known)
+        + "."
+    )
+
+
+def measure_jobs(counts: tuple[int, ...], results: Results) -> None:
+    """Whole jobs of so many documents."""
+    for count in counts:
+        say(f"a job of {count} documents")
+        seconds, tokens, peak = bench_job.measure(Path(os.environ["CLOISTER_MODEL"]), count)
+        results.jobs.append((count, tokens, seconds, peak))
+
+
+main()

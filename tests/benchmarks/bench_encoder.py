@@ -1,112 +1,147 @@
-"""Our encoder on each instruction set beside its peers: texts a second at 32, 128, 256 and 512 tokens.
+"""Our encoder on each instruction set beside its peers: equal and mixed lengths, accuracy, shares, memory, start.
 
-    python -m tests.benchmarks.bench_encoder [threads ...]     needs CLOISTER_MODEL; peers need CLOISTER_MINILM
-
-Batches of texts of equal length, from token ids. All contenders are started first and then asked in turn, round after
-round, so that another load on the machine falls on all of them; between its turns a contender is stopped, for some
-libraries' idle threads spin. Medians are printed, and in brackets the ratio to the first line. Peers that are not
-installed are left out.
+All contenders of a number of threads are started first and then asked in turn, round after round, so that another load
+on the machine falls on all of them. Tokenizing is left out for all.
 """
 
-import math
 import os
-import signal
-import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tests.benchmarks.contenders import OURS, PEERS, usable
+from tests.benchmarks.process import ROOT, Contender
+from tests.benchmarks.results import Point, Results, Seconds
+from tests.benchmarks.texts import write_sets
 
-ROOT = Path(__file__).parents[2]
-LENGTHS = (32, 128, 256, 512)
-TOKENS = 4096  # of a batch
-ROUNDS = 7
-
-
-class Contender:
-    """A process that embeds batches and says how long each took."""
-
-    def __init__(self, name: str, threads: int) -> None:
-        self.name = name
-        environment = {"OMP_NUM_THREADS": str(threads), "CLOISTER_THREADS": str(threads)}
-        if name in OURS:
-            environment["CLOISTER_ISA"] = name.split()[-1]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.bench_encoder", "--child", name, str(threads)], cwd=ROOT,
-            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=os.environ | environment,
-        )  # fmt: skip
-        self.ready = self._answer() == "ready"
-        self._process.send_signal(signal.SIGSTOP)
-
-    def seconds(self, texts: int, tokens: int) -> float:
-        """For one batch of `texts` texts of `tokens` tokens; NaN from a process that has crashed."""
-        assert self._process.stdin is not None
-        self._process.send_signal(signal.SIGCONT)
-        try:
-            self._process.stdin.write(f"{texts} {tokens}\n")
-            self._process.stdin.flush()
-            answer = float(self._answer() or "nan")
-        except (BrokenPipeError, ValueError):
-            return math.nan
-        self._process.send_signal(signal.SIGSTOP)
-        return answer
-
-    def close(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
-        self._process.kill()
-        self._process.communicate()
-
-    def _answer(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
+BATCH_TOKENS = 4096
+STARTS = 5
+FIRST_VECTOR = """
+import sys, time, engine
+engine.load(sys.argv[1]).embed(["the lease"])
+print(time.monotonic())
+"""
+Say = Callable[[str], None]
 
 
-def child(name: str, threads: int) -> None:
-    """Make the contender, say so, and time what is asked for."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # what the libraries print is no answer
-    embed = (OURS | PEERS)[name](threads)
-    print("ready", file=answers, flush=True)
-    for line in sys.stdin:
-        texts, tokens = map(int, line.split())
-        ids = np.random.default_rng(tokens).integers(1000, 20000, (texts, tokens))
-        start = time.perf_counter()
-        embed(ids)
-        print(time.perf_counter() - start, file=answers, flush=True)
+@dataclass(frozen=True)
+class Plan:
+    """What to measure, and how often."""
+
+    lengths: tuple[int, ...] = (32, 128, 256, 512)
+    threads: tuple[int, ...] = (1, 2)
+    rounds: int = 7
+    texts: int = 192  # of the mixed set
+    names: tuple[str, ...] = (*OURS, *PEERS)
 
 
-def measure(threads: int) -> None:
-    """Print a table: a line a contender, a column a length."""
-    everyone = [Contender(name, threads) for name in (*OURS, *filter(usable, PEERS))]
-    started = [one for one in everyone if one.ready]
-    rates: dict[str, list[float]] = {one.name: [] for one in started}
-    for tokens in LENGTHS:
-        texts = TOKENS // tokens
-        rounds = [[one.seconds(texts, tokens) for one in started] for _ in range(ROUNDS)]
-        for one, seconds in zip(started, zip(*rounds, strict=True), strict=True):
-            rates[one.name].append(texts / statistics.median(seconds))
-    for one in everyone:
-        one.close()
-    print(f"\ntexts a second, {threads} thread(s)\n{'':22}" + "".join(f"{n:>11} tokens" for n in LENGTHS))
-    first = rates[started[0].name]
-    for name, row in rates.items():
-        print(f"{name:22}" + "".join(f"{a:10.1f} ({a / b:4.2f})" for a, b in zip(row, first, strict=True)), flush=True)
-    if absent := [one.name for one in everyone if not one.ready]:
-        print(f"did not start: {', '.join(absent)}")
+def measure(plan: Plan, say: Say) -> Results:
+    """Everything but whole jobs."""
+    results = Results()
+    names = [name for name in plan.names if usable(name)]
+    results.absent += [f"{name} (not installed, or the CPU lacks it)" for name in plan.names if name not in names]
+    with tempfile.TemporaryDirectory() as folder:
+        sets = str(Path(folder) / "sets.npz")
+        results.mixture = write_sets(Path(sets), plan.texts)
+        for threads in plan.threads:
+            _measure_speed(plan, names, threads, sets, results, say)
+        if plan.threads == (1, 2) and (ours := next((name for name in names if name in OURS), None)):
+            say(f"{ours}: two threads beside one")
+            _measure_scaling(plan, ours, sets, results)
+        _measure_alone(names, sets, Path(folder), results, say)
+    say("starts")
+    if "cloister amx" in names:
+        results.start_seconds, results.cold_seconds = _starts("amx")
+    return results
 
 
-def main(threads: list[int]) -> None:
-    """One table for each number of threads."""
-    for count in threads:
-        measure(count)
+@contextmanager
+def _started(everyone: list[Contender]) -> Iterator[list[Contender]]:
+    try:
+        yield [one for one in everyone if one.ready]
+    finally:
+        for one in everyone:
+            one.close()
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["--child"]:
-        child(sys.argv[2], int(sys.argv[3]))
-    else:
-        main([int(word) for word in sys.argv[1:]] or [1, 2])
+def _measure_speed(plan: Plan, names: Sequence[str], threads: int, sets: str, results: Results, say: Say) -> None:
+    with _started([Contender(name, threads) for name in names]) as started:
+        results.absent += [
+            f"{name} (did not start, {threads} threads)" for name in names if name not in {one.name for one in started}
+        ]
+        for tokens in plan.lengths:
+            say(f"{tokens} tokens, threads: {threads}")
+            texts = BATCH_TOKENS // tokens
+            request = {"do": "equal", "texts": texts, "tokens": tokens}
+            results.speeds[Point(threads, str(tokens), texts)] = _rounds(started, plan.rounds, request)
+        for order in ("mixed", "sorted"):
+            say(f"{order} lengths, threads: {threads}")
+            request = {"do": "set", "file": sets, "name": order}
+            results.speeds[Point(threads, order, plan.texts)] = _rounds(started, max(1, plan.rounds // 2), request)
+
+
+def _rounds(started: list[Contender], rounds: int, request: dict[str, object]) -> Seconds:
+    """Each in turn; one round before, which is not counted."""
+    seconds: Seconds = {one.name: [] for one in started}
+    for round_ in range(rounds + 1):
+        for one in started:
+            answer = one.ask(**request)
+            if round_:
+                seconds[one.name].append(answer)
+    return seconds
+
+
+def _measure_scaling(plan: Plan, name: str, sets: str, results: Results) -> None:
+    with _started([Contender(name, threads) for threads in (1, 2)]) as pair:
+        requests: dict[str, dict[str, object]] = {
+            str(tokens): {"do": "equal", "texts": BATCH_TOKENS // tokens, "tokens": tokens} for tokens in plan.lengths
+        }
+        requests["mixed"] = {"do": "set", "file": sets, "name": "mixed"}
+        for what, request in requests.items():
+            seconds: Seconds = {"1": [], "2": []}
+            for _ in range(2 * plan.rounds):
+                for one in pair:
+                    seconds[str(one.threads)].append(one.ask(**request))
+            results.scaling[what] = seconds
+
+
+def _measure_alone(names: Sequence[str], sets: str, folder: Path, results: Results, say: Say) -> None:
+    """What needs no turns: memory after a first batch, vectors, shares. One contender at a time."""
+    vectors: dict[str, np.ndarray] = {}
+    for name in names:
+        say(f"{name}: memory and accuracy")
+        with _started([Contender(name, 1)]) as started:
+            for one in started:
+                one.ask(do="equal", texts=32, tokens=128)
+                if (found := one.ask(do="own bytes")) is not None:
+                    results.own_bytes[name] = found
+                file = folder / f"{len(vectors)}.npy"
+                if one.ask(do="vectors", file=sets, name="mixed", to=str(file)):
+                    vectors[name] = np.load(file)
+                if name in OURS and (shares := one.ask(do="shares")):
+                    results.shares[name] = shares
+    if (truth := vectors.get("torch float32")) is not None:
+        results.cosines = {name: (found * truth).sum(1).tolist() for name, found in vectors.items()}
+
+
+def _starts(isa: str) -> tuple[list[float], float]:
+    """Seconds from the start of a process to its first vector: several with warm caches, one with none."""
+    with tempfile.TemporaryDirectory() as cache:
+        cold = _start(isa, CLOISTER_CACHE=cache)
+        return [_start(isa, CLOISTER_CACHE=cache) for _ in range(STARTS)], cold
+
+
+def _start(isa: str, **environment: str) -> float:
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_VECTOR, os.environ["CLOISTER_MODEL"]], cwd=ROOT, text=True, check=True,
+        stdout=subprocess.PIPE, env=os.environ | {"CLOISTER_ISA": isa} | environment,
+    )  # fmt: skip
+    return float(done.stdout) - began

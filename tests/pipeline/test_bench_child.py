@@ -39,5 +39,5 @@ def test_times_per_second_of_works_that_take_turns() -> None:
 def test_memory_of_its_own_is_what_is_made() -> None:
     before = own_bytes()
     held = bytearray(2**24)
-    assert 2**24 <= own_bytes() - before < 2**25
+    assert own_bytes() - before == pytest.approx(2**24, rel=0.2)  # something may have been given back meanwhile
     del held
