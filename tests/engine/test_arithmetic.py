@@ -11,11 +11,14 @@ from tests.models import WORDS, write_bert_folder
 from tests.reference.whole_numbers import WholeNumbers
 
 TEXTS = ["", "the", *(" ".join(WORDS[:n] * 7) for n in (2, 5, 16)), "rechnung 17, total due: 3,40 of 9.99!"]
+LONG = "the lease of the tenant " * 130  # 652 tokens: values and weights of attention have fewer bits
 SHAPES: list[dict[str, int]] = [
     {},
     {"width": 60, "inner": 100, "heads": 5, "seed": 4},
     {"width": 96, "inner": 1600, "heads": 1, "layers": 1, "seed": 5},
     {"width": 160, "inner": 192, "heads": 2, "layers": 3, "seed": 6},
+    {"width": 240, "inner": 200, "heads": 20, "layers": 1, "seed": 7},
+    {"width": 400, "inner": 300, "heads": 4, "layers": 1, "context": 700, "seed": 8},
 ]
 
 
@@ -27,6 +30,7 @@ def test_the_definition(tmp_path: Path, file_type: Any, shape: dict[str, int]) -
     if file_type != "f32":
         engine.quantize_model(path, path := tmp_path / "q.gguf", mix=file_type)
     model, definition = engine.load(path), WholeNumbers(path)
-    for text, vector in zip(TEXTS, model.embed(TEXTS), strict=True):
+    texts = TEXTS + [LONG] * (model.context > 652)
+    for text, vector in zip(texts, model.embed(texts), strict=True):
         expected = definition.embed(model._tokenizer.encode(text))
         assert np.array_equal(vector.view(np.int32), expected.view(np.int32)), text

@@ -1,6 +1,6 @@
 """The arithmetic cloister-int14-2 of a BERT in plain numpy, as engine/README.md defines it: the same bits, slowly.
 
-One text at a time, no tiles, no padding, no digits. Whole numbers are int64, everything else float32, each operation by
+One text at a time, no tiles, no digits. Whole numbers are int64, everything else float32, each operation by
 itself.
 """
 
@@ -85,15 +85,18 @@ def numbers(x: Floats, top: int, greatest: Floats) -> NDArray[np.int64]:
     return np.rint(x * inverse).astype(np.int64)
 
 
-def weight_numbers(w: Floats, padded: int) -> tuple[NDArray[np.int64], Floats]:
-    """w [n, k] as whole numbers, and a scale for each of the n; `padded` is k with its padding."""
+def weight_numbers(w: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """w [n, k] as whole numbers, and a scale for each of the n."""
     scale = np.abs(w).max(1) / f(SMALL)
-    unit = np.where(scale > 0, scale, f(1))
-    total = np.ceil(np.abs(w) / unit[:, None]).sum(1, dtype=np.int64).astype(f)
-    room = f(GREATEST - padded)
-    scale = scale * np.maximum(f(1), total / room * f(1.0001))
-    unit = np.where(scale > 0, scale, f(1))
-    return np.rint(w / unit[:, None]).astype(np.int64), scale
+    return np.rint(w / np.where(scale > 0, scale, f(1))[:, None]).astype(np.int64), scale
+
+
+def spread(x: Floats, parts: int) -> Floats:
+    """[m, k] in equal parts, each with zeros up to a multiple of 16."""
+    part = x.shape[1] // parts
+    out = np.zeros((x.shape[0], parts, -(-part // 16) * 16), f)
+    out[:, :, :part] = x.reshape(x.shape[0], parts, part)
+    return out.reshape(x.shape[0], -1)
 
 
 class WholeNumbers:
@@ -117,11 +120,12 @@ class WholeNumbers:
         if self.exact:
             return in_order(x, w.T) + bias
         group = GROUP_AFTER_GELU if name.endswith("ffn_down") else GROUP
+        if name.endswith("attn_output"):  # groups count the places of the heads' padded values
+            w, x = spread(w, self.heads), spread(x, self.heads)
         greatest = np.abs(x).max(1, keepdims=True)
         whole, total = numbers(x, TOP, greatest), np.zeros((x.shape[0], w.shape[0]), f)
         for at in range(0, w.shape[1], group):
-            padded = min(group, -(-(w.shape[1] - at) // 64) * 64)
-            w_numbers, w_scale = weight_numbers(w[:, at : at + group], padded)
+            w_numbers, w_scale = weight_numbers(w[:, at : at + group])
             sums = whole[:, at : at + group] @ w_numbers.T
             assert np.abs(sums).max() < 2**31
             total = total + sums.astype(f) * w_scale
