@@ -9,10 +9,12 @@ from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCp
 from engine.inspect import ModelFacts, inspect
 from engine.kernels.vectors import similarity, softmax
 from engine.quantize import MIXES, Quantized, quantize_model
+from engine.spans import Answer
 
 __all__ = [
     "MIXES",
     "NUMERICS",
+    "Answer",
     "BadModelFile",
     "EngineError",
     "InputTooLong",

@@ -14,10 +14,11 @@ import numpy as np
 from engine.engine import Model
 from engine.kernels.compiled import entry
 from engine.kernels.matmul import ADD, GELU, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
-from engine.models.bert import FFN_ROWS, GROUPS, Bert
+from engine.models import Network
 from engine.models.layers import Matrices, aligned, attend_all, project, start, stop
+from engine.models.network import FFN_ROWS
 from engine.models.stored import Arrays
-from engine.models.weights import Stack
+from engine.models.weights import GROUPS
 from engine.simd import CHUNK, F32, I8, I32, I64, LANES, Float, add_i32, load_i32, no_i32, total_i32
 from engine.simd.peak import peak_loop
 
@@ -67,7 +68,7 @@ def passes(model: Model, tokens: int) -> list[Work]:
     """The forward pass of one text of so many tokens, and each of its PARTS over all layers."""
     network, random = model._network, np.random.default_rng(0)
     scratch = network.scratch(max(tokens, CHUNK))
-    for values in scratch[:4]:
+    for values in scratch[:6]:
         values[:] = random.standard_normal(values.size)
     sums = aligned(scratch[0].size, np.float32)
     run = partial(_run_parts, network, tokens, scratch, sums)
@@ -76,47 +77,47 @@ def passes(model: Model, tokens: int) -> list[Work]:
     ]
 
 
-def _whole(network: Bert, tokens: int) -> Work:
+def _whole(network: Network, tokens: int) -> Work:
     ids, starts = np.zeros(tokens, np.int32), np.array([0, tokens])
-    scratch, out = network.scratch(max(tokens, CHUNK)), np.zeros((1, network.width), np.float32)
+    scratch = network.scratch(max(tokens, CHUNK))
 
     def run(times: int) -> None:
         for _ in range(times):
-            network.encode(ids, starts, scratch, out)
+            network.states(ids, ids, starts, scratch)
 
     return Work("forward pass", run, **_cost(network, tokens, _MATRICES | _ATTENTION))
 
 
-def _run_parts(network: Bert, tokens: int, scratch: Any, sums: F32, parts: int, times: int) -> None:
-    arrays, heads = network.arrays, network.heads
-    sizes = (tokens, network.axis.padded, network.inner, network.layers, heads.parts, heads.padded, heads.part)
-    stacks = tuple(Stack.of(arrays, name, group).arrays for name, group in GROUPS.items())
-    scale = np.float32(1) / np.sqrt(np.float32(heads.part))
-    _parts(parts, times, np.array([0, tokens]), sizes, scale, stacks, scratch, sums)
+def _run_parts(network: Network, tokens: int, scratch: Any, sums: F32, parts: int, times: int) -> None:
+    starts = np.array([0, tokens])
+    _parts(parts, times, starts, network.shape, network.windows, network.GATED, network.sizes.scale, network.stacks,
+           scratch, sums)  # fmt: skip
 
 
 @entry
 def _parts(
-    parts: int, times: int, starts: I64, sizes: tuple[int, ...], scale: Float, stacks: tuple[Matrices, ...],
-    scratch: tuple[Any, ...], sums: F32,
+    parts: int, times: int, starts: I64, shape: tuple[int, ...], windows: I64, gated: bool, scale: Float,
+    stacks: tuple[Matrices, ...], scratch: tuple[Any, ...], sums: F32,
 ) -> None:  # fmt: skip
     """These parts as they follow each other in a forward pass; what they add goes to `sums`, so that nothing grows."""
-    count, width, inner, layers, heads, queries, depth = sizes
+    _, width, inner, layers, heads, queries, depth = shape
     qkv_weights, out_weights, up, down = stacks
-    x, qkv, mixed, hidden, products, attention = scratch
-    exact = qkv_weights[1].size > 0
+    x, qkv, mixed, hidden, halves, _, products, attention = scratch
+    count, exact = starts[1], qkv_weights[1].size > 0
     start()
     for _ in range(times):
         for layer in range(layers):
             if parts & _QUERIES:
                 project(x, 0, count, width, qkv_weights, layer, 3 * queries, PLAIN, qkv, 0, products)
             if parts & _ATTENTION:
-                attend_all(qkv, starts, queries, heads, depth, scale, 0, exact, attention, mixed)
+                attend_all(qkv, starts, queries, heads, depth, scale, windows[layer], exact, attention, mixed)
             if parts & _OUT:
                 project(mixed, 0, count, queries, out_weights, layer, width, ADD, sums, 0, products)
             for t in range(0, count, FFN_ROWS):
                 rows = min(FFN_ROWS, count - t)
-                if parts & _UP:
+                if parts & _UP and gated:
+                    project(x, t, rows, width, up, layer, 2 * inner, PLAIN, halves, 0, products)
+                elif parts & _UP:
                     project(x, t, rows, width, up, layer, inner, GELU, hidden, 0, products)
                 if parts & _DOWN:
                     project(hidden, 0, rows, inner, down, layer, width, ADD, sums, t, products)
@@ -140,26 +141,34 @@ def _read(data: I32, times: int) -> Any:
     return total_i32(add_i32(add_i32(a, b), add_i32(c, d)))
 
 
-def _cost(network: Bert, tokens: int, parts: int) -> dict[str, int]:
+def _cost(network: Network, tokens: int, parts: int) -> dict[str, int]:
     """What parts of one pass take."""
-    width, queries, inner = network.axis, network.heads, network.inner
+    sizes, layers, halves = network.sizes, network.sizes.layers, 2 if network.GATED else 1
+    width, queries, inner = sizes.width, sizes.queries, sizes.inner
     shapes = {  # in the order of GROUPS: n * k, and both padded
         _QUERIES: (3 * queries.size * width.size, 3 * queries.padded * width.padded),
         _OUT: (width.size * queries.size, width.padded * queries.padded),
-        _UP: (inner * width.size, inner * width.padded),
-        _DOWN: (width.size * inner, width.padded * inner),
+        _UP: (halves * inner.size * width.size, halves * inner.padded * width.padded),
+        _DOWN: (width.size * inner.size, width.padded * inner.padded),
     }
     needed = executed = read = 0
     for name, (part, (size, padded)) in zip(GROUPS, shapes.items(), strict=True):
         if parts & part:
-            digits = network.arrays[f"{name}.weights"].nbytes // (network.layers * padded)
-            needed += network.layers * tokens * size
-            executed += network.layers * _up(tokens, ROWS) * padded * (_DIGITS * digits if ISA == "amx" else 1)
+            digits = network.arrays[f"{name}.weights"].nbytes // (layers * padded)
+            needed += layers * tokens * size
+            executed += layers * _up(tokens, ROWS) * padded * (_DIGITS * digits if ISA == "amx" else 1)
             read += _bytes(network.arrays, name)
     if parts & _ATTENTION:
-        needed += 2 * network.layers * tokens**2 * queries.size
-        executed += network.layers * queries.parts * _attention(tokens, queries.part)
+        needed += sum(2 * _seen(tokens, int(window)) * queries.size for window in network.windows)
+        executed += layers * sizes.heads * _attention(tokens, sizes.head)
     return {"multiply_adds": needed, "executed": 0 if network.exact else executed, "read_bytes": read}
+
+
+def _seen(tokens: int, window: int) -> int:
+    """Pairs of a token and one that it sees."""
+    if not window:
+        return tokens**2
+    return sum(min(tokens, t + window + 1) - max(0, t - window) for t in range(tokens))
 
 
 def _attention(tokens: int, depth: int) -> int:

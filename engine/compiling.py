@@ -41,9 +41,9 @@ def set_up() -> tuple[Path, bool]:
     return cache, folder is not None
 
 
-def is_compiled() -> bool:
-    """Whether the forward pass lies in the cache already."""
-    return any(FOLDER.rglob("*.encode-*.nbc"))
+def is_compiled(module: str) -> bool:
+    """Whether the forward pass of this module of engine.models lies in the cache already."""
+    return any(FOLDER.rglob(f"{module}.encode-*.nbc"))
 
 
 def weights_folder() -> Path | None:

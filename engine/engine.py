@@ -1,31 +1,33 @@
-"""A loaded model: texts in, vectors out. Which texts travel together never changes a bit of any of them."""
+"""A loaded model: texts in, numbers out."""
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import tokenizer
+from engine import models, tokenizer
+from engine.batches import Batches, Text
 from engine.compiling import LASTING, is_compiled
 from engine.cpu import isa, threads
-from engine.errors import EngineError, InputTooLong, UnsupportedModel
+from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedModel
 from engine.facts import facts
 from engine.gguf import GgufFile, read
 from engine.kernels.matmul import LAYOUT
+from engine.kernels.scores import probabilities
 from engine.kernels.vectors import similarity, softmax
-from engine.models import ARCHITECTURES
+from engine.models import Kind, Network, Readout
 from engine.models.stored import Arrays, stored
+from engine.spans import Answer, best_span
 
 NUMERICS = "cloister-int14-2"
 """The version of the arithmetic (README.md defines it): the same version gives the same bytes."""
 
-_BLOCK_TOKENS = 128  # a block's activations stay in a core's L2 cache
+F32 = NDArray[np.float32]
+Tags = tuple[NDArray[np.int32], F32]
+_METHODS: dict[Kind, str] = {"embedding": "embed", "sequence": "classify", "tokens": "tag", "span": "answer"}
 
 
 def load(path: str | os.PathLike[str], *, progress: Callable[[str], None] | None = None) -> "Model":
@@ -35,41 +37,54 @@ def load(path: str | os.PathLike[str], *, progress: Callable[[str], None] | None
     """
     isa(), threads()  # what is forced must be possible
     file = read(Path(path))
-    name = file.require("general.architecture", str)
-    if name not in ARCHITECTURES:
-        raise UnsupportedModel(f"{path}: architecture {name!r}, expected one of {', '.join(ARCHITECTURES)}")
-    say = progress or (lambda line: None)
-    key = f"{file.sha256}-{NUMERICS}-{LAYOUT}"
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:
-        arrays, is_kept = stored(key, make)
+        arrays, is_kept = stored(f"{file.sha256}-{NUMERICS}-{LAYOUT}", make)
         kept.append(is_kept)
         return arrays
 
-    network = ARCHITECTURES[name].load(file, keep)
-    return Model(file, network, say, all(kept))
+    network, readout = models.load(file, keep)
+    model = Model(file, network, readout, kept=all(kept))
+    model._warm_up(progress or (lambda line: None))
+    return model
 
 
 class Model:
-    """An encoder. Thread-safe; one `embed` at a time uses all threads."""
+    """An encoder and what stands on it. Thread-safe; one call at a time uses all threads.
 
-    def __init__(self, file: GgufFile, network: Any, progress: Callable[[str], None], kept: bool) -> None:
-        self._file, self._network = file, network
+    Every method that takes texts raises InputTooLong, and nothing is ever cut; UnsupportedModel if the head is another;
+    EngineError if a value is not finite.
+    """
+
+    def __init__(self, file: GgufFile, network: Network, readout: Readout, *, kept: bool) -> None:
+        self._file, self._network, self._readout, self._kept = file, network, readout, kept
         self._tokenizer = tokenizer.from_metadata(file.metadata)
-        self._scratch: list[tuple[Any, ...]] = []
-        self._lock = threading.Lock()
-        self._warm_up(progress)
+        self._batches = Batches(network, readout)
+        kind = self._tokenizer.template.second_type
+        if self.head in ("sequence", "span") and 0 < network.kinds <= kind:
+            found = f"found the token type {kind} for second texts, expected one of {network.kinds}"
+            raise BadModelFile(f"{file.path}: cloister.tokenizer.second_type: {found}")
 
     @property
     def context(self) -> int:
         """Tokens of the longest text, special tokens included."""
-        return int(self._network.context)
+        return self._network.sizes.context
 
     @property
     def dim(self) -> int:
-        """Length of a vector."""
-        return int(self._network.width)
+        """Length of a token's vector, which is that of an embedding."""
+        return self._network.sizes.width.size
+
+    @property
+    def head(self) -> Kind:
+        """What the model is for: `embedding` (embed), `sequence` (classify), `tokens` (tag) or `span` (answer)."""
+        return self._readout.head.kind
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the outputs, in order; of a span `start` and `end`, of an embedding none."""
+        return self._readout.head.labels
 
     @property
     def sha256(self) -> str:
@@ -83,69 +98,85 @@ class Model:
 
     @cached_property
     def facts(self) -> dict[str, str | int]:
-        """What the audit log says of the engine: architecture, instruction set, CPU, compiler versions."""
-        return facts(self._file)
+        """What the audit log says of the engine: architecture, instruction set, CPU, compiler versions; and whether the
+        weights are kept on the disk in their execution layout, without which every start is slow."""
+        return facts(self._file) | {"weights_kept": "yes" if self._kept else "no"}
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, special tokens included."""
         return [ids.size for ids in self._tokenizer.encode_many(texts)]
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """float32 [n, dim], pooled and normalised as the file states. Raises InputTooLong; nothing is ever cut."""
-        sequences = self._tokenizer.encode_many(texts)
-        for i, ids in enumerate(sequences):
-            if ids.size > self.context:
-                raise InputTooLong(f"text {i} has {ids.size} tokens, the model takes {self.context}")
-        vectors = np.zeros((len(sequences), self.dim), np.float32)
-        with self._lock:
-            self._compute(sequences, vectors)
-        if not np.isfinite(vectors).all():
+    def embed(self, texts: Sequence[str]) -> F32:
+        """float32 [n, dim], pooled and normalised as the file states."""
+        self._expect("embedding")
+        return self._run([_plain(ids) for ids in self._tokenizer.encode_many(texts)])[0]
+
+    def classify(self, texts: Sequence[str | tuple[str, str]]) -> F32:
+        """float32 [n, labels] of texts, or pairs of texts: probabilities, or the outputs as they are where the file
+        says so, as models that compute a number do."""
+        self._expect("sequence")
+        outputs, _ = self._run([self._text(text) for text in texts])
+        return probabilities(outputs, self._readout.head.scores)
+
+    def tag(self, texts: Sequence[str]) -> list[Tags]:
+        """For each text what its tokens are: int32 [tokens, 2], the code points from and to which a token goes, and
+        float32 [tokens, labels], probabilities. Special tokens are left out."""
+        self._expect("tokens")
+        encodings = [self._tokenizer.encode_with_offsets(text) for text in texts]
+        outputs, at = self._run([Text(encoding.ids, encoding.types) for encoding in encodings])
+        inside = [encoding.offsets[:, 0] >= 0 for encoding in encodings]
+        found = probabilities(outputs, "softmax")
+        return [
+            (encoding.offsets[here], found[begin:end][here])
+            for encoding, here, begin, end in zip(encodings, inside, at[:-1], at[1:], strict=True)
+        ]
+
+    def answer(self, question: str, texts: Sequence[str]) -> list[Answer]:
+        """For each text the span of at most spans.LONGEST tokens that is the most likely answer."""
+        self._expect("span")
+        encodings = [self._tokenizer.encode_pair(question, text) for text in texts]
+        outputs, at = self._run([Text(encoding.ids, encoding.types) for encoding in encodings])
+        return [
+            best_span(outputs[begin:end], encoding.offsets)
+            for encoding, begin, end in zip(encodings, at[:-1], at[1:], strict=True)
+        ]
+
+    def _expect(self, head: Kind) -> None:
+        if head != self.head:
+            can = f"{_METHODS[head]} needs the head {head!r}"
+            raise UnsupportedModel(f"{self._file.path}: has the head {self.head!r}, for {_METHODS[self.head]}; {can}")
+
+    def _text(self, text: str | tuple[str, str]) -> Text:
+        if isinstance(text, str):
+            return _plain(self._tokenizer.encode(text))
+        encoding = self._tokenizer.encode_pair(*text)
+        return Text(encoding.ids, encoding.types)
+
+    def _run(self, texts: Sequence[Text]) -> tuple[F32, NDArray[np.int64]]:
+        """What `Batches.run` gives."""
+        for i, text in enumerate(texts):
+            if text.ids.size > self.context:
+                raise InputTooLong(f"text {i} has {text.ids.size} tokens, the model takes {self.context}")
+        rows, at = self._batches.run(texts)
+        if not np.isfinite(rows).all():
             raise EngineError(f"{self._file.path}: gives values that are not finite")
-        return vectors
-
-    def _compute(self, sequences: Sequence[NDArray[np.int32]], vectors: NDArray[np.float32]) -> None:
-        blocks = _blocks(sequences)
-        guard = threading.Lock()
-
-        def work(scratch: tuple[Any, ...]) -> None:
-            while True:
-                with guard:
-                    block = next(blocks, None)
-                if block is None:
-                    return
-                vectors[block] = self._encode([sequences[i] for i in block], scratch)
-
-        count = min(threads(), len(sequences))
-        while len(self._scratch) < count:
-            self._scratch.append(self._network.scratch(max(_BLOCK_TOKENS, self.context)))
-        with ThreadPoolExecutor(max(1, count)) as pool:
-            list(pool.map(work, self._scratch[:count]))
-
-    def _encode(self, sequences: list[NDArray[np.int32]], scratch: tuple[Any, ...]) -> NDArray[np.float32]:
-        starts = np.zeros(len(sequences) + 1, np.int64)
-        np.cumsum([ids.size for ids in sequences], out=starts[1:])
-        out = np.zeros((len(sequences), self.dim), np.float32)
-        self._network.encode(np.concatenate(sequences), starts, scratch, out)
-        return out
+        return rows, at
 
     def _warm_up(self, progress: Callable[[str], None]) -> None:
         """Compile now, not in the middle of a night."""
-        if not is_compiled():
+        if not is_compiled(type(self._network).__module__.rpartition(".")[2]):
             again = "once per machine" if LASTING else "at each start, for the cache folder cannot be written"
             progress(f"compiling kernels for {isa()}, {again}")
-        vectors = self.embed([""])
-        softmax(similarity(vectors, vectors), 1.0)
+        if self.head == "embedding":
+            vectors = self.embed([""])
+            softmax(similarity(vectors, vectors), 1.0)
+        elif self.head == "sequence":
+            self.classify([""])
+        elif self.head == "tokens":
+            self.tag([""])
+        else:
+            self.answer("", [""])
 
 
-def _blocks(sequences: Sequence[NDArray[np.int32]]) -> Iterator[list[int]]:
-    """Indexes of sequences, longest first, in blocks of at most _BLOCK_TOKENS tokens (or one longer sequence)."""
-    block: list[int] = []
-    tokens = 0
-    for i in sorted(range(len(sequences)), key=lambda i: -sequences[i].size):
-        if block and tokens + sequences[i].size > _BLOCK_TOKENS:
-            yield block
-            block, tokens = [], 0
-        block.append(i)
-        tokens += sequences[i].size
-    if block:
-        yield block
+def _plain(ids: NDArray[np.int32]) -> Text:
+    return Text(ids, np.zeros_like(ids))

@@ -47,6 +47,9 @@ def load_model(model: ModelRef, sha256: str, progress: Callable[[str], None]) ->
         loaded = engine.load(model.path, progress=progress)
     except engine.EngineError as error:
         raise ModelRefusedError(f"model {model.name}: {error}") from error
+    if loaded.head != "embedding":
+        found = f"has the head {loaded.head!r}; jobs need a model that gives embeddings"
+        raise ModelRefusedError(f"model {model.name}: {model.path} {found}")
     if loaded.sha256 != sha256:
         raise ModelRefusedError(f"model {model.name}: {model.path} was replaced while the run started; start it again")
     return loaded

@@ -25,12 +25,13 @@ def aligned(count: int, dtype: Any) -> Any:
     return memory[first : first + size].view(dtype)
 
 
-def linear_scratch(rows: int, widest: int, *, exact: bool) -> tuple[Any, ...]:
-    """What `project` needs for so many rows of up to `widest` values."""
-    rows = -(-rows // ROWS) * ROWS + LANES
+def linear_scratch(*sizes: tuple[int, int], floats: bool) -> tuple[Any, ...]:
+    """What `project` needs for so many rows of up to so many values, each; `floats`: if any matrix is float32."""
+    whole = [(-(-rows // ROWS) * ROWS + LANES, values) for rows, values in sizes]
+    most = max(rows * values for rows, values in whole)
     return (
-        aligned(2 * widest * rows, np.int8), aligned(rows, np.float32), aligned(2 * SUMS, np.int32),
-        aligned(rows * widest if exact else 0, np.float32), aligned(TOTALS, np.float32),
+        aligned(2 * most, np.int8), aligned(max(whole)[0], np.float32), aligned(2 * SUMS, np.int32),
+        aligned(most if floats else 0, np.float32), aligned(TOTALS, np.float32),
     )  # fmt: skip
 
 

@@ -16,6 +16,10 @@ from engine.models.stored import Arrays
 from engine.quant import to_float32
 from engine.simd import CHUNK, F32, I8, I64, LANES
 
+# stack -> how many values of its columns share a scale. The fewer, the less the outliers of a row cost the others; they
+# are many in what comes in to "down", out of the function within the feed-forward part.
+GROUPS = {"qkv": 192, "out": 192, "up": 192, "down": 128}
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -41,6 +45,27 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Several:
+    """`count` axes of a file's tensor one after another, each padded by itself: queries, keys, values; two halves."""
+
+    axis: Axis
+    count: int
+
+    @property
+    def size(self) -> int:
+        return self.count * self.axis.size
+
+    @property
+    def padded(self) -> int:
+        return self.count * self.axis.padded
+
+    @property
+    def at(self) -> I64:
+        """Where each value of the file lies."""
+        return np.concatenate([i * self.axis.padded + self.axis.at for i in range(self.count)])
+
+
+@dataclass(frozen=True)
 class Stack:
     """The same matrix of every layer, layer after layer, flat: packed whole numbers and their scales, or float32; and
     the biases."""
@@ -56,10 +81,10 @@ class Stack:
         return self.weights, self.floats, self.scales, self.bias, self.group
 
     @classmethod
-    def of(cls, arrays: Arrays, name: str, group: int) -> "Stack":
-        """The stack that `read_stack` made under this name with this group."""
+    def of(cls, arrays: Arrays, name: str) -> "Stack":
+        """The stack that `read_stack` made under this name, one of GROUPS."""
         weights, floats, scales, bias = (arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias"))
-        return cls(weights, floats, scales, bias, group)
+        return cls(weights, floats, scales, bias, GROUPS[name])
 
 
 def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
@@ -73,12 +98,23 @@ def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
     return tensor
 
 
-def read_vectors(file: GgufFile, names: Sequence[str], axis: Axis) -> F32:
-    """Vectors along `axis`, padded, one after another, float32."""
-    return np.concatenate([read_rows(file, name, None, axis) for name in names])
+def read_vectors(file: GgufFile, names: Sequence[str], axis: Axis | Several, *, needed: bool = True) -> F32:
+    """Vectors along `axis`, padded, one after another, float32; zeros if none is needed and the file has none."""
+    if not needed and not any(name in file.tensors for name in names):
+        return np.zeros(len(names) * axis.padded, np.float32)
+    return np.concatenate([np.zeros(0, np.float32), *(read_rows(file, name, None, axis) for name in names)])
 
 
-def read_rows(file: GgufFile, name: str, count: int | None, axis: Axis) -> F32:
+def read_norm(file: GgufFile, name: str, tensors: Sequence[str], axis: Axis, *, biased: bool = True) -> Arrays:
+    """Gains and shifts of the norms of these names, one after another; without `biased` the file may have no shifts."""
+    gain, shift = ([f"{tensor}.{part}" for tensor in tensors] for part in ("weight", "bias"))
+    return {
+        f"{name}.gain": read_vectors(file, gain, axis),
+        f"{name}.shift": read_vectors(file, shift, axis, needed=biased),
+    }
+
+
+def read_rows(file: GgufFile, name: str, count: int | None, axis: Axis | Several) -> F32:
     """A matrix of `count` rows along `axis`, padded and flat; a vector if `count` is None."""
     values = to_float32(expect(file, name, (axis.size,) if count is None else (count, axis.size)))
     out = np.zeros((count or 1, axis.padded), np.float32)
@@ -87,11 +123,11 @@ def read_rows(file: GgufFile, name: str, count: int | None, axis: Axis) -> F32:
 
 
 def read_stack(
-    file: GgufFile, name: str, layers: Sequence[Sequence[str]], rows: Axis, columns: Axis, group: int, *,
+    file: GgufFile, name: str, layers: Sequence[Sequence[str]], rows: Axis | Several, columns: Axis, *,
     biased: bool = True,
 ) -> Arrays:  # fmt: skip
-    """For each layer the matrices of these names (without .weight), one below another; arrays for `Stack.of`. A group
-    is so many values of the columns as share a scale."""
+    """For each layer the matrices of these names (without .weight), one below another, as the stack `name`, one of
+    GROUPS; arrays for `Stack.of`. Without `biased` the file may have no biases."""
     tensors = [[expect(file, f"{part}.weight", (rows.size, columns.size)) for part in parts] for parts in layers]
     exact = all(tensor.type == GgmlType.F32 for parts in tensors for tensor in parts)
     matrices = (np.concatenate([_read_matrix(file, tensor, rows, columns) for tensor in parts]) for parts in tensors)
@@ -100,20 +136,27 @@ def read_stack(
         if exact:
             floats.append(pack_float(matrix))
         else:
-            packed, scale = pack(matrix, group)
+            packed, scale = pack(matrix, GROUPS[name])
             weights.append(packed)
             scales.append(scale)
-    bias = [f"{part}.bias" for parts in layers for part in parts]
-    zeros = np.zeros(len(bias) * rows.padded, np.float32)
     return {
         f"{name}.weights": np.concatenate(weights),
         f"{name}.floats": np.concatenate(floats),
         f"{name}.scales": np.concatenate(scales),
-        f"{name}.bias": read_vectors(file, bias, rows) if biased else zeros,
+        f"{name}.bias": read_vectors(file, [f"{part}.bias" for parts in layers for part in parts], rows, needed=biased),
     }
 
 
-def _read_matrix(file: GgufFile, tensor: Tensor, rows: Axis, columns: Axis) -> F32:
+def read_floats(file: GgufFile, name: str, rows: Axis, columns: Axis, *, biased: bool = True) -> Arrays:
+    """One matrix for `linear_float`, whatever its type in the file, and its bias, zeros if it may have none."""
+    tensor = expect(file, f"{name}.weight", (rows.size, columns.size))
+    return {
+        f"{name}.floats": pack_float(_read_matrix(file, tensor, rows, columns)),
+        f"{name}.bias": read_vectors(file, [f"{name}.bias"], rows, needed=biased),
+    }
+
+
+def _read_matrix(file: GgufFile, tensor: Tensor, rows: Axis | Several, columns: Axis) -> F32:
     """float32 (rows, columns), both axes padded."""
     values = np.zeros((rows.padded, columns.padded), np.float32)
     values[np.ix_(rows.at, columns.at)] = _finite(file, tensor.name, to_float32(tensor))

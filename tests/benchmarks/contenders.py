@@ -22,14 +22,13 @@ Embed = Callable[[Ids], NDArray[np.float32]]
 def cloister(threads: int) -> Embed:
     """CLOISTER_ISA and CLOISTER_THREADS are set for this process."""
     import engine
+    from engine.batches import Text
 
     model = engine.load(os.environ["CLOISTER_MODEL"])
     assert engine.threads() == threads
 
     def embed(ids: Ids) -> NDArray[np.float32]:
-        vectors = np.zeros((len(ids), model.dim), np.float32)
-        model._compute([each.astype(np.int32) for each in ids], vectors)
-        return vectors
+        return model._run([Text(each.astype(np.int32), np.zeros(each.size, np.int32)) for each in ids])[0]
 
     return embed
 

@@ -8,9 +8,11 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 Digests = dict[str, Any]
@@ -36,24 +38,36 @@ def _digest(array: NDArray[Any]) -> str:
     return hashlib.sha256(array.tobytes()).hexdigest()
 
 
+def outputs(model: Any, texts: list[str]) -> list[NDArray[Any]]:
+    """What the model is for, of each text."""
+    if model.head == "embedding":
+        return list(model.embed(texts))
+    if model.head == "sequence":
+        return list(model.classify(texts))
+    if model.head == "tokens":
+        return [np.concatenate([offsets.astype(np.float32), found], 1) for offsets, found in model.tag(texts)]
+    return [np.array(astuple(answer)) for answer in model.answer("the total due", texts)]
+
+
 def main(model_path: str) -> None:
     """Print the digests as JSON."""
     import engine
     from engine.simd.vector import JIT
 
     model, texts = engine.load(model_path), json.load(sys.stdin)
-    vectors = model.embed(texts)
-    scores = engine.similarity(vectors, vectors[: len(texts) // 2 + 1])
+    each = outputs(model, texts)
     digests = {
         "isa": engine.isa(),
         "threads": engine.threads(),
         "compiled": JIT,
-        "each": [_digest(vector) for vector in vectors],
-        "alone": [_digest(model.embed([text])) for text in texts],
-        "reversed": [_digest(vector) for vector in model.embed(texts[::-1])[::-1]],
-        "similarity": _digest(scores),
-        "softmax": _digest(engine.softmax(scores, 20.0)),
+        "each": [_digest(values) for values in each],
+        "alone": [_digest(outputs(model, [text])[0]) for text in texts],
+        "reversed": [_digest(values) for values in outputs(model, texts[::-1])[::-1]],
     }
+    if model.head == "embedding":
+        vectors = np.array(each)
+        scores = engine.similarity(vectors, vectors[: len(texts) // 2 + 1])
+        digests |= {"similarity": _digest(scores), "softmax": _digest(engine.softmax(scores, 20.0))}
     print(json.dumps(digests))
 
 

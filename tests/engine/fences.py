@@ -1,6 +1,6 @@
 """Run as a program: forward passes whose every array ends at memory that must not be touched, or begins after some.
 
-python -m tests.engine.fences MODEL.gguf…   prints two digests of each model's vectors; a wrong address ends it
+python -m tests.engine.fences MODEL.gguf…   prints two digests of each model's outputs; a wrong address ends it
 """
 
 import ctypes
@@ -56,12 +56,15 @@ def poison(arrays: Any, fill: int) -> None:
 
 
 def digest(path: str, side: str) -> str:
-    """Of the vectors of texts of many lengths, alone and together."""
+    """Of what is computed of texts of many lengths, alone and together."""
     import engine
 
     model, found = engine.load(path), hashlib.sha256()
-    network = model._network
-    network = dataclasses.replace(network, arrays={name: fenced(a, side) for name, a in network.arrays.items()})
+    network, readout = model._network, model._readout
+    arrays = {name: fenced(array, side) for name, array in network.arrays.items()}
+    network = dataclasses.replace(network, arrays=arrays)
+    if model.labels:
+        readout = dataclasses.replace(readout, arrays=arrays)
     for sequences in [[length] for length in LENGTHS] + [LENGTHS[:9], LENGTHS[8::-1]]:
         tokens = sum(sequences)
         starts = fenced(np.concatenate([[0], np.cumsum(sequences)]).astype(np.int64), side)
@@ -70,8 +73,8 @@ def digest(path: str, side: str) -> str:
         for fill in (0, 0xFF, 0x7F):  # as it is at first; NaN; great numbers
             if fill:
                 poison(scratch, fill)
-            out = np.zeros((len(sequences), model.dim), np.float32)
-            network.encode(ids, starts, scratch, out)
+            out = np.zeros((tokens if readout.each_token else len(sequences), readout.columns), np.float32)
+            readout.read(network.states(ids, ids % max(1, network.kinds), starts, scratch), starts, out)
             outs.add(out.tobytes())
             assert np.isfinite(out).all(), sequences
         assert len(outs) == 1, (sequences, "what was in the scratch before changes the answer")

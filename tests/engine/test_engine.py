@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine.engine import _BLOCK_TOKENS, _blocks
 from tests.models import WORDS
 
 
@@ -28,6 +27,16 @@ def test_what_it_says_of_itself(model: engine.Model, tiny_model: Path) -> None:
     assert facts["types"] == "F32, Q8_0"
     assert (facts["isa"], facts["threads"]) == (engine.isa(), engine.threads())
     assert {"cpu", "numpy", "numba", "llvmlite", "llvm"} <= facts.keys()
+    assert facts["weights_kept"] == "yes"
+
+
+def test_it_works_where_no_weights_can_be_kept(
+    model: engine.Model, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLOISTER_CACHE", "/proc/self/nothing")
+    other = engine.load(tiny_model)
+    assert other.facts["weights_kept"] == "no"
+    assert other.embed(["the lease"]).tobytes() == model.embed(["the lease"]).tobytes()
 
 
 def test_nothing_gives_nothing(model: engine.Model) -> None:
@@ -50,16 +59,6 @@ def test_a_text_longer_than_the_context_is_named_and_never_cut(model: engine.Mod
 
 def test_what_lone_surrogates_and_nul_bytes_give_is_finite(model: engine.Model) -> None:
     assert np.isfinite(model.embed(["\ud800", "\x00", "\U0010ffff", " \t\n"])).all()
-
-
-def test_blocks_hold_every_text_once_and_no_more_tokens_than_they_may() -> None:
-    random = np.random.default_rng(0)
-    sequences = [np.zeros(size, np.int32) for size in random.integers(2, 300, 400)]
-    blocks = list(_blocks(sequences))
-    assert sorted(i for block in blocks for i in block) == list(range(400))
-    for block in blocks:
-        assert sum(sequences[i].size for i in block) <= _BLOCK_TOKENS or len(block) == 1
-    assert list(_blocks([])) == []
 
 
 def test_several_threads_of_the_caller(model: engine.Model) -> None:

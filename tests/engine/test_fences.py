@@ -10,6 +10,7 @@ import pytest
 
 import engine
 from engine.cpu import ISAS
+from tests.encoders import write_encoder
 from tests.engine.digests import environment
 from tests.engine.isas import need
 from tests.models import write_bert_folder
@@ -20,16 +21,20 @@ SHAPES: list[dict[str, int]] = [
     {"width": 128, "inner": 64, "heads": 1, "layers": 1},
     {"width": 160, "inner": 700, "heads": 2, "layers": 1},
 ]
+ENCODERS = [("bert", "tokens"), ("nomic_bert", "sequence"), ("modernbert", "embedding"), ("modernbert", "span")]
 TYPES: list[Any] = ["q8_0", "f32"]
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder, found = tmp_path_factory.mktemp("fences"), []
-    for number, shape in enumerate(SHAPES):
-        source = write_bert_folder(folder / str(number), context=600, **shape)
+    sources = [write_bert_folder(folder / str(number), context=600, **shape) for number, shape in enumerate(SHAPES)]
+    for name, head in ENCODERS:
+        context = "max_trained_positions" if name == "nomic_bert" else "max_position_embeddings"
+        sources.append(write_encoder(folder / f"{name} {head}", name, head, {context: 600}))
+    for source in sources:
         for kind in TYPES:
-            found.append(folder / f"{number}-{kind}.gguf")
+            found.append(folder / f"{source.name}-{kind}.gguf")
             engine.import_model(source, found[-1], file_type=kind, name="m")
     return found
 

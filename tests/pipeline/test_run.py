@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import audit
+import engine
 import pipeline
-from pipeline import ModelRefusedError, RunPlan
+from pipeline import ModelRef, ModelRefusedError, RunPlan
+from tests.encoders import write_encoder
 from tests.pipeline.conftest import Witness, make_plan
 
 Drop = Callable[[str, bytes | str], Path]
@@ -122,13 +124,19 @@ def test_other_settings_compute_again(plan: RunPlan, drop: Drop, site: pipeline.
     assert pipeline.verify(plan.site).ok
 
 
-def test_another_model_is_refused_before_any_document_is_touched(plan: RunPlan, drop: Drop) -> None:
+def test_another_model_is_refused_before_any_document_is_touched(
+    plan: RunPlan, drop: Drop, site: pipeline.Site
+) -> None:
     path = drop("lease.txt", LEASE)
     pinned = replace(plan, model=replace(plan.model, sha256="0" * 64))
     with pytest.raises(ModelRefusedError, match="pins 0000"):
         go(pinned)
     with pytest.raises(ModelRefusedError, match="there is no file"):
         go(replace(plan, model=replace(plan.model, path=plan.model.path.with_name("none.gguf"))))
+    classifier = write_encoder(site.root / "hf", "bert", "sequence")
+    engine.import_model(classifier, site.root / "c.gguf", file_type="q8_0", name="c")
+    with pytest.raises(ModelRefusedError, match="has the head 'sequence'; jobs need"):
+        go(replace(plan, model=ModelRef("c", site.root / "c.gguf", None)))
     assert path.exists()
     assert not plan.outbox.exists()
     assert not entries(plan, "run.started")
