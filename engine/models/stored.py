@@ -1,9 +1,9 @@
 """Arrays made once from a model file and mapped by every process: one file beside the compiled kernels.
 
-    "CLOISTER" | u64 length of the header | header, JSON | arrays, each at a multiple of 64 bytes
+    "CLOISTER" | u64 length of digest and header | sha256 of everything after it | header, JSON | arrays
 
-The header names each array, its type, its count and its place, and has the sha256 of everything after it. A file that
-is not what it says is made anew. Where none can be kept the arrays live in memory, and `Store.kept` says so.
+The header has the key and names each array, its type, its count and its place, a multiple of 64 bytes. A file that is
+not what it says is made anew. Where none can be kept the arrays live in memory, and `stored` says so.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ from engine.compiling import weights_folder
 Arrays = dict[str, NDArray[Any]]
 Keep = Callable[[Callable[[], Arrays]], Arrays]
 _MAGIC, _LINE = b"CLOISTER", 64
+_HEX = 64  # bytes of the digest
 _TYPES = {"int8", "float32"}
 
 
@@ -32,14 +33,14 @@ def stored(key: str, make: Callable[[], Arrays]) -> tuple[Arrays, bool]:
     if folder is None:
         return _read_only(make()), False
     path = folder / f"{key}.weights"
-    if (found := _read(path)) is not None:
+    if (found := _read(path, key)) is not None:
         return found, True
     arrays = make()
     try:
-        _write(path, arrays)
+        _write(path, key, arrays)
     except OSError:
         return _read_only(arrays), False
-    found = _read(path)
+    found = _read(path, key)
     return (found, True) if found is not None else (_read_only(arrays), False)
 
 
@@ -49,20 +50,20 @@ def _read_only(arrays: Arrays) -> Arrays:
     return arrays
 
 
-def _write(path: Path, arrays: Arrays) -> None:
+def _write(path: Path, key: str, arrays: Arrays) -> None:
     """Whole or not at all; the bytes are on the disk before the name is."""
     entries, at = {}, 0
     for name, array in arrays.items():
         entries[name] = {"type": array.dtype.name, "count": array.size, "at": at}
         at += -(-array.nbytes // _LINE) * _LINE
-    digest = hashlib.sha256()
+    header = json.dumps({"key": key, "size": at, "arrays": entries}).encode()
+    header += b" " * (-(len(header) + 16 + _HEX) % _LINE)
+    digest = hashlib.sha256(header)
     for part in _parts(arrays):
         digest.update(part)
-    header = json.dumps({"sha256": digest.hexdigest(), "size": at, "arrays": entries}).encode()
-    header += b" " * (-(len(header) + 16) % _LINE)
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
         try:
-            file.write(_MAGIC + len(header).to_bytes(8, "little") + header)
+            file.write(_MAGIC + (_HEX + len(header)).to_bytes(8, "little") + digest.hexdigest().encode() + header)
             for part in _parts(arrays):
                 file.write(part)
             file.flush()
@@ -79,19 +80,20 @@ def _parts(arrays: Arrays) -> Any:
         yield bytes(-array.nbytes % _LINE)
 
 
-def _read(path: Path) -> Arrays | None:
-    """The arrays of a file, mapped; None if there is no such file, or it is not what it says."""
+def _read(path: Path, key: str) -> Arrays | None:
+    """The arrays of a file, mapped; None if there is no such file, or it is not the one of this key, whole."""
     try:
         with path.open("rb") as file:
             mapping = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
     except (OSError, ValueError):
         return None
     try:
-        start = 16 + int.from_bytes(mapping[8:16], "little")
-        header = json.loads(mapping[16:start])
-        data = np.frombuffer(mapping, np.uint8)[start:]
-        digest = hashlib.sha256(data.data).hexdigest()
-        if mapping[:8] != _MAGIC or data.size != header["size"] or digest != header["sha256"]:
+        start, whole = 16 + int.from_bytes(mapping[8:16], "little"), np.frombuffer(mapping, np.uint8)
+        digest = hashlib.sha256(whole[16 + _HEX :].data).hexdigest().encode()
+        if mapping[:8] != _MAGIC or mapping[16 : 16 + _HEX] != digest:
+            return None
+        header, data = json.loads(mapping[16 + _HEX : start]), whole[start:]
+        if header["key"] != key or data.size != header["size"]:
             return None
         return {name: _array(data, entry) for name, entry in header["arrays"].items()}
     except (ValueError, KeyError, TypeError):
