@@ -76,7 +76,7 @@ def test_what_is_damaged_is_made_anew(cache: Path) -> None:
     path = cache / "key.weights"
     good = path.read_bytes()
     start = 16 + int.from_bytes(good[8:16], "little")
-    damaged = [b"", b"CLOISTER", good[:-1], good + b"\0", good[: len(good) // 2], b"\0" * len(good)]
+    damaged = [b"", b"CLOISTER", good[:-1], good + b"\0", good[: len(good) // 2], b"\0" * len(good), b"[" * 4096]
     damaged += [b"\x7fELF" + good[4:], good[:8] + b"\xff" * 8 + good[16:]]
     for at in (start, start + 999, len(good) - 1, len(good) - 100):
         damaged.append(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
@@ -204,6 +204,22 @@ def test_a_model_gives_the_same_from_memory_from_a_new_file_and_from_an_old_one(
     assert new == old == engine.load(tiny_model).embed(texts).tobytes()
     (path,) = cache.iterdir()
     assert path.name == f"{engine.load(tiny_model).sha256}-{engine.NUMERICS}-{engine.kernels.matmul.LAYOUT}.weights"
+
+
+def test_a_model_says_whether_its_weights_are_kept(
+    cache: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as change:
+        change.setattr(os, "fsync", full)
+        without = engine.load(tiny_model)
+    assert without.facts["weights_kept"] == "no"
+    vectors = without.embed(["the lease"])
+    with_them = engine.load(tiny_model)
+    assert with_them.facts["weights_kept"] == "yes"
+    assert with_them.embed(["the lease"]).tobytes() == vectors.tobytes()
 
 
 def test_models_that_differ_in_a_byte_never_share_weights(cache: Path, tiny_model: Path, tmp_path: Path) -> None:
