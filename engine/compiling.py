@@ -74,12 +74,19 @@ def _base() -> Path:
 
 
 def _digest() -> str:
-    root = Path(__file__).parent
-    versions = (str(root), sys.version, metadata.version("numba"), metadata.version("llvmlite"), compiled_isa())
-    digest = hashlib.sha256("|".join(versions).encode())
+    compilers = (sys.version, metadata.version("numba"), metadata.version("llvmlite"), compiled_isa())
+    return hashlib.sha256("|".join((str(_ROOT), CODE, *compilers)).encode()).hexdigest()[:24]
+
+
+def code_digest(root: Path) -> str:
+    """Of every source file below `root`."""
+    digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:24]
 
 
+_ROOT = Path(__file__).parent
+CODE = code_digest(_ROOT)
+"""Names what only this code made, and only this code may use."""
 FOLDER, LASTING = set_up()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine import models, tokenizer
 from engine.batches import Batches, Text
-from engine.compiling import LASTING, is_compiled
+from engine.compiling import CODE, LASTING, is_compiled
 from engine.cpu import isa, threads
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedModel
 from engine.facts import facts
@@ -40,7 +40,7 @@ def load(path: str | os.PathLike[str], *, progress: Callable[[str], None] | None
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:
-        arrays, is_kept = stored(f"{file.sha256}-{NUMERICS}-{LAYOUT}", make)
+        arrays, is_kept = stored(file.sha256, f"{LAYOUT}-{CODE}", make)
         kept.append(is_kept)
         return arrays
 

@@ -3,9 +3,11 @@
     "CLOISTER" | u64 length of digest and header | sha256 of everything after it | header, JSON | arrays
 
 The header has the key and names each array, its type, its count and its place, a multiple of 64 bytes. A file that is
-not what it says is made anew. Where none can be kept the arrays live in memory, and `stored` says so.
+not what it says is made anew. Where none can be kept the arrays live in memory, and `stored` says so. Lengths and order
+of the arrays are not checked against the network: the key has a digest of the code that makes and reads them.
 """
 
+import contextlib
 import hashlib
 import json
 import mmap
@@ -25,10 +27,15 @@ Keep = Callable[[Callable[[], Arrays]], Arrays]
 _MAGIC, _LINE = b"CLOISTER", 64
 _HEX = 64  # bytes of the digest
 _TYPES = {"int8", "float32"}
+_DAY = 86_400  # seconds
 
 
-def stored(key: str, make: Callable[[], Arrays]) -> tuple[Arrays, bool]:
-    """The arrays of this key, read-only, from their file or made and kept in it; and whether they are kept."""
+def stored(model: str, version: str, make: Callable[[], Arrays]) -> tuple[Arrays, bool]:
+    """The arrays of a model, read-only, from their file or made and kept in it; and whether they are kept.
+
+    `model` is the sha256 of its file, `version` all else that decides on the arrays' bytes.
+    """
+    key = f"{model}-{version}"
     folder = weights_folder()
     if folder is None:
         return _read_only(make()), False
@@ -38,6 +45,7 @@ def stored(key: str, make: Callable[[], Arrays]) -> tuple[Arrays, bool]:
     arrays = make()
     try:
         _write(path, key, arrays)
+        _remove_old(path, model)
     except OSError:
         return _read_only(arrays), False
     found = _read(path, key)
@@ -72,6 +80,16 @@ def _write(path: Path, key: str, arrays: Arrays) -> None:
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
+
+
+def _remove_old(path: Path, model: str) -> None:
+    """What killed processes left, and other versions of the model; but nothing that was written within the day before
+    `path`, for it may be in use by other code beside ours."""
+    now = path.stat().st_mtime
+    for old in (*path.parent.glob("*.part"), *path.parent.glob(f"{model}-*.weights")):
+        with contextlib.suppress(OSError):
+            if now - old.stat().st_mtime > _DAY:
+                old.unlink()
 
 
 def _parts(arrays: Arrays) -> Any:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from engine.compiling import code_digest
+
 PROGRAM = """
 import sys, engine
 model = engine.load(sys.argv[1], progress=print)
@@ -40,6 +42,18 @@ def test_a_cache_that_cannot_be_written_is_a_fact_and_no_failure(tiny_model: Pat
     done = run(PROGRAM, tiny_model, CLOISTER_CACHE="/proc/self/nothing")
     assert (done.returncode, done.stderr) == (0, "")
     assert "at each start, for the cache folder cannot be written" in done.stdout
+
+
+def test_a_change_in_any_file_is_other_code(tmp_path: Path) -> None:
+    digests = [code_digest(tmp_path)]
+    (tmp_path / "models").mkdir()
+    for path in (tmp_path / "a.py", tmp_path / "models" / "b.py"):
+        for text in ("A = 1\n", "A = 2\n"):
+            path.write_text(text)
+            digests.append(code_digest(tmp_path))
+    assert len(set(digests)) == len(digests)
+    (tmp_path / "README.md").write_text("more")
+    assert code_digest(tmp_path) == digests[-1]
 
 
 def test_numba_imported_before_engine_is_an_error() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.compiling import CODE
 from engine.models import stored as module
 from engine.models.stored import Arrays, stored
 
@@ -51,7 +52,7 @@ def root(array: Any) -> Any:
 def test_made_once_then_mapped_and_never_written_to(cache: Path) -> None:
     made: Made = []
     for _ in range(3):
-        found, kept = stored("key", lambda: example(made))
+        found, kept = stored("key", "1", lambda: example(made))
         assert kept
         same(found, example())
         for array in found.values():
@@ -60,20 +61,51 @@ def test_made_once_then_mapped_and_never_written_to(cache: Path) -> None:
                 assert isinstance(root(array), mmap.mmap)
                 assert array.ctypes.data % 64 == 0
     assert made == ["again"]
-    assert [path.name for path in cache.iterdir()] == ["key.weights"]
+    assert [path.name for path in cache.iterdir()] == ["key-1.weights"]
 
 
 def test_another_key_is_another_file(cache: Path) -> None:
-    stored("one", example)
-    found, _ = stored("other", lambda: example(seed=1))
+    stored("one", "1", example)
+    found, _ = stored("other", "1", lambda: example(seed=1))
     same(found, example(seed=1))
-    same(stored("one", example)[0], example())
+    same(stored("one", "1", example)[0], example())
     assert len(list(cache.iterdir())) == 2
 
 
+def test_another_version_is_made_anew(cache: Path) -> None:
+    stored("key", "1", example)
+    found, kept = stored("key", "2", lambda: example(seed=1))
+    assert kept
+    same(found, example(seed=1))
+
+
+def test_weights_that_other_code_kept_are_not_looked_at(cache: Path, tiny_model: Path) -> None:
+    """They may have other lengths, which compiled code would not notice."""
+    vectors = engine.load(tiny_model).embed(["the lease"])
+    (path,) = cache.iterdir()
+    other = path.with_name(path.name.replace(CODE, "0" * len(CODE)))
+    path.rename(other)
+    assert engine.load(tiny_model).embed(["the lease"]).tobytes() == vectors.tobytes()
+    assert sorted(cache.iterdir()) == sorted([path, other])
+
+
+def test_what_is_old_goes_when_something_is_kept(cache: Path) -> None:
+    cache.mkdir()
+    names = ["killed.part", "key-0.weights", "other-0.weights", "writes.part", "key-2.weights"]
+    for name in names:
+        (cache / name).touch()
+    (cache / "key-folder.weights").mkdir()
+    for name in [*names[:3], "key-folder.weights"]:
+        os.utime(cache / name, (0, 0))
+    for _ in range(2):
+        assert stored("key", "1", example)[1]
+        expected = [*names[2:], "key-1.weights", "key-folder.weights"]
+        assert sorted(path.name for path in cache.iterdir()) == sorted(expected)
+
+
 def test_what_is_damaged_is_made_anew(cache: Path) -> None:
-    stored("key", example)
-    path = cache / "key.weights"
+    stored("key", "1", example)
+    path = cache / "key-1.weights"
     good = path.read_bytes()
     start = 16 + int.from_bytes(good[8:16], "little")
     damaged = [b"", b"CLOISTER", good[:-1], good + b"\0", good[: len(good) // 2], b"\0" * len(good), b"[" * 4096]
@@ -83,30 +115,30 @@ def test_what_is_damaged_is_made_anew(cache: Path) -> None:
     for content in damaged:
         path.write_bytes(content)
         made: Made = []
-        found, kept = stored("key", lambda made=made: example(made))
+        found, kept = stored("key", "1", lambda made=made: example(made))
         assert (kept, made) == (True, ["again"])
         same(found, example())
         assert path.read_bytes() == good
 
 
 def test_a_damaged_header_is_never_believed(cache: Path) -> None:
-    stored("key", example)
-    path = cache / "key.weights"
+    stored("key", "1", example)
+    path = cache / "key-1.weights"
     good = path.read_bytes()
     for at in range(16 + int.from_bytes(good[8:16], "little")):
         path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
-        same(stored("key", example)[0], example())
-    other = path.with_name("other.weights")
+        same(stored("key", "1", example)[0], example())
+    other = path.with_name("other-1.weights")
     other.write_bytes(good)
-    same(stored("other", lambda: example(seed=1))[0], example(seed=1))
+    same(stored("other", "1", lambda: example(seed=1))[0], example(seed=1))
 
 
 def test_a_folder_in_its_place_is_no_failure(cache: Path) -> None:
-    (cache / "key.weights").mkdir(parents=True)
-    found, kept = stored("key", example)
+    (cache / "key-1.weights").mkdir(parents=True)
+    found, kept = stored("key", "1", example)
     assert not kept
     same(found, example())
-    assert [path.name for path in cache.iterdir()] == ["key.weights"]
+    assert [path.name for path in cache.iterdir()] == ["key-1.weights"]
 
 
 def test_the_name_appears_when_everything_is_on_the_disk(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,9 +150,9 @@ def test_the_name_appears_when_everything_is_on_the_disk(cache: Path, monkeypatc
         seen.append([path.suffix for path in cache.iterdir()])
 
     monkeypatch.setattr(os, "fsync", watch)
-    stored("key", example)
+    stored("key", "1", example)
     assert seen == [[".part"]]
-    assert [path.name for path in cache.iterdir()] == ["key.weights"]
+    assert [path.name for path in cache.iterdir()] == ["key-1.weights"]
 
 
 @pytest.mark.parametrize("where", ["fsync", "replace"])
@@ -132,7 +164,7 @@ def test_without_room_arrays_live_in_memory(
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(*{"fsync": (os, "fsync"), "replace": (Path, "replace")}[where], full)
-    found, kept = stored("key", example)
+    found, kept = stored("key", "1", example)
     assert not kept
     same(found, example())
     assert not any(array.flags.writeable for array in found.values())
@@ -142,7 +174,7 @@ def test_without_room_arrays_live_in_memory(
 @pytest.mark.parametrize("folder", ["/proc/self/nothing", "/dev/null/nothing"])
 def test_without_a_folder_arrays_live_in_memory(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLOISTER_CACHE", folder)
-    found, kept = stored("key", example)
+    found, kept = stored("key", "1", example)
     assert not kept
     same(found, example())
     assert not any(array.flags.writeable for array in found.values())
@@ -154,7 +186,7 @@ def test_a_run_that_is_stopped_while_writing_leaves_nothing(cache: Path, monkeyp
 
     monkeypatch.setattr(os, "fsync", stop)
     with pytest.raises(KeyboardInterrupt):
-        stored("key", example)
+        stored("key", "1", example)
     assert list(cache.iterdir()) == []
 
 
@@ -163,7 +195,7 @@ def test_what_cannot_be_made_is_not_kept(cache: Path) -> None:
         raise engine.BadModelFile("no tensor x")
 
     with pytest.raises(engine.BadModelFile, match="no tensor x"):
-        stored("key", fail)
+        stored("key", "1", fail)
     assert list(cache.iterdir()) == []
 
 
@@ -174,7 +206,7 @@ from engine.models.stored import stored
 os.read(0, 1)
 make = lambda: {"a": np.random.default_rng(1).integers(-128, 128, 1 << 22).astype(np.int8)}
 for _ in range(3):
-    arrays, kept = stored("key", make)
+    arrays, kept = stored("key", "1", make)
     print(kept, hashlib.sha256(arrays["a"].data).hexdigest())
 """
 
@@ -192,7 +224,7 @@ def test_several_processes_at_once(cache: Path) -> None:
     assert len({line for part in lines for line in part}) == 1
     assert [len(part) for part in lines] == [3] * 4
     assert lines[0][0].startswith("True ")
-    assert [path.name for path in cache.iterdir()] == ["key.weights"]
+    assert [path.name for path in cache.iterdir()] == ["key-1.weights"]
 
 
 def test_a_model_gives_the_same_from_memory_from_a_new_file_and_from_an_old_one(
@@ -203,7 +235,7 @@ def test_a_model_gives_the_same_from_memory_from_a_new_file_and_from_an_old_one(
     monkeypatch.setattr(module, "weights_folder", lambda: None)
     assert new == old == engine.load(tiny_model).embed(texts).tobytes()
     (path,) = cache.iterdir()
-    assert path.name == f"{engine.load(tiny_model).sha256}-{engine.NUMERICS}-{engine.kernels.matmul.LAYOUT}.weights"
+    assert path.name == f"{engine.load(tiny_model).sha256}-{engine.kernels.matmul.LAYOUT}-{CODE}.weights"
 
 
 def test_a_model_says_whether_its_weights_are_kept(
