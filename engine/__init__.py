@@ -4,7 +4,7 @@ import engine.compiling  # first: it tells numba for which CPU to compile  # noq
 from engine import bench
 from engine.convert import import_model
 from engine.cpu import isa, threads
-from engine.engine import NUMERICS, Model, load
+from engine.engine import NUMERICS, Model, head_of, load
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
 from engine.inspect import ModelFacts, inspect
 from engine.kernels.vectors import similarity, softmax
@@ -24,6 +24,7 @@ __all__ = [
     "UnsupportedCpu",
     "UnsupportedModel",
     "bench",
+    "head_of",
     "import_model",
     "inspect",
     "isa",

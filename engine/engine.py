@@ -50,6 +50,13 @@ def load(path: str | os.PathLike[str], *, progress: Callable[[str], None] | None
     return model
 
 
+def head_of(path: str | os.PathLike[str]) -> Kind:
+    """`Model.head` of a GGUF file, without its weights. Raises BadModelFile and UnsupportedModel for what `load` would
+    refuse in its architecture, sizes and head."""
+    _, _, head = models.read_shape(read(Path(path)))
+    return head.kind
+
+
 class Model:
     """An encoder and what stands on it. Thread-safe; one call at a time uses all threads.
 

@@ -26,7 +26,8 @@ def check_machine() -> None:
 
 
 def check_model(model: ModelRef) -> str:
-    """The sha256 of the model file. Raises ModelRefusedError before anything else is touched."""
+    """The sha256 of the model file, which is of a kind that jobs can use. Raises ModelRefusedError before anything else
+    is touched."""
     if not model.path.is_file():
         raise ModelRefusedError(
             f"model {model.name}: there is no file {model.path}; bring one in with "
@@ -38,6 +39,13 @@ def check_model(model: ModelRef) -> str:
             f"model {model.name}: {model.path} has sha256 {found}, but the job pins {model.sha256}; "
             "put the pinned file back, or pin the new one in the job after you have examined it"
         )
+    try:
+        head = engine.head_of(model.path)
+    except engine.EngineError as error:
+        raise ModelRefusedError(f"model {model.name}: {error}") from error
+    if head != "embedding":
+        why = f"has the head {head!r}; jobs need a model that gives embeddings"
+        raise ModelRefusedError(f"model {model.name}: {model.path} {why}")
     return found
 
 
@@ -47,9 +55,6 @@ def load_model(model: ModelRef, sha256: str, progress: Callable[[str], None]) ->
         loaded = engine.load(model.path, progress=progress)
     except engine.EngineError as error:
         raise ModelRefusedError(f"model {model.name}: {error}") from error
-    if loaded.head != "embedding":
-        found = f"has the head {loaded.head!r}; jobs need a model that gives embeddings"
-        raise ModelRefusedError(f"model {model.name}: {model.path} {found}")
     if loaded.sha256 != sha256:
         raise ModelRefusedError(f"model {model.name}: {model.path} was replaced while the run started; start it again")
     return loaded

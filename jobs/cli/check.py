@@ -28,7 +28,7 @@ class Checked:
 
 
 def check(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """Check jobs without running them: YAML, folders, model file and its sha256.
+    """Check jobs without running them: YAML, folders, model file, its sha256 and what it is for.
 
     Tells all problems at once, or what the job would do. Exit 2 for a mistake in the job, or where CLOISTER_ISA or
     CLOISTER_THREADS ask for what this machine does not have; 3 for a refused model.

@@ -15,6 +15,7 @@ import pipeline
 from jobs.cli.run import print_report
 from jobs.load import load_job, load_site
 from jobs.workspace import open_workspace
+from tests.encoders import write_encoder
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 
 
@@ -305,6 +306,27 @@ def test_check_tells_what_would_happen(ready: Place, cloister: Cloister) -> None
     plan = cloister("check", "sort", "--json").json["jobs"][0]["plan"]
     assert plan["model"] == "tiny, bert"
     assert ready.parts("sort") == []
+
+
+@pytest.mark.parametrize("head", ["sequence", "tokens", "span"])
+def test_check_tells_that_a_model_gives_no_embeddings(ready: Place, cloister: Cloister, head: str) -> None:
+    cloister("model", "import", write_encoder(ready.root / "hf", "bert", head), "--name", "other")
+    ready.job("sort", SORT.replace("name: tiny", "name: other"))
+    model = ready.root / "models" / "other.gguf"
+    refusal = f"model other: {model} has the head '{head}'; jobs need a model that gives embeddings"
+    done = cloister("check", "sort")
+    assert (done.code, done.out) == (3, f"sort: model refused: {refusal}\n")
+    assert cloister("check", "sort", "--json").json["jobs"][0]["refusal"] == refusal
+    assert refusal in cloister("run", "sort").err  # also with nothing to do
+
+
+def test_check_tells_that_the_engine_does_not_compute_a_model(ready: Place, cloister: Cloister) -> None:
+    model = ready.root / "models" / "tiny.gguf"
+    model.write_bytes(model.read_bytes().replace(b"\4\0\0\0\0\0\0\0bert", b"\4\0\0\0\0\0\0\0gpt2", 1))
+    done = cloister("check", "sort")
+    assert done.code == 3
+    assert "sort: model refused: model tiny: " in done.out
+    assert "architecture 'gpt2', expected one of bert, " in done.out
 
 
 def test_check_tells_everything_at_once(ready: Place, cloister: Cloister) -> None:
