@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.cpu import ISAS
 from pipeline import TASKS
 from tests.test_demo import CLOISTER, ROOT
 
@@ -59,3 +60,10 @@ def test_tasks_and_exit_codes_are_all_named() -> None:
     assert set(re.findall(r"^- \*\*(\w+)\*\*", README, re.M)) == set(TASKS)
     table = {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.M)}
     assert table == {int(code) for code in ExitCode}
+
+
+@pytest.mark.parametrize("name", ["README.md", "engine/README.md"])
+def test_instruction_sets_are_all_named(name: str) -> None:
+    """Best first, between the variable and the next one or what holds without it."""
+    (told,) = re.findall(r"`CLOISTER_ISA`(.*?)(?:;|`CLOISTER_)", (ROOT / name).read_text(), re.S)
+    assert re.findall(r"`(\w+)`", told) == list(ISAS)
