@@ -18,7 +18,6 @@ from engine.models import Network
 from engine.models.layers import Matrices, aligned, attend_all, project, start, stop
 from engine.models.network import FFN_ROWS
 from engine.models.stored import Arrays
-from engine.models.weights import GROUPS
 from engine.simd import CHUNK, F32, I8, I32, I64, LANES, Float, add_i32, load_i32, no_i32, total_i32
 from engine.simd.peak import peak_loop
 
@@ -101,14 +100,14 @@ def _parts(
 ) -> None:  # fmt: skip
     """These parts as they follow each other in a forward pass; what they add goes to `sums`, so that nothing grows."""
     _, width, inner, layers, heads, queries, depth = shape
-    qkv_weights, out_weights, up, down = stacks
+    queries_keys, values, out_weights, up, down = stacks
     x, qkv, mixed, hidden, halves, _, products, attention = scratch
-    count, exact = starts[1], qkv_weights[1].size > 0
+    count, exact = starts[1], values[1].size > 0
     start()
     for _ in range(times):
         for layer in range(layers):
             if parts & _QUERIES:
-                project(x, 0, count, width, qkv_weights, layer, 3 * queries, PLAIN, qkv, 0, products)
+                project_qkv(x, count, width, queries_keys, values, layer, queries, qkv, products)
             if parts & _ATTENTION:
                 attend_all(qkv, starts, queries, heads, depth, scale, windows[layer], exact, attention, mixed)
             if parts & _OUT:
@@ -145,14 +144,15 @@ def _cost(network: Network, tokens: int, parts: int) -> dict[str, int]:
     """What parts of one pass take."""
     sizes, layers, halves = network.sizes, network.sizes.layers, 2 if network.GATED else 1
     width, queries, inner = sizes.width, sizes.queries, sizes.inner
-    shapes = {  # in the order of GROUPS: n * k, and both padded
-        _QUERIES: (3 * queries.size * width.size, 3 * queries.padded * width.padded),
-        _OUT: (width.size * queries.size, width.padded * queries.padded),
-        _UP: (halves * inner.size * width.size, halves * inner.padded * width.padded),
-        _DOWN: (width.size * inner.size, width.padded * inner.padded),
+    shapes = {  # the part, n * k, and both padded
+        "qk": (_QUERIES, 2 * queries.size * width.size, 2 * queries.padded * width.padded),
+        "v": (_QUERIES, queries.size * width.size, queries.padded * width.padded),
+        "out": (_OUT, width.size * queries.size, width.padded * queries.padded),
+        "up": (_UP, halves * inner.size * width.size, halves * inner.padded * width.padded),
+        "down": (_DOWN, width.size * inner.size, width.padded * inner.padded),
     }
     needed = executed = read = 0
-    for name, (part, (size, padded)) in zip(GROUPS, shapes.items(), strict=True):
+    for name, (part, size, padded) in shapes.items():
         if parts & part:
             digits = network.arrays[f"{name}.weights"].nbytes // (layers * padded)
             needed += layers * tokens * size

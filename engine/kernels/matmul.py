@@ -31,6 +31,7 @@ from engine.simd import (
     amx_group,
     clear_tiles,
     float_tile,
+    fma,
     gelu_near,
     join_digits,
     keep_four,
@@ -85,12 +86,6 @@ def _wide_amx(sums: I32, r: int, c: int) -> Lanes:
     return to_f32(join_digits(high, load_i32(sums, 4 * _PLANE + at)))
 
 
-@njit(inline="always")
-def _sum_amx(sums: I32, from_: int, r: int, c: int) -> Lanes:
-    at = from_ + _PLANE * c + LANES * r
-    return to_f32(join_digits(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at)))
-
-
 @kernel
 def _small_amx(a: int, steps: int, w: int, out: int) -> None:
     clear_tiles()
@@ -109,19 +104,14 @@ def _wide_pairs(sums: I32, r: int, c: int) -> Lanes:
     return to_f32(load_i32(sums, LANES * (COLUMNS * r + c)))
 
 
-@njit(inline="always")
-def _sum_pairs(sums: I32, from_: int, r: int, c: int) -> Lanes:
-    return to_f32(load_i32(sums, LANES * (COLUMNS * r + c)))
-
-
 @kernel
 def _small_pairs(a: int, steps: int, w: int, out: int) -> None:
     _pair_tile(a, 128 * steps, w, 2048 * steps, 2 * steps, out, 64, 1024)
 
 
-_AMX = (_mix_amx, _wide_amx, _sum_amx, _small_amx, 4)
-_PAIRS = (_mix_pairs, _wide_pairs, _sum_pairs, _small_pairs, COLUMNS)
-mix_products, wide_sum, _sum, small_products, SMALL_COLUMNS = _AMX if ISA == "amx" else _PAIRS
+_AMX = (_mix_amx, _wide_amx, _small_amx, 4)
+_PAIRS = (_mix_pairs, _wide_pairs, _small_pairs, COLUMNS)
+mix_products, wide_sum, small_products, SMALL_COLUMNS = _AMX if ISA == "amx" else _PAIRS
 """Products of ROWS rows and WIDTH columns of wide numbers; one vector of them as float32; the same of a wide and a
 small number; and products of small numbers of ROWS rows and SMALL_COLUMNS vectors, each vector's rows 64 bytes apart,
 the vectors 1024."""
@@ -132,10 +122,11 @@ _ROW_BYTES = OPERANDS.wide.row
 @kernel
 def linear(
     a: I8, scale: F32, m: int, k: int, weights: I8, factors: F32, bias: F32, group: int, layer: int, n: int, mode: int,
-    out: F32, first: int, sums: I32, totals: F32,
+    out: F32, first: int, column: int, width: int, sums: I32, totals: F32,
 ) -> None:  # fmt: skip
-    """Rows first.. of out[tokens, n] = scale[m] * sum over groups g of k (a[m, k] @ weights[k, n]) * factors[g, n] +
-    bias[n], then as `mode` says. A group has `group` values of k, the last one what is left.
+    """Rows first.. and n columns from `column` on of out[tokens, width] = scale[m] * sum over groups g of k (a[m, k] @
+    weights[k, n]) * factors[g, n] + bias[n], then as `mode` says. A group has `group` values of k, the last one what is
+    left.
 
     a: a left operand, m up to the next multiple of ROWS readable; weights as `pack` gives them, of one layer of a
     stack; sums (2 * SUMS) and totals (TOTALS) are scratch.
@@ -143,13 +134,13 @@ def linear(
     groups = (k + group - 1) // group
     w = weights.ctypes.data + layer * n * k * _BYTES
     blocks(a.ctypes.data, scale, m, k // CHUNK, w, factors, bias, group // CHUNK, layer * n * groups, layer * n, n,
-           mode, out, first, sums, totals)  # fmt: skip
+           mode, out, first, column, width, sums, totals)  # fmt: skip
 
 
 @kernel
 def _blocks_pairs(
     a: int, scale: F32, m: int, steps: int, w: int, factors: F32, bias: F32, group: int, factor_at: int, bias_at: int,
-    n: int, mode: int, out: F32, first: int, sums: I32, totals: F32,
+    n: int, mode: int, out: F32, first: int, column: int, width: int, sums: I32, totals: F32,
 ) -> None:  # fmt: skip
     for j in range(0, n, WIDTH):
         here = w + j * steps * CHUNK * _BYTES
@@ -160,12 +151,12 @@ def _blocks_pairs(
                 _pair_tile(left + 128 * q, 128 * steps, here + 2048 * q, 2048 * steps, turns, sums.ctypes.data,
                            64 * COLUMNS, 64)  # fmt: skip
                 at, begins, ends = factor_at + q // group * n + j, q == 0, q + group >= steps
-                _finish(sums, 0, rows, begins, ends, factors, at, scale, i, bias, bias_at + j, mode, out, first, j,
-                        n, totals)  # fmt: skip
+                _finish(sums, rows, begins, ends, factors, at, scale, i, bias, bias_at + j, mode, out, first,
+                        column + j, width, totals)  # fmt: skip
 
 
-_group_of_3, _group_of_2, _group_of_0 = amx_group(3), amx_group(2), amx_group(0)
-_FOUR = 4096  # bytes of four tiles of sums
+_group_of_6, _group_of_3, _group_of_1, _group_of_0 = amx_group(6), amx_group(3), amx_group(1), amx_group(0)
+_SUMS = 4096 + 1024  # bytes from four tiles of sums to the next four: pages apart they would be mistaken for each other
 
 
 @kernel
@@ -182,44 +173,47 @@ def _group(
     scale: int, bias: int, out: int,
 ) -> None:  # fmt: skip
     """`amx_group` of any number of steps; the usual ones are compiled as a whole."""
-    if steps == 3:
+    if steps == 6:
+        _group_of_6(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
+    elif steps == 3:
         _group_of_3(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
-    elif steps == 2:
-        _group_of_2(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
+    elif steps == 1:
+        _group_of_1(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
     else:
         _group_of_0(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
         clear_tiles()
         for p in range(steps):
             multiply_narrow(a + 2048 * p, w + 1024 * p, w_next + 1024 * p)
-        if steps:
-            keep_four(sums)
 
 
 @kernel
 def _blocks_amx(
     a: int, scale: F32, m: int, steps: int, w: int, factors: F32, bias: F32, group: int, factor_at: int, bias_at: int,
-    n: int, mode: int, out: F32, first: int, sums: I32, totals: F32,
+    n: int, mode: int, out: F32, first: int, column: int, width: int, sums: I32, totals: F32,
 ) -> None:  # fmt: skip
-    """While the tiles of one group are multiplied, the vectors of the one before are finished, and the weights of the
-    next columns fetched: three units that would else wait for each other."""
+    """While the tiles of one group are multiplied, those of the group before are stored, the vectors of the one before
+    that are finished, and the weights of the next columns fetched: units that would else wait for each other."""
     lines = max(1, WIDTH // ((m + ROWS - 1) // ROWS))  # of weights for each step
-    sums_at, totals_at, old = sums.ctypes.data, totals.ctypes.data, 0
+    new, old, totals_at = sums.ctypes.data, sums.ctypes.data + _SUMS, totals.ctypes.data
     kind, factor, scales, start, to = NOTHING, 0, 0, 0, 0  # of the group before
+    kind2, factor2, scales2, start2, to2 = NOTHING, 0, 0, 0, 0  # of the one before that
     for j in range(0, n, WIDTH):
         here = w + j * steps * CHUNK
         ahead = here + WIDTH * steps * CHUNK if j + WIDTH < n else w
         for i in range(0, m, ROWS):
             left = a + i * steps * _ROW_BYTES
             for q in range(0, steps, group):
-                new, length = _FOUR - old, min(group, steps - q)
-                _group(length, kind, left + 2048 * q, here + 1024 * q, here + 1024 * (steps + q),
-                       ahead + 64 * lines * (i // ROWS * steps + q), sums_at + new, sums_at + old, factor, totals_at,
-                       scales, start, to)  # fmt: skip
-                old, kind = new, _kind(q == 0, q + group >= steps, mode)
+                _group(min(group, steps - q), kind2, left + 2048 * q, here + 1024 * q, here + 1024 * (steps + q),
+                       ahead + 64 * lines * (i // ROWS * steps + q), new, old, factor2, totals_at, scales2, start2,
+                       to2)  # fmt: skip
+                new, old = old, new
+                kind2, factor2, scales2, start2, to2 = kind, factor, scales, start, to
+                kind = _kind(q == 0, q + group >= steps, mode)
                 factor = factors.ctypes.data + 4 * (factor_at + q // group * n + j)
                 scales, start = scale.ctypes.data + 4 * i, bias.ctypes.data + 4 * (bias_at + j)
-                to = out.ctypes.data + 4 * place(first + i, j, n)
-    _group(0, kind, 0, 0, 0, w, 0, sums_at + old, factor, totals_at, scales, start, to)
+                to = out.ctypes.data + 4 * place(first + i, column + j, width)
+    _group_of_0(kind2, 0, 0, 0, 0, new, old, factor2, totals_at, scales2, start2, to2)
+    _group_of_0(kind, 0, 0, 0, 0, old, new, factor, totals_at, scales, start, to)
 
 
 blocks = _blocks_amx if ISA == "amx" else _blocks_pairs
@@ -227,40 +221,28 @@ blocks = _blocks_amx if ISA == "amx" else _blocks_pairs
 
 @kernel
 def _finish(
-    sums: I32, from_: int, rows: int, begins: bool, ends: bool, factors: F32, factor_at: int, scale: F32, i: int,
-    bias: F32, bias_at: int, mode: int, out: F32, first: int, j: int, n: int, totals: F32,
+    sums: I32, rows: int, begins: bool, ends: bool, factors: F32, factor_at: int, scale: F32, i: int, bias: F32,
+    bias_at: int, mode: int, out: F32, first: int, column: int, width: int, totals: F32,
 ) -> None:  # fmt: skip
     """The rows of a tile: the sums of a group, which begins or ends a sum over groups; at the end the scales, the
-    bias, and what `mode` says. On AMX the rows beyond the last are the padding of `out`."""
+    bias, and what `mode` says."""
     for c in range(COLUMNS):
         factor, start, at = load_f32(factors, factor_at + LANES * c), load_f32(bias, bias_at + LANES * c), TILE * c
-        if begins and ends:
-            for r in range(rows):
-                y = mul(_sum(sums, from_, r, c), factor)
-                _put(y, splat(scale[i + r]), start, mode, out, _place(first + i, r, j + LANES * c, n))
-        elif begins:
-            for r in range(rows):
-                store_f32(totals, at + LANES * r, mul(_sum(sums, from_, r, c), factor))
-        elif not ends:
-            for r in range(rows):
-                y = add(load_f32(totals, at + LANES * r), mul(_sum(sums, from_, r, c), factor))
+        for r in range(rows):
+            y = _wide_pairs(sums, r, c)
+            if begins:
+                y = mul(y, factor)
+            else:
+                y = fma(y, factor, load_f32(totals, at + LANES * r))
+            if ends:
+                _put(fma(y, splat(scale[i + r]), start), mode, out, place(first + i + r, column + LANES * c, width))
+            else:
                 store_f32(totals, at + LANES * r, y)
-        else:
-            for r in range(rows):
-                y = add(load_f32(totals, at + LANES * r), mul(_sum(sums, from_, r, c), factor))
-                _put(y, splat(scale[i + r]), start, mode, out, _place(first + i, r, j + LANES * c, n))
 
 
 @njit(inline="always")
-def _place(t: int, r: int, i: int, n: int) -> int:
-    """`place` of token t + r; a block of 16 rows begins with a tile."""
-    return place(t, i, n) + LANES * r if ROWS == LANES else place(t + r, i, n)
-
-
-@njit(inline="always")
-def _put(y: Lanes, scale: Lanes, start: Lanes, mode: int, out: F32, to: int) -> None:
-    """Sixteen values: the scale, the bias, and what `mode` says."""
-    y = add(mul(y, scale), start)
+def _put(y: Lanes, mode: int, out: F32, to: int) -> None:
+    """Sixteen values, as `mode` says."""
     if mode == GELU:
         y = gelu_near(y)
     elif mode == ADD:
@@ -270,19 +252,20 @@ def _put(y: Lanes, scale: Lanes, start: Lanes, mode: int, out: F32, to: int) -> 
 
 @kernel
 def linear_float(
-    x: F32, m: int, k: int, weights: F32, bias: F32, layer: int, n: int, mode: int, out: F32, first: int, sums: F32
-) -> None:
+    x: F32, m: int, k: int, weights: F32, bias: F32, layer: int, n: int, mode: int, out: F32, first: int, column: int,
+    width: int, sums: F32,
+) -> None:  # fmt: skip
     """The same in float32, summed in order of k; x [m, k] row after row, m up to the next multiple of FLOAT_ROWS
     readable."""
-    width = FLOAT_COLUMNS * LANES
-    for j in range(0, n, width):
+    step = FLOAT_COLUMNS * LANES
+    for j in range(0, n, step):
         w_at = weights.ctypes.data + 4 * (layer * n * k + j * k)
         for i in range(0, m, FLOAT_ROWS):
-            _float_tile(x.ctypes.data + 4 * i * k, 4 * k, w_at, 4 * width, k, sums.ctypes.data, 4 * width)
+            _float_tile(x.ctypes.data + 4 * i * k, 4 * k, w_at, 4 * step, k, sums.ctypes.data, 4 * step)
             for r in range(min(FLOAT_ROWS, m - i)):
-                for c in range(0, width, LANES):
-                    y = add(load_f32(sums, r * width + c), load_f32(bias, layer * n + j + c))
-                    to = place(first + i + r, j + c, n)
+                for c in range(0, step, LANES):
+                    y = add(load_f32(sums, r * step + c), load_f32(bias, layer * n + j + c))
+                    to = place(first + i + r, column + j + c, width)
                     if mode == GELU:
                         y = gelu(y)
                     elif mode == ADD:

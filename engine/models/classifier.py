@@ -97,13 +97,14 @@ def classify(
             begin, end = starts[first + r], starts[first + r + 1]
             mean_pool(x, begin, end - begin if pooling == MEAN else 1, width, rows, r * width)
         if dense[0].size:
-            linear_float(rows, some, width, dense[0], dense[1], 0, width, GELU if is_gelu else PLAIN, inner, 0, sums)
+            linear_float(rows, some, width, dense[0], dense[1], 0, width, GELU if is_gelu else PLAIN, inner, 0, 0, width,
+                         sums)  # fmt: skip
             if not is_gelu:
                 _through_tanh(inner, some, width)
             if norm[0].size:
                 norm_rows(inner, some, norm, 0, inside, size, width, epsilon, inner)
             line_up(inner, 0, some, width, rows)
-        linear_float(rows, some, width, output[0], output[1], 0, labels, PLAIN, outputs, 0, sums)
+        linear_float(rows, some, width, output[0], output[1], 0, labels, PLAIN, outputs, 0, 0, labels, sums)
         for r in range(some):
             for i in range(0, labels, LANES):
                 store_f32(out, (first + r) * labels + i, load_f32(outputs, place(r, i, labels)))

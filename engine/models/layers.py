@@ -7,7 +7,7 @@ import numpy as np
 from engine.kernels.attention import attend, work_sizes
 from engine.kernels.attention_float import attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import ISA, ROWS, SUMS, TOTALS, linear, linear_float
+from engine.kernels.matmul import ISA, PLAIN, ROWS, SUMS, TOTALS, linear, linear_float
 from engine.kernels.places import place
 from engine.kernels.rows import layer_norm, line_up, quantize
 from engine.simd import F32, I8, I64, LANES, Float, load_f32, start_tiles, stop_tiles, store_f32
@@ -70,14 +70,44 @@ def project(
 ) -> None:  # fmt: skip
     """Rows to.. of out[tokens, n] = rows from_.. of x[tokens, k] @ weights of the layer + bias, then as `mode` says
     (matmul.PLAIN, GELU, ADD). Both are multiples of 16."""
+    _take(x, from_, count, k, stack, scratch)
+    _multiply(count, k, stack, layer, n, mode, out, to, 0, n, scratch)
+
+
+@kernel
+def project_qkv(
+    x: F32, count: int, k: int, queries_keys: Matrices, values: Matrices, layer: int, n: int, out: F32,
+    scratch: tuple[Any, ...],
+) -> None:  # fmt: skip
+    """out[count, 3 * n]: queries, keys and values of x[count, k], n of each."""
+    _take(x, 0, count, k, values, scratch)
+    _multiply(count, k, queries_keys, layer, 2 * n, PLAIN, out, 0, 0, 3 * n, scratch)
+    _multiply(count, k, values, layer, n, PLAIN, out, 0, 2 * n, 3 * n, scratch)
+
+
+@kernel
+def _take(x: F32, from_: int, count: int, k: int, stack: Matrices, scratch: tuple[Any, ...]) -> None:
+    """Rows from_.. of x[tokens, k] as the left operand of this kind of matrices."""
+    numbers, scales, _, lined, _ = scratch
+    if stack[1].size:
+        line_up(x, from_, count, k, lined)
+    else:
+        quantize(x, from_, count, k, numbers, scales)
+
+
+@kernel
+def _multiply(
+    count: int, k: int, stack: Matrices, layer: int, n: int, mode: int, out: F32, to: int, column: int, width: int,
+    scratch: tuple[Any, ...],
+) -> None:  # fmt: skip
+    """Rows to.. and n columns from `column` on of out[tokens, width] = what was taken @ weights + bias."""
     weights, floats, factors, bias, group = stack
     numbers, scales, sums, lined, totals = scratch
     if floats.size:
-        line_up(x, from_, count, k, lined)
-        linear_float(lined, count, k, floats, bias, layer, n, mode, out, to, totals)
+        linear_float(lined, count, k, floats, bias, layer, n, mode, out, to, column, width, totals)
     else:
-        quantize(x, from_, count, k, numbers, scales)
-        linear(numbers, scales, count, k, weights, factors, bias, group, layer, n, mode, out, to, sums, totals)
+        linear(numbers, scales, count, k, weights, factors, bias, group, layer, n, mode, out, to, column, width, sums,
+               totals)  # fmt: skip
 
 
 @kernel

@@ -11,12 +11,12 @@ from engine.kernels import rope
 from engine.kernels.compiled import entry
 from engine.kernels.glu import geglu, geglu_near
 from engine.kernels.matmul import ADD, PLAIN
-from engine.models.layers import Matrices, Norm, attend_all, norm_rows, project, start, stop
+from engine.models.layers import Matrices, Norm, attend_all, norm_rows, project, project_qkv, start, stop
 from engine.models.lookup import Tables, look_up, read_tables
 from engine.models.network import FFN_ROWS, Network
 from engine.models.sizes import Sizes, read_base
 from engine.models.stored import Arrays, Keep
-from engine.models.weights import Several, read_norm, read_stack
+from engine.models.weights import Several, read_norm, read_qkv, read_stack
 from engine.simd import F32, I32, I64, Float
 
 ROTARY = True
@@ -75,7 +75,7 @@ def _arrays(file: GgufFile, sizes: Sizes, bases: list[float]) -> Arrays:
         **read_tables(file, width, positions=0, kinds=False),
         **norm("first", ["token_embd_norm"]),
         **norm("before", [f"{block}.attn_norm" for block in blocks[1:]]),
-        **read_stack(file, "qkv", qkv, Several(queries, 3), width, biased=False),
+        **read_qkv(file, qkv, Several(queries, 3), width, queries, biased=False),
         **read_stack(file, "out", out, width, queries, biased=False),
         **norm("middle", [f"{block}.ffn_norm" for block in blocks]),
         **read_stack(file, "up", up, Several(inner, 2), width, biased=False),
@@ -95,7 +95,7 @@ def encode(
     """The forward pass as one compiled function. Arguments as in `Network` and `ModernBert`."""
     size, width, inner, layers, heads, queries, depth = shape
     first_norm, before_norm, middle_norm, last_norm = norms
-    qkv_weights, out_weights, up, down = stacks
+    queries_keys, values, out_weights, up, down = stacks
     x, qkv, mixed, hidden, halves, normed, products, attention = scratch
     count = ids.size
     start()
@@ -105,7 +105,7 @@ def encode(
         source = normed if layer else x
         if layer:
             norm_rows(x, count, before_norm, layer - 1, inside, size, width, epsilon, normed)
-        project(source, 0, count, width, qkv_weights, layer, 3 * queries, PLAIN, qkv, 0, products)
+        project_qkv(source, count, width, queries_keys, values, layer, queries, qkv, products)
         turned, sight = (angles[1], window) if layer % every else (angles[0], 0)
         rope.turn(qkv, starts, 3 * queries, 0, heads, depth // 2, turned)
         rope.turn(qkv, starts, 3 * queries, queries, heads, depth // 2, turned)

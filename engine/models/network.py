@@ -42,7 +42,7 @@ class Network:
     @property
     def exact(self) -> bool:
         """Whether attention is computed in float32, and with a file of one type everything."""
-        return self.arrays["qkv.floats"].size > 0
+        return self.arrays["v.floats"].size > 0
 
     @property
     def kinds(self) -> int:

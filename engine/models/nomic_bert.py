@@ -7,12 +7,12 @@ from engine.kernels import rope
 from engine.kernels.compiled import entry
 from engine.kernels.glu import swiglu
 from engine.kernels.matmul import ADD, PLAIN
-from engine.models.layers import Matrices, Norm, attend_all, norm_rows, project, start, stop
+from engine.models.layers import Matrices, Norm, attend_all, norm_rows, project, project_qkv, start, stop
 from engine.models.lookup import Tables, look_up, read_tables
 from engine.models.network import FFN_ROWS, Network
 from engine.models.sizes import Sizes, read_base
 from engine.models.stored import Arrays, Keep
-from engine.models.weights import Several, read_norm, read_stack
+from engine.models.weights import Several, read_norm, read_qkv, read_stack
 from engine.simd import F32, I32, I64, Float
 
 ROTARY = True
@@ -50,7 +50,7 @@ def _arrays(file: GgufFile, sizes: Sizes, base: float) -> Arrays:
     return {
         **read_tables(file, width, positions=0, kinds=True),
         **read_norm(file, "first", ["token_embd_norm"], width),
-        **read_stack(file, "qkv", qkv, Several(queries, 3), width, biased=False),
+        **read_qkv(file, qkv, Several(queries, 3), width, queries, biased=False),
         **read_stack(file, "out", out, width, queries, biased=False),
         **read_norm(file, "middle", [f"{block}.attn_output_norm" for block in blocks], width),
         **read_stack(file, "up", up, inner, width, biased=False),
@@ -68,14 +68,14 @@ def encode(
     """The forward pass as one compiled function. Arguments as in `Network`."""
     size, width, inner, layers, heads, queries, depth = shape
     first_norm, middle_norm, last_norm = norms
-    qkv_weights, out_weights, up, down = stacks
+    queries_keys, values, out_weights, up, down = stacks
     x, qkv, mixed, hidden, halves, _, products, attention = scratch
     count = ids.size
     start()
     look_up(ids, kinds, starts, tables, width, x)
     norm_rows(x, count, first_norm, 0, inside, size, width, epsilon, x)
     for layer in range(layers):
-        project(x, 0, count, width, qkv_weights, layer, 3 * queries, PLAIN, qkv, 0, products)
+        project_qkv(x, count, width, queries_keys, values, layer, queries, qkv, products)
         rope.turn(qkv, starts, 3 * queries, 0, heads, depth // 2, angles)
         rope.turn(qkv, starts, 3 * queries, queries, heads, depth // 2, angles)
         attend_all(qkv, starts, queries, heads, depth, scale, 0, exact, attention, mixed)

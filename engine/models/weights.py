@@ -16,9 +16,10 @@ from engine.models.stored import Arrays
 from engine.quant import to_float32
 from engine.simd import CHUNK, F32, I8, I64, LANES
 
-# stack -> how many values of its columns share a scale. The fewer, the less the outliers of a row cost the others; they
-# are many in what comes in to "down", out of the function within the feed-forward part.
-GROUPS = {"qkv": 192, "out": 192, "up": 192, "down": 128}
+# stack -> how many values of its columns share a scale. The fewer, the less the outliers of a row cost the others, and
+# the more often sums are scaled. Attention averages the errors of scores, but not those of values; what comes in to
+# "down", out of the function within the feed-forward part, has outliers of its own.
+GROUPS = {"qk": 192, "v": 64, "out": 192, "up": 384, "down": 192}
 
 
 @dataclass(frozen=True)
@@ -128,23 +129,42 @@ def read_stack(
 ) -> Arrays:  # fmt: skip
     """For each layer the matrices of these names (without .weight), one below another, as the stack `name`, one of
     GROUPS; arrays for `Stack.of`. Without `biased` the file may have no biases."""
+    return _read_stacks(file, {name: slice(None)}, layers, rows, columns, biased)
+
+
+def read_qkv(
+    file: GgufFile, layers: Sequence[Sequence[str]], rows: Axis | Several, columns: Axis, queries: Axis, *,
+    biased: bool = True,
+) -> Arrays:  # fmt: skip
+    """The same for queries, keys and values, in one matrix or in three: the stacks "qk" and "v"."""
+    end = 2 * queries.padded
+    return _read_stacks(file, {"qk": slice(end), "v": slice(end, None)}, layers, rows, columns, biased)
+
+
+def _read_stacks(
+    file: GgufFile, names: dict[str, slice], layers: Sequence[Sequence[str]], rows: Axis | Several, columns: Axis,
+    biased: bool,
+) -> Arrays:  # fmt: skip
+    """Stacks of so many of the padded rows of each layer."""
     tensors = [[expect(file, f"{part}.weight", (rows.size, columns.size)) for part in parts] for parts in layers]
     exact = all(tensor.type == GgmlType.F32 for parts in tensors for tensor in parts)
-    matrices = (np.concatenate([_read_matrix(file, tensor, rows, columns) for tensor in parts]) for parts in tensors)
-    weights, floats, scales = [np.zeros(0, np.int8)], [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
-    for matrix in matrices:
-        if exact:
-            floats.append(pack_float(matrix))
-        else:
-            packed, scale = pack(matrix, GROUPS[name])
-            weights.append(packed)
-            scales.append(scale)
-    return {
-        f"{name}.weights": np.concatenate(weights),
-        f"{name}.floats": np.concatenate(floats),
-        f"{name}.scales": np.concatenate(scales),
-        f"{name}.bias": read_vectors(file, [f"{part}.bias" for parts in layers for part in parts], rows, needed=biased),
-    }
+    bias = read_vectors(file, [f"{part}.bias" for parts in layers for part in parts], rows, needed=biased)
+    found: dict[str, list[tuple[I8, F32, F32]]] = {name: [] for name in names}
+    for parts in tensors:
+        matrix = np.concatenate([_read_matrix(file, tensor, rows, columns) for tensor in parts])
+        for name, part in names.items():
+            weights, floats, scales = np.zeros(0, np.int8), np.zeros(0, np.float32), np.zeros(0, np.float32)
+            if exact:
+                floats = pack_float(matrix[part])
+            else:
+                weights, scales = pack(matrix[part], GROUPS[name])
+            found[name].append((weights, floats, scales))
+    arrays: Arrays = {}
+    for name, part in names.items():
+        for kind, values in zip(("weights", "floats", "scales"), zip(*found[name], strict=True), strict=True):
+            arrays[f"{name}.{kind}"] = np.concatenate(values)
+        arrays[f"{name}.bias"] = bias.reshape(len(layers), -1)[:, part].reshape(-1)
+    return arrays
 
 
 def read_floats(file: GgufFile, name: str, rows: Axis, columns: Axis, *, biased: bool = True) -> Arrays:

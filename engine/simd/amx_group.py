@@ -1,4 +1,9 @@
-"""Products of a group of k on AMX, and between them the vectors of the group before: two units that work at once."""
+"""Products of a group of k on AMX, and between them the vectors of the group before the last: two units that work at
+once.
+
+A group's sums leave their tiles where the next group's products begin, each tile just before it is cleared. Stores of
+all four at a group's end would cost it as much as a product each, and vectors of what was just stored would wait.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,13 +14,14 @@ from numba.extending import intrinsic
 
 from engine.simd.address import const, pointer
 from engine.simd.amx import TILE, dot, load, prefetch_line, store, zero
+from engine.simd.arithmetic import emit_fma
 from engine.simd.gelu import emit_gelu
 from engine.simd.tiles import splat
 from engine.simd.vector import LANES, f32x16, i32x16
 
 NOTHING, BEGIN, CONTINUE, END, END_GELU, END_ADD, ALL, ALL_GELU, ALL_ADD = range(9)
-"""What becomes of the sums of the group before: there is none; it is the first of several, one of the middle, or the
-last (stored, stored through GELU, or added to what is there), or there is only one (the same)."""
+"""What becomes of old sums: there are none; they are the first of several, some of the middle, or the
+last (stored, stored through GELU, or added to what is there), or the only ones (the same)."""
 _F32 = ir.FloatType()
 _LINES = 4  # of weights fetched at a step
 _PLANE = 2 * TILE
@@ -24,9 +30,10 @@ _PLANE = 2 * TILE
 def amx_group(steps: int) -> Any:
     """group(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out): addresses but for `kind`.
 
-    sums int32 [2 digits][2][16][16] = `steps` chunks of 16 rows at a times 32 columns at w and w_next, narrow; and the
-    vectors of `old`, such sums too, times factors[32] as `kind` says, into totals float32 [2][16][16] or, with
-    scale[16] and bias[32], into out, [2][16][16] as well. Without steps nothing but the latter.
+    The tiles' sums, int32 [2 digits][2][16][16], of the group before go to `sums`; the tiles then hold those of `steps`
+    chunks of 16 rows at a times 32 columns at w and w_next, narrow. The vectors of `old`, such sums too, times
+    factors[32] as `kind` says, go into totals float32 [2][16][16] or, with scale[16] and bias[32], into out,
+    [2][16][16] as well. Without steps there are no products.
     """
 
     @intrinsic
@@ -56,10 +63,11 @@ def _multiply(
     b: Any, steps: int, a: Any, w: Any, w_next: Any, ahead: Any, sums: Any, vectors: list[Callable[[], None]]
 ) -> None:
     """The tiles of `amx.multiply_narrow`, with a share of the vectors after each product."""
-    for vector in [] if steps else vectors:
-        vector()
-    for tile in range(4 if steps else 0):
-        zero(b, tile)
+    if not steps:
+        for tile in range(4):
+            store(b, tile, sums, tile * TILE)
+        for vector in vectors:
+            vector()
     done = 0
     for number in range(4 * steps):
         p, product = divmod(number, 4)
@@ -68,14 +76,15 @@ def _multiply(
             load(b, 4 + row, a, 2 * TILE * p + TILE * row)
         if row == 0:
             load(b, 6 + column, (w, w_next)[column], TILE * p)
+        if p == 0:
+            store(b, product, sums, product * TILE)
+            zero(b, product)
         dot(b, product, 4 + row, 6 + column)
         prefetch_line(b, ahead, 64 * (_LINES * p + product))
         due = len(vectors) * (number + 1) // (4 * steps)
         for vector in vectors[done:due]:
             vector()
         done = due
-    for tile in range(4 if steps else 0):
-        store(b, tile, sums, tile * TILE)
 
 
 def _vectors(
@@ -97,12 +106,14 @@ def _finish(
 
     seven = ir.Constant(i32x16.llvm, [7] * LANES)
     whole = b.add(b.shl(read(old, at, i32x16), seven), read(old, _PLANE + at, i32x16))
-    y, to = b.fmul(b.sitofp(whole, f32x16.llvm), read(factors, 64 * c)), totals
+    y, factor, to = b.sitofp(whole, f32x16.llvm), read(factors, 64 * c), totals
     if kind in (CONTINUE, END, END_GELU, END_ADD):
-        y = b.fadd(read(totals, at), y)
+        y = emit_fma(b, y, factor, read(totals, at))
+    else:
+        y = b.fmul(y, factor)
     if kind not in (BEGIN, CONTINUE):
-        factor = splat(b, b.load(pointer(b, scale, const(4 * r), _F32), align=4))
-        y, to = b.fadd(b.fmul(y, factor), read(bias, 64 * c)), out
+        of_row = splat(b, b.load(pointer(b, scale, const(4 * r), _F32), align=4))
+        y, to = emit_fma(b, y, of_row, read(bias, 64 * c)), out
     if kind in (END_GELU, ALL_GELU):
         y = emit_gelu(b, y)
     if kind in (END_ADD, ALL_ADD):
