@@ -8,6 +8,7 @@ from engine.simd import (
     Lanes,
     add,
     div,
+    fma,
     larger,
     magnitude,
     mul,
@@ -76,7 +77,7 @@ def exp2_near(x: Lanes) -> Lanes:
     x = larger(splat(_FAINT), x)
     n = add(x, splat(MAGIC))
     r = sub(x, sub(n, splat(MAGIC)))
-    p = add(mul(splat(_TWO[0]), r), splat(_TWO[1]))
-    p = add(mul(p, r), splat(_TWO[2]))
-    p = add(mul(p, r), splat(_TWO[3]))
+    p = fma(splat(_TWO[0]), r, splat(_TWO[1]))
+    p = fma(p, r, splat(_TWO[2]))
+    p = fma(p, r, splat(_TWO[3]))
     return times_power(p, n)

@@ -7,9 +7,11 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from engine.simd.vector import LANES, f32x16, i32x16, operation
+from engine.cpu import compiled_isa
+from engine.simd.vector import JIT, LANES, f32x16, i32x16, operation
 
 _F32, _I32 = ir.FloatType(), ir.IntType(32)
+_F64X16, _I64X16 = ir.VectorType(ir.DoubleType(), LANES), ir.VectorType(ir.IntType(64), LANES)
 
 
 MAGIC = np.float32(1.5 * 2**23)
@@ -79,6 +81,40 @@ def mul(x: Any, y: Any) -> Any:
 @operation(f32x16, f32x16, f32x16)(lambda b, x, y: b.fdiv(x, y))
 def div(x: Any, y: Any) -> Any:
     return x / y
+
+
+def emit_fma(b: Any, x: Any, y: Any, z: Any) -> Any:
+    """x * y + z, rounded once. Without the instruction: the product is exact in float64, the sum is rounded there to an
+    odd last bit if it is not, so that the rounding to float32 that follows is the only one (Boldo and Melquiond 2008).
+    """
+    if JIT and compiled_isa() != "portable":
+        return _call("llvm.fma.v16f32", f32x16)(b, x, y, z)
+    zero, one = ir.Constant(_F64X16, [0.0] * LANES), ir.Constant(_I64X16, [1] * LANES)
+    x, y, z = (b.fpext(value, _F64X16) for value in (x, y, z))
+    product = b.fmul(x, y)
+    whole = b.fadd(product, z)
+    part = b.fsub(whole, product)
+    rest = b.fadd(b.fsub(product, b.fsub(whole, part)), b.fsub(z, part))
+    bits = b.bitcast(whole, _I64X16)
+    outward = b.icmp_signed("==", b.fcmp_ordered(">", rest, zero), b.fcmp_ordered(">", whole, zero))
+    odd = b.select(outward, b.or_(bits, one), b.sub(bits, one))
+    even = b.icmp_signed("==", b.and_(bits, one), ir.Constant(_I64X16, [0] * LANES))
+    bits = b.select(b.and_(even, b.fcmp_ordered("!=", rest, zero)), odd, bits)
+    return b.fptrunc(b.bitcast(bits, _F64X16), f32x16.llvm)
+
+
+@operation(f32x16, f32x16, f32x16, f32x16)(emit_fma)
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """x * y + z, rounded once."""
+    x, y, z = (np.asarray(value, np.float64) for value in (x, y, z))
+    product = x * y
+    whole = product + z
+    part = whole - product
+    rest = (product - (whole - part)) + (z - part)
+    bits = whole.view(np.int64)
+    odd = np.where((rest > 0) == (whole > 0), bits | 1, bits - 1)
+    inexact = (bits & 1 == 0) & (rest != 0) & ~np.isnan(rest)
+    return np.where(inexact, odd, bits).view(np.float64).astype(np.float32)
 
 
 @operation(f32x16, f32x16, f32x16)(_larger)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from engine.simd.arithmetic import emit_fma, fma
 from engine.simd.vector import LANES, f32x16, operation
 
 f = np.float32
@@ -34,8 +35,8 @@ def emit_gelu(b: Any, y: Any) -> Any:
     square = b.fmul(inside, inside)
     p = all_lanes(POWERS[0])
     for power in POWERS[1:]:
-        p = b.fadd(b.fmul(p, square), all_lanes(power))
-    return b.fmul(y, b.fadd(b.fmul(inside, p), all_lanes(0.5)))
+        p = emit_fma(b, p, square, all_lanes(power))
+    return b.fmul(y, emit_fma(b, inside, p, all_lanes(0.5)))
 
 
 @operation(f32x16, f32x16)(emit_gelu)
@@ -45,5 +46,5 @@ def gelu_near(y: Any) -> Any:
     inside = np.where(inside < -END, -END, inside)
     square, p = inside * inside, np.full(LANES, POWERS[0], f)
     for power in POWERS[1:]:
-        p = p * square + power
-    return y * (inside * p + f(0.5))
+        p = fma(p, square, power)
+    return y * fma(inside, p, f(0.5))
