@@ -71,11 +71,13 @@ _PLANE = ROWS * LANES  # of sums
 
 
 @kernel
-def _mix_amx(a: int, steps: int, w: int, sums: int) -> None:
-    clear_tiles()
-    for k in range(steps):
-        multiply_wide(a + SCORES * k, w + 2048 * k, w + 2048 * (steps + k))
-    keep_six(sums)
+def _mix_amx(a: int, steps: int, w: int, w_step: int, sums: int, half: int) -> None:
+    if half == 0:
+        clear_tiles()
+    for k in range(half * (steps // 2), steps if half else steps // 2):
+        multiply_wide(a + SCORES * k, w + 2048 * k, w + w_step + 2048 * k)
+    if half == 1:
+        keep_six(sums)
 
 
 @njit(inline="always")
@@ -100,8 +102,9 @@ def _small_amx(a: int, steps: int, w: int, out: int) -> None:
 
 
 @kernel
-def _mix_pairs(a: int, steps: int, w: int, sums: int) -> None:
-    _pair_tile(a, 128 * steps, w, 2048 * steps, 2 * steps, sums, 64 * COLUMNS, 64)
+def _mix_pairs(a: int, steps: int, w: int, w_step: int, sums: int, half: int) -> None:
+    if half == 0:
+        _pair_tile(a, 128 * steps, w, w_step, 2 * steps, sums, 64 * COLUMNS, 64)
 
 
 @njit(inline="always")
@@ -122,7 +125,8 @@ def _small_pairs(a: int, steps: int, w: int, out: int) -> None:
 _AMX = (_mix_amx, _wide_amx, _sum_amx, _small_amx, 4)
 _PAIRS = (_mix_pairs, _wide_pairs, _sum_pairs, _small_pairs, COLUMNS)
 mix_products, wide_sum, _sum, small_products, SMALL_COLUMNS = _AMX if ISA == "amx" else _PAIRS
-"""Products of ROWS rows and WIDTH columns of wide numbers; one vector of them as float32; the same of a wide and a
+"""Products of ROWS rows and WIDTH columns of wide numbers, called for one half of k and then for the other, with no
+other products between (each pair of calls sums up); one vector of them as float32; the same of a wide and a
 small number; and products of small numbers of ROWS rows and SMALL_COLUMNS vectors, each vector's rows 64 bytes apart,
 the vectors 1024."""
 _BYTES = OPERANDS.small_chunk // (LANES * CHUNK)  # of a weight

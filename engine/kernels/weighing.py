@@ -7,7 +7,6 @@ from engine.kernels.functions import exp2_near
 from engine.kernels.matmul import ISA, OPERANDS, SCORES
 from engine.simd import (
     CHUNK,
-    I8,
     I32,
     LANES,
     Float,
@@ -35,16 +34,17 @@ _LEAST = np.int32(-(2**31) + 1)
 
 
 @kernel
-def weigh(scores: I32, r: int, padded: int, low: int, high: int, scale: Float, power: Float, weights: I8) -> Float:
+def weigh(
+    scores: I32, base: int, r: int, steps: int, low: int, high: int, scale: Float, power: Float, weights: int
+) -> Float:
     """Row r of `weights`, a left operand (on AMX the same memory as `scores`), from row r of scores int32
     [padded / 16][16][16]: round(2**(power + (score -
     greatest) * scale)) for the keys low..high, else 0. Returns the sum of the row, NaN if the scale is not finite."""
-    at, top = LANES * r, _greatest(scores, LANES * r, low, high)
+    at, top = base + LANES * r, _greatest(scores, base + LANES * r, low, high)
     end_of_scale = np.float32(top) * scale
     spread, shift = splat(scale), splat(end_of_scale - power)
-    steps = padded // CHUNK
     step, chunk = (64, SCORES) if _IN_PLACE else (128 * steps, 128)
-    to = weights.ctypes.data + r * step
+    to = weights + r * step
     share = no_i32()
     for q in range(steps):
         j = q * CHUNK

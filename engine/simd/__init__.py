@@ -47,6 +47,7 @@ from engine.simd.memory import load_f32, load_i32, store_f32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
 from engine.simd.operands import CHUNK, SMALL_TOP, TOP, operands, split
 from engine.simd.tiles import float_tile, pair_tile
+from engine.simd.transpose import transpose
 from engine.simd.vector import JIT, LANES, LLVM_VERSION
 
 __all__ = [
@@ -111,6 +112,7 @@ __all__ = [
     "to_i32",
     "total",
     "total_i32",
+    "transpose",
     "with_sign",
     "within",
 ]  # fmt: skip
