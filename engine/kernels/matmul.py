@@ -32,6 +32,7 @@ from engine.simd import (
     clear_tiles,
     float_tile,
     gelu_near,
+    join_bytes,
     join_digits,
     keep_four,
     keep_six,
@@ -81,10 +82,10 @@ def _mix_amx(a: int, steps: int, w: int, w_step: int, sums: int, half: int) -> N
 
 
 @njit(inline="always")
-def _wide_amx(sums: I32, r: int, c: int) -> Lanes:
-    at = _PLANE * c + LANES * r
-    high = join_digits(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at))
-    return to_f32(join_digits(high, load_i32(sums, 4 * _PLANE + at)))
+def _wide_amx(sums: I32, from_: int, r: int, c: int) -> Lanes:
+    at = from_ + _PLANE * c + LANES * r
+    high = join_bytes(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at))
+    return to_f32(join_bytes(high, load_i32(sums, 4 * _PLANE + at)))
 
 
 @njit(inline="always")
@@ -108,8 +109,8 @@ def _mix_pairs(a: int, steps: int, w: int, w_step: int, sums: int, half: int) ->
 
 
 @njit(inline="always")
-def _wide_pairs(sums: I32, r: int, c: int) -> Lanes:
-    return to_f32(load_i32(sums, LANES * (COLUMNS * r + c)))
+def _wide_pairs(sums: I32, from_: int, r: int, c: int) -> Lanes:
+    return to_f32(load_i32(sums, from_ + LANES * (COLUMNS * r + c)))
 
 
 @njit(inline="always")
