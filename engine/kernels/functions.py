@@ -1,5 +1,7 @@
 """exp, erf and GELU on 16 lanes: own polynomials, so that they are the same everywhere."""
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -10,13 +12,13 @@ from engine.simd import (
     div,
     fma,
     larger,
+    low_exponent,
     magnitude,
     mul,
     nearest,
     power_of_two,
     splat,
     sub,
-    times_power,
     with_sign,
 )  # fmt: skip
 
@@ -34,7 +36,10 @@ _A = tuple(map(f, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.25482
 _ONE, _HALF, _ROOT_HALF = f(1.0), f(0.5), f(0.7071067811865476)
 _ZERO = f(0.0)
 # 2^r on |r| <= 1/2, of least greatest relative error (7.6e-5)
-_TWO = tuple(map(f, (0.05517043, 0.24260938, 0.69326102, 0.99992819)))
+_TWO = (0.05517043, 0.24260938, 0.69326102, 0.99992819)
+# The same polynomial by its first coefficient, and by how much r is moved for that to be 2^-4
+_MONIC = tuple(f(c / _TWO[0]) for c in _TWO[1:])
+_MOVED, _EXPONENT = math.log2(16 * _TWO[0]), f(MAGIC + 127 - 4)
 _FAINT = f(-20.0)
 
 
@@ -71,13 +76,19 @@ def gelu(x: Lanes) -> Lanes:
     return mul(mul(splat(_HALF), x), add(splat(_ONE), erf(mul(x, splat(_ROOT_HALF)))))
 
 
+def whole_power_of(x: float) -> np.float32:
+    """What `whole_power` takes for an x."""
+    return f(x + _MOVED)
+
+
 @njit(inline="always")
-def exp2_near(x: Lanes) -> Lanes:
-    """2**x within 8e-5 of itself for -20 <= x <= 126, 2**-20 below."""
-    x = larger(splat(_FAINT), x)
-    n = add(x, splat(MAGIC))
-    r = sub(x, sub(n, splat(MAGIC)))
-    p = fma(splat(_TWO[0]), r, splat(_TWO[1]))
-    p = fma(p, r, splat(_TWO[2]))
-    p = fma(p, r, splat(_TWO[3]))
-    return times_power(p, n)
+def whole_power(x: Lanes) -> Lanes:
+    """MAGIC + the whole number nearest to 2**x, from x moved by `whole_power_of`, up to 13: the number is in the low
+    half of the bits. 2**x is within 8e-5 of itself; 0 for x <= -2 and for NaN."""
+    x = larger(x, splat(_FAINT))
+    n = add(x, splat(_EXPONENT))
+    r = sub(x, sub(n, splat(_EXPONENT)))
+    p = add(r, splat(_MONIC[0]))
+    p = fma(p, r, splat(_MONIC[1]))
+    p = fma(p, r, splat(_MONIC[2]))
+    return fma(p, low_exponent(n), splat(MAGIC))

@@ -33,7 +33,7 @@ from engine.simd import (
     float_tile,
     fma,
     gelu_near,
-    join_digits,
+    join_bytes,
     keep_four,
     keep_six,
     load_f32,
@@ -72,18 +72,20 @@ _PLANE = ROWS * LANES  # of sums
 
 
 @kernel
-def _mix_amx(a: int, steps: int, w: int, sums: int) -> None:
-    clear_tiles()
-    for k in range(steps):
-        multiply_wide(a + SCORES * k, w + 2048 * k, w + 2048 * (steps + k))
-    keep_six(sums)
+def _mix_amx(a: int, steps: int, w: int, w_step: int, sums: int, half: int) -> None:
+    if half == 0:
+        clear_tiles()
+    for k in range(half * (steps // 2), steps if half else steps // 2):
+        multiply_wide(a + SCORES * k, w + 2048 * k, w + w_step + 2048 * k)
+    if half == 1:
+        keep_six(sums)
 
 
 @njit(inline="always")
-def _wide_amx(sums: I32, r: int, c: int) -> Lanes:
-    at = _PLANE * c + LANES * r
-    high = join_digits(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at))
-    return to_f32(join_digits(high, load_i32(sums, 4 * _PLANE + at)))
+def _wide_amx(sums: I32, from_: int, r: int, c: int) -> Lanes:
+    at = from_ + _PLANE * c + LANES * r
+    high = join_bytes(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at))
+    return to_f32(join_bytes(high, load_i32(sums, 4 * _PLANE + at)))
 
 
 @kernel
@@ -95,13 +97,14 @@ def _small_amx(a: int, steps: int, w: int, out: int) -> None:
 
 
 @kernel
-def _mix_pairs(a: int, steps: int, w: int, sums: int) -> None:
-    _pair_tile(a, 128 * steps, w, 2048 * steps, 2 * steps, sums, 64 * COLUMNS, 64)
+def _mix_pairs(a: int, steps: int, w: int, w_step: int, sums: int, half: int) -> None:
+    if half == 0:
+        _pair_tile(a, 128 * steps, w, w_step, 2 * steps, sums, 64 * COLUMNS, 64)
 
 
 @njit(inline="always")
-def _wide_pairs(sums: I32, r: int, c: int) -> Lanes:
-    return to_f32(load_i32(sums, LANES * (COLUMNS * r + c)))
+def _wide_pairs(sums: I32, from_: int, r: int, c: int) -> Lanes:
+    return to_f32(load_i32(sums, from_ + LANES * (COLUMNS * r + c)))
 
 
 @kernel
@@ -112,7 +115,8 @@ def _small_pairs(a: int, steps: int, w: int, out: int) -> None:
 _AMX = (_mix_amx, _wide_amx, _small_amx, 4)
 _PAIRS = (_mix_pairs, _wide_pairs, _small_pairs, COLUMNS)
 mix_products, wide_sum, small_products, SMALL_COLUMNS = _AMX if ISA == "amx" else _PAIRS
-"""Products of ROWS rows and WIDTH columns of wide numbers; one vector of them as float32; the same of a wide and a
+"""Products of ROWS rows and WIDTH columns of wide numbers, called for one half of k and then for the other, with no
+other products between (each pair of calls sums up); one vector of them as float32; the same of a wide and a
 small number; and products of small numbers of ROWS rows and SMALL_COLUMNS vectors, each vector's rows 64 bytes apart,
 the vectors 1024."""
 _BYTES = OPERANDS.small_chunk // (LANES * CHUNK)  # of a weight
@@ -229,7 +233,7 @@ def _finish(
     for c in range(COLUMNS):
         factor, start, at = load_f32(factors, factor_at + LANES * c), load_f32(bias, bias_at + LANES * c), TILE * c
         for r in range(rows):
-            y = _wide_pairs(sums, r, c)
+            y = _wide_pairs(sums, 0, r, c)
             if begins:
                 y = mul(y, factor)
             else:

@@ -43,7 +43,7 @@ def attention_scratch(tokens: int, depth: int, width: int, *, exact: bool) -> tu
     scores, scales = aligned(sizes["scores"], np.int32), aligned(sizes["scales"], np.float32)
     whole = (
         queries, keys, values, weights if weights.size else scores.view(np.int8), scores, scales,
-        aligned(SUMS, np.int32),
+        aligned(sizes["sums"], np.int32), aligned(sizes["rows"], np.int32),
     )  # fmt: skip
     floats = (*float_work_sizes(tokens, depth), (tokens + LANES) * 3 * width, (tokens + LANES) * width)
     return whole, tuple(aligned(size if exact else 0, np.float32) for size in floats)

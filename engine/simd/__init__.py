@@ -16,13 +16,19 @@ from engine.simd.arithmetic import (
     MAGIC,
     add,
     add_i32,
+    bits,
     div,
+    floats,
     fma,
+    if_larger,
+    join_bytes,
     join_digits,
     larger,
     larger_i32,
     largest,
     largest_i32,
+    largest_of_four,
+    low_exponent,
     magnitude,
     magnitude_bits,
     mul,
@@ -34,19 +40,21 @@ from engine.simd.arithmetic import (
     splat,
     splat_i32,
     sub,
-    times_power,
+    sub_i32,
     to_f32,
     to_i32,
     total,
     total_i32,
+    totals_of_four,
     with_sign,
     within,
 )  # fmt: skip
 from engine.simd.gelu import gelu_near
-from engine.simd.memory import load_f32, load_i32, store_f32
+from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
 from engine.simd.operands import CHUNK, SMALL_TOP, TOP, operands, split
 from engine.simd.tiles import float_tile, pair_tile
+from engine.simd.transpose import transpose
 from engine.simd.vector import JIT, LANES, LLVM_VERSION
 
 __all__ = [
@@ -70,11 +78,15 @@ __all__ = [
     "Lanes",
     "add",
     "add_i32",
+    "bits",
     "amx_group",
     "clear_tiles",
     "div",
+    "floats",
     "float_tile",
     "fma",
+    "if_larger",
+    "join_bytes",
     "gelu_near",
     "join_digits",
     "keep_four",
@@ -83,6 +95,8 @@ __all__ = [
     "larger_i32",
     "largest",
     "largest_i32",
+    "largest_of_four",
+    "low_exponent",
     "load_f32",
     "load_i32",
     "magnitude",
@@ -105,12 +119,15 @@ __all__ = [
     "start_tiles",
     "stop_tiles",
     "store_f32",
+    "store_i32",
     "sub",
-    "times_power",
+    "sub_i32",
     "to_f32",
     "to_i32",
     "total",
     "total_i32",
+    "totals_of_four",
+    "transpose",
     "with_sign",
     "within",
 ]  # fmt: skip

@@ -34,9 +34,9 @@ def store(b: Any, tile: int, address: Any, offset: int, stride: Any = 64) -> Non
     _call(b, "tilestored64", ir.Constant(_I8, tile), pointer(b, address, const(offset), _I8), _wide(stride))
 
 
-def dot(b: Any, total: int, rows: int, columns: int) -> None:
-    """total[16, 16] += rows[16, 64] @ columns[64, 16], int8 into int32."""
-    _call(b, "tdpbssd", *(ir.Constant(_I8, tile) for tile in (total, rows, columns)))
+def dot(b: Any, total: int, rows: int, columns: int, kind: str = "ss") -> None:
+    """total[16, 16] += rows[16, 64] @ columns[64, 16], int8 into int32; of kind "us" the rows have no sign."""
+    _call(b, f"tdpb{kind}d", *(ir.Constant(_I8, tile) for tile in (total, rows, columns)))
 
 
 def _wide(value: Any) -> Any:
@@ -102,7 +102,7 @@ def _emit_narrow(b: Any, a: Any, w: Any, w_next: Any) -> None:
 
 
 def _emit_wide(b: Any, a: Any, w: Any, w_next: Any) -> None:
-    """Tiles 0, 1: high times high; 2, 3: high times low and low times high; 4, 5: low times low."""
+    """Rows without sign. Tiles 0, 1: high times high; 2, 3: high times low and low times high; 4, 5: low times low."""
     products = (  # offset in a, columns, offset in these, sum
         (0, w, 0, 0), (0, w_next, 0, 1), (0, w, TILE, 2), (0, w_next, TILE, 3),
         (TILE, w_next, TILE, 5), (TILE, w, TILE, 4), (TILE, w, 0, 2), (TILE, w_next, 0, 3),
@@ -112,7 +112,7 @@ def _emit_wide(b: Any, a: Any, w: Any, w_next: Any) -> None:
             load(b, 6, a, row)
         if number != 4:  # the tile is still there
             load(b, 7, columns, offset)
-        dot(b, total, 6, 7)
+        dot(b, total, 6, 7, "us")
 
 
 def _emit_keep_four(b: Any, out: Any) -> None:

@@ -8,6 +8,7 @@ from numba import types
 from numba.core import cgutils
 
 from engine.cpu import compiled_isa
+from engine.simd.transpose import chosen, interleaved
 from engine.simd.vector import JIT, LANES, f32x16, i32x16, operation
 
 _F32, _I32 = ir.FloatType(), ir.IntType(32)
@@ -129,6 +130,16 @@ def smaller(x: Any, y: Any) -> Any:
     return np.where(x < y, x, y)
 
 
+def _if_larger(b: Any, x: Any, y: Any, value: Any) -> Any:
+    return b.select(b.fcmp_ordered(">", x, y), value, ir.Constant(f32x16.llvm, [0.0] * LANES))
+
+
+@operation(f32x16, f32x16, f32x16, f32x16)(_if_larger)
+def if_larger(x: Any, y: Any, value: Any) -> Any:
+    """`value` where x > y, else 0."""
+    return np.where(x > y, value, np.float32(0))
+
+
 @operation(f32x16, f32x16)(_call("llvm.fabs.v16f32", f32x16))
 def magnitude(x: Any) -> Any:
     return np.abs(x)
@@ -181,6 +192,31 @@ def largest_i32(x: Any) -> Any:
     return x.max()
 
 
+def _fold_four(combine: Any) -> Any:
+    """Reduce four vectors together: their halves side by side, then all of them in every four lanes."""
+
+    def emit(b: Any, *values: Any) -> Any:
+        pairs = [combine(b, *interleaved(b, x, y, 1)) for x, y in (values[:2], values[2:])]
+        value = combine(b, *interleaved(b, *pairs, 2))
+        for distance in (8, 4):
+            value = combine(b, value, chosen(b, value, value, [(i + distance) % LANES for i in range(LANES)]))
+        return value
+
+    return emit
+
+
+@operation(i32x16, i32x16, i32x16, i32x16, i32x16)(_fold_four(_larger_i32))
+def largest_of_four(*values: Any) -> Any:
+    """The greatest lane of each of four vectors, in every four lanes."""
+    return np.tile(np.max(values, axis=1), LANES // 4)
+
+
+@operation(i32x16, i32x16, i32x16, i32x16, i32x16)(_fold_four(lambda b, x, y: b.add(x, y)))
+def totals_of_four(*values: Any) -> Any:
+    """The sum of the lanes of each of four vectors, in every four lanes."""
+    return np.tile(np.sum(values, axis=1, dtype=np.int32), LANES // 4)
+
+
 def _magnitude_bits(b: Any, x: Any) -> Any:
     return b.and_(b.bitcast(x, i32x16.llvm), ir.Constant(i32x16.llvm, [0x7FFFFFFF] * LANES))
 
@@ -189,6 +225,17 @@ def _magnitude_bits(b: Any, x: Any) -> Any:
 def magnitude_bits(x: Any) -> Any:
     """The bits of |x|: as whole numbers they are in the order of the floats, infinity and then NaN on top."""
     return x.view(np.int32) & np.int32(0x7FFFFFFF)
+
+
+@operation(i32x16, f32x16)(lambda b, x: b.bitcast(x, i32x16.llvm))
+def bits(x: Any) -> Any:
+    return x.view(np.int32)
+
+
+@operation(f32x16, i32x16)(lambda b, x: b.bitcast(x, f32x16.llvm))
+def floats(x: Any) -> Any:
+    """The float32 of these bits."""
+    return x.view(np.float32)
 
 
 @operation(types.float32, types.int32)(lambda b, x: b.bitcast(x, _F32))
@@ -215,11 +262,22 @@ def add_i32(x: Any, y: Any) -> Any:
     return x + y
 
 
-def _shifted(b: Any, high: Any, low: Any) -> Any:
-    return b.add(b.shl(high, ir.Constant(i32x16.llvm, [7] * LANES)), low)
+@operation(i32x16, i32x16, i32x16)(lambda b, x, y: b.sub(x, y))
+def sub_i32(x: Any, y: Any) -> Any:
+    return x - y
 
 
-@operation(i32x16, i32x16, i32x16)(_shifted)
+def _joined(width: int) -> Any:
+    return lambda b, high, low: b.add(b.shl(high, ir.Constant(i32x16.llvm, [width] * LANES)), low)
+
+
+@operation(i32x16, i32x16, i32x16)(_joined(8))
+def join_bytes(high: Any, low: Any) -> Any:
+    """256 * high + low, modulo 2**32."""
+    return (high << 8) + low
+
+
+@operation(i32x16, i32x16, i32x16)(_joined(7))
 def join_digits(high: Any, low: Any) -> Any:
     """128 * high + low, modulo 2**32."""
     return (high << 7) + low
@@ -230,16 +288,15 @@ def total_i32(x: Any) -> Any:
     return np.int32(x.sum(dtype=np.int32))
 
 
-def _times_power(b: Any, p: Any, n: Any) -> Any:
+def _low_exponent(b: Any, n: Any) -> Any:
     shift = ir.Constant(i32x16.llvm, [23] * LANES)
-    exponent = b.shl(b.bitcast(n, i32x16.llvm), shift)
-    return b.bitcast(b.add(b.bitcast(p, i32x16.llvm), exponent), f32x16.llvm)
+    return b.bitcast(b.shl(b.bitcast(n, i32x16.llvm), shift), f32x16.llvm)
 
 
-@operation(f32x16, f32x16, f32x16)(_times_power)
-def times_power(p: Any, n: Any) -> Any:
-    """p * 2**m for n = MAGIC + m, whose lowest bits are those of the whole number m; p and the result normal."""
-    return (p.view(np.int32) + (n.view(np.int32) << 23)).view(np.float32)
+@operation(f32x16, f32x16)(_low_exponent)
+def low_exponent(n: Any) -> Any:
+    """2**(m - 127) for n = MAGIC + m, whose lowest bits are those of the whole number m from 1 to 254."""
+    return (n.view(np.int32) << 23).view(np.float32)
 
 
 def _power_of_two(b: Any, n: Any) -> Any:

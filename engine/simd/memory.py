@@ -50,4 +50,4 @@ def _store(vector: Vector) -> Callable[..., Any]:
 
 
 load_f32, store_f32 = _load(f32x16), _store(f32x16)
-load_i32 = _load(i32x16)
+load_i32, store_i32 = _load(i32x16), _store(i32x16)

@@ -5,7 +5,8 @@ A product is cut along k into chunks of 64. `store_row` writes one chunk of a le
 right operand. Both permute k alike, so that two or four numbers that are multiplied together lie side by side.
 
 *AMX* multiplies int8. A number of up to 14 bits is two digits there, x = 128 h + l with l in -64..63, in two planes of
-1024 bytes; a number of up to 8 bits is one. *The others* multiply int16, two at a time; so does plain Python.
+1024 bytes; a number of up to 8 bits is one. Of what attention adds up the digits are bytes, x = 256 h + l: without sign
+in the weights, which never are negative, with l in -128..127 in the values. *The others* multiply int16, two at a time; so does plain Python.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from engine.simd.address import const, pointer, view
+from engine.simd.tiles import DOTS
 from engine.simd.vector import JIT, LANES, i32x16
 
 CHUNK = 64
@@ -52,18 +54,23 @@ def _bytes(b: Any, low: Any, high: Any) -> Any:
     return _both(b, low, high, _I8X64, 8)
 
 
-def _emit_digits(b: Any, address: Any, second: int, v: Any) -> None:
-    """Two planes, 1024 bytes apart."""
-    planes = [_split(b, _pairs(b, v[0], v[1])), _split(b, _pairs(b, v[2], v[3]))]
-    for plane, (low, high) in enumerate(zip(*planes, strict=True)):
+def _emit_digits(width: int) -> Callable[..., None]:
+    """Two planes, 1024 bytes apart, of digits of so many bits."""
+
+    def split(b: Any, x: Any) -> tuple[Any, Any]:
+        bits = ir.Constant(_I16X32, [width] * 32)
+        high = b.ashr(b.add(x, ir.Constant(_I16X32, [1 << width - 1] * 32)), bits)
+        return high, b.sub(x, b.shl(high, bits))
+
+    def emit(b: Any, address: Any, second: int, v: Any) -> None:
+        _emit_planes(b, address, split(b, _pairs(b, v[0], v[1])), split(b, _pairs(b, v[2], v[3])))
+
+    return emit
+
+
+def _emit_planes(b: Any, address: Any, *halves: tuple[Any, Any]) -> None:
+    for plane, (low, high) in enumerate(zip(*halves, strict=True)):
         b.store(_bytes(b, low, high), pointer(b, address, const(1024 * plane), _I8X64), align=1)
-
-
-def _split(b: Any, x: Any) -> tuple[Any, Any]:
-    """The high digit and the low one."""
-    seven = ir.Constant(_I16X32, [7] * 32)
-    high = b.ashr(b.add(x, ir.Constant(_I16X32, [64] * 32)), seven)
-    return high, b.sub(x, b.shl(high, seven))
 
 
 def _emit_small(b: Any, address: Any, second: int, v: Any) -> None:
@@ -74,6 +81,24 @@ def _emit_pairs(b: Any, address: Any, second: int, v: Any) -> None:
     for half in range(2):
         value = _pairs(b, v[2 * half], v[2 * half + 1])
         b.store(value, pointer(b, address, const(second * half), _I16X32), align=1)
+
+
+def _emit_weights(isa: str) -> Callable[..., Any]:
+    """Of the low halves of the lanes; two neighbours are added at once to the lanes of `share`."""
+
+    def emit(b: Any, address: Any, share: Any, v: Any) -> Any:
+        pairs = _pairs(b, v[0], v[1]), _pairs(b, v[2], v[3])
+        if isa == "amx":
+            eight = ir.Constant(_I16X32, [8] * 32)
+            _emit_planes(b, address, *((b.lshr(x, eight), x) for x in pairs))
+        else:
+            for half, x in enumerate(pairs):
+                b.store(x, pointer(b, address, const(64 * half), _I16X32), align=1)
+        for x in pairs:
+            share = DOTS["avx512_vnni" if isa == "amx" else isa](b, share, x, ir.Constant(_I16X32, [1] * 32))
+        return share
+
+    return emit
 
 
 def split(x: Any) -> tuple[Any, Any]:
@@ -104,6 +129,29 @@ def _store(emit: Callable[..., None], second: int) -> Any:
     return store
 
 
+def _store_weights(isa: str) -> Any:
+    """store(address, share, v0, v1, v2, v3): a chunk of a row of numbers from 0 to TOP, the low halves of the lanes;
+    returns `share` plus, in any order of the lanes, their sum."""
+    if not JIT:
+
+        def meaning(address: int, share: Any, *v: Any) -> Any:
+            whole = np.array(v) & 0xFFFF
+            _mean_pairs(address, 64, whole.reshape(-1))
+            return share + whole.sum(0, dtype=np.int32)
+
+        return meaning
+    emit = _emit_weights(isa)
+
+    @intrinsic
+    def store(typing: Any, address: Any, share: Any, v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
+        def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
+            return emit(b, args[0], args[1], args[2:])
+
+        return i32x16(types.intp, *[i32x16] * 5), codegen
+
+    return store
+
+
 class Operands(NamedTuple):
     """How one kind of instruction takes its operands: wide numbers, of two digits, and small ones, of one."""
 
@@ -114,13 +162,15 @@ class Operands(NamedTuple):
     store_row: Any
     store_columns: Any
     store_small_row: Any
+    store_weights: Any
 
 
 def operands(isa: str) -> Operands:
     """The operands of an instruction set."""
     if isa == "amx":
-        digits, small = _store(_emit_digits, 0), _store(_emit_small, 0)
-        return Operands(Layout(16, 128, 64, 2048), Layout(16, 64, 64, 1024), 2048, 1024, digits, digits, small)
+        digits, columns, small = (_store(emit, 0) for emit in (_emit_digits(7), _emit_digits(8), _emit_small))
+        wide, one = Layout(16, 128, 64, 2048), Layout(16, 64, 64, 1024)
+        return Operands(wide, one, 2048, 1024, digits, columns, small, _store_weights(isa))
     row, columns = _store(_emit_pairs, 64), _store(_emit_pairs, 1024)
     pairs = Layout(1, 128, 0, 128)
-    return Operands(pairs, pairs, 2048, 2048, row, columns, row)
+    return Operands(pairs, pairs, 2048, 2048, row, columns, row, _store_weights(isa))

@@ -20,8 +20,8 @@ Floats = NDArray[np.float32]
 TOP, SMALL, VALUES = 8191, 127, 511
 GROUP, GROUP_AFTER_GELU = 192, 128
 GREATEST = (2**31 - 1) // TOP
-MAGIC, TINY = f(1.5 * 2**23), f(1e-30)
-LOG2E, LOG2_TOP = f(1.4426950408889634), f(12.99964)
+TINY = f(1e-30)
+LOG2E, LOG2_TOP = f(1.4426950408889634), 12.99964
 MEAN = 1
 
 
@@ -53,15 +53,36 @@ def polynomial(coefficients: tuple[Any, ...], x: Floats) -> Floats:
     return p
 
 
+def fma(x: Any, y: Any, z: Any) -> Floats:
+    """x * y + z of float32, rounded once: the product is exact in float64; where the sum is not, it becomes the odd one of
+    its two neighbours, so that rounding it again is as if the exact sum were rounded."""
+    product, z = np.multiply(x, y, dtype=np.float64), np.asarray(z, np.float64)
+    total = product + z
+    part = total - product
+    rest = (product - (total - part)) + (z - part)
+    even = (total.view(np.int64) & 1 == 0) & (rest != 0)
+    return np.where(even, np.nextafter(total, np.copysign(np.inf, rest)), total).astype(f)
+
+
+def fused_polynomial(coefficients: tuple[Any, ...], x: Floats) -> Floats:
+    p = np.full_like(x, coefficients[0])
+    for c in coefficients[1:]:
+        p = fma(p, x, c)
+    return p
+
+
 def gelu_near(y: Floats) -> Floats:
     inside = np.clip(y, -gelu_of.END, gelu_of.END)
-    return y * (inside * polynomial(gelu_of.POWERS, inside * inside) + f(0.5))
+    return y * fma(inside, fused_polynomial(gelu_of.POWERS, inside * inside), f(0.5))
 
 
-def exp2_near(x: Floats) -> Floats:
+def whole_power(x: Floats) -> NDArray[np.int64]:
+    """The whole numbers nearest to 2**x, of x moved as `functions.whole_power_of` says."""
     x = np.maximum(x, f(-20))
-    whole = (x + MAGIC) - MAGIC
-    return np.ldexp(polynomial(functions._TWO, x - whole), whole.astype(int))
+    n = np.rint(x)
+    r = x - n
+    p = fused_polynomial((r + functions._MONIC[0], *functions._MONIC[1:]), r)
+    return np.rint(np.ldexp(p.astype(np.float64), n.astype(int) - 4)).astype(np.int64)
 
 
 def exp(x: Floats) -> Floats:
@@ -140,13 +161,13 @@ class WholeNumbers:
             return in_order(e * (f(1) / by_lanes(e))[:, None], v)
         top = max(SMALL, min(VALUES, GREATEST // count))
         bound = (2**31 - 1) // (top * count)
-        power = LOG2_TOP if bound >= TOP else f(bound.bit_length() - 1)
+        power = LOG2_TOP if bound >= TOP else bound.bit_length() - 1
         key, value = np.abs(k).max(), np.abs(v).max()
         queries = np.abs(q).max(1, keepdims=True)
         scores = numbers(q, SMALL, queries) @ numbers(k, SMALL, key).T
         scale = (queries / f(SMALL)) * ((key / f(SMALL)) * (factor * LOG2E))
-        end = scores.max(1, keepdims=True).astype(f) * scale
-        weights = np.rint(exp2_near(scores.astype(f) * scale - (end - power))).astype(np.int64)
+        below = (scores.max(1, keepdims=True) - scores).astype(f)
+        weights = whole_power(fma(below, -scale, functions.whole_power_of(power)))
         sums = weights @ numbers(v, top, value)
         assert np.abs(sums).max() < 2**31
         return sums.astype(f) * ((value / f(top)) / weights.sum(1, keepdims=True).astype(f))

@@ -1,0 +1,148 @@
+"""A head's queries, keys and values as operands of products: whole numbers with scales."""
+
+import numpy as np
+
+from engine.kernels.compiled import kernel
+from engine.kernels.matmul import OPERANDS
+from engine.kernels.places import TILE, place
+from engine.simd import (
+    CHUNK,
+    F32,
+    I8,
+    I32,
+    LANES,
+    SMALL_TOP,
+    Float,
+    Lanes,
+    add,
+    div,
+    floats,
+    if_larger,
+    larger_i32,
+    largest_i32,
+    largest_of_four,
+    load_f32,
+    load_i32,
+    magnitude_bits,
+    mul,
+    no_i32,
+    of_bits,
+    splat,
+    store_f32,
+    store_i32,
+    sub,
+    to_i32,
+    transpose,
+)  # fmt: skip
+
+VALUE_CHUNK, KEY_CHUNK = OPERANDS.chunk, OPERANDS.small_chunk
+WIDE_ROW, SMALL_ROW = OPERANDS.wide.row, OPERANDS.small.row
+_TOP, _TINY, _ZERO = np.float32(SMALL_TOP), np.float32(1e-30), np.float32(0)
+_STORE_COLUMNS, _STORE_SMALL = OPERANDS.store_columns, OPERANDS.store_small_row
+_SMALL_STEP, _SMALL_CHUNK = OPERANDS.small.step, OPERANDS.small.chunk
+
+
+@kernel
+def _row_step(deep: int) -> int:
+    """How far apart rows of a left operand of small numbers lie."""
+    return _SMALL_STEP or SMALL_ROW * deep
+
+
+@kernel
+def _peak(peak: Lanes, x: F32, t: int, column: int, n: int, depth: int) -> Lanes:
+    """The greater of `peak` and the magnitudes in these columns of row t, as bits: NaN and infinity are greatest."""
+    at = place(t, column, n)
+    for i in range(0, depth, LANES):
+        peak = larger_i32(magnitude_bits(load_f32(x, at + i * LANES)), peak)
+    return peak
+
+
+@kernel
+def _greatest(x: F32, first: int, count: int, column: int, n: int, depth: int) -> Float:
+    """The greatest magnitude in these columns of rows first..; NaN or infinity if one is."""
+    peak = no_i32()
+    for t in range(first, first + count):
+        peak = _peak(peak, x, t, column, n, depth)
+    return of_bits(largest_i32(peak))
+
+
+@kernel
+def _inverse(top: Float, greatest: Float) -> Float:
+    """What brings `greatest` to `top`; 0 for zeros."""
+    return top / greatest if greatest > _TINY else _ZERO
+
+
+@kernel
+def key_columns(x: F32, first: int, count: int, column: int, n: int, depth: int, rows: I8, out: I8) -> Float:
+    """Keys as a right operand of whole numbers within 127; returns their scale, NaN if one is not finite. `rows`: room
+    for 16 of them as a left operand."""
+    greatest, deep = _greatest(x, first, count, column, n, depth), (depth + CHUNK - 1) // CHUNK
+    inverse = splat(_inverse(_TOP, greatest))
+    for t in range(0, count, LANES):
+        for r in range(min(LANES, count - t)):
+            _small_row(x, place(first + t + r, column, n), r, depth, inverse, rows)
+        for q in range(deep):
+            to = out.ctypes.data + (t // LANES * deep + q) * KEY_CHUNK
+            for part in range(0, KEY_CHUNK, 64 * LANES):
+                transpose(rows.ctypes.data + q * _SMALL_CHUNK + part // LANES, _row_step(deep), to + part)
+    return greatest / _TOP + (greatest - greatest)
+
+
+@kernel
+def query_rows(
+    x: F32, first: int, count: int, column: int, n: int, depth: int, factor: Float, out: I8, scales: F32, at: int,
+    rows: I32,
+) -> None:  # fmt: skip
+    """Up to 16 queries as a left operand of whole numbers within 127, each with a scale times `factor` at scales[at:];
+    NaN if it is not finite. 32 of `scales` are written, a vector of `rows` too."""
+    for r in range(0, count, 4):
+        t, last = first + r, first + count - 1
+        a, b = _peak(no_i32(), x, t, column, n, depth), _peak(no_i32(), x, min(t + 1, last), column, n, depth)
+        c = _peak(no_i32(), x, min(t + 2, last), column, n, depth)
+        d = _peak(no_i32(), x, min(t + 3, last), column, n, depth)
+        store_i32(rows, r, largest_of_four(a, b, c, d))
+    greatest, top = floats(load_i32(rows, 0)), splat(_TOP)
+    store_f32(scales, at, mul(add(div(greatest, top), sub(greatest, greatest)), splat(factor)))
+    store_f32(scales, at + LANES, if_larger(greatest, splat(_TINY), div(top, greatest)))
+    for r in range(count):
+        _small_row(x, place(first + r, column, n), r, depth, splat(scales[at + LANES + r]), out)
+
+
+@kernel
+def _small_row(x: F32, at: int, r: int, depth: int, inverse: Lanes, out: I8) -> None:
+    """Row r of a left operand of small numbers."""
+    deep = (depth + CHUNK - 1) // CHUNK
+    row = out.ctypes.data + r * _row_step(deep)
+    for q in range(deep):
+        i, left = at + q * CHUNK * LANES, depth - q * CHUNK
+        _STORE_SMALL(
+            row + q * _SMALL_CHUNK, _rounded(x, i, inverse, left > 0), _rounded(x, i + TILE, inverse, left > 16),
+            _rounded(x, i + 2 * TILE, inverse, left > 32), _rounded(x, i + 3 * TILE, inverse, left > 48),
+        )  # fmt: skip
+
+
+@kernel
+def _rounded(x: F32, at: int, inverse: Lanes, there: bool) -> Lanes:
+    """The nearest whole numbers, or zeros."""
+    if there:
+        return to_i32(mul(load_f32(x, at), inverse))
+    return no_i32()
+
+
+@kernel
+def value_columns(x: F32, first: int, count: int, column: int, n: int, depth: int, top: Float, out: I8) -> Float:
+    """Values as a right operand of whole numbers within `top`; returns their scale, NaN if one is not finite."""
+    greatest, chunks = _greatest(x, first, count, column, n, depth), (count + CHUNK - 1) // CHUNK
+    inverse = splat(_inverse(top, greatest))
+    for i in range(0, depth, LANES):
+        for chunk in range(chunks):
+            to = out.ctypes.data + (i // LANES * chunks + chunk) * VALUE_CHUNK
+            for r in range(LANES):
+                t = chunk * CHUNK + r
+                _STORE_COLUMNS(
+                    to + 64 * r, _rounded(x, place(first + t, column + i, n), inverse, t < count),
+                    _rounded(x, place(first + t + 16, column + i, n), inverse, t + 16 < count),
+                    _rounded(x, place(first + t + 32, column + i, n), inverse, t + 32 < count),
+                    _rounded(x, place(first + t + 48, column + i, n), inverse, t + 48 < count),
+                )  # fmt: skip
+    return greatest / top + (greatest - greatest)
