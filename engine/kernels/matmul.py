@@ -160,6 +160,7 @@ def _blocks_pairs(
 
 
 _group_of_6, _group_of_3, _group_of_1, _group_of_0 = amx_group(6), amx_group(3), amx_group(1), amx_group(0)
+_PANEL = 6  # steps of weights that stay in the first cache while all rows pass
 _SUMS = 4096 + 1024  # bytes from four tiles of sums to the next four: pages apart they would be mistaken for each other
 
 
@@ -198,26 +199,29 @@ def _blocks_amx(
     """While the tiles of one group are multiplied, those of the group before are stored, the vectors of the one before
     that are finished, and the weights of the next columns fetched: units that would else wait for each other."""
     lines = max(1, WIDTH // ((m + ROWS - 1) // ROWS))  # of weights for each step
-    new, old, totals_at = sums.ctypes.data, sums.ctypes.data + _SUMS, totals.ctypes.data
-    kind, factor, scales, start, to = NOTHING, 0, 0, 0, 0  # of the group before
-    kind2, factor2, scales2, start2, to2 = NOTHING, 0, 0, 0, 0  # of the one before that
+    panel = max(1, _PANEL // group) * group
+    new, old = sums.ctypes.data, sums.ctypes.data + _SUMS
+    kind, factor, scales, start, to, total = NOTHING, 0, 0, 0, 0, 0  # of the group before
+    kind2, factor2, scales2, start2, to2, total2 = NOTHING, 0, 0, 0, 0, 0  # of the one before that
     for j in range(0, n, WIDTH):
         here = w + j * steps * CHUNK
         ahead = here + WIDTH * steps * CHUNK if j + WIDTH < n else w
-        for i in range(0, m, ROWS):
-            left = a + i * steps * _ROW_BYTES
-            for q in range(0, steps, group):
-                _group(min(group, steps - q), kind2, left + 2048 * q, here + 1024 * q, here + 1024 * (steps + q),
-                       ahead + 64 * lines * (i // ROWS * steps + q), new, old, factor2, totals_at, scales2, start2,
-                       to2)  # fmt: skip
-                new, old = old, new
-                kind2, factor2, scales2, start2, to2 = kind, factor, scales, start, to
-                kind = _kind(q == 0, q + group >= steps, mode)
-                factor = factors.ctypes.data + 4 * (factor_at + q // group * n + j)
-                scales, start = scale.ctypes.data + 4 * i, bias.ctypes.data + 4 * (bias_at + j)
-                to = out.ctypes.data + 4 * place(first + i, column + j, width)
-    _group_of_0(kind2, 0, 0, 0, 0, new, old, factor2, totals_at, scales2, start2, to2)
-    _group_of_0(kind, 0, 0, 0, 0, old, new, factor, totals_at, scales, start, to)
+        for p in range(0, steps, panel):
+            for i in range(0, m, ROWS):
+                left = a + i * steps * _ROW_BYTES
+                for q in range(p, min(p + panel, steps), group):
+                    _group(min(group, steps - q), kind2, left + 2048 * q, here + 1024 * q, here + 1024 * (steps + q),
+                           ahead + 64 * lines * (i // ROWS * steps + q), new, old, factor2, total2, scales2, start2,
+                           to2)  # fmt: skip
+                    new, old = old, new
+                    kind2, factor2, scales2, start2, to2, total2 = kind, factor, scales, start, to, total
+                    kind = _kind(q == 0, q + group >= steps, mode)
+                    factor = factors.ctypes.data + 4 * (factor_at + q // group * n + j)
+                    scales, start = scale.ctypes.data + 4 * i, bias.ctypes.data + 4 * (bias_at + j)
+                    to = out.ctypes.data + 4 * place(first + i, column + j, width)
+                    total = totals.ctypes.data + (4 * WIDTH * i if steps > panel else 0)
+    _group_of_0(kind2, 0, 0, 0, 0, new, old, factor2, total2, scales2, start2, to2)
+    _group_of_0(kind, 0, 0, 0, 0, old, new, factor, total, scales, start, to)
 
 
 blocks = _blocks_amx if ISA == "amx" else _blocks_pairs

@@ -7,7 +7,7 @@ import numpy as np
 from engine.kernels.attention import attend, work_sizes
 from engine.kernels.attention_float import attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import ISA, PLAIN, ROWS, SUMS, TOTALS, linear, linear_float
+from engine.kernels.matmul import ISA, PLAIN, ROWS, SUMS, TOTALS, WIDTH, linear, linear_float
 from engine.kernels.places import place
 from engine.kernels.rows import layer_norm, line_up, quantize
 from engine.simd import F32, I8, I64, LANES, Float, load_f32, start_tiles, stop_tiles, store_f32
@@ -31,7 +31,7 @@ def linear_scratch(*sizes: tuple[int, int], floats: bool) -> tuple[Any, ...]:
     most = max(rows * values for rows, values in whole)
     return (
         aligned(2 * most, np.int8), aligned(max(whole)[0], np.float32), aligned(2 * SUMS, np.int32),
-        aligned(most if floats else 0, np.float32), aligned(TOTALS, np.float32),
+        aligned(most if floats else 0, np.float32), aligned(max(TOTALS, WIDTH * max(whole)[0]), np.float32),
     )  # fmt: skip
 
 
