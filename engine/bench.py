@@ -15,7 +15,7 @@ from engine.engine import Model
 from engine.kernels.compiled import entry
 from engine.kernels.matmul import ADD, GELU, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
 from engine.models import Network
-from engine.models.layers import Matrices, aligned, attend_all, project, start, stop
+from engine.models.layers import Matrices, aligned, attend_all, project, project_qkv, start, stop
 from engine.models.network import FFN_ROWS
 from engine.models.stored import Arrays
 from engine.simd import CHUNK, F32, I8, I32, I64, LANES, Float, add_i32, load_i32, no_i32, total_i32
