@@ -3,8 +3,8 @@
 Queries and keys have 8 bits and a scale each, weights up to 14 bits, values 8 to 10 bits with one scale for a text and
 head. Sums are exact. Queries go in blocks, so that scores stay in the cache and grow only with the length.
 
-The blocks of all heads are one row of steps. In a step one block is scored, the one before is weighed and the one before
-that is mixed: then nothing waits for what was written right before, and tiles and vectors work side by side.
+The blocks of all heads are one row of steps. In a step one block is scored, the one before it is weighed, and the one
+before that is mixed: then nothing waits for what was written right before, and tiles and vectors work side by side.
 """
 
 import numpy as np
@@ -41,7 +41,8 @@ _ZERO, _LOG2E = np.float32(0), np.float32(1.4426950408889634)
 _POWER_OF_TOP = whole_power_of(12.99964)  # of 8190: what is rounded up stays within TOP
 _POWERS = np.array([whole_power_of(power) for power in range(TOP.bit_length())])
 _APART = 512  # int32 between two blocks' scores, which else would lie at the same place of a page
-_RING, _TOTALS = 64, 16  # float32 for each of three blocks: scales of its queries, and from _TOTALS on of its rows
+_READY = 2  # the part of a step after which its block is scored
+_RING, _TOTALS = 64, 32  # float32 for each of four blocks: scales of its queries, and from _TOTALS on of its rows
 
 
 def work_sizes(tokens: int, depth: int) -> dict[str, int]:
@@ -54,7 +55,7 @@ def work_sizes(tokens: int, depth: int) -> dict[str, int]:
         "values": groups * COLUMNS * chunks * VALUE_CHUNK,
         "weights": 0 if ISA == "amx" else 2 * LANES * chunks * WIDE_ROW,  # there they take the scores' place
         "scores": 2 * (LANES * CHUNK * chunks + _APART),
-        "scales": 3 * _RING,
+        "scales": 4 * _RING,
         "sums": groups * SUMS,
         "rows": (FOUR + 1) * LANES,
     }
@@ -96,7 +97,8 @@ def attend(
                     begin, end = _reach(t, count, window)
                     weigh(
                         scores, weighed % 2 * block_scores, r, begin, end, t + r, count, window, scales,
-                        weighed % 3 * _RING + r, _TOTALS, power, weights.ctypes.data + weighed % 2 * block_weights, rows,
+                        weighed % 4 * _RING + r, _TOTALS, power, weights.ctypes.data + weighed % 2 * block_weights,
+                        rows,
                     )  # fmt: skip
             if mixed >= 0:
                 begin, end = _reach(mixed % blocks * ROWS, count, window)
@@ -108,30 +110,32 @@ def attend(
                 _score(
                     queries, keys, begin, end, deep, part, scores.ctypes.data + 4 * (scored % 2) * block_scores
                 )  # fmt: skip
+            if part == _READY and s + 1 < steps:
+                t, column = (s + 1) % blocks * ROWS, (s + 1) // blocks * depth
+                if t == 0:
+                    key_scale = key_columns(
+                        qkv, first, count, width + column, 3 * width, depth, scales, (s + 1) % 4 * _RING, queries, keys
+                    )  # fmt: skip
+                    factor = key_scale * (scale * _LOG2E)
+                query_rows(
+                    qkv, first + t, min(ROWS, count - t), column, 3 * width, depth, factor, queries, scales,
+                    (s + 1) % 4 * _RING,
+                )  # fmt: skip
         if mixed >= 0:
             t = mixed % blocks * ROWS
             _finish(
-                sums, min(ROWS, count - t), depth, scales, mixed % 3 * _RING + _TOTALS, value_scale, out, first + t,
+                sums, min(ROWS, count - t), depth, scales, mixed % 4 * _RING + _TOTALS, value_scale, out, first + t,
                 mixed // blocks * depth, width,
             )  # fmt: skip
         if 0 <= weighed < steps and weighed % blocks == 0:
             column = 2 * width + weighed // blocks * depth
             value_scale = value_columns(qkv, first, count, column, 3 * width, depth, np.float32(value_top), values)
-        if s + 1 < steps:
-            t, column = (s + 1) % blocks * ROWS, (s + 1) // blocks * depth
-            if t == 0:
-                key_scale = key_columns(qkv, first, count, width + column, 3 * width, depth, queries, keys)
-                factor = key_scale * (scale * _LOG2E)
-            query_rows(
-                qkv, first + t, min(ROWS, count - t), column, 3 * width, depth, factor, queries, scales,
-                (s + 1) % 3 * _RING, rows,
-            )  # fmt: skip
 
 
 @kernel
 def _power(bound: int) -> Float:
-    """Of the greatest weight, as `whole_power` takes it: 8190, or the greatest power of two within `bound` where that is
-    less than TOP."""
+    """Of the greatest weight, as `whole_power` takes it: 8190, or the greatest power of two within `bound` where that
+    is less than TOP."""
     if bound >= TOP:
         return _POWER_OF_TOP
     power = 0
@@ -152,9 +156,9 @@ def _reach(t: int, count: int, window: int) -> tuple[int, int]:
 def _half(which: int, count: int) -> tuple[int, int]:
     """From where to where half 0 or 1 of `count` goes; nothing for another."""
     if which == 0:
-        return 0, count // 2
+        return 0, (count + 1) // 2
     if which == 1:
-        return count // 2, count
+        return (count + 1) // 2, count
     return 0, 0
 
 

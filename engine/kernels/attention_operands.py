@@ -1,6 +1,7 @@
 """A head's queries, keys and values as operands of products: whole numbers with scales."""
 
 import numpy as np
+from numba import njit
 
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import OPERANDS
@@ -9,7 +10,6 @@ from engine.simd import (
     CHUNK,
     F32,
     I8,
-    I32,
     LANES,
     SMALL_TOP,
     Float,
@@ -22,14 +22,13 @@ from engine.simd import (
     largest_i32,
     largest_of_four,
     load_f32,
-    load_i32,
     magnitude_bits,
     mul,
     no_i32,
     of_bits,
+    quarters,
     splat,
     store_f32,
-    store_i32,
     sub,
     to_i32,
     transpose,
@@ -58,6 +57,23 @@ def _peak(peak: Lanes, x: F32, t: int, column: int, n: int, depth: int) -> Lanes
 
 
 @kernel
+def _peaks(x: F32, t: int, last: int, column: int, n: int, depth: int) -> Lanes:
+    """Of the rows t..t + 15, each a lane; of the last row for those after it."""
+    return quarters(
+        _peak_of_four(x, t, last, column, n, depth), _peak_of_four(x, t + 4, last, column, n, depth),
+        _peak_of_four(x, t + 8, last, column, n, depth), _peak_of_four(x, t + 12, last, column, n, depth),
+    )  # fmt: skip
+
+
+@kernel
+def _peak_of_four(x: F32, t: int, last: int, column: int, n: int, depth: int) -> Lanes:
+    return largest_of_four(
+        _peak(no_i32(), x, min(t, last), column, n, depth), _peak(no_i32(), x, min(t + 1, last), column, n, depth),
+        _peak(no_i32(), x, min(t + 2, last), column, n, depth), _peak(no_i32(), x, min(t + 3, last), column, n, depth),
+    )  # fmt: skip
+
+
+@kernel
 def _greatest(x: F32, first: int, count: int, column: int, n: int, depth: int) -> Float:
     """The greatest magnitude in these columns of rows first..; NaN or infinity if one is."""
     peak = no_i32()
@@ -73,14 +89,15 @@ def _inverse(top: Float, greatest: Float) -> Float:
 
 
 @kernel
-def key_columns(x: F32, first: int, count: int, column: int, n: int, depth: int, rows: I8, out: I8) -> Float:
+def key_columns(
+    x: F32, first: int, count: int, column: int, n: int, depth: int, scales: F32, at: int, rows: I8, out: I8
+) -> Float:
     """Keys as a right operand of whole numbers within 127; returns their scale, NaN if one is not finite. `rows`: room
-    for 16 of them as a left operand."""
+    for 16 of them as a left operand; scales[at:]: for 16 values."""
     greatest, deep = _greatest(x, first, count, column, n, depth), (depth + CHUNK - 1) // CHUNK
-    inverse = splat(_inverse(_TOP, greatest))
+    store_f32(scales, at, splat(_inverse(_TOP, greatest)))
     for t in range(0, count, LANES):
-        for r in range(min(LANES, count - t)):
-            _small_row(x, place(first + t + r, column, n), r, depth, inverse, rows)
+        _small_rows(x, first + t, min(LANES, count - t), column, n, depth, scales, at, rows)
         for q in range(deep):
             to = out.ctypes.data + (t // LANES * deep + q) * KEY_CHUNK
             for part in range(0, KEY_CHUNK, 64 * LANES):
@@ -90,34 +107,45 @@ def key_columns(x: F32, first: int, count: int, column: int, n: int, depth: int,
 
 @kernel
 def query_rows(
-    x: F32, first: int, count: int, column: int, n: int, depth: int, factor: Float, out: I8, scales: F32, at: int,
-    rows: I32,
-) -> None:  # fmt: skip
+    x: F32, first: int, count: int, column: int, n: int, depth: int, factor: Float, out: I8, scales: F32, at: int
+) -> None:
     """Up to 16 queries as a left operand of whole numbers within 127, each with a scale times `factor` at scales[at:];
-    NaN if it is not finite. 32 of `scales` are written, a vector of `rows` too."""
-    for r in range(0, count, 4):
-        t, last = first + r, first + count - 1
-        a, b = _peak(no_i32(), x, t, column, n, depth), _peak(no_i32(), x, min(t + 1, last), column, n, depth)
-        c = _peak(no_i32(), x, min(t + 2, last), column, n, depth)
-        d = _peak(no_i32(), x, min(t + 3, last), column, n, depth)
-        store_i32(rows, r, largest_of_four(a, b, c, d))
-    greatest, top = floats(load_i32(rows, 0)), splat(_TOP)
+    NaN if it is not finite. 32 of `scales` are written."""
+    greatest, top = floats(_peaks(x, first, first + count - 1, column, n, depth)), splat(_TOP)
     store_f32(scales, at, mul(add(div(greatest, top), sub(greatest, greatest)), splat(factor)))
     store_f32(scales, at + LANES, if_larger(greatest, splat(_TINY), div(top, greatest)))
-    for r in range(count):
-        _small_row(x, place(first + r, column, n), r, depth, splat(scales[at + LANES + r]), out)
+    _small_rows(x, first, count, column, n, depth, scales, at + LANES, out)
 
 
 @kernel
-def _small_row(x: F32, at: int, r: int, depth: int, inverse: Lanes, out: I8) -> None:
-    """Row r of a left operand of small numbers."""
+def _small_rows(
+    x: F32, t: int, count: int, column: int, n: int, depth: int, inverses: F32, at: int, out: I8
+) -> None:  # fmt: skip
+    """Up to 16 rows of a left operand of small numbers: the rows t.. of x, each times its inverse."""
     deep = (depth + CHUNK - 1) // CHUNK
-    row = out.ctypes.data + r * _row_step(deep)
     for q in range(deep):
-        i, left = at + q * CHUNK * LANES, depth - q * CHUNK
+        left, from_, to = depth - q * CHUNK, column + q * CHUNK, out.ctypes.data + q * _SMALL_CHUNK
+        # what is there is a constant in each of these
+        if left > 48:
+            _chunk(x, t, count, from_, n, _row_step(deep), inverses, at, True, True, True, to)
+        elif left > 32:
+            _chunk(x, t, count, from_, n, _row_step(deep), inverses, at, True, True, False, to)
+        elif left > 16:
+            _chunk(x, t, count, from_, n, _row_step(deep), inverses, at, True, False, False, to)
+        else:
+            _chunk(x, t, count, from_, n, _row_step(deep), inverses, at, False, False, False, to)
+
+
+@njit(inline="always")
+def _chunk(
+    x: F32, t: int, count: int, column: int, n: int, step: int, inverses: F32, at: int, second: bool, third: bool,
+    fourth: bool, to: int,
+) -> None:  # fmt: skip
+    for r in range(count):
+        i, inverse = place(t + r, column, n), splat(inverses[at + r])
         _STORE_SMALL(
-            row + q * _SMALL_CHUNK, _rounded(x, i, inverse, left > 0), _rounded(x, i + TILE, inverse, left > 16),
-            _rounded(x, i + 2 * TILE, inverse, left > 32), _rounded(x, i + 3 * TILE, inverse, left > 48),
+            to + r * step, _rounded(x, i, inverse, True), _rounded(x, i + TILE, inverse, second),
+            _rounded(x, i + 2 * TILE, inverse, third), _rounded(x, i + 3 * TILE, inverse, fourth),
         )  # fmt: skip
 
 

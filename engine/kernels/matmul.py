@@ -75,7 +75,7 @@ _PLANE = ROWS * LANES  # of sums
 def _mix_amx(a: int, steps: int, w: int, w_step: int, sums: int, half: int) -> None:
     if half == 0:
         clear_tiles()
-    for k in range(half * (steps // 2), steps if half else steps // 2):
+    for k in range(half * ((steps + 1) // 2), steps if half else (steps + 1) // 2):
         multiply_wide(a + SCORES * k, w + 2048 * k, w + w_step + 2048 * k)
     if half == 1:
         keep_six(sums)

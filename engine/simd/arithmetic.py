@@ -196,8 +196,9 @@ def _fold_four(combine: Any) -> Any:
     """Reduce four vectors together: their halves side by side, then all of them in every four lanes."""
 
     def emit(b: Any, *values: Any) -> Any:
-        pairs = [combine(b, *interleaved(b, x, y, 1)) for x, y in (values[:2], values[2:])]
-        value = combine(b, *interleaved(b, *pairs, 2))
+        x, y, z, w = values
+        first, second = combine(b, *interleaved(b, x, y, 1)), combine(b, *interleaved(b, z, w, 1))
+        value = combine(b, *interleaved(b, first, second, 2))
         for distance in (8, 4):
             value = combine(b, value, chosen(b, value, value, [(i + distance) % LANES for i in range(LANES)]))
         return value
@@ -215,6 +216,18 @@ def largest_of_four(*values: Any) -> Any:
 def totals_of_four(*values: Any) -> Any:
     """The sum of the lanes of each of four vectors, in every four lanes."""
     return np.tile(np.sum(values, axis=1, dtype=np.int32), LANES // 4)
+
+
+def _emit_quarters(b: Any, x: Any, y: Any, z: Any, w: Any) -> Any:
+    halves = [*range(8), *range(24, 32)]
+    even, odd = chosen(b, x, z, halves), chosen(b, y, w, halves)
+    return chosen(b, even, odd, [i + LANES * (i // 4 % 2) for i in range(LANES)])
+
+
+@operation(i32x16, i32x16, i32x16, i32x16, i32x16)(_emit_quarters)
+def quarters(*values: Any) -> Any:
+    """The first four lanes of the first vector, the next four of the second, and so on."""
+    return np.concatenate([value[4 * i : 4 * i + 4] for i, value in enumerate(values)])
 
 
 def _magnitude_bits(b: Any, x: Any) -> Any:

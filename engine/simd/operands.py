@@ -5,8 +5,9 @@ A product is cut along k into chunks of 64. `store_row` writes one chunk of a le
 right operand. Both permute k alike, so that two or four numbers that are multiplied together lie side by side.
 
 *AMX* multiplies int8. A number of up to 14 bits is two digits there, x = 128 h + l with l in -64..63, in two planes of
-1024 bytes; a number of up to 8 bits is one. Of what attention adds up the digits are bytes, x = 256 h + l: without sign
-in the weights, which never are negative, with l in -128..127 in the values. *The others* multiply int16, two at a time; so does plain Python.
+1024 bytes; a number of up to 8 bits is one. In what attention adds up the digits are bytes, x = 256 h + l: weights, which
+are never negative, have no signs, and l of values is in -128..127. *The others* multiply int16, two at a time; so does
+plain Python.
 """
 
 from collections.abc import Callable
@@ -101,10 +102,10 @@ def _emit_weights(isa: str) -> Callable[..., Any]:
     return emit
 
 
-def split(x: Any) -> tuple[Any, Any]:
-    """Numbers of up to 14 bits -> their high digits and low digits, int8."""
-    high = (x + 64) >> 7
-    return high.astype(np.int8), (x - (high << 7)).astype(np.int8)
+def split(x: Any, bits: int = 7) -> tuple[Any, Any]:
+    """Numbers of up to 14 bits -> their high digits and low digits of so many bits, int8."""
+    high = (x + (1 << bits - 1)) >> bits
+    return high.astype(np.int8), (x - (high << bits)).astype(np.int8)
 
 
 def _mean_pairs(address: int, second: int, chunk: Any) -> None:

@@ -19,10 +19,11 @@ def chosen(b: Any, x: Any, y: Any, lanes: list[int]) -> Any:
     return b.shuffle_vector(x, y, ir.Constant(ir.VectorType(_I32, len(lanes)), lanes))
 
 
-def interleaved(b: Any, x: Any, y: Any, size: int) -> list[Any]:
+def interleaved(b: Any, x: Any, y: Any, size: int) -> tuple[Any, Any]:
     """In every four lanes: turns of `size` lanes from the lower halves of x and y, and from the upper halves."""
     turns = [source + i for at in range(0, 2, size) for source in (0, LANES) for i in range(at, at + size)]
-    return [chosen(b, x, y, [at + i for at in range(half, LANES, 4) for i in turns]) for half in (0, 2)]
+    low, high = (chosen(b, x, y, [at + i for at in range(half, LANES, 4) for i in turns]) for half in (0, 2))
+    return low, high
 
 
 def _emit(b: Any, source: Any, step: Any, target: Any) -> None:

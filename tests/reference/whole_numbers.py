@@ -54,8 +54,8 @@ def polynomial(coefficients: tuple[Any, ...], x: Floats) -> Floats:
 
 
 def fma(x: Any, y: Any, z: Any) -> Floats:
-    """x * y + z of float32, rounded once: the product is exact in float64; where the sum is not, it becomes the odd one of
-    its two neighbours, so that rounding it again is as if the exact sum were rounded."""
+    """x * y + z of float32, rounded once: the product is exact in float64; where the sum is not, it becomes the odd one
+    of its two neighbours, so that rounding it again is as if the exact sum were rounded."""
     product, z = np.multiply(x, y, dtype=np.float64), np.asarray(z, np.float64)
     total = product + z
     part = total - product

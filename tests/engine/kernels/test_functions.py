@@ -74,24 +74,26 @@ def test_gelu_near_is_within_six_hundred_thousandths() -> None:
     assert (error[np.abs(x) > 12] <= 1e-5 * np.abs(x[np.abs(x) > 12])).all()
 
 
-def test_exp2_near_is_within_eight_hundred_thousandths_of_itself() -> None:
-    x = np.linspace(-20, 30, 400_000).astype(np.float32)
+def whole_powers(x: Array) -> NDArray[np.int32]:
+    """The whole numbers that `whole_power` finds."""
+    moved = np.array([functions.whole_power_of(float(v)) for v in x], np.float32)
+    return apply(functions.whole_power, moved)[: x.size].view(np.int32) & 0xFFFF
+
+
+def test_whole_powers_of_two_are_within_eight_hundred_thousandths_and_rounding() -> None:
+    x = np.linspace(-20, 13, 200_000).astype(np.float32)
     expected = np.exp2(x.astype(np.float64))
-    assert (np.abs(apply(functions.exp2_near, x)[: x.size] / expected - 1) < 8e-5).all()
+    assert (np.abs(whole_powers(x) - expected) <= 0.5 + 8e-5 * expected).all()
 
 
-def test_exp2_near_at_the_edges() -> None:
-    x = np.array([0, -0.0, 13, -1, -20, -20.001, -1e30, -np.inf, np.nan, -3e38, 12.99964], np.float32)
-    found = apply(functions.exp2_near, x)
-    assert abs(found[:4] / [1, 1, 8192, 0.5] - 1).max() < 8e-5
-    assert (found[[5, 6, 7, 9]] == found[4]).all()
-    assert abs(found[4] * 2**20 - 1) < 8e-5
-    assert found[10] < 8191.5  # is rounded to a number of two digits at most
+def test_whole_powers_at_the_edges() -> None:
+    assert whole_powers(np.array([0, 1, 12, -2, -20, -1e30, -np.inf, np.nan, -3e38], np.float32)).tolist() == [
+        1, 2, 4096, 0, 0, 0, 0, 0, 0,
+    ]  # fmt: skip
+    assert whole_powers(np.array([12.99964], np.float32)) <= simd.TOP
 
 
-@pytest.mark.parametrize(
-    "function", [simd.gelu_near, functions.exp2_near, functions.exp, functions.gelu, functions.erf]
-)
+@pytest.mark.parametrize("function", [simd.gelu_near, functions.exp, functions.gelu, functions.erf])
 def test_nan_stays_nan_and_an_infinity_never_becomes_an_ordinary_value(function: Any) -> None:
     found = apply(function, np.array([np.nan] * 16, np.float32))
     assert np.isnan(found).all()

@@ -147,7 +147,9 @@ def test_whole_numbers() -> None:
     other = RANDOM.permutation(INTS)
     with np.errstate(over="ignore"):
         assert np.array_equal(apply_i32(simd.add_i32, INTS, other), INTS + other)
+        assert np.array_equal(apply_i32(simd.sub_i32, INTS, other), INTS - other)
         assert np.array_equal(apply_i32(simd.join_digits, INTS, other), (INTS << 7) + other)
+        assert np.array_equal(apply_i32(simd.join_bytes, INTS, other), (INTS << 8) + other)
     assert np.array_equal(apply_i32(simd.larger_i32, INTS, other), np.maximum(INTS, other))
 
 
@@ -205,11 +207,65 @@ def test_lanes_within_bounds() -> None:
             assert np.array_equal(out, np.where((lane >= low) & (lane < high), x, -7) + 2)
 
 
-def test_times_power_over_its_whole_range() -> None:
-    power = np.arange(-126, 128, dtype=np.float32)
-    power = np.concatenate([power, np.zeros(-power.size % 16, np.float32)])
-    p = RANDOM.uniform(1, 2, power.size).astype(np.float32)
-    same(apply(simd.times_power, p, power + simd.MAGIC), np.ldexp(p, power.astype(np.int32)))
+def test_low_exponents() -> None:
+    exponent = np.array([*range(1, 255), 127, 127], np.float32)
+    same(apply(simd.low_exponent, exponent + simd.MAGIC), np.ldexp(np.float32(1), exponent.astype(np.int32) - 127))
+
+
+def test_bits_and_floats() -> None:
+    assert np.array_equal(apply_i32(simd.bits, AWKWARD), AWKWARD.view(np.int32))
+    out = np.zeros(16, np.float32)
+
+    @njit
+    def run(x: Ints, out: Array) -> None:
+        simd.store_f32(out, 0, simd.floats(simd.load_i32(x, 0)))
+
+    run(AWKWARD.view(np.int32), out)
+    same(out, AWKWARD)
+
+
+def test_if_larger() -> None:
+    x, y = np.roll(AWKWARD, 1), AWKWARD
+    out = np.zeros(16, np.float32)
+
+    @njit
+    def run(x: Array, y: Array, out: Array) -> None:
+        value = simd.splat(np.float32(3))
+        simd.store_f32(out, 0, simd.if_larger(simd.load_f32(x, 0), simd.load_f32(y, 0), value))
+
+    for a, b in ((x, y), (y, x), (x, np.full(16, np.nan, np.float32))):
+        run(a, b, out)
+        same(out, np.where(a > b, 3, 0).astype(np.float32))
+
+
+@njit
+def _of_four(x: Ints, out: Ints) -> None:
+    a, b, c, d = simd.load_i32(x, 0), simd.load_i32(x, 16), simd.load_i32(x, 32), simd.load_i32(x, 48)
+    simd.store_i32(out, 0, simd.largest_of_four(a, b, c, d))
+    simd.store_i32(out, 16, simd.totals_of_four(a, b, c, d))
+    simd.store_i32(out, 32, simd.quarters(a, b, c, d))
+
+
+def test_four_vectors_together() -> None:
+    out = np.zeros(48, np.int32)
+    for at in range(0, INTS.size - 64, 64):
+        x = INTS[at : at + 64].reshape(4, 16)
+        _of_four(x.reshape(-1), out)
+        assert np.array_equal(out[:16], np.tile(x.max(1), 4))
+        assert np.array_equal(out[16:32], np.tile(x.sum(1, dtype=np.int32), 4))
+        assert np.array_equal(out[32:], np.concatenate([x[i, 4 * i : 4 * i + 4] for i in range(4)]))
+
+
+@njit
+def _transpose(x: Ints, step: int, out: Ints) -> None:
+    simd.transpose(x.ctypes.data, 4 * step, out.ctypes.data)
+
+
+@pytest.mark.parametrize("step", [16, 32, 48])
+def test_transpose(step: int) -> None:
+    x, out = INTS[: 16 * step].copy(), np.zeros(256, np.int32)
+    _transpose(x, step, out)
+    assert np.array_equal(out.reshape(16, 16), x.reshape(16, step)[:, :16].T)
 
 
 @njit

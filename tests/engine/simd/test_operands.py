@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 import engine
-from engine.simd import CHUNK, JIT, LANES, SMALL_TOP, TOP, load_f32, operands, split, to_i32
+from engine.simd import CHUNK, JIT, LANES, SMALL_TOP, TOP, load_f32, load_i32, operands, split, store_i32, to_i32
 from tests.engine.isas import need
 
 RANDOM = np.random.default_rng(6)
@@ -79,8 +79,8 @@ def test_pairs() -> None:
 def test_digits() -> None:
     found = operands(in_use("digits"))
     for v in numbers(TOP):
-        high, low = split(by_fours(v))
-        for store in (found.store_row, found.store_columns):
+        for store, bits in ((found.store_row, 7), (found.store_columns, 8)):
+            high, low = split(by_fours(v), bits)
             row = stored(store, v, 2048)
             assert np.array_equal(row[:64], high)
             assert np.array_equal(row[1024:1088], low)
@@ -90,6 +90,30 @@ def test_digits() -> None:
         row = stored(found.store_small_row, v, 128)
         assert np.array_equal(row[:64], by_fours(v))
         assert (row[64:] == -1).all()
+
+
+@pytest.mark.parametrize("kind", ["pairs", "digits"])
+def test_weights_are_low_halves_and_are_added_up(kind: str) -> None:
+    store = operands(in_use(kind)).store_weights
+
+    @njit
+    def run(v: Any, out: Any, share: Any) -> None:
+        added = store(
+            out.ctypes.data, load_i32(share, 0), load_i32(v, 0), load_i32(v, 16), load_i32(v, 32), load_i32(v, 48)
+        )  # fmt: skip
+        store_i32(share, 0, added)
+
+    for v in map(np.abs, numbers(TOP)):
+        out, share = np.full(2048, -1, np.int8), np.full(LANES, 7, np.int32)
+        run((v | 0x4B400000).astype(np.int32).reshape(-1), out, share)
+        assert share.sum() == 7 * LANES + v.sum()
+        if kind == "pairs":
+            assert np.array_equal(out[:128], np.concatenate([interleaved(v[0], v[1]), interleaved(v[2], v[3])]))
+            assert (out[128:] == -1).all()
+        else:
+            assert np.array_equal(out[:64].view(np.uint8), by_fours(v) >> 8)
+            assert np.array_equal(out[1024:1088].view(np.uint8), by_fours(v) & 255)
+            assert (np.delete(out, np.r_[:64, 1024:1088]) == -1).all()
 
 
 @pytest.mark.parametrize("isa", ["amx", "avx512_vnni", "avx2", "portable"])
