@@ -13,9 +13,9 @@ import numpy as np
 
 from engine.engine import Model
 from engine.kernels.compiled import entry
-from engine.kernels.matmul import ADD, GELU, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
+from engine.kernels.matmul import ADD, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
 from engine.models import Network
-from engine.models.layers import Matrices, aligned, attend_all, project, project_qkv, start, stop
+from engine.models.layers import Matrices, aligned, attend_all, contract, expand, project, project_qkv, start, stop
 from engine.models.network import FFN_ROWS
 from engine.models.stored import Arrays
 from engine.simd import CHUNK, F32, I8, I32, I64, LANES, Float, add_i32, load_i32, no_i32, total_i32
@@ -117,9 +117,11 @@ def _parts(
                 if parts & _UP and gated:
                     project(x, t, rows, width, up, layer, 2 * inner, PLAIN, halves, 0, products)
                 elif parts & _UP:
-                    project(x, t, rows, width, up, layer, inner, GELU, hidden, 0, products)
-                if parts & _DOWN:
+                    expand(x, t, rows, width, up, down, layer, inner, hidden, products)
+                if parts & _DOWN and gated:
                     project(hidden, 0, rows, inner, down, layer, width, ADD, sums, t, products)
+                elif parts & _DOWN:
+                    contract(hidden, rows, inner, up, down, layer, width, sums, t, products)
     stop()
 
 

@@ -24,6 +24,7 @@ from engine.simd import (
     JIT,
     LANES,
     NOTHING,
+    ROW_TOP,
     SMALL_TOP,
     TOP,
     Lanes,
@@ -47,6 +48,7 @@ from engine.simd import (
     splat,
     store_f32,
     to_f32,
+    to_i32,
 )  # fmt: skip
 
 ISA = compiled_isa() if JIT else "portable"
@@ -63,7 +65,9 @@ OPERANDS = operands(ISA)
 SUMS, TOTALS = 3 * 16 * 2 * LANES, 16 * 2 * LANES  # int32 and float32 that a tile's sums take, at most
 SCORES = 4096  # bytes of the scores of 16 queries and a chunk of keys; their weights take the same place
 GREATEST = (2**31 - 1) // TOP
-"""Bound of the sum of a column's magnitudes: then no sum of products leaves int32."""
+"""Bound of the sum of a column's magnitudes: then no sum of products with numbers within TOP leaves int32."""
+LONGEST = (2**31 - 1) // (ROW_TOP * SMALL_TOP) // CHUNK * CHUNK
+"""Weights that may share a scale: then no sum of products of a row leaves int32."""
 
 FLOAT_ROWS, FLOAT_COLUMNS = 4, 2
 _float_tile = float_tile(FLOAT_ROWS, FLOAT_COLUMNS)
@@ -120,31 +124,31 @@ other products between (each pair of calls sums up); one vector of them as float
 small number; and products of small numbers of ROWS rows and SMALL_COLUMNS vectors, each vector's rows 64 bytes apart,
 the vectors 1024."""
 _BYTES = OPERANDS.small_chunk // (LANES * CHUNK)  # of a weight
-_ROW_BYTES = OPERANDS.wide.row
+_ROW_BYTES, _STORE_PART = OPERANDS.wide.row, OPERANDS.store_part
 
 
 @kernel
 def linear(
     a: I8, scale: F32, m: int, k: int, weights: I8, factors: F32, bias: F32, group: int, layer: int, n: int, mode: int,
-    out: F32, first: int, column: int, width: int, sums: I32, totals: F32,
+    out: F32, first: int, column: int, width: int, inverse: F32, operand: I8, sums: I32, totals: F32,
 ) -> None:  # fmt: skip
     """Rows first.. and n columns from `column` on of out[tokens, width] = scale[m] * sum over groups g of k (a[m, k] @
     weights[k, n]) * factors[g, n] + bias[n], then as `mode` says. A group has `group` values of k, the last one what is
-    left.
+    left. What goes through GELU becomes a left operand instead: `operand`, whole numbers, times inverse[m].
 
     a: a left operand, m up to the next multiple of ROWS readable; weights as `pack` gives them, of one layer of a
-    stack; sums (2 * SUMS) and totals (TOTALS) are scratch.
+    stack; sums (2 * SUMS) and totals (WIDTH for each row) are scratch.
     """
     groups = (k + group - 1) // group
     w = weights.ctypes.data + layer * n * k * _BYTES
     blocks(a.ctypes.data, scale, m, k // CHUNK, w, factors, bias, group // CHUNK, layer * n * groups, layer * n, n,
-           mode, out, first, column, width, sums, totals)  # fmt: skip
+           mode, out, first, column, width, inverse, operand, sums, totals)  # fmt: skip
 
 
 @kernel
 def _blocks_pairs(
     a: int, scale: F32, m: int, steps: int, w: int, factors: F32, bias: F32, group: int, factor_at: int, bias_at: int,
-    n: int, mode: int, out: F32, first: int, column: int, width: int, sums: I32, totals: F32,
+    n: int, mode: int, out: F32, first: int, column: int, width: int, inverse: F32, operand: I8, sums: I32, totals: F32,
 ) -> None:  # fmt: skip
     for j in range(0, n, WIDTH):
         here = w + j * steps * CHUNK * _BYTES
@@ -156,7 +160,7 @@ def _blocks_pairs(
                            64 * COLUMNS, 64)  # fmt: skip
                 at, begins, ends = factor_at + q // group * n + j, q == 0, q + group >= steps
                 _finish(sums, rows, begins, ends, factors, at, scale, i, bias, bias_at + j, mode, out, first,
-                        column + j, width, totals)  # fmt: skip
+                        column + j, width, inverse, operand, totals)  # fmt: skip
 
 
 _group_of_6, _group_of_3, _group_of_1, _group_of_0 = amx_group(6), amx_group(3), amx_group(1), amx_group(0)
@@ -175,17 +179,17 @@ def _kind(begins: bool, ends: bool, mode: int) -> int:
 @kernel
 def _group(
     steps: int, kind: int, a: int, w: int, w_next: int, ahead: int, sums: int, old: int, factors: int, totals: int,
-    scale: int, bias: int, out: int,
+    scale: int, inverse: int, bias: int, out: int,
 ) -> None:  # fmt: skip
     """`amx_group` of any number of steps; the usual ones are compiled as a whole."""
     if steps == 6:
-        _group_of_6(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
+        _group_of_6(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     elif steps == 3:
-        _group_of_3(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
+        _group_of_3(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     elif steps == 1:
-        _group_of_1(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
+        _group_of_1(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     else:
-        _group_of_0(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out)
+        _group_of_0(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
         clear_tiles()
         for p in range(steps):
             multiply_narrow(a + 2048 * p, w + 1024 * p, w_next + 1024 * p)
@@ -194,15 +198,16 @@ def _group(
 @kernel
 def _blocks_amx(
     a: int, scale: F32, m: int, steps: int, w: int, factors: F32, bias: F32, group: int, factor_at: int, bias_at: int,
-    n: int, mode: int, out: F32, first: int, column: int, width: int, sums: I32, totals: F32,
+    n: int, mode: int, out: F32, first: int, column: int, width: int, inverse: F32, operand: I8, sums: I32, totals: F32,
 ) -> None:  # fmt: skip
     """While the tiles of one group are multiplied, those of the group before are stored, the vectors of the one before
     that are finished, and the weights of the next columns fetched: units that would else wait for each other."""
     lines = max(1, WIDTH // ((m + ROWS - 1) // ROWS))  # of weights for each step
     panel = max(1, _PANEL // group) * group
     new, old = sums.ctypes.data, sums.ctypes.data + _SUMS
-    kind, factor, scales, start, to, total = NOTHING, 0, 0, 0, 0, 0  # of the group before
-    kind2, factor2, scales2, start2, to2, total2 = NOTHING, 0, 0, 0, 0, 0  # of the one before that
+    kind, factor, row, start, to, total = NOTHING, 0, 0, 0, 0, 0  # of the group before
+    kind2, factor2, row2, start2, to2, total2 = NOTHING, 0, 0, 0, 0, 0  # of the one before that
+    scales, inverses = scale.ctypes.data, inverse.ctypes.data
     for j in range(0, n, WIDTH):
         here = w + j * steps * CHUNK
         ahead = here + WIDTH * steps * CHUNK if j + WIDTH < n else w
@@ -211,17 +216,20 @@ def _blocks_amx(
                 left = a + i * steps * _ROW_BYTES
                 for q in range(p, min(p + panel, steps), group):
                     _group(min(group, steps - q), kind2, left + 2048 * q, here + 1024 * q, here + 1024 * (steps + q),
-                           ahead + 64 * lines * (i // ROWS * steps + q), new, old, factor2, total2, scales2, start2,
-                           to2)  # fmt: skip
+                           ahead + 64 * lines * (i // ROWS * steps + q), new, old, factor2, total2,
+                           scales + row2, inverses + row2, start2, to2)  # fmt: skip
                     new, old = old, new
-                    kind2, factor2, scales2, start2, to2, total2 = kind, factor, scales, start, to, total
+                    kind2, factor2, row2, start2, to2, total2 = kind, factor, row, start, to, total
                     kind = _kind(q == 0, q + group >= steps, mode)
                     factor = factors.ctypes.data + 4 * (factor_at + q // group * n + j)
-                    scales, start = scale.ctypes.data + 4 * i, bias.ctypes.data + 4 * (bias_at + j)
-                    to = out.ctypes.data + 4 * place(first + i, column + j, width)
+                    row, start = 4 * i, bias.ctypes.data + 4 * (bias_at + j)
+                    if mode == GELU:
+                        to = operand.ctypes.data + i * (width // CHUNK * _ROW_BYTES) + j // CHUNK * 2048 + j % CHUNK
+                    else:
+                        to = out.ctypes.data + 4 * place(first + i, column + j, width)
                     total = totals.ctypes.data + (4 * WIDTH * i if steps > panel else 0)
-    _group_of_0(kind2, 0, 0, 0, 0, new, old, factor2, total2, scales2, start2, to2)
-    _group_of_0(kind, 0, 0, 0, 0, old, new, factor, total, scales, start, to)
+    _group_of_0(kind2, 0, 0, 0, 0, new, old, factor2, total2, scales + row2, inverses + row2, start2, to2)
+    _group_of_0(kind, 0, 0, 0, 0, old, new, factor, total, scales + row, inverses + row, start, to)
 
 
 blocks = _blocks_amx if ISA == "amx" else _blocks_pairs
@@ -230,7 +238,7 @@ blocks = _blocks_amx if ISA == "amx" else _blocks_pairs
 @kernel
 def _finish(
     sums: I32, rows: int, begins: bool, ends: bool, factors: F32, factor_at: int, scale: F32, i: int, bias: F32,
-    bias_at: int, mode: int, out: F32, first: int, column: int, width: int, totals: F32,
+    bias_at: int, mode: int, out: F32, first: int, column: int, width: int, inverse: F32, operand: I8, totals: F32,
 ) -> None:  # fmt: skip
     """The rows of a tile: the sums of a group, which begins or ends a sum over groups; at the end the scales, the
     bias, and what `mode` says."""
@@ -243,19 +251,22 @@ def _finish(
             else:
                 y = fma(y, factor, load_f32(totals, at + LANES * r))
             if ends:
-                _put(fma(y, splat(scale[i + r]), start), mode, out, place(first + i + r, column + LANES * c, width))
-            else:
+                y = fma(y, splat(scale[i + r]), start)
+            if not ends:
                 store_f32(totals, at + LANES * r, y)
+            elif mode == GELU:
+                v = to_i32(mul(gelu_near(y), splat(inverse[i + r])))
+                _STORE_PART(operand.ctypes.data + _part(i + r, column + LANES * c, width), v, (column // LANES + c) % 2 == 1)
+            else:
+                to = place(first + i + r, column + LANES * c, width)
+                store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)
 
 
 @njit(inline="always")
-def _put(y: Lanes, mode: int, out: F32, to: int) -> None:
-    """Sixteen values, as `mode` says."""
-    if mode == GELU:
-        y = gelu_near(y)
-    elif mode == ADD:
-        y = add(load_f32(out, to), y)
-    store_f32(out, to, y)
+def _part(r: int, i: int, n: int) -> int:
+    """Where the 16 numbers from i on of row r of a left operand lie, or the first 16 of 32 from which every other is
+    theirs."""
+    return r * (n // CHUNK * _ROW_BYTES) + i // CHUNK * _ROW_BYTES + i // (2 * LANES) % 2 * 64
 
 
 @kernel
@@ -283,27 +294,21 @@ def linear_float(
 
 def pack(values: F32, group: int) -> tuple[I8, F32]:
     """The execution layout of weights (n, k), n a multiple of 32 and k of CHUNK: operand bytes, and a scale for each
-    group of k and each column, float32 [groups * n]."""
+    group of k and each column, float32 [groups * n]. Groups are of at most LONGEST."""
     groups = [to_numbers(values[:, k : k + group]) for k in range(0, values.shape[1], group)]
     numbers, scales = np.concatenate([q for q, _ in groups], axis=1), np.concatenate([d for _, d in groups])
     n, k = numbers.shape
     chunks = numbers.reshape(n // LANES, LANES, k // CHUNK, CHUNK)
     if ISA == "amx":
-        order = chunks.reshape(*chunks.shape[:3], 4, LANES)[:, :, :, [0, 2, 1, 3]].transpose(0, 2, 4, 1, 3)
+        order = chunks.reshape(*chunks.shape[:3], LANES, 4).transpose(0, 2, 3, 1, 4)
         return np.ascontiguousarray(order.astype(np.int8)).reshape(-1), scales
     order = chunks.reshape(*chunks.shape[:3], 2, 2, LANES).transpose(0, 2, 3, 5, 1, 4)
     return np.ascontiguousarray(order.astype(np.int16)).reshape(-1).view(np.int8), scales
 
 
 def to_numbers(values: F32) -> tuple[I32, F32]:
-    """Weights (n, k) as whole numbers within SMALL_TOP and a scale for each of the n, such that no sum can overflow.
-
-    The sum of a row's magnitudes is made of whole numbers, for a sum of floats depends on its order.
-    """
+    """Weights (n, k) as whole numbers within SMALL_TOP and a scale for each of the n."""
     scales = (np.abs(values).max(1, initial=0) / np.float32(SMALL_TOP)).astype(np.float32)
-    total = np.ceil(np.abs(values) / _unit(scales)).sum(1, dtype=np.int64).astype(np.float32)
-    room = np.float32(GREATEST - values.shape[1])
-    scales = scales * np.maximum(np.float32(1), total / room * np.float32(1.0001))
     return np.rint(values / _unit(scales)).astype(np.int32), scales
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engine.kernels.compiled import kernel
-from engine.kernels.functions import exp
+from engine.kernels.functions import exp, gelu
 from engine.kernels.matmul import OPERANDS
 from engine.kernels.places import TILE, place
 from engine.simd import (
@@ -11,10 +11,11 @@ from engine.simd import (
     F32,
     I8,
     LANES,
-    TOP,
+    ROW_TOP,
     Float,
     add,
     div,
+    fma,
     larger,
     larger_i32,
     largest,
@@ -31,7 +32,7 @@ from engine.simd import (
     total,
 )  # fmt: skip
 
-_ZERO, _ONE, _TOP, _TINY = np.float32(0), np.float32(1), np.float32(TOP), np.float32(1e-30)
+_ZERO, _ONE, _TOP, _TINY = np.float32(0), np.float32(1), np.float32(ROW_TOP), np.float32(1e-30)
 _STORE_ROW = OPERANDS.store_row
 _GROUP, _ROW, _STEP, _CHUNK = OPERANDS.wide
 
@@ -40,9 +41,9 @@ _GROUP, _ROW, _STEP, _CHUNK = OPERANDS.wide
 def quantize(x: F32, first: int, count: int, n: int, out: I8, scales: F32) -> None:
     """Rows first.. of x [tokens, n], first a multiple of 16 and n of CHUNK, as a left operand.
 
-    Whole numbers within TOP, and their scales, both from 0.
+    Whole numbers within ROW_TOP, and their scales, both from 0.
 
-    The scale of a row is max|x| / TOP, 0 for a row of zeros. That of a row that is not finite is NaN: what is computed
+    The scale of a row is max|x| / ROW_TOP, 0 for a row of zeros. That of a row that is not finite is NaN: what is computed
     from the row is then NaN too, never an answer.
     """
     steps = n // CHUNK
@@ -62,6 +63,30 @@ def quantize(x: F32, first: int, count: int, n: int, out: I8, scales: F32) -> No
                 to_i32(mul(load_f32(x, i), inverse)), to_i32(mul(load_f32(x, i + TILE), inverse)),
                 to_i32(mul(load_f32(x, i + 2 * TILE), inverse)), to_i32(mul(load_f32(x, i + 3 * TILE), inverse)),
             )  # fmt: skip
+
+
+@kernel
+def bound(x: F32, first: int, count: int, n: int, norm: Float, most: Float, scales: F32, inverses: F32) -> None:
+    """Scales, and their inverses, for what a matrix will make of rows first.. of x [tokens, n], before it does: none is
+    greater than the row's Euclidean length times `norm`, that of the matrix's longest row, + `most` (Cauchy-Schwarz).
+    NaN for a row that is not finite."""
+    for r in range(count):
+        at, lanes = place(first + r, 0, n), splat(_ZERO)
+        for i in range(0, n, LANES):
+            v = load_f32(x, at + i * LANES)
+            lanes = fma(v, v, lanes)
+        top = np.sqrt(total(lanes)) * norm + most
+        scales[r] = top / _TOP + (top - top)
+        inverses[r] = _TOP / top if top > _TINY else _ZERO
+
+
+@kernel
+def gelu_rows(x: F32, count: int, n: int) -> None:
+    """GELU of x [count, n]."""
+    for t in range(count):
+        for i in range(0, n, LANES):
+            at = place(t, i, n)
+            store_f32(x, at, gelu(load_f32(x, at)))
 
 
 @kernel

@@ -4,8 +4,8 @@ from typing import Any
 
 from engine.gguf import GgufFile
 from engine.kernels.compiled import entry
-from engine.kernels.matmul import ADD, GELU, PLAIN
-from engine.models.layers import Matrices, Norm, attend_all, norm_rows, project, project_qkv, start, stop
+from engine.kernels.matmul import ADD
+from engine.models.layers import Matrices, Norm, attend_all, contract, expand, norm_rows, project, project_qkv, start, stop
 from engine.models.lookup import Tables, look_up, read_tables
 from engine.models.network import FFN_ROWS, Network
 from engine.models.sizes import Sizes
@@ -77,7 +77,7 @@ def encode(
         norm_rows(x, count, middle_norm, layer, inside, size, width, epsilon, x)
         for t in range(0, count, FFN_ROWS):
             rows = min(FFN_ROWS, count - t)
-            project(x, t, rows, width, up, layer, inner, GELU, hidden, 0, products)
-            project(hidden, 0, rows, inner, down, layer, width, ADD, x, t, products)
+            expand(x, t, rows, width, up, down, layer, inner, hidden, products)
+            contract(hidden, rows, inner, up, down, layer, width, x, t, products)
         norm_rows(x, count, last_norm, layer, inside, size, width, epsilon, x)
     stop()

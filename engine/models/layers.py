@@ -7,12 +7,12 @@ import numpy as np
 from engine.kernels.attention import attend, work_sizes
 from engine.kernels.attention_float import attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import ISA, PLAIN, ROWS, SUMS, TOTALS, WIDTH, linear, linear_float
+from engine.kernels.matmul import ADD, GELU, ISA, PLAIN, ROWS, SUMS, TOTALS, WIDTH, linear, linear_float
 from engine.kernels.places import place
-from engine.kernels.rows import layer_norm, line_up, quantize
+from engine.kernels.rows import bound, gelu_rows, layer_norm, line_up, quantize
 from engine.simd import F32, I8, I64, LANES, Float, load_f32, start_tiles, stop_tiles, store_f32
 
-Matrices = tuple[I8, F32, F32, F32, int]  # the arrays of a Stack
+Matrices = tuple[I8, F32, F32, F32, F32, int]  # the arrays of a Stack
 Norm = tuple[F32, F32]  # gain, shift
 _LINE = 64  # bytes of a cache line: a vector that crosses none is read at once
 
@@ -25,13 +25,15 @@ def aligned(count: int, dtype: Any) -> Any:
     return memory[first : first + size].view(dtype)
 
 
-def linear_scratch(*sizes: tuple[int, int], floats: bool) -> tuple[Any, ...]:
-    """What `project` needs for so many rows of up to so many values, each; `floats`: if any matrix is float32."""
-    whole = [(-(-rows // ROWS) * ROWS + LANES, values) for rows, values in sizes]
-    most = max(rows * values for rows, values in whole)
+def linear_scratch(tokens: int, values: int, rows: int, inner: int, *, floats: bool) -> tuple[Any, ...]:
+    """What `project` needs for so many tokens of up to so many values, and for so many rows of inner values; `floats`:
+    if any matrix is float32."""
+    tokens, rows = (-(-count // ROWS) * ROWS + LANES for count in (tokens, rows))
+    most = max(tokens * values, rows * inner)
     return (
-        aligned(2 * most, np.int8), aligned(max(whole)[0], np.float32), aligned(2 * SUMS, np.int32),
-        aligned(most if floats else 0, np.float32), aligned(max(TOTALS, WIDTH * max(whole)[0]), np.float32),
+        aligned(2 * most, np.int8), aligned(tokens + rows, np.float32), aligned(2 * SUMS, np.int32),
+        aligned(most if floats else 0, np.float32), aligned(max(TOTALS, WIDTH * (tokens + rows)), np.float32),
+        aligned(2 * rows * inner, np.int8), aligned(rows, np.float32), aligned(rows, np.float32),
     )  # fmt: skip
 
 
@@ -69,7 +71,7 @@ def project(
     scratch: tuple[Any, ...],
 ) -> None:  # fmt: skip
     """Rows to.. of out[tokens, n] = rows from_.. of x[tokens, k] @ weights of the layer + bias, then as `mode` says
-    (matmul.PLAIN, GELU, ADD). Both are multiples of 16."""
+    (matmul.PLAIN, ADD). Both are multiples of 16."""
     _take(x, from_, count, k, stack, scratch)
     _multiply(count, k, stack, layer, n, mode, out, to, 0, n, scratch)
 
@@ -86,13 +88,44 @@ def project_qkv(
 
 
 @kernel
+def expand(
+    x: F32, t: int, count: int, width: int, up: Matrices, down: Matrices, layer: int, inner: int, hidden: F32,
+    scratch: tuple[Any, ...],
+) -> None:  # fmt: skip
+    """GELU(rows t.. of x[tokens, width] @ up + bias), for `contract`: as an operand in `scratch`, or, where one of both
+    matrices is float32, as hidden[count, inner]."""
+    if up[1].size or down[1].size:
+        project(x, t, count, width, up, layer, inner, PLAIN, hidden, 0, scratch)
+        gelu_rows(hidden, count, inner)
+    else:
+        numbers, scales, sums, _, totals, operand, inner_scales, inverses = scratch
+        quantize(x, t, count, width, numbers, scales)
+        bound(x, t, count, width, up[4][2 * layer], up[4][2 * layer + 1], inner_scales, inverses)
+        linear(numbers, scales, count, width, up[0], up[2], up[3], up[5], layer, inner, GELU, x, 0, 0, inner, inverses,
+               operand, sums, totals)  # fmt: skip
+
+
+@kernel
+def contract(
+    hidden: F32, count: int, inner: int, up: Matrices, down: Matrices, layer: int, width: int, x: F32, t: int,
+    scratch: tuple[Any, ...],
+) -> None:  # fmt: skip
+    """Rows t.. of x[tokens, width] += what `expand` made @ down + bias."""
+    if up[1].size or down[1].size:
+        project(hidden, 0, count, inner, down, layer, width, ADD, x, t, scratch)
+    else:
+        _, _, sums, _, totals, operand, inner_scales, inverses = scratch
+        linear(operand, inner_scales, count, inner, down[0], down[2], down[3], down[5], layer, width, ADD, x, t, 0,
+               width, inverses, operand, sums, totals)  # fmt: skip
+
+
+@kernel
 def _take(x: F32, from_: int, count: int, k: int, stack: Matrices, scratch: tuple[Any, ...]) -> None:
     """Rows from_.. of x[tokens, k] as the left operand of this kind of matrices."""
-    numbers, scales, _, lined, _ = scratch
     if stack[1].size:
-        line_up(x, from_, count, k, lined)
+        line_up(x, from_, count, k, scratch[3])
     else:
-        quantize(x, from_, count, k, numbers, scales)
+        quantize(x, from_, count, k, scratch[0], scratch[1])
 
 
 @kernel
@@ -101,13 +134,13 @@ def _multiply(
     scratch: tuple[Any, ...],
 ) -> None:  # fmt: skip
     """Rows to.. and n columns from `column` on of out[tokens, width] = what was taken @ weights + bias."""
-    weights, floats, factors, bias, group = stack
-    numbers, scales, sums, lined, totals = scratch
+    weights, floats, factors, bias, _, group = stack
+    numbers, scales, sums, lined, totals, operand, _, inverses = scratch
     if floats.size:
         linear_float(lined, count, k, floats, bias, layer, n, mode, out, to, column, width, totals)
     else:
-        linear(numbers, scales, count, k, weights, factors, bias, group, layer, n, mode, out, to, column, width, sums,
-               totals)  # fmt: skip
+        linear(numbers, scales, count, k, weights, factors, bias, group, layer, n, mode, out, to, column, width,
+               inverses, operand, sums, totals)  # fmt: skip
 
 
 @kernel

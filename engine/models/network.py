@@ -77,9 +77,9 @@ class Network:
         floats = any(self.arrays[f"{name}.floats"].size for name in GROUPS)
         return (
             aligned(rows * width, np.float32), aligned(rows * 3 * queries, np.float32),
-            aligned(rows * queries, np.float32), aligned(some * inner, np.float32),
+            aligned(rows * queries, np.float32), aligned(some * inner if self.GATED or floats else 0, np.float32),
             aligned(some * 2 * inner if self.GATED else 0, np.float32),
             aligned(rows * width if self.COPIED else 0, np.float32),
-            linear_scratch((tokens, max(queries, width)), (FFN_ROWS, max(inner, width)), floats=floats),
+            linear_scratch(tokens, max(queries, width), FFN_ROWS, inner, floats=floats),
             attention_scratch(tokens, head, queries, exact=self.exact),
         )  # fmt: skip

@@ -22,6 +22,9 @@ from engine.simd import CHUNK, F32, I8, I64, LANES
 GROUPS = {"qk": 192, "v": 64, "out": 192, "up": 384, "down": 192}
 
 
+_ROOM = 1.001  # for what rounding adds to the length of a row of activations, and to sums
+
+
 @dataclass(frozen=True)
 class Axis:
     """One axis of a tensor in `parts` equal parts (1, or one a head), each padded to a multiple of 16, all of CHUNK."""
@@ -75,17 +78,18 @@ class Stack:
     floats: F32
     scales: F32
     bias: F32
+    bounds: F32  # of each layer: the length of the longest row as it is executed, and the greatest magnitude of a bias
     group: int
 
     @property
-    def arrays(self) -> tuple[I8, F32, F32, F32, int]:
-        return self.weights, self.floats, self.scales, self.bias, self.group
+    def arrays(self) -> tuple[I8, F32, F32, F32, F32, int]:
+        return self.weights, self.floats, self.scales, self.bias, self.bounds, self.group
 
     @classmethod
     def of(cls, arrays: Arrays, name: str) -> "Stack":
         """The stack that `read_stack` made under this name, one of GROUPS."""
-        weights, floats, scales, bias = (arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias"))
-        return cls(weights, floats, scales, bias, GROUPS[name])
+        parts = (arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias", "bounds"))
+        return cls(*parts, GROUPS[name])
 
 
 def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
@@ -150,6 +154,7 @@ def _read_stacks(
     exact = all(tensor.type == GgmlType.F32 for parts in tensors for tensor in parts)
     bias = read_vectors(file, [f"{part}.bias" for parts in layers for part in parts], rows, needed=biased)
     found: dict[str, list[tuple[I8, F32, F32]]] = {name: [] for name in names}
+    lengths: dict[str, list[float]] = {name: [] for name in names}
     for parts in tensors:
         matrix = np.concatenate([_read_matrix(file, tensor, rows, columns) for tensor in parts])
         for name, part in names.items():
@@ -159,12 +164,27 @@ def _read_stacks(
             else:
                 weights, scales = pack(matrix[part], GROUPS[name])
             found[name].append((weights, floats, scales))
+            lengths[name].append(_longest(matrix[part], scales, GROUPS[name]))
     arrays: Arrays = {}
     for name, part in names.items():
         for kind, values in zip(("weights", "floats", "scales"), zip(*found[name], strict=True), strict=True):
             arrays[f"{name}.{kind}"] = np.concatenate(values)
-        arrays[f"{name}.bias"] = bias.reshape(len(layers), -1)[:, part].reshape(-1)
+        biases = bias.reshape(len(layers), -1)[:, part]
+        arrays[f"{name}.bias"] = biases.reshape(-1)
+        bounds = np.stack([lengths[name], np.abs(biases).max(1)], axis=1)
+        arrays[f"{name}.bounds"] = (bounds * np.float32(_ROOM)).astype(np.float32).reshape(-1)
     return arrays
+
+
+def _longest(matrix: F32, scales: F32, group: int) -> float:
+    """A bound of the Euclidean length of every row as it is executed: that of the row itself, and that of the errors of
+    its numbers, half a scale at most. Column after column, for a sum depends on its order."""
+    squares, errors = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[0])
+    for column in matrix.T:
+        squares += column.astype(np.float64) ** 2
+    for scale in scales.reshape(-1, matrix.shape[0]):
+        errors += group / 4 * scale.astype(np.float64) ** 2
+    return float((np.sqrt(squares) + np.sqrt(errors)).max(initial=0))
 
 
 def read_floats(file: GgufFile, name: str, rows: Axis, columns: Axis, *, biased: bool = True) -> Arrays:

@@ -53,7 +53,7 @@ from engine.simd.arithmetic import (
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
-from engine.simd.operands import CHUNK, SMALL_TOP, TOP, operands, split
+from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands, split
 from engine.simd.tiles import float_tile, pair_tile
 from engine.simd.transpose import transpose
 from engine.simd.vector import JIT, LANES, LLVM_VERSION
@@ -73,6 +73,7 @@ __all__ = [
     "LLVM_VERSION",
     "MAGIC",
     "NOTHING",
+    "ROW_TOP",
     "SMALL_TOP",
     "TOP",
     "Float",

@@ -97,8 +97,8 @@ def _emit_narrow(b: Any, a: Any, w: Any, w_next: Any) -> None:
     load(b, 7, w_next, 0)
     dot(b, 1, 4, 7)
     load(b, 5, a, TILE)
-    dot(b, 2, 5, 6)
-    dot(b, 3, 5, 7)
+    dot(b, 2, 5, 6, "us")
+    dot(b, 3, 5, 7, "us")
 
 
 def _emit_wide(b: Any, a: Any, w: Any, w_next: Any) -> None:

@@ -6,6 +6,7 @@ all four at a group's end would cost it as much as a product each, and vectors o
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -14,32 +15,35 @@ from numba.extending import intrinsic
 
 from engine.simd.address import const, pointer
 from engine.simd.amx import TILE, dot, load, prefetch_line, store, zero
-from engine.simd.arithmetic import emit_fma
+from engine.simd.arithmetic import emit_fma, emit_to_i32
 from engine.simd.gelu import emit_gelu
+from engine.simd.operands import emit_half_row
 from engine.simd.tiles import splat
 from engine.simd.vector import LANES, f32x16, i32x16
 
 NOTHING, BEGIN, CONTINUE, END, END_GELU, END_ADD, ALL, ALL_GELU, ALL_ADD = range(9)
 """What becomes of old sums: there are none; they are the first of several, some of the middle, or the
-last (stored, stored through GELU, or added to what is there), or the only ones (the same)."""
+last (stored, through GELU to an operand, or added to what is there), or the only ones (the same)."""
 _F32 = ir.FloatType()
 _LINES = 4  # of weights fetched at a step
 _PLANE = 2 * TILE
+_MORE = (CONTINUE, END, END_GELU, END_ADD)
 
 
 def amx_group(steps: int) -> Any:
-    """group(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, bias, out): addresses but for `kind`.
+    """group(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out): addresses but for `kind`.
 
     The tiles' sums, int32 [2 digits][2][16][16], of the group before go to `sums`; the tiles then hold those of `steps`
     chunks of 16 rows at a times 32 columns at w and w_next, narrow. The vectors of `old`, such sums too, times
     factors[32] as `kind` says, go into totals float32 [2][16][16] or, with scale[16] and bias[32], into out,
-    [2][16][16] as well. Without steps there are no products.
+    [2][16][16] as well; what goes through GELU, times inverse[16], becomes 32 columns of a left operand at out. Without
+    steps there are no products.
     """
 
     @intrinsic
     def group(
         typing: Any, kind: Any, a: Any, w: Any, w_next: Any, ahead: Any, sums: Any, old: Any, factors: Any, totals: Any,
-        scale: Any, bias: Any, out: Any,
+        scale: Any, inverse: Any, bias: Any, out: Any,
     ) -> Any:  # fmt: skip
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
             kind, a, w, w_next, ahead, sums, *finish = args
@@ -54,7 +58,7 @@ def amx_group(steps: int) -> Any:
             b.position_at_end(done)
             return context.get_dummy_value()
 
-        return types.void(*[types.intp] * 12), codegen
+        return types.void(*[types.intp] * 13), codegen
 
     return group
 
@@ -79,7 +83,7 @@ def _multiply(
         if p == 0:
             store(b, product, sums, product * TILE)
             zero(b, product)
-        dot(b, product, 4 + row, 6 + column)
+        dot(b, product, 4 + row, 6 + column, ("ss", "us")[row])
         prefetch_line(b, ahead, 64 * (_LINES * p + product))
         due = len(vectors) * (number + 1) // (4 * steps)
         for vector in vectors[done:due]:
@@ -88,34 +92,35 @@ def _multiply(
 
 
 def _vectors(
-    b: Any, kind: int, old: Any, factors: Any, totals: Any, scale: Any, bias: Any, out: Any
+    b: Any, kind: int, old: Any, factors: Any, totals: Any, scale: Any, inverse: Any, bias: Any, out: Any
 ) -> list[Callable[[], None]]:
-    """What emits each vector of the old sums."""
-    return [
-        lambda c=c, r=r: _finish(b, kind, TILE * c + 64 * r, c, r, old, factors, totals, scale, bias, out)  # type: ignore[misc]
-        for c in range(2)
-        for r in range(LANES)
-    ]
+    """What emits each vector of the old sums; two at a time where they become half a chunk of an operand."""
 
-
-def _finish(
-    b: Any, kind: int, at: int, c: int, r: int, old: Any, factors: Any, totals: Any, scale: Any, bias: Any, out: Any
-) -> None:
     def read(base: Any, offset: int, vector: Any = f32x16) -> Any:
         return b.load(pointer(b, base, const(offset), vector.llvm), align=4)
 
-    seven = ir.Constant(i32x16.llvm, [7] * LANES)
-    whole = b.add(b.shl(read(old, at, i32x16), seven), read(old, _PLANE + at, i32x16))
-    y, factor, to = b.sitofp(whole, f32x16.llvm), read(factors, 64 * c), totals
-    if kind in (CONTINUE, END, END_GELU, END_ADD):
-        y = emit_fma(b, y, factor, read(totals, at))
-    else:
-        y = b.fmul(y, factor)
-    if kind not in (BEGIN, CONTINUE):
-        of_row = splat(b, b.load(pointer(b, scale, const(4 * r), _F32), align=4))
-        y, to = emit_fma(b, y, of_row, read(bias, 64 * c)), out
+    def of_row(base: Any, r: int) -> Any:
+        return splat(b, b.load(pointer(b, base, const(4 * r), _F32), align=4))
+
+    def value(c: int, r: int) -> Any:
+        at, eight = TILE * c + 64 * r, ir.Constant(i32x16.llvm, [8] * LANES)
+        whole = b.add(b.shl(read(old, at, i32x16), eight), read(old, _PLANE + at, i32x16))
+        y, factor = b.sitofp(whole, f32x16.llvm), read(factors, 64 * c)
+        y = emit_fma(b, y, factor, read(totals, at)) if kind in _MORE else b.fmul(y, factor)
+        return y if kind in (BEGIN, CONTINUE) else emit_fma(b, y, of_row(scale, r), read(bias, 64 * c))
+
+    def finish(c: int, r: int) -> None:
+        at, y = TILE * c + 64 * r, value(c, r)
+        if kind in (END_ADD, ALL_ADD):
+            y = b.fadd(read(out, at), y)
+        to = totals if kind in (BEGIN, CONTINUE) else out
+        b.store(y, pointer(b, to, const(at), f32x16.llvm), align=4)
+
+    def through(r: int) -> None:
+        top = of_row(inverse, r)
+        whole = (emit_to_i32(b, b.fmul(emit_gelu(b, value(c, r)), top)) for c in range(2))
+        emit_half_row(b, b.add(out, const(64 * r)), *whole)
+
     if kind in (END_GELU, ALL_GELU):
-        y = emit_gelu(b, y)
-    if kind in (END_ADD, ALL_ADD):
-        y = b.fadd(read(out, at), y)
-    b.store(y, pointer(b, to, const(at), f32x16.llvm), align=4)
+        return [partial(through, r) for r in range(LANES)]
+    return [partial(finish, c, r) for c in range(2) for r in range(LANES)]

@@ -156,7 +156,10 @@ def nearest(x: Any) -> Any:
     return np.rint(x)
 
 
-@operation(i32x16, f32x16)(_call("llvm.lrint.v16i32.v16f32", i32x16))
+emit_to_i32 = _call("llvm.lrint.v16i32.v16f32", i32x16)
+
+
+@operation(i32x16, f32x16)(emit_to_i32)
 def to_i32(x: Any) -> Any:
     """The nearest whole number, halves to the even one; anything for what int32 does not hold."""
     return np.rint(x).astype(np.int32)

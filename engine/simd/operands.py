@@ -23,8 +23,8 @@ from engine.simd.tiles import DOTS
 from engine.simd.vector import JIT, LANES, i32x16
 
 CHUNK = 64
-TOP, SMALL_TOP = 8191, 127
-"""The greatest number of two digits that is used, and that of one."""
+TOP, ROW_TOP, SMALL_TOP = 8191, 32767, 127
+"""The greatest number of two digits in what attention adds up, that in rows of activations, and that of one digit."""
 _I8, _I16, _I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 _I16X32, _I8X64 = ir.VectorType(_I16, 32), ir.VectorType(_I8, 64)
 
@@ -55,18 +55,36 @@ def _bytes(b: Any, low: Any, high: Any) -> Any:
     return _both(b, low, high, _I8X64, 8)
 
 
-def _emit_digits(width: int) -> Callable[..., None]:
-    """Two planes, 1024 bytes apart, of digits of so many bits."""
+def _emit_digits(b: Any, address: Any, second: int, v: Any) -> None:
+    """Two planes, 1024 bytes apart."""
+    _emit_planes(b, address, _split(b, _pairs(b, v[0], v[1])), _split(b, _pairs(b, v[2], v[3])))
 
-    def split(b: Any, x: Any) -> tuple[Any, Any]:
-        bits = ir.Constant(_I16X32, [width] * 32)
-        high = b.ashr(b.add(x, ir.Constant(_I16X32, [1 << width - 1] * 32)), bits)
-        return high, b.sub(x, b.shl(high, bits))
 
-    def emit(b: Any, address: Any, second: int, v: Any) -> None:
-        _emit_planes(b, address, split(b, _pairs(b, v[0], v[1])), split(b, _pairs(b, v[2], v[3])))
+def _split(b: Any, x: Any) -> tuple[Any, Any]:
+    eight = ir.Constant(_I16X32, [8] * 32)
+    high = b.ashr(b.add(x, ir.Constant(_I16X32, [128] * 32)), eight)
+    return high, b.sub(x, b.shl(high, eight))
 
-    return emit
+
+def _natural(b: Any, p: Any, q: Any, plane: int, count: int) -> Any:
+    """One byte of each of the int16 that `_pairs` has made, k after k: the low ones or the high ones."""
+    order = [64 * (k // 32) + 4 * (k % 16) + 2 * (k // 16 % 2) + plane for k in range(count)]
+    p, q = b.bitcast(p, _I8X64), b.bitcast(q, _I8X64)
+    return b.shuffle_vector(p, q, ir.Constant(ir.VectorType(_I32, count), order))
+
+
+def _emit_row(b: Any, address: Any, second: int, v: Any) -> None:
+    p, q = _pairs(b, v[0], v[1]), _pairs(b, v[2], v[3])
+    for place, plane in ((0, 1), (1024, 0)):
+        b.store(_natural(b, p, q, plane, 64), pointer(b, address, const(place), _I8X64), align=1)
+
+
+def emit_half_row(b: Any, address: Any, low: Any, high: Any) -> None:
+    """Half a chunk of a left operand's row on AMX, of two vectors."""
+    p = _pairs(b, low, high)
+    for place, plane in ((0, 1), (1024, 0)):
+        half = _natural(b, p, p, plane, 32)
+        b.store(half, pointer(b, address, const(place), half.type), align=1)
 
 
 def _emit_planes(b: Any, address: Any, *halves: tuple[Any, Any]) -> None:
@@ -153,6 +171,29 @@ def _store_weights(isa: str) -> Any:
     return store
 
 
+def _store_part() -> Any:
+    """store(address, v, odd): 16 numbers of a chunk of a row, whose halves are of two vectors; the even one first."""
+    if not JIT:
+
+        def meaning(address: int, v: Any, odd: bool) -> None:
+            view(address, 32, np.int16)[int(odd) :: 2] = v
+
+        return meaning
+
+    @intrinsic
+    def store(typing: Any, address: Any, v: Any, odd: Any) -> Any:
+        def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
+            address, v, odd = args
+            at, sixteen = pointer(b, address, const(0), i32x16.llvm), ir.Constant(i32x16.llvm, [16] * LANES)
+            before = b.and_(b.load(at, align=1), ir.Constant(i32x16.llvm, [0xFFFF] * LANES))
+            b.store(b.select(odd, b.or_(before, b.shl(v, sixteen)), v), at, align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.intp, i32x16, types.boolean), codegen
+
+    return store
+
+
 class Operands(NamedTuple):
     """How one kind of instruction takes its operands: wide numbers, of two digits, and small ones, of one."""
 
@@ -164,14 +205,15 @@ class Operands(NamedTuple):
     store_columns: Any
     store_small_row: Any
     store_weights: Any
+    store_part: Any  # where no tile of a product is as wide as half a chunk
 
 
 def operands(isa: str) -> Operands:
     """The operands of an instruction set."""
     if isa == "amx":
-        digits, columns, small = (_store(emit, 0) for emit in (_emit_digits(7), _emit_digits(8), _emit_small))
+        digits, columns, small = (_store(emit, 0) for emit in (_emit_row, _emit_digits, _emit_small))
         wide, one = Layout(16, 128, 64, 2048), Layout(16, 64, 64, 1024)
-        return Operands(wide, one, 2048, 1024, digits, columns, small, _store_weights(isa))
+        return Operands(wide, one, 2048, 1024, digits, columns, small, _store_weights(isa), None)
     row, columns = _store(_emit_pairs, 64), _store(_emit_pairs, 1024)
     pairs = Layout(1, 128, 0, 128)
-    return Operands(pairs, pairs, 2048, 2048, row, columns, row, _store_weights(isa))
+    return Operands(pairs, pairs, 2048, 2048, row, columns, row, _store_weights(isa), _store_part())
