@@ -18,6 +18,7 @@ from engine.simd import (
     div,
     floats,
     if_larger,
+    larger,
     larger_i32,
     largest_i32,
     largest_of_four,
@@ -111,9 +112,10 @@ def query_rows(
 ) -> None:
     """Up to 16 queries as a left operand of whole numbers within 127, each with a scale times `factor` at scales[at:];
     NaN if it is not finite. 32 of `scales` are written."""
-    greatest, top = floats(_peaks(x, first, first + count - 1, column, n, depth)), splat(_TOP)
+    greatest = floats(_peaks(x, first, first + count - 1, column, n, depth))
+    top, tiny = splat(_TOP), splat(_TINY)
     store_f32(scales, at, mul(add(div(greatest, top), sub(greatest, greatest)), splat(factor)))
-    store_f32(scales, at + LANES, if_larger(greatest, splat(_TINY), div(top, greatest)))
+    store_f32(scales, at + LANES, if_larger(greatest, tiny, div(top, larger(greatest, tiny))))
     _small_rows(x, first, count, column, n, depth, scales, at + LANES, out)
 
 

@@ -5,8 +5,8 @@ A product is cut along k into chunks of 64. `store_row` writes one chunk of a le
 right operand. Both permute k alike, so that two or four numbers that are multiplied together lie side by side.
 
 *AMX* multiplies int8. A number of up to 14 bits is two digits there, x = 128 h + l with l in -64..63, in two planes of
-1024 bytes; a number of up to 8 bits is one. In what attention adds up the digits are bytes, x = 256 h + l: weights, which
-are never negative, have no signs, and l of values is in -128..127. *The others* multiply int16, two at a time; so does
+1024 bytes; a number of up to 8 bits is one. In what attention adds up the digits are bytes, x = 256 h + l: weights are
+never negative and have no signs, and l of values is in -128..127. *The others* multiply int16, two at a time; so does
 plain Python.
 """
 

@@ -18,7 +18,7 @@ LANES = 16
 LLVM_VERSION = ".".join(map(str, binding.llvm_version_info))
 
 if not JIT:
-    np.seterr(over="ignore", invalid="ignore")  # a register says nothing of an infinity or a NaN either
+    np.seterr(over="ignore", invalid="ignore", divide="ignore")  # a register says nothing of infinities or NaN either
 
 
 class Vector(types.Type):

@@ -170,6 +170,20 @@ def test_what_is_not_finite_is_never_an_answer(exact: bool, column: int, value: 
     assert not np.isfinite(found if exact else found[4]).all()  # in float32 a score of minus infinity is a weight of 0
 
 
+@pytest.mark.parametrize("size", [1e4, 1e20, 1e37])
+def test_enormous_scores_choose_one_key(size: float) -> None:
+    qkv = made_up(20, 32)
+    qkv[:, :32] *= np.float32(size)
+    found, scores = (
+        attend(qkv, 0, 20, 1, exact=WHOLE),
+        qkv[:, :32].astype(np.float64) @ qkv[:, 32:64].T.astype(np.float64),
+    )
+    ordered = np.sort(scores, axis=1)
+    clear = ordered[:, -1] - ordered[:, -2] > 0.1 * np.abs(scores).max(1)  # else 8 bits may choose another
+    assert clear.sum() > 5
+    assert np.abs(found - qkv[scores.argmax(1), 64:])[clear].max() < 0.02
+
+
 @pytest.mark.parametrize("count", [500, 513, 600])
 def test_long_texts(count: int) -> None:
     qkv = made_up(count, 64, seed=count)
