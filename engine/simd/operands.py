@@ -87,6 +87,14 @@ def emit_half_row(b: Any, address: Any, low: Any, high: Any) -> None:
         b.store(half, pointer(b, address, const(place), half.type), align=1)
 
 
+def _byte(b: Any, p: Any, q: Any, plane: int) -> Any:
+    """The low or the high bytes of two vectors of int16, in turns."""
+    order = [source + 2 * i + plane for i in range(32) for source in (0, 64)]
+    return b.shuffle_vector(
+        b.bitcast(p, _I8X64), b.bitcast(q, _I8X64), ir.Constant(ir.VectorType(_I32, 64), order)
+    )
+
+
 def _emit_planes(b: Any, address: Any, *halves: tuple[Any, Any]) -> None:
     for plane, (low, high) in enumerate(zip(*halves, strict=True)):
         b.store(_bytes(b, low, high), pointer(b, address, const(1024 * plane), _I8X64), align=1)
@@ -108,8 +116,8 @@ def _emit_weights(isa: str) -> Callable[..., Any]:
     def emit(b: Any, address: Any, share: Any, v: Any) -> Any:
         pairs = _pairs(b, v[0], v[1]), _pairs(b, v[2], v[3])
         if isa == "amx":
-            eight = ir.Constant(_I16X32, [8] * 32)
-            _emit_planes(b, address, *((b.lshr(x, eight), x) for x in pairs))
+            for place, plane in ((0, 1), (1024, 0)):
+                b.store(_byte(b, *pairs, plane), pointer(b, address, const(place), _I8X64), align=1)
         else:
             for half, x in enumerate(pairs):
                 b.store(x, pointer(b, address, const(64 * half), _I16X32), align=1)
