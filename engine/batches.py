@@ -14,7 +14,7 @@ from engine.models import Network, Readout
 Ids = NDArray[np.int32]
 F32 = NDArray[np.float32]
 
-BLOCK_TOKENS = 128  # a block's activations stay in a core's L2 cache
+BLOCK_TOKENS = 256  # whose activations pass through a core's L2 cache
 _LARGEST_KEPT = 64 << 20  # bytes of scratch that a thread keeps for the next batch
 
 
@@ -45,7 +45,9 @@ class Batches:
         return rows, at
 
     def _compute(self, texts: Sequence[Text], at: NDArray[np.int64], rows: F32) -> None:
-        waiting, guard = blocks([text.ids.size for text in texts]), threading.Lock()
+        sizes = [text.ids.size for text in texts]
+        share = -(-sum(sizes) // threads())  # few texts are for all threads too
+        waiting, guard = blocks(sizes, min(BLOCK_TOKENS, share)), threading.Lock()
 
         def work(scratch: _Scratch) -> None:
             while True:
@@ -101,12 +103,12 @@ def _bytes(arrays: tuple[Any, ...]) -> int:
     return sum(_bytes(part) if isinstance(part, tuple) else part.nbytes for part in arrays)
 
 
-def blocks(sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Indexes of texts of these sizes, longest first, in blocks of at most BLOCK_TOKENS tokens (or one longer text)."""
+def blocks(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Indexes of texts of these sizes, longest first, in blocks of at most so many tokens (or one longer text)."""
     block: list[int] = []
     tokens = 0
     for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
-        if block and tokens + sizes[i] > BLOCK_TOKENS:
+        if block and tokens + sizes[i] > most:
             yield block
             block, tokens = [], 0
         block.append(i)
