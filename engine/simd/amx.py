@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from engine.simd.address import const, loop, pointer
+from engine.simd.address import const, pointer
 
 TILE = 1024  # bytes of a tile: 16 rows of 64
 _I8, _I64 = ir.IntType(8), ir.IntType(64)
@@ -140,16 +140,6 @@ def prefetch_line(b: Any, address: Any, offset: int) -> None:
     b.call(fetch, [pointer(b, address, const(offset), _I8), *(ir.Constant(kinds[1], v) for v in (0, 2, 1))])
 
 
-def _emit_prefetch(b: Any, address: Any, lines: Any) -> None:
-    def body(i: Any, carried: list[Any]) -> list[Any]:
-        prefetch_line(b, b.add(address, b.mul(i, const(64))), 0)
-        return []
-
-    loop(b, lines, [], body)
-
-
-prefetch = _step("prefetch", 2, _emit_prefetch)
-"""Ask for cache lines from an address on, at least one, to be brought near: into the second cache."""
 clear_tiles = _step("clear_tiles", 0, _emit_clear)
 multiply_narrow = _step("multiply_narrow", 3, _emit_narrow)
 multiply_wide = _step("multiply_wide", 3, _emit_wide)
