@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import engine
+from engine import gguf
+from engine.gguf import TensorSource
 from tests.models import WORDS, write_bert_folder
 from tests.reference.whole_numbers import WholeNumbers
 
@@ -29,6 +31,24 @@ def test_the_definition(tmp_path: Path, file_type: Any, shape: dict[str, int]) -
     engine.import_model(write_bert_folder(tmp_path / "hf", **shape), path, file_type="f32", name="m")
     if file_type != "f32":
         engine.quantize_model(path, path := tmp_path / "q.gguf", mix=file_type)
+    check(path)
+
+
+@pytest.mark.parametrize(
+    "floats", [("ffn_up",), ("ffn_down",), ("attn_output",), ("attn_q", "attn_k", "attn_v"), ("attn_q",)], ids=" ".join
+)
+def test_matrices_of_which_some_are_float32(tmp_path: Path, floats: tuple[str, ...]) -> None:
+    path = tmp_path / "m.gguf"
+    engine.import_model(write_bert_folder(tmp_path / "hf", width=96, heads=4), path, file_type="f32", name="m")
+    engine.quantize_model(path, tmp_path / "q.gguf", mix="q8_0")
+    exact, rounded = gguf.read(path), gguf.read(tmp_path / "q.gguf")
+    chosen = [(exact if name.split(".")[-2] in floats else rounded).tensors[name] for name in exact.tensors]
+    sources = [TensorSource(t.name, t.type, t.shape, lambda t=t: [t.data]) for t in chosen]
+    gguf.write(tmp_path / "mixed.gguf", rounded.metadata, sources)
+    check(tmp_path / "mixed.gguf")
+
+
+def check(path: Path) -> None:
     model, definition = engine.load(path), WholeNumbers(path)
     texts = TEXTS + [LONG] * (model.context > 652)
     for text, vector in zip(texts, model.embed(texts), strict=True):

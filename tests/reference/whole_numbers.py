@@ -1,9 +1,10 @@
-"""The arithmetic cloister-int14-2 of a BERT in plain numpy, as engine/README.md defines it: the same bits, slowly.
+"""The arithmetic cloister-int16-1 of a BERT in plain numpy, as engine/README.md defines it: the same bits, slowly.
 
 One text at a time, no tiles, no digits. Whole numbers are int64, everything else float32, each operation by
 itself.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,23 @@ from engine.simd import gelu as gelu_of
 
 f = np.float32
 Floats = NDArray[np.float32]
-TOP, SMALL, VALUES = 8191, 127, 511
-GROUP, GROUP_AFTER_GELU = 192, 128
+ROWS, TOP, SMALL, VALUES = 32767, 8191, 127, 511
+QKV = ("attn_q", "attn_k", "attn_v")
+GROUPS = {"attn_q": 192, "attn_k": 192, "attn_v": 64, "attn_output": 192, "ffn_up": 384, "ffn_down": 192}
+ROOM = f(1.001)
 GREATEST = (2**31 - 1) // TOP
 TINY = f(1e-30)
 LOG2E, LOG2_TOP = f(1.4426950408889634), 12.99964
 MEAN = 1
 
 
-def by_lanes(x: Floats) -> Floats:
+def by_lanes(x: Floats, add: Callable[[Floats, Floats], Floats] = np.add) -> Floats:
     """The sum of each row [m, n]: lane l adds the values l, l + 16 …, then 8 + 8, 4 + 4, 2 + 2, 1 + 1."""
     rows = np.zeros((x.shape[0], -(-x.shape[1] // 16) * 16), f)
     rows[:, : x.shape[1]] = x
     lanes = np.zeros((x.shape[0], 16), f)
     for i in range(0, rows.shape[1], 16):
-        lanes = lanes + rows[:, i : i + 16]
+        lanes = add(lanes, rows[:, i : i + 16])
     while lanes.shape[1] > 1:
         half = lanes.shape[1] // 2
         lanes = lanes[:, :half] + lanes[:, half:]
@@ -127,7 +130,13 @@ class WholeNumbers:
         file = read(path)
         self.meta = file.metadata
         self.w = {name: to_float32(tensor) for name, tensor in file.tensors.items()}
-        self.exact = file.tensors["blk.0.attn_q.weight"].type == GgmlType.F32
+        self.blocks = [f"blk.{i}" for i in range(self.meta["bert.block_count"])]
+        self.floats = {
+            part
+            for parts in (QKV, *((part,) for part in GROUPS if part not in QKV))
+            if {file.tensors[f"{block}.{part}.weight"].type for block in self.blocks for part in parts} == {GgmlType.F32}
+            for part in parts
+        }
         self.heads = int(self.meta["bert.attention.head_count"])
 
     def norm(self, name: str, x: Floats) -> Floats:
@@ -136,26 +145,40 @@ class WholeNumbers:
         factor = f(1) / np.sqrt(by_lanes(x * x) / size + f(self.meta["bert.attention.layer_norm_epsilon"]))
         return x * factor[:, None] * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
-    def dense(self, name: str, x: Floats) -> Floats:
-        w, bias = self.w[f"{name}.weight"], self.w[f"{name}.bias"]
-        if self.exact:
+    def dense(self, block: str, part: str, x: Floats, greatest: Floats | None = None) -> Floats:
+        """x becomes whole numbers by the greatest magnitude in each row, or by what is given instead."""
+        w, bias = self.w[f"{block}.{part}.weight"], self.w[f"{block}.{part}.bias"]
+        if part in self.floats:
             return in_order(x, w.T) + bias
-        group = GROUP_AFTER_GELU if name.endswith("ffn_down") else GROUP
-        if name.endswith("attn_output"):  # groups count the places of the heads' padded values
+        if part == "attn_output":  # groups count the places of the heads' padded values
             w, x = spread(w, self.heads), spread(x, self.heads)
-        greatest = np.abs(x).max(1, keepdims=True)
-        whole, total = numbers(x, TOP, greatest), np.zeros((x.shape[0], w.shape[0]), f)
-        for at in range(0, w.shape[1], group):
-            w_numbers, w_scale = weight_numbers(w[:, at : at + group])
-            sums = whole[:, at : at + group] @ w_numbers.T
+        if greatest is None:
+            greatest = np.abs(x).max(1, keepdims=True)
+        whole, total = numbers(x, ROWS, greatest), np.zeros((x.shape[0], w.shape[0]), f)
+        assert np.abs(whole).max() <= ROWS
+        for at in range(0, w.shape[1], GROUPS[part]):
+            w_numbers, w_scale = weight_numbers(w[:, at : at + GROUPS[part]])
+            sums = whole[:, at : at + GROUPS[part]] @ w_numbers.T
             assert np.abs(sums).max() < 2**31
-            total = total + sums.astype(f) * w_scale
-        return total * (greatest / f(TOP)) + bias
+            total = fma(sums.astype(f), w_scale, total) if at else sums.astype(f) * w_scale
+        return fma(total, greatest / f(ROWS), bias)
+
+    def bound(self, block: str, part: str, x: Floats) -> Floats:
+        """What no value of `dense` exceeds: the length of a row of x times that of the longest row of the matrix."""
+        w, bias = self.w[f"{block}.{part}.weight"], self.w[f"{block}.{part}.bias"]
+        squares, errors = np.zeros(len(w)), np.zeros(len(w))
+        for column in w.T:
+            squares += column.astype(np.float64) ** 2
+        for at in range(0, w.shape[1], GROUPS[part]):
+            errors += GROUPS[part] / 4 * weight_numbers(w[:, at : at + GROUPS[part]])[1].astype(np.float64) ** 2
+        norm = f((np.sqrt(squares) + np.sqrt(errors)).max() * ROOM)
+        most = f(np.abs(bias).max().astype(np.float64) * ROOM)
+        return (np.sqrt(by_lanes(x, lambda lanes, v: fma(v, v, lanes))) * norm + most)[:, None]
 
     def head(self, q: Floats, k: Floats, v: Floats) -> Floats:
         """[n, depth] of a head."""
         count, factor = q.shape[0], f(1) / np.sqrt(f(q.shape[1]))
-        if self.exact:
+        if "attn_v" in self.floats:
             scores = in_order(q, k.T)
             e = exp((scores - scores.max(1, keepdims=True)) * factor)
             return in_order(e * (f(1) / by_lanes(e))[:, None], v)
@@ -173,19 +196,24 @@ class WholeNumbers:
         return sums.astype(f) * ((value / f(top)) / weights.sum(1, keepdims=True).astype(f))
 
     def attention(self, block: str, x: Floats) -> Floats:
-        parts = (np.split(self.dense(f"{block}.attn_{part}", x), self.heads, 1) for part in "qkv")
+        parts = (np.split(self.dense(block, part, x), self.heads, 1) for part in QKV)
         mixed = np.concatenate([self.head(*heads) for heads in zip(*parts, strict=True)], 1)
-        return self.dense(f"{block}.attn_output", mixed)
+        return self.dense(block, "attn_output", mixed)
+
+    def feed_forward(self, block: str, x: Floats) -> Floats:
+        inner = self.dense(block, "ffn_up", x)
+        if self.floats & {"ffn_up", "ffn_down"}:
+            return self.dense(block, "ffn_down", gelu(inner))
+        return self.dense(block, "ffn_down", gelu_near(inner), self.bound(block, "ffn_up", x))
 
     def embed(self, ids: NDArray[np.int32]) -> Floats:
         x = self.w["token_embd.weight"][ids]
         x = self.norm(
             "token_embd_norm", x + (self.w["position_embd.weight"][: len(ids)] + self.w["token_types.weight"][0])
         )
-        for block in (f"blk.{i}" for i in range(self.meta["bert.block_count"])):
+        for block in self.blocks:
             x = self.norm(f"{block}.attn_output_norm", x + self.attention(block, x))
-            inner = (gelu if self.exact else gelu_near)(self.dense(f"{block}.ffn_up", x))
-            x = self.norm(f"{block}.layer_output_norm", x + self.dense(f"{block}.ffn_down", inner))
+            x = self.norm(f"{block}.layer_output_norm", x + self.feed_forward(block, x))
         pooled = x[:1]
         if self.meta["bert.pooling_type"] == MEAN:
             pooled = in_order(np.ones((1, len(x)), f), x) / f(len(x))
