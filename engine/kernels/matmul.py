@@ -244,21 +244,19 @@ def _finish(
     bias, and what `mode` says."""
     for c in range(COLUMNS):
         factor, start, at = load_f32(factors, factor_at + LANES * c), load_f32(bias, bias_at + LANES * c), TILE * c
+        here = column + LANES * c
         for r in range(rows):
             y = _wide_pairs(sums, 0, r, c)
-            if begins:
-                y = mul(y, factor)
-            else:
-                y = fma(y, factor, load_f32(totals, at + LANES * r))
+            y = mul(y, factor) if begins else fma(y, factor, load_f32(totals, at + LANES * r))
             if ends:
                 y = fma(y, splat(scale[i + r]), start)
             if not ends:
                 store_f32(totals, at + LANES * r, y)
             elif mode == GELU:
                 v = to_i32(mul(gelu_near(y), splat(inverse[i + r])))
-                _STORE_PART(operand.ctypes.data + _part(i + r, column + LANES * c, width), v, (column // LANES + c) % 2 == 1)
+                _STORE_PART(operand.ctypes.data + _part(i + r, here, width), v, here // LANES % 2 == 1)
             else:
-                to = place(first + i + r, column + LANES * c, width)
+                to = place(first + i + r, here, width)
                 store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)
 
 

@@ -88,8 +88,9 @@ class Stack:
     @classmethod
     def of(cls, arrays: Arrays, name: str) -> "Stack":
         """The stack that `read_stack` made under this name, one of GROUPS."""
-        parts = (arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias", "bounds"))
-        return cls(*parts, GROUPS[name])
+        names = ("weights", "floats", "scales", "bias", "bounds")
+        weights, floats, scales, bias, bounds = (arrays[f"{name}.{part}"] for part in names)
+        return cls(weights, floats, scales, bias, bounds, GROUPS[name])
 
 
 def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:

@@ -90,9 +90,7 @@ def emit_half_row(b: Any, address: Any, low: Any, high: Any) -> None:
 def _byte(b: Any, p: Any, q: Any, plane: int) -> Any:
     """The low or the high bytes of two vectors of int16, in turns."""
     order = [source + 2 * i + plane for i in range(32) for source in (0, 64)]
-    return b.shuffle_vector(
-        b.bitcast(p, _I8X64), b.bitcast(q, _I8X64), ir.Constant(ir.VectorType(_I32, 64), order)
-    )
+    return b.shuffle_vector(b.bitcast(p, _I8X64), b.bitcast(q, _I8X64), ir.Constant(ir.VectorType(_I32, 64), order))
 
 
 def _emit_planes(b: Any, address: Any, *halves: tuple[Any, Any]) -> None:

@@ -13,11 +13,11 @@ from tests.encoders import write_encoder
 
 def test_blocks_hold_every_text_once_and_no_more_tokens_than_they_may() -> None:
     sizes = np.random.default_rng(0).integers(2, 300, 400).tolist()
-    found = list(blocks(sizes))
+    found = list(blocks(sizes, BLOCK_TOKENS))
     assert sorted(i for block in found for i in block) == list(range(400))
     for block in found:
         assert sum(sizes[i] for i in block) <= BLOCK_TOKENS or len(block) == 1
-    assert list(blocks([])) == []
+    assert list(blocks([], BLOCK_TOKENS)) == []
 
 
 @pytest.fixture(scope="module")

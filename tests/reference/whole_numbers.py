@@ -134,7 +134,8 @@ class WholeNumbers:
         self.floats = {
             part
             for parts in (QKV, *((part,) for part in GROUPS if part not in QKV))
-            if {file.tensors[f"{block}.{part}.weight"].type for block in self.blocks for part in parts} == {GgmlType.F32}
+            if {file.tensors[f"{block}.{part}.weight"].type for block in self.blocks for part in parts}
+            == {GgmlType.F32}
             for part in parts
         }
         self.heads = int(self.meta["bert.attention.head_count"])
