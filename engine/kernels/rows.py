@@ -43,8 +43,8 @@ def quantize(x: F32, first: int, count: int, n: int, out: I8, scales: F32) -> No
 
     Whole numbers within ROW_TOP, and their scales, both from 0.
 
-    The scale of a row is max|x| / ROW_TOP, 0 for a row of zeros. That of a row that is not finite is NaN: what is computed
-    from the row is then NaN too, never an answer.
+    The scale of a row is max|x| / ROW_TOP, 0 for a row of zeros. That of a row that is not finite is NaN: what is
+    computed from the row is then NaN too, never an answer.
     """
     steps = n // CHUNK
     for r in range(count):

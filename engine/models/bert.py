@@ -5,7 +5,18 @@ from typing import Any
 from engine.gguf import GgufFile
 from engine.kernels.compiled import entry
 from engine.kernels.matmul import ADD
-from engine.models.layers import Matrices, Norm, attend_all, contract, expand, norm_rows, project, project_qkv, start, stop
+from engine.models.layers import (
+    Matrices,
+    Norm,
+    attend_all,
+    contract,
+    expand,
+    norm_rows,
+    project,
+    project_qkv,
+    start,
+    stop,
+)
 from engine.models.lookup import Tables, look_up, read_tables
 from engine.models.network import FFN_ROWS, Network
 from engine.models.sizes import Sizes
