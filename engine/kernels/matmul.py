@@ -1,6 +1,6 @@
 """Matrix products of activations and weights. One table: the instruction set decides how, never what comes out.
 
-Activations are whole numbers of 14 bits with one scale a row, weights whole numbers of 8 bits with one scale a column,
+Activations are whole numbers of 16 bits with one scale a row, weights whole numbers of 8 bits with one scale a column,
 or one for each group of k and column; their products are summed exactly in int32. Or both are float32, for models whose
 file is.
 """
@@ -244,7 +244,6 @@ def _finish(
     bias, and what `mode` says."""
     for c in range(COLUMNS):
         factor, start, at = load_f32(factors, factor_at + LANES * c), load_f32(bias, bias_at + LANES * c), TILE * c
-        here = column + LANES * c
         for r in range(rows):
             y = _wide_pairs(sums, 0, r, c)
             y = mul(y, factor) if begins else fma(y, factor, load_f32(totals, at + LANES * r))
@@ -254,9 +253,10 @@ def _finish(
                 store_f32(totals, at + LANES * r, y)
             elif mode == GELU:
                 v = to_i32(mul(gelu_near(y), splat(inverse[i + r])))
-                _STORE_PART(operand.ctypes.data + _part(i + r, here, width), v, here // LANES % 2 == 1)
+                to = operand.ctypes.data + _part(i + r, column + LANES * c, width)
+                _STORE_PART(to, v, (column // LANES + c) % 2 == 1)
             else:
-                to = place(first + i + r, here, width)
+                to = place(first + i + r, column + LANES * c, width)
                 store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)
 
 

@@ -97,8 +97,8 @@ def classify(
             begin, end = starts[first + r], starts[first + r + 1]
             mean_pool(x, begin, end - begin if pooling == MEAN else 1, width, rows, r * width)
         if dense[0].size:
-            linear_float(rows, some, width, dense[0], dense[1], 0, width, GELU if is_gelu else PLAIN, inner, 0, 0,
-                         width, sums)  # fmt: skip
+            mode = GELU if is_gelu else PLAIN
+            linear_float(rows, some, width, dense[0], dense[1], 0, width, mode, inner, 0, 0, width, sums)
             if not is_gelu:
                 _through_tanh(inner, some, width)
             if norm[0].size:

@@ -1,6 +1,6 @@
 """Weights from a file into the layout in which they are executed: packed whole numbers with a scale a row, or float32.
 
-F32 matrices are executed in float32, all other types as whole numbers of up to 14 bits. Widths are padded with zeros,
+F32 matrices are executed in float32, all other types as whole numbers. Widths are padded with zeros,
 which change no sum.
 """
 
@@ -20,8 +20,6 @@ from engine.simd import CHUNK, F32, I8, I64, LANES
 # the more often sums are scaled. Attention averages the errors of scores, but not those of values; what comes in to
 # "down", out of the function within the feed-forward part, has outliers of its own.
 GROUPS = {"qk": 192, "v": 64, "out": 192, "up": 384, "down": 192}
-
-
 _ROOM = 1.001  # for what rounding adds to the length of a row of activations, and to sums
 
 
@@ -88,9 +86,8 @@ class Stack:
     @classmethod
     def of(cls, arrays: Arrays, name: str) -> "Stack":
         """The stack that `read_stack` made under this name, one of GROUPS."""
-        names = ("weights", "floats", "scales", "bias", "bounds")
-        weights, floats, scales, bias, bounds = (arrays[f"{name}.{part}"] for part in names)
-        return cls(weights, floats, scales, bias, bounds, GROUPS[name])
+        parts = {part: arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias", "bounds")}
+        return cls(**parts, group=GROUPS[name])
 
 
 def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:

@@ -51,7 +51,7 @@ from engine.simd.arithmetic import (
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
-from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands, split
+from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
 from engine.simd.tiles import float_tile, pair_tile
 from engine.simd.transpose import transpose
 from engine.simd.vector import JIT, LANES, LLVM_VERSION
@@ -114,7 +114,6 @@ __all__ = [
     "smaller",
     "splat",
     "splat_i32",
-    "split",
     "start_tiles",
     "stop_tiles",
     "store_f32",

@@ -31,7 +31,7 @@ _MORE = (CONTINUE, END, END_GELU, END_ADD)
 
 
 def amx_group(steps: int) -> Any:
-    """group(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out), addresses but `kind`.
+    """group(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out); addresses after `kind`.
 
     The tiles' sums, int32 [2 digits][2][16][16], of the group before go to `sums`; the tiles then hold those of `steps`
     chunks of 16 rows at a times 32 columns at w and w_next, narrow. The vectors of `old`, such sums too, times

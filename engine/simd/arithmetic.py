@@ -1,4 +1,4 @@
-"""Arithmetic on 16 lanes. Each operation is one IEEE operation a lane; none is fused, reordered or approximated."""
+"""Arithmetic on 16 lanes. Each operation is one IEEE operation a lane; none but `fma` is fused, none approximated."""
 
 from typing import Any
 
@@ -283,11 +283,11 @@ def sub_i32(x: Any, y: Any) -> Any:
     return x - y
 
 
-def _joined(b: Any, high: Any, low: Any) -> Any:
+def _join_bytes(b: Any, high: Any, low: Any) -> Any:
     return b.add(b.shl(high, ir.Constant(i32x16.llvm, [8] * LANES)), low)
 
 
-@operation(i32x16, i32x16, i32x16)(_joined)
+@operation(i32x16, i32x16, i32x16)(_join_bytes)
 def join_bytes(high: Any, low: Any) -> Any:
     """256 * high + low, modulo 2**32."""
     return (high << 8) + low

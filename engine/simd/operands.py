@@ -2,12 +2,13 @@
 
 A product is cut along k into chunks of 64. `store_row` writes one chunk of a left operand's row from four vectors
 (k = 0..15, 16..31, 32..47, 48..63); `store_columns` writes the k = r, r + 16, r + 32 and r + 48 of 16 columns of a
-right operand. Both permute k alike, so that two or four numbers that are multiplied together lie side by side.
+right operand. What is multiplied with each other has its k in the same order, two or four that are multiplied together
+side by side.
 
-*AMX* multiplies int8. A number of up to 14 bits is two digits there, x = 128 h + l with l in -64..63, in two planes of
-1024 bytes; a number of up to 8 bits is one. In what attention adds up the digits are bytes, x = 256 h + l: weights are
-never negative and have no signs, and l of values is in -128..127. *The others* multiply int16, two at a time; so does
-plain Python.
+*AMX* multiplies int8. A number of up to 8 bits is one digit there, a wider one is two bytes, x = 256 h + l, in two
+planes of 1024 bytes. In rows of activations, which `store_row` keeps in order of k as weights are, l has no sign. Nor
+have both bytes of attention's weights, which are never negative; l of its values is in -128..127, for one of two
+factors may have a sign. *The others* multiply int16, two at a time; so does plain Python.
 """
 
 from collections.abc import Callable
@@ -124,12 +125,6 @@ def _emit_weights(isa: str) -> Callable[..., Any]:
         return share
 
     return emit
-
-
-def split(x: Any, bits: int = 7) -> tuple[Any, Any]:
-    """Numbers of up to 14 bits -> their high digits and low digits of so many bits, int8."""
-    high = (x + (1 << bits - 1)) >> bits
-    return high.astype(np.int8), (x - (high << bits)).astype(np.int8)
 
 
 def _mean_pairs(address: int, second: int, chunk: Any) -> None:

@@ -131,13 +131,11 @@ class WholeNumbers:
         self.meta = file.metadata
         self.w = {name: to_float32(tensor) for name, tensor in file.tensors.items()}
         self.blocks = [f"blk.{i}" for i in range(self.meta["bert.block_count"])]
-        self.floats = {
-            part
-            for parts in (QKV, *((part,) for part in GROUPS if part not in QKV))
-            if {file.tensors[f"{block}.{part}.weight"].type for block in self.blocks for part in parts}
-            == {GgmlType.F32}
-            for part in parts
-        }
+        self.floats: set[str] = set()  # parts that are executed in float32: their matrices in all layers are
+        for parts in (QKV, *((part,) for part in GROUPS if part not in QKV)):
+            names = [f"{block}.{part}.weight" for block in self.blocks for part in parts]
+            if all(file.tensors[name].type == GgmlType.F32 for name in names):
+                self.floats.update(parts)
         self.heads = int(self.meta["bert.attention.head_count"])
 
     def norm(self, name: str, x: Floats) -> Floats:

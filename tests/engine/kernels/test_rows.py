@@ -7,9 +7,11 @@ import pytest
 
 from engine.kernels import rows
 from engine.kernels.places import place
+from engine.simd import ROW_TOP
 from tests.engine.kernels.tiles import from_left, from_tiles, left_bytes, to_tiles
 
 RANDOM = np.random.default_rng(3)
+TOP = np.float32(ROW_TOP)
 LENGTHS = [*range(16, 129, 16), 384, 1536]
 
 
@@ -33,9 +35,9 @@ def test_quantize(n: int, count: int, first: int) -> None:
     x = x.astype(np.float32)
     part, (numbers, scales) = x[first:], quantized(x, first)
     top = np.abs(part).max(1)
-    assert np.array_equal(scales, top / np.float32(8191))
-    assert np.array_equal(numbers, np.rint(part * (np.float32(8191) / top)[:, None]).astype(np.int64))
-    assert (np.abs(numbers).max(1) == 8191).all()
+    assert np.array_equal(scales, top / TOP)
+    assert np.array_equal(numbers, np.rint(part * (TOP / top)[:, None]).astype(np.int64))
+    assert (np.abs(numbers).max(1) == ROW_TOP).all()
 
 
 @pytest.mark.parametrize("lane", [0, 5, 31, 63])
@@ -51,6 +53,35 @@ def test_rows_of_nothing_and_of_next_to_nothing_become_zeros() -> None:
         numbers, scales = quantized(np.full((2, 64), value, np.float32))
         assert scales.max() < 1e-34
         assert not numbers.any()
+
+
+@pytest.mark.parametrize("n", [64, 128, 192, 384, 1536])
+@pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 17), (32, 5)])
+def test_bound(n: int, first: int, count: int) -> None:
+    x = (RANDOM.standard_normal((first + count, n)) * 10.0 ** RANDOM.integers(-9, 9, first + count)[:, None]).astype(
+        "f4"
+    )
+    norm, most = np.float32(1.7), np.float32(0.3)
+    scales, inverses = np.full(count + 1, 7, np.float32), np.full(count + 1, 7, np.float32)
+    rows.bound(to_tiles(x), first, count, n, norm, most, scales, inverses)
+    lengths = np.linalg.norm(x[first:].astype(np.float64), axis=1)
+    assert np.allclose(scales[:count] * np.float64(TOP), 1.7 * lengths + 0.3, rtol=1e-5)
+    assert np.allclose(scales[:count] * inverses[:count].astype(np.float64), 1, rtol=1e-6)
+    assert (scales[count], inverses[count]) == (7, 7)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf, 3e38])
+def test_the_bound_of_a_row_that_is_not_finite_is_nan(value: float) -> None:
+    x, scales, inverses = np.ones((3, 64), np.float32), np.zeros(3, np.float32), np.zeros(3, np.float32)
+    x[1, 37] = value
+    rows.bound(to_tiles(x), 0, 3, 64, np.float32(1), np.float32(0), scales, inverses)
+    assert np.array_equal(np.isnan(scales), [False, True, False])
+
+
+def test_the_bound_of_nothing_gives_zeros() -> None:
+    scales, inverses = np.ones(1, np.float32), np.ones(1, np.float32)
+    rows.bound(to_tiles(np.zeros((1, 64))), 0, 1, 64, np.float32(5), np.float32(0), scales, inverses)
+    assert (scales[0], inverses[0]) == (0, 0)
 
 
 @pytest.mark.parametrize("padding", [0, 1, 11])

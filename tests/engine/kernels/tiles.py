@@ -31,8 +31,8 @@ def from_left(operand: NDArray[np.int8], rows: int, k: int) -> NDArray[np.int64]
     whole = left_bytes(rows, k) // OPERANDS.wide.row // (k // CHUNK)
     chunks, used = k // CHUNK, operand[: left_bytes(rows, k)]
     if ISA == "amx":
-        high, low = used.reshape(whole // 16, chunks, 2, 16, 16, 4).astype(np.int64).transpose(2, 0, 3, 1, 5, 4)
-        found = (128 * high + low)[:, :, :, [0, 2, 1, 3]]
+        high, low = used.reshape(whole // 16, chunks, 2, 16, CHUNK).transpose(2, 0, 3, 1, 4)
+        found = 256 * high.astype(np.int64) + low.view(np.uint8)
     else:
         found = used.view(np.int16).astype(np.int64).reshape(whole, chunks, 2, 16, 2).transpose(0, 1, 2, 4, 3)
     return found.reshape(whole, k)[:rows]

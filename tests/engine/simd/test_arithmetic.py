@@ -1,6 +1,7 @@
 """Every operation of the vocabulary against its meaning in numpy, bit for bit, on random and on awkward values."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,6 @@ def test_whole_numbers() -> None:
     with np.errstate(over="ignore"):
         assert np.array_equal(apply_i32(simd.add_i32, INTS, other), INTS + other)
         assert np.array_equal(apply_i32(simd.sub_i32, INTS, other), INTS - other)
-        assert np.array_equal(apply_i32(simd.join_digits, INTS, other), (INTS << 7) + other)
         assert np.array_equal(apply_i32(simd.join_bytes, INTS, other), (INTS << 8) + other)
     assert np.array_equal(apply_i32(simd.larger_i32, INTS, other), np.maximum(INTS, other))
 
@@ -266,6 +266,70 @@ def test_transpose(step: int) -> None:
     x, out = INTS[: 16 * step].copy(), np.zeros(256, np.int32)
     _transpose(x, step, out)
     assert np.array_equal(out.reshape(16, 16), x.reshape(16, step)[:, :16].T)
+
+
+def nearest_float(x: Fraction) -> np.float32:
+    """The float32 nearest to x, halves to the even one."""
+    if x == 0:
+        return np.float32(0)
+    exponent = max(-126, abs(x).numerator.bit_length() - x.denominator.bit_length())
+    while abs(x) < Fraction(2) ** exponent and exponent > -126:
+        exponent -= 1
+    unit = Fraction(2) ** (exponent - 23)
+    with np.errstate(over="ignore"):
+        return np.float32(float(round(x / unit) * unit))  # as a float64 it is exact, or too great for a float32
+
+
+def fma_cases() -> list[Array]:
+    """Factors and summands whose exact sums are anything, near a half of the last place, or next to nothing."""
+    cases = [(RANDOM.standard_normal((3, 1600)) * 10.0 ** RANDOM.integers(-9, 9, (3, 1600))).astype(np.float32)]
+    odd = RANDOM.integers(2**23, 2**24, 1600) * 2 + 1  # 25 bits: as a float32 a half between two neighbours
+    root = RANDOM.integers(1, 2**12, 1600) * 2 + 1
+    signs = RANDOM.choice([-1, 1], 1600)
+    great = odd - root * root * signs  # root * root + great is such a half, if the summand is a float32
+    cases.append(np.stack([root, root * signs, great]).astype(np.float32))
+    steps = 1 + np.arange(16) * 2.0**-23
+    for half in (1, 1 + 2.0**-23, 1 - 2.0**-24):  # of the last place, or a bit more or less
+        cases.append(np.stack([np.full(16, half * 2.0**-24), np.ones(16), steps]).astype(np.float32))
+    small = RANDOM.integers(0, 2**25, (3, 1600)).astype(np.int32).view(np.float32)  # subnormal, or little more
+    for factor in (0.5, 1.5, -0.75, -0.5):
+        cases.append(np.stack([small[0], np.full(1600, factor, np.float32), small[2]]))
+    cases.append(np.stack([small[0] * np.float32(2**60), small[1] * np.float32(2**40), small[2]]))
+    return [np.ascontiguousarray(case, np.float32) for case in cases]
+
+
+@njit
+def _fma(x: Array, y: Array, z: Array, out: Array) -> None:
+    for i in range(0, x.size, 16):
+        simd.store_f32(out, i, simd.fma(simd.load_f32(x, i), simd.load_f32(y, i), simd.load_f32(z, i)))
+
+
+def test_fma_rounds_once() -> None:
+    halves = 0
+    for x, y, z in fma_cases():
+        out = np.zeros_like(x)
+        _fma(x, y, z, out)
+        sums = [Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)) for a, b, c in zip(x, y, z, strict=True)]
+        expected = np.array([nearest_float(s) for s in sums], np.float32)
+        nonzero = expected != 0  # the sign of a zero is IEEE's, not a fraction's
+        same(out[nonzero], expected[nonzero])
+        assert not out[~nonzero].any()
+        units = [Fraction(float(unit)) for unit in np.spacing(np.abs(expected))]
+        errors = [abs(Fraction(float(e)) - s) for e, s in zip(expected, sums, strict=True)]
+        halves += sum(2 * error == unit for error, unit in zip(errors, units, strict=True))
+    assert halves > 500
+
+
+def test_fma_of_what_is_not_finite() -> None:
+    x, y, z = (v.reshape(-1) for v in np.meshgrid(AWKWARD, [np.inf, 0, 2, np.nan, -3e38], [1, -np.inf, np.nan, 3e38]))
+    x, y, z = (np.ascontiguousarray(v, np.float32) for v in (x, y, z))
+    out = np.zeros_like(x)
+    _fma(x, y, z, out)
+    with np.errstate(all="ignore"):
+        exact = x.astype(np.float64) * y.astype(np.float64) + z.astype(np.float64)
+        expected = exact.astype(np.float32)
+    assert np.array_equal(np.isnan(out), np.isnan(expected))
+    assert np.array_equal(out[~np.isfinite(expected)], expected[~np.isfinite(expected)], equal_nan=True)
 
 
 @njit

@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 import engine
-from engine.simd import CHUNK, JIT, LANES, SMALL_TOP, TOP, load_f32, load_i32, operands, split, store_i32, to_i32
+from engine.simd import CHUNK, JIT, LANES, ROW_TOP, SMALL_TOP, TOP, load_f32, load_i32, operands, store_i32, to_i32
 from tests.engine.isas import need
 
 RANDOM = np.random.default_rng(6)
@@ -53,17 +53,9 @@ def numbers(top: int) -> list[NDArray[Any]]:
     return [RANDOM.integers(-top, top + 1, (4, LANES)), np.tile(ends, (4, 1)), np.full((4, LANES), top)]
 
 
-def test_every_number_of_14_bits_is_two_digits() -> None:
-    x = np.arange(-TOP, TOP + 1)
-    high, low = split(x)
-    assert high.dtype == low.dtype == np.int8
-    assert np.array_equal(128 * high.astype(np.int64) + low, x)
-    assert (np.abs(high.astype(int)).max(), low.min(), low.max()) == (64, -64, 63)
-
-
 def test_pairs() -> None:
     found = operands(in_use("pairs"))
-    for v in numbers(TOP):
+    for v in numbers(ROW_TOP):
         expected = [interleaved(v[0], v[1]), interleaved(v[2], v[3])]
         for store in (found.store_row, found.store_small_row):
             row = stored(store, v, 192)
@@ -78,18 +70,35 @@ def test_pairs() -> None:
 
 def test_digits() -> None:
     found = operands(in_use("digits"))
+    for v in numbers(ROW_TOP):
+        row, x = stored(found.store_row, v, 2048), v.reshape(-1)
+        assert np.array_equal(row[:64], x >> 8)
+        assert np.array_equal(row[1024:1088].view(np.uint8), x & 255)
+        assert (np.delete(row, np.r_[:64, 1024:1088]) == -1).all()
     for v in numbers(TOP):
-        for store, bits in ((found.store_row, 7), (found.store_columns, 8)):
-            high, low = split(by_fours(v), bits)
-            row = stored(store, v, 2048)
-            assert np.array_equal(row[:64], high)
-            assert np.array_equal(row[1024:1088], low)
-            assert (row[64:1024] == -1).all()
-            assert (row[1088:] == -1).all()
+        columns, x = stored(found.store_columns, v, 2048).astype(int), by_fours(v)
+        assert np.array_equal(256 * columns[:64] + columns[1024:1088], x)
+        assert (np.delete(columns, np.r_[:64, 1024:1088]) == -1).all()
     for v in numbers(SMALL_TOP):
         row = stored(found.store_small_row, v, 128)
         assert np.array_equal(row[:64], by_fours(v))
         assert (row[64:] == -1).all()
+
+
+def test_half_a_chunk_is_stored_vector_by_vector() -> None:
+    store = operands(in_use("pairs")).store_part
+
+    @njit
+    def run(v: Any, out: Any, odd: bool) -> None:
+        store(out.ctypes.data, load_i32(v, 0), odd)
+
+    for v in numbers(ROW_TOP):
+        out = np.full(128, -1, np.int8)
+        run(v[0].astype(np.int32), out, False)
+        assert np.array_equal(out[:64].view(np.int16)[::2], v[0])
+        run(v[1].astype(np.int32), out, True)
+        assert np.array_equal(out[:64], interleaved(v[0], v[1]))
+        assert (out[64:] == -1).all()
 
 
 @pytest.mark.parametrize("kind", ["pairs", "digits"])
