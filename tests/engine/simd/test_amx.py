@@ -147,12 +147,3 @@ def test_small(chunks: int) -> None:
         )
         assert np.array_equal(np.concatenate(list(out[:1024].reshape(4, 16, 16)), axis=1), a @ w)
         assert (out[1024:] == EVERYWHERE).all()
-
-
-@njit
-def _fetch(x: Any, lines: int) -> None:
-    simd.prefetch(x.ctypes.data, lines)
-
-
-def test_prefetch_beyond_an_array_harms_nothing() -> None:
-    _fetch(np.zeros(16, np.float32), 1 << 20)
