@@ -15,7 +15,18 @@ from engine.engine import Model
 from engine.kernels.compiled import entry
 from engine.kernels.matmul import ADD, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
 from engine.models import Network
-from engine.models.layers import Matrices, aligned, attend_all, contract, expand, project, project_qkv, start, stop
+from engine.models.layers import (
+    FIRST,
+    Matrices,
+    aligned,
+    attend_all,
+    contract,
+    expand,
+    project,
+    project_qkv,
+    start,
+    stop,
+)
 from engine.models.network import FFN_ROWS
 from engine.models.stored import Arrays
 from engine.simd import CHUNK, F32, I8, I32, I64, LANES, Float, add_i32, load_i32, no_i32, total_i32
@@ -111,15 +122,15 @@ def _parts(
             if parts & _ATTENTION:
                 attend_all(qkv, starts, queries, heads, depth, scale, windows[layer], exact, attention, mixed)
             if parts & _OUT:
-                project(mixed, 0, count, queries, out_weights, layer, width, ADD, sums, 0, products)
+                project(mixed, FIRST, count, queries, out_weights, layer, width, ADD, sums, FIRST, products)
             for t in range(0, count, FFN_ROWS):
                 rows = min(FFN_ROWS, count - t)
                 if parts & _UP and gated:
-                    project(x, t, rows, width, up, layer, 2 * inner, PLAIN, halves, 0, products)
+                    project(x, t, rows, width, up, layer, 2 * inner, PLAIN, halves, FIRST, products)
                 elif parts & _UP:
                     expand(x, t, rows, width, up, down, layer, inner, hidden, products)
                 if parts & _DOWN and gated:
-                    project(hidden, 0, rows, inner, down, layer, width, ADD, sums, t, products)
+                    project(hidden, FIRST, rows, inner, down, layer, width, ADD, sums, t, products)
                 elif parts & _DOWN:
                     contract(hidden, rows, inner, up, down, layer, width, sums, t, products)
     stop()

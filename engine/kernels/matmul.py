@@ -54,8 +54,9 @@ from engine.simd import (
 ISA = compiled_isa() if JIT else "portable"
 LAYOUT = "digits" if ISA == "amx" else "pairs"
 """How packed weights lie: the same for all instruction sets that multiply int16."""
-PLAIN, GELU, ADD = 0, 1, 2
-"""What becomes of a product: stored, stored through GELU, added to what is there."""
+PLAIN, GELU, ADD = np.int64(0), np.int64(1), np.int64(2)
+"""What becomes of a product: stored, stored through GELU, added to what is there. (For a Python number numba would
+compile everything that it is passed to once more.)"""
 
 # rows x vectors of 16 columns of one tile: what the registers just hold, measured on 128 x 1536 x 384
 TILES = {"amx": (16, 2), "avx512_vnni": (10, 2), "avx2": (3, 1), "portable": (3, 1)}
@@ -140,9 +141,9 @@ def linear(
     stack; sums (2 * SUMS) and totals (WIDTH for each row) are scratch.
     """
     groups = (k + group - 1) // group
-    w = weights.ctypes.data + layer * n * k * _BYTES
-    blocks(a.ctypes.data, scale, m, k // CHUNK, w, factors, bias, group // CHUNK, layer * n * groups, layer * n, n,
-           mode, out, first, column, width, inverse, operand, sums, totals)  # fmt: skip
+    w = np.int64(weights.ctypes.data) + layer * n * k * _BYTES
+    blocks(np.int64(a.ctypes.data), scale, m, k // CHUNK, w, factors, bias, group // CHUNK, layer * n * groups,
+           layer * n, n, mode, out, first, column, width, inverse, operand, sums, totals)  # fmt: skip
 
 
 @kernel
@@ -204,10 +205,10 @@ def _blocks_amx(
     that are finished, and the weights of the next columns fetched: units that would else wait for each other."""
     lines = max(1, WIDTH // ((m + ROWS - 1) // ROWS))  # of weights for each step
     panel = max(1, _PANEL // group) * group
-    new, old = sums.ctypes.data, sums.ctypes.data + _SUMS
-    kind, factor, row, start, to, total = NOTHING, 0, 0, 0, 0, 0  # of the group before
-    kind2, factor2, row2, start2, to2, total2 = NOTHING, 0, 0, 0, 0, 0  # of the one before that
-    scales, inverses = scale.ctypes.data, inverse.ctypes.data
+    new, scales, inverses = np.int64(sums.ctypes.data), np.int64(scale.ctypes.data), np.int64(inverse.ctypes.data)
+    old, nothing, nowhere = new + _SUMS, np.int64(NOTHING), np.int64(0)
+    kind, factor, row, start, to, total = nothing, nowhere, nowhere, nowhere, nowhere, nowhere  # of the group before
+    kind2, factor2, row2, start2, to2, total2 = kind, factor, row, start, to, total  # of the one before that
     for j in range(0, n, WIDTH):
         here = w + j * steps * CHUNK
         ahead = here + WIDTH * steps * CHUNK if j + WIDTH < n else w
@@ -221,13 +222,14 @@ def _blocks_amx(
                     new, old = old, new
                     kind2, factor2, row2, start2, to2, total2 = kind, factor, row, start, to, total
                     kind = _kind(q == 0, q + group >= steps, mode)
-                    factor = factors.ctypes.data + 4 * (factor_at + q // group * n + j)
-                    row, start = 4 * i, bias.ctypes.data + 4 * (bias_at + j)
+                    factor = np.int64(factors.ctypes.data) + 4 * (factor_at + q // group * n + j)
+                    row, start = np.int64(4 * i), np.int64(bias.ctypes.data) + 4 * (bias_at + j)
                     if mode == GELU:
-                        to = operand.ctypes.data + i * (width // CHUNK * _ROW_BYTES) + j // CHUNK * 2048 + j % CHUNK
+                        part = i * (width // CHUNK * _ROW_BYTES) + j // CHUNK * 2048 + j % CHUNK
+                        to = np.int64(operand.ctypes.data) + part
                     else:
-                        to = out.ctypes.data + 4 * place(first + i, column + j, width)
-                    total = totals.ctypes.data + (4 * WIDTH * i if steps > panel else 0)
+                        to = np.int64(out.ctypes.data) + 4 * place(first + i, column + j, width)
+                    total = np.int64(totals.ctypes.data) + (4 * WIDTH * i if steps > panel else 0)
     _group_of_0(kind2, 0, 0, 0, 0, new, old, factor2, total2, scales + row2, inverses + row2, start2, to2)
     _group_of_0(kind, 0, 0, 0, 0, old, new, factor, total, scales + row, inverses + row, start, to)
 

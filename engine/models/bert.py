@@ -6,6 +6,7 @@ from engine.gguf import GgufFile
 from engine.kernels.compiled import entry
 from engine.kernels.matmul import ADD
 from engine.models.layers import (
+    FIRST,
     Matrices,
     Norm,
     attend_all,
@@ -84,7 +85,7 @@ def encode(
     for layer in range(layers):
         project_qkv(x, count, width, queries_keys, values, layer, queries, qkv, products)
         attend_all(qkv, starts, queries, heads, depth, scale, 0, exact, attention, mixed)
-        project(mixed, 0, count, queries, out_weights, layer, width, ADD, x, 0, products)
+        project(mixed, FIRST, count, queries, out_weights, layer, width, ADD, x, FIRST, products)
         norm_rows(x, count, middle_norm, layer, inside, size, width, epsilon, x)
         for t in range(0, count, FFN_ROWS):
             rows = min(FFN_ROWS, count - t)

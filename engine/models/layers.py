@@ -14,6 +14,8 @@ from engine.simd import F32, I8, I64, LANES, Float, load_f32, start_tiles, stop_
 
 Matrices = tuple[I8, F32, F32, F32, F32, int]  # the arrays of a Stack
 Norm = tuple[F32, F32]  # gain, shift
+FIRST = np.int64(0)
+"""The first row or column, as numba wants it: see matmul.PLAIN."""
 _LINE = 64  # bytes of a cache line: a vector that crosses none is read at once
 
 
@@ -73,7 +75,7 @@ def project(
     """Rows to.. of out[tokens, n] = rows from_.. of x[tokens, k] @ weights of the layer + bias, then as `mode` says
     (matmul.PLAIN, ADD). Both are multiples of 16."""
     _take(x, from_, count, k, stack, scratch)
-    _multiply(count, k, stack, layer, n, mode, out, to, 0, n, scratch)
+    _multiply(count, k, stack, layer, n, mode, out, to, FIRST, n, scratch)
 
 
 @kernel
@@ -82,9 +84,9 @@ def project_qkv(
     scratch: tuple[Any, ...],
 ) -> None:  # fmt: skip
     """out[count, 3 * n]: queries, keys and values of x[count, k], n of each."""
-    _take(x, 0, count, k, values, scratch)
-    _multiply(count, k, queries_keys, layer, 2 * n, PLAIN, out, 0, 0, 3 * n, scratch)
-    _multiply(count, k, values, layer, n, PLAIN, out, 0, 2 * n, 3 * n, scratch)
+    _take(x, FIRST, count, k, values, scratch)
+    _multiply(count, k, queries_keys, layer, 2 * n, PLAIN, out, FIRST, FIRST, 3 * n, scratch)
+    _multiply(count, k, values, layer, n, PLAIN, out, FIRST, 2 * n, 3 * n, scratch)
 
 
 @kernel
@@ -95,14 +97,14 @@ def expand(
     """GELU(rows t.. of x[tokens, width] @ up + bias), for `contract`: as an operand in `scratch`, or, where one of both
     matrices is float32, as hidden[count, inner]."""
     if up[1].size or down[1].size:
-        project(x, t, count, width, up, layer, inner, PLAIN, hidden, 0, scratch)
+        project(x, t, count, width, up, layer, inner, PLAIN, hidden, FIRST, scratch)
         gelu_rows(hidden, count, inner)
     else:
         numbers, scales, sums, _, totals, operand, inner_scales, inverses = scratch
         quantize(x, t, count, width, numbers, scales)
         bound(x, t, count, width, up[4][2 * layer], up[4][2 * layer + 1], inner_scales, inverses)
-        linear(numbers, scales, count, width, up[0], up[2], up[3], up[5], layer, inner, GELU, x, 0, 0, inner, inverses,
-               operand, sums, totals)  # fmt: skip
+        linear(numbers, scales, count, width, up[0], up[2], up[3], up[5], layer, inner, GELU, x, FIRST, FIRST, inner,
+               inverses, operand, sums, totals)  # fmt: skip
 
 
 @kernel
@@ -112,11 +114,11 @@ def contract(
 ) -> None:  # fmt: skip
     """Rows t.. of x[tokens, width] += what `expand` made @ down + bias."""
     if up[1].size or down[1].size:
-        project(hidden, 0, count, inner, down, layer, width, ADD, x, t, scratch)
+        project(hidden, FIRST, count, inner, down, layer, width, ADD, x, t, scratch)
     else:
         _, _, sums, _, totals, operand, inner_scales, inverses = scratch
-        linear(operand, inner_scales, count, inner, down[0], down[2], down[3], down[5], layer, width, ADD, x, t, 0,
-               width, inverses, operand, sums, totals)  # fmt: skip
+        linear(operand, inner_scales, count, inner, down[0], down[2], down[3], down[5], layer, width, ADD, x, t,
+               FIRST, width, inverses, operand, sums, totals)  # fmt: skip
 
 
 @kernel

@@ -11,7 +11,7 @@ from engine.kernels import rope
 from engine.kernels.compiled import entry
 from engine.kernels.glu import geglu, geglu_near
 from engine.kernels.matmul import ADD, PLAIN
-from engine.models.layers import Matrices, Norm, attend_all, norm_rows, project, project_qkv, start, stop
+from engine.models.layers import FIRST, Matrices, Norm, attend_all, norm_rows, project, project_qkv, start, stop
 from engine.models.lookup import Tables, look_up, read_tables
 from engine.models.network import FFN_ROWS, Network
 from engine.models.sizes import Sizes, read_base
@@ -110,15 +110,15 @@ def encode(
         rope.turn(qkv, starts, 3 * queries, 0, heads, depth // 2, turned)
         rope.turn(qkv, starts, 3 * queries, queries, heads, depth // 2, turned)
         attend_all(qkv, starts, queries, heads, depth, scale, sight, exact, attention, mixed)
-        project(mixed, 0, count, queries, out_weights, layer, width, ADD, x, 0, products)
+        project(mixed, FIRST, count, queries, out_weights, layer, width, ADD, x, FIRST, products)
         norm_rows(x, count, middle_norm, layer, inside, size, width, epsilon, normed)
         for t in range(0, count, FFN_ROWS):
             rows = min(FFN_ROWS, count - t)
-            project(normed, t, rows, width, up, layer, 2 * inner, PLAIN, halves, 0, products)
+            project(normed, t, rows, width, up, layer, 2 * inner, PLAIN, halves, FIRST, products)
             if exact:
                 geglu(halves, rows, inner, hidden)
             else:
                 geglu_near(halves, rows, inner, hidden)
-            project(hidden, 0, rows, inner, down, layer, width, ADD, x, t, products)
+            project(hidden, FIRST, rows, inner, down, layer, width, ADD, x, t, products)
     norm_rows(x, count, last_norm, 0, inside, size, width, epsilon, x)
     stop()

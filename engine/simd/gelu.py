@@ -10,7 +10,7 @@ from engine.simd.vector import LANES, f32x16, operation
 
 f = np.float32
 END = f(4)
-# (Phi(y) - 1/2) / y in powers of y^2 on |y| <= 4, where it is 1/2; the error of GELU is at most 2.4e-4, and none beyond 4
+# (Phi(y) - 1/2) / y in powers of y^2 on |y| <= 4, where it is 1/2; GELU errs by at most 2.4e-4, and not beyond 4
 POWERS = tuple(
     map(
         f,
