@@ -4,12 +4,14 @@ Pydantic lives in this file only. Values are strict (YAML's `3` is no text, `"3"
 unknown keys are errors.
 """
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     Strict,
@@ -73,6 +75,19 @@ def _inside(path: str) -> str:
     return path
 
 
+def _below(pattern: str) -> str:
+    if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
+        expected = "a folder below the input folder, such as urgent or */urgent"
+        raise RefusedValueError(f"the pattern {pattern!r}", expected, "write it without '..', and as it lies there")
+    return pattern
+
+
+def _language(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z]\w{1,31}(/[A-Za-z]\w{1,31})?", name, re.ASCII):
+        raise RefusedValueError(f"the language {name!r}", "a name as `tesseract --list-langs` shows it, such as eng")
+    return name
+
+
 def _unique(items: tuple[Any, ...], key: Callable[[Any], str], at: Callable[[int], Steps], what: str) -> None:
     seen: dict[str, int] = {}
     for index, item in enumerate(items):
@@ -91,6 +106,24 @@ ModelName = Annotated[str, StringConstraints(pattern=MODEL_NAME)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
+class OcrConfig(Section):
+    """Reading pictures of text."""
+
+    languages: Annotated[tuple[Annotated[str, AfterValidator(_language)], ...], Items] = Field(
+        min_length=1, description="the languages that are looked for, as Tesseract calls them, such as eng or deu"
+    )
+
+
+NO_OCR = OcrConfig.model_construct(languages=())
+
+
+def _off(value: Any) -> Any:
+    """The word `off` for a mapping."""
+    if isinstance(value, str) and value != "off":
+        raise RefusedValueError(f"ocr: {value}", "off, or languages", "such as ocr: {languages: [eng]}")
+    return NO_OCR if value == "off" else value
+
+
 class InputConfig(Section):
     """Where documents come from."""
 
@@ -106,6 +139,26 @@ class InputConfig(Section):
     afterwards: Literal["archive", "keep"] = Field(
         "archive",
         description="archive: finished documents are moved to archive/ or failed/; keep: they stay where they are",
+    )
+    duplicates: Literal["skip", "process", "warn"] = Field(
+        "skip",
+        description="a document with the same bytes as one that is done: skip: a row that names the first one; "
+        "process: it is answered again; warn: it is answered again, with a note that names the first one",
+    )
+    hidden: Literal["keep", "drop", "review"] = Field(
+        "drop",
+        description="what the model reads when a document holds text that no person can see: drop it, keep it, "
+        "or drop it and send the document to review",
+    )
+    ocr: Annotated[OcrConfig, BeforeValidator(_off, json_schema_input_type=OcrConfig | Literal["off"])] | None = Field(
+        None,
+        description="reading pictures of text: the languages to look for, or off; if left out, all languages that are "
+        "installed with Tesseract",
+    )
+    priority: Annotated[tuple[Annotated[Text, AfterValidator(_below)], ...], Items] = Field(
+        (),
+        description="patterns of sub-folders whose documents are taken first, in this order and without regard to "
+        "case; urgent is the folder of that name with everything below it",
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pipeline
-from jobs.config import ClassifyConfig, ExtractConfig, LimitsConfig, SummarizeConfig
+from jobs.config import NO_OCR, ClassifyConfig, ExtractConfig, LimitsConfig, SummarizeConfig
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.load import LoadedJob, shown
 from jobs.workspace import FOLDERS, Workspace
@@ -45,17 +45,26 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
         site=make_site(workspace),
         job=job.name,
         job_file_sha256=job.source.sha256,
-        input=pipeline.Input(
-            folder=input_folder(workspace, job),
-            include=config.input.include,
-            settle_seconds=config.input.settle_seconds,
-            afterwards=config.input.afterwards,
-        ),
+        input=_input(workspace, job),
         model=pipeline.ModelRef(config.model.name, model_file(workspace, job), config.model.sha256),
         task=task,
         formats=config.output.formats,
         part_documents=config.output.part_documents,
         part_seconds=config.output.part_minutes * 60,
+    )
+
+
+def _input(workspace: Workspace, job: LoadedJob) -> pipeline.Input:
+    said = job.config.input
+    return pipeline.Input(
+        folder=input_folder(workspace, job),
+        include=said.include,
+        settle_seconds=said.settle_seconds,
+        afterwards=said.afterwards,
+        duplicates=said.duplicates,
+        hidden=said.hidden,
+        ocr=pipeline.Ocr(said.ocr is not NO_OCR, said.ocr.languages) if said.ocr else pipeline.Ocr(),
+        priority=said.priority,
     )
 
 

@@ -14,7 +14,7 @@ from pipeline.models import (
     quantize_model,
 )
 from pipeline.parse import Limits
-from pipeline.plan import Input, ModelRef, RunPlan, Site
+from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
 from pipeline.report import Observer, RunReport
 from pipeline.results import BadPartError, results
 from pipeline.run import run
@@ -52,6 +52,7 @@ __all__ = [
     "ModelRef",
     "ModelRefusedError",
     "Observer",
+    "Ocr",
     "RunPlan",
     "RunReport",
     "Scan",

@@ -38,13 +38,29 @@ class Site:
 
 
 @dataclass(frozen=True)
+class Ocr:
+    """Whether pictures of text are read, and in which languages, as Tesseract calls them; none: all installed ones."""
+
+    enabled: bool = True
+    languages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Input:
-    """Where documents come from. `include` are glob patterns of the path below `folder`, matched without case."""
+    """Where documents come from.
+
+    `include` are glob patterns of the path below `folder`, `priority` of sub-folders that are taken first, in their
+    order and with everything below them; both are matched without case.
+    """
 
     folder: Path
     include: tuple[str, ...]
     settle_seconds: float
     afterwards: str  # "archive": moved to archive/ or failed/ when committed; "keep": left where they are
+    duplicates: str = "skip"  # "process": answered again; "warn": that, with a note which document was the first
+    hidden: str = "drop"  # what no person can see is not answered from; "keep": it is; "review": "drop", and a look
+    ocr: Ocr = Ocr()
+    priority: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from jobs.config import FieldConfig, JobConfig, Section, SiteConfig, section_at, validate
+from jobs.config import NO_OCR, FieldConfig, JobConfig, Section, SiteConfig, section_at, validate
 from pipeline.values import VALUES
 
 SCHEMA = Path(__file__).parent.parent.parent / "configs" / "job.schema.json"
@@ -56,3 +56,14 @@ def test_the_section_at_a_location() -> None:
     assert label is not None
     assert label.__name__ == "LabelConfig"
     assert section_at(JobConfig, ("task", "classify", "nothing")) is None
+
+
+def test_ocr_is_automatic_or_off_or_has_languages() -> None:
+    text = {"job": "a", "model": {"name": "m"}, "task": {"type": "summarize", "sentences": 3}}
+    said = [validate(JobConfig, text | {"input": given}).input.ocr for given in (
+        {}, {"ocr": "off"}, {"ocr": {"languages": ["eng", "chi_sim", "script/Latin"]}}
+    )]  # fmt: skip
+    assert said[0] is None
+    assert said[1] is NO_OCR
+    assert said[2] is not None
+    assert said[2].languages == ("eng", "chi_sim", "script/Latin")
