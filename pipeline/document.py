@@ -5,6 +5,10 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
+from pipeline.errors import Failure
+
+_DEEPEST = 100  # a level below all headings
+
 
 @dataclass(frozen=True)
 class Span:
@@ -22,6 +26,51 @@ class Evidence:
     start: int
     end: int
     text: str
+    section: str | None = None  # the titles of the sections in which it stands, the outermost first
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a text that has a name, from `start` to the next section of the same or a lower level.
+
+    Level 0: a page, sheet, slide or part of a mail; from 1: headings. `kind` is one word for people.
+    """
+
+    start: int
+    level: int
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Text that no person sees: how it is hidden (a key of parse.hidden.KINDS), and how many characters of it."""
+
+    kind: str
+    characters: int
+
+
+@dataclass(frozen=True)
+class Member:
+    """A document inside another one. Its bytes are `size` bytes from `offset` of what the parser unpacked.
+
+    One that cannot be given has a failure, and may have no bytes (`offset` None, `size` what the container says).
+    """
+
+    name: str
+    size: int
+    offset: int | None = None
+    failure: Failure | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class PageImage:
+    """A page without text, from 1, as a picture: a PGM file, `size` bytes from `offset` of what the parser unpacked."""
+
+    page: int
+    offset: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -31,7 +80,8 @@ class Parsed:
     `page_starts` holds the offset at which each page (slide, sheet) begins, ascending, the first 0; empty where the
     format has no pages. `parser` names parser and library version. `encoding` and `encoding_confidence` (0 to 1) are
     the guess for formats that are bytes of text, else None. `notes` are facts about the parse that a reader of the
-    result should know.
+    result should know. `sections` ascend by start. `members` are documents inside this one; an archive has nothing
+    else, and its text is "". `images` are pages that wait to be read by OCR.
     """
 
     text: str
@@ -41,6 +91,10 @@ class Parsed:
     encoding: str | None = None
     encoding_confidence: float | None = None
     notes: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
+    members: tuple[Member, ...] = ()
+    images: tuple[PageImage, ...] = ()
 
     @cached_property
     def text_sha256(self) -> str:
@@ -52,5 +106,17 @@ class Parsed:
         return bisect_right(self.page_starts, offset) if self.page_starts else None
 
     def evidence(self, start: int, end: int) -> Evidence:
-        """The evidence for text[start:end], named by the page on which it starts."""
-        return Evidence(self.page_of(start), start, end, self.text[start:end])
+        """The evidence for text[start:end], named by the page and the section in which it starts."""
+        return Evidence(self.page_of(start), start, end, self.text[start:end], self.section_of(start))
+
+    def section_of(self, offset: int) -> str | None:
+        """The titles of the sections around `offset`, the outermost first; None where there are none."""
+        titles: list[str] = []
+        level = _DEEPEST
+        for section in reversed(self.sections[: bisect_right(self.sections, offset, key=lambda one: one.start)]):
+            if section.level < level:
+                level = section.level
+                titles.append(section.title)
+            if level == 0:
+                break
+        return " > ".join(reversed(titles)) or None

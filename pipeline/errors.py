@@ -12,10 +12,18 @@ class Failure(StrEnum):
     UNSUPPORTED = "unsupported"
     NEEDS_OCR = "needs_ocr"
     TOO_LARGE = "too_large"
+    BOMB = "bomb"
     TIMEOUT = "timeout"
     OUT_OF_MEMORY = "out_of_memory"
     CRASHED = "crashed"
     UNREADABLE = "unreadable"
+    CHANGED_WHILE_READING = "changed_while_reading"
+    NAME_REFUSED = "name_refused"
+
+    @property
+    def sentence(self) -> str:
+        """What it means, in one sentence."""
+        return _SENTENCES[self]
 
     @property
     def remedy(self) -> str:
@@ -23,17 +31,35 @@ class Failure(StrEnum):
         return _REMEDIES[self]
 
 
+_SENTENCES = {
+    Failure.ENCRYPTED: "It is locked with a password or a key.",
+    Failure.CORRUPT: "It is damaged, or not what it says it is.",
+    Failure.EMPTY: "There is no text in it.",
+    Failure.UNSUPPORTED: "It is of a kind that is not read.",
+    Failure.NEEDS_OCR: "It is a picture of text, and no text recognition is installed.",
+    Failure.TOO_LARGE: "It, or the text in it, is larger than the limits of this workspace.",
+    Failure.BOMB: "It unpacks to more documents, bytes or levels than the limits of this workspace.",
+    Failure.TIMEOUT: "Reading it took longer than the limit of this workspace.",
+    Failure.OUT_OF_MEMORY: "Reading it took more memory than the limit of this workspace.",
+    Failure.CRASHED: "The program that reads it broke down over it.",
+    Failure.UNREADABLE: "The file cannot be opened or read.",
+    Failure.CHANGED_WHILE_READING: "Something wrote to it while it was read.",
+    Failure.NAME_REFUSED: "Its name leads out of the archive that it is in, or is no name of a file.",
+}
 _REMEDIES = {
     Failure.ENCRYPTED: "Remove the password and drop the document again.",
     Failure.CORRUPT: "Ask the sender for an undamaged copy, or open and save it again in its own program.",
     Failure.EMPTY: "There is no text in it; check whether the right file was sent.",
     Failure.UNSUPPORTED: "Convert it to PDF, DOCX or plain text and drop it again.",
-    Failure.NEEDS_OCR: "Its pages are images; run OCR on it and drop the result.",
+    Failure.NEEDS_OCR: "Install Tesseract and cloister[ocr], or run OCR on it yourself and drop the result.",
     Failure.TOO_LARGE: "Split it, or raise the limit in site.yaml.",
+    Failure.BOMB: "Treat it as suspicious; unpack it by hand, or raise limits.unpacked_* in site.yaml.",
     Failure.TIMEOUT: "Split or simplify it, or raise limits.parse_seconds in site.yaml.",
     Failure.OUT_OF_MEMORY: "Split it, or raise limits.parse_memory_mib in site.yaml.",
     Failure.CRASHED: "Treat it as suspicious; open and save it again in its own program.",
     Failure.UNREADABLE: "Check the permissions of the file and drop it again.",
+    Failure.CHANGED_WHILE_READING: "Let what writes to it come to an end; the next run reads it again.",
+    Failure.NAME_REFUSED: "Unpack the archive by hand, rename the file and drop it.",
 }
 
 

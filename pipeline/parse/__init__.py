@@ -1,6 +1,7 @@
 """Documents in, text out: parsers run in child processes with limits, and a bad document is only its own failure."""
 
 from pipeline.parse.limits import Limits
+from pipeline.parse.options import Options
 from pipeline.parse.pool import ParserPool
 
-__all__ = ["Limits", "ParserPool"]
+__all__ = ["Limits", "Options", "ParserPool"]

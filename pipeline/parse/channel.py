@@ -2,7 +2,7 @@
 
     frame = length (4 bytes, big-endian) + UTF-8 JSON of an object
 
-A file descriptor may travel with the first byte of a frame (SCM_RIGHTS).
+File descriptors may travel with the first byte of a frame (SCM_RIGHTS).
 """
 
 import json
@@ -11,10 +11,12 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Sequence
 from typing import Any
 
 _LENGTH = struct.Struct(">I")
 _CHUNK = 1 << 20
+_DESCRIPTORS = 2  # at most, with one frame
 SMALL = 1 << 16  # bytes of the longest request; only an answer with a text in it may be longer
 
 
@@ -36,30 +38,30 @@ class Channel:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
 
-    def send(self, message: dict[str, Any], fd: int | None = None) -> None:
-        """Send a message, and `fd` with it; raises ChannelClosedError."""
+    def send(self, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
+        """Send a message, and descriptors with it; raises ChannelClosedError."""
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
         frame = memoryview(_LENGTH.pack(len(body)) + body)
         try:
-            if fd is not None:
-                frame = frame[socket.send_fds(self._sock, [frame], [fd]) :]
+            if fds:
+                frame = frame[socket.send_fds(self._sock, [frame], fds) :]
             self._sock.sendall(frame)
         except OSError as error:
             raise ChannelClosedError(str(error)) from error
 
-    def receive(self, limit: int = SMALL, deadline: float | None = None) -> tuple[dict[str, Any], int | None]:
-        """The next message, of at most `limit` bytes, and the descriptor that came with it, which is the caller's.
+    def receive(self, limit: int = SMALL, deadline: float | None = None) -> tuple[dict[str, Any], list[int]]:
+        """The next message, of at most `limit` bytes, and the descriptors that came with it, which are the caller's.
 
         `deadline` is of time.monotonic(). Raises ChannelClosedError, ChannelTimeoutError, BadMessageError.
         """
-        first, fd = self._first_bytes(deadline)
+        first, fds = self._receive(_LENGTH.size, deadline)
         try:
             (size,) = _LENGTH.unpack(first + self._exactly(_LENGTH.size - len(first), deadline))
             if size > limit:
                 raise BadMessageError(f"a message of {size} bytes, more than {limit}")
-            return _object(self._exactly(size, deadline)), fd
+            return _object(self._exactly(size, deadline)), fds
         except BaseException:
-            if fd is not None:
+            for fd in fds:
                 os.close(fd)
             raise
 
@@ -73,17 +75,13 @@ class Channel:
         """Close the socket; the other side sees the end of it."""
         self._sock.close()
 
-    def _first_bytes(self, deadline: float | None) -> tuple[bytes, int | None]:
-        data, fds = self._receive(_LENGTH.size, deadline)
-        return data, fds[0] if fds else None
-
     def _exactly(self, size: int, deadline: float | None) -> bytes:
         received = bytearray()
         while len(received) < size:
             received += self._receive(min(size - len(received), _CHUNK), deadline, descriptors=0)[0]
         return bytes(received)
 
-    def _receive(self, size: int, deadline: float | None, descriptors: int = 1) -> tuple[bytes, list[int]]:
+    def _receive(self, size: int, deadline: float | None, descriptors: int = _DESCRIPTORS) -> tuple[bytes, list[int]]:
         """At least one byte and at most `size`, with up to so many descriptors."""
         self._wait_until(deadline)
         try:

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from pipeline.parse import sandbox
 from pipeline.parse.channel import Channel, ChannelClosedError
 from pipeline.parse.formats import PARSERS, Source
 from pipeline.parse.limits import Limits
-from pipeline.parse.reply import format_failure, format_parsed
+from pipeline.parse.members import NoRoomError
+from pipeline.parse.options import Options, from_message
+from pipeline.parse.reply import format_failure, format_no_room, format_parsed
 from pipeline.parse.sniff import media_type_of
 
 _DEPTH = 12_000  # Python frames: more than any document that lxml accepts needs
@@ -28,16 +31,18 @@ def serve(channel: Channel, limits: Limits, isolation: dict[str, bool]) -> None:
     channel.send({"isolation": isolation, "parsers": {kind: m.PARSER for kind, m in PARSERS.items()}})
     while True:
         try:
-            request, fd = channel.receive()
+            request, fds = channel.receive(limits.reply_bytes)
         except ChannelClosedError:
             return
         sandbox.allow_seconds(limits.seconds)
-        channel.send(_answer(fd, str(request.get("name", "")), limits))
+        channel.send(_answer(fds, request, limits))
 
 
-def _answer(fd: int | None, name: str, limits: Limits) -> dict[str, Any]:
+def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     try:
-        return format_parsed(_parse(fd, name, limits))
+        return format_parsed(_parse(fds, request["name"], from_message(request["options"]), limits))
+    except NoRoomError as error:
+        return format_no_room(error)
     except DocumentError as error:
         return format_failure(error)
     except MemoryError:
@@ -48,15 +53,15 @@ def _answer(fd: int | None, name: str, limits: Limits) -> dict[str, Any]:
     except BaseException as error:  # a panic of a Rust library is no Exception
         return format_failure(DocumentError(Failure.CRASHED, f"its parser failed: {_where(error)}"))
     finally:
-        if fd is not None:
+        for fd in fds:
             os.close(fd)
 
 
-def _parse(fd: int | None, name: str, limits: Limits) -> Parsed:
-    data = _read(fd)
+def _parse(fds: Sequence[int], name: str, options: Options, limits: Limits) -> Parsed:
+    data = _read(fds[0] if fds else None)
     if not data:
         raise DocumentError(Failure.EMPTY, "the file has 0 bytes")
-    source = Source(data, name, limits)
+    source = Source(data, name, limits, options, fds[1] if len(fds) > 1 else None)
     media_type = media_type_of(source)
     if media_type not in PARSERS:
         raise DocumentError(Failure.UNSUPPORTED, f"found {media_type}")

@@ -10,15 +10,25 @@ class Limits:
     """Limits on the parsing of one document; each is named in the reason of the failure that it causes.
 
     `seconds` is wall time; `memory_bytes` the address space of a child; `output_characters` the longest parsed text.
+    A document that holds others may unpack to `unpacked_documents` and `unpacked_bytes` in all, `unpacked_depth` deep,
+    and beyond UNSUSPICIOUS bytes to no more than `unpacked_ratio` times its own size.
     A child is replaced after `documents_per_child` documents, so that what leaks in a library does not add up.
     """
 
     seconds: float = 60.0
     memory_bytes: int = 1024 * MIB
     output_characters: int = 10_000_000
+    unpacked_depth: int = 5
+    unpacked_documents: int = 10_000
+    unpacked_bytes: int = 1024 * MIB
+    unpacked_ratio: int = 200
     documents_per_child: int = 100
 
     @property
     def reply_bytes(self) -> int:
-        """The longest answer that a child may send: every character escaped, and room for the notes."""
-        return 6 * self.output_characters + MIB
+        """The longest answer that a child may send: every character escaped, room for notes, sections and members."""
+        return 6 * self.output_characters + 32 * MIB
+
+
+UNSUSPICIOUS = 64 * MIB
+"""Bytes up to which any ratio is believed: a table of zeros is no attack."""

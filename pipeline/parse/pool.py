@@ -8,10 +8,12 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.channel import BadMessageError, ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.limits import Limits
+from pipeline.parse.options import Options
 from pipeline.parse.process import ChildProcess, ServerProcess
 from pipeline.parse.reply import parse_reply
 
 _UNSETTLING = {Failure.CRASHED, Failure.OUT_OF_MEMORY}  # after these a child's libraries are not trusted any more
+_PLAIN = Options()
 _NAME = 1000  # characters of a document's name; of more only the end matters
 
 
@@ -48,15 +50,17 @@ class ParserPool:
             "isolation": self.isolation,
         }
 
-    def parse(self, fd: int, name: str) -> Parsed:
+    def parse(self, fd: int, name: str, options: Options = _PLAIN, out: int | None = None) -> Parsed:
         """The text of the regular file open at `fd`, whose offset is neither used nor moved.
 
-        `name` is a hint between kinds of text, nothing else. Raises DocumentError; RuntimeError if no child starts,
-        or the pool is closed meanwhile.
+        `name` is a hint between kinds of text, nothing else. `out`, open for writing, takes the bytes of documents
+        inside this one and of pages as pictures. Raises DocumentError; OSError if `out` cannot be written;
+        RuntimeError if no child starts, or the pool is closed meanwhile.
         """
         child, keep = self._ready(self._idle.get()), False
         try:
-            parsed = parse_reply(child.ask(fd, name[-_NAME:], self._limits), self._limits)
+            fds = [fd] if out is None else [fd, out]
+            parsed = parse_reply(child.ask(fds, name[-_NAME:], options, self._limits), self._limits)
             keep = child.documents < self._limits.documents_per_child
             return parsed
         except DocumentError as error:

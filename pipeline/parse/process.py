@@ -8,11 +8,13 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pipeline.parse.channel import Channel, ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.limits import MIB, Limits
+from pipeline.parse.options import Options
 
 _START_SECONDS = 30.0
 # Nothing of the user's environment reaches a parser. The seed fixes the order of sets inside libraries.
@@ -89,7 +91,7 @@ class ServerProcess:
         deadline = time.monotonic() + _START_SECONDS
         try:
             with theirs:
-                self._control.send({"fork": vars(limits)}, theirs.fileno())
+                self._control.send({"fork": vars(limits)}, [theirs.fileno()])
             answer, _ = self._control.receive(deadline=deadline)
             hello, _ = channel.receive(deadline=deadline)
         except BaseException:
@@ -113,10 +115,13 @@ class ChildProcess:
         self._channel = channel
         self._death: str | None = None
 
-    def ask(self, fd: int, name: str, limits: Limits) -> dict[str, Any]:
-        """The child's answer for one document; raises ChannelClosedError, ChannelTimeoutError, BadMessageError."""
+    def ask(self, fds: Sequence[int], name: str, options: Options, limits: Limits) -> dict[str, Any]:
+        """The child's answer for one document; raises ChannelClosedError, ChannelTimeoutError, BadMessageError.
+
+        `fds`: the document, and the file for what is unpacked from it, if anything may be.
+        """
         self.documents += 1
-        self._channel.send({"name": name}, fd)
+        self._channel.send({"name": name, "options": options.to_message()}, fds)
         answer, _ = self._channel.receive(limits.reply_bytes, time.monotonic() + limits.seconds)
         return answer
 

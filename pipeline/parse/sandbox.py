@@ -37,7 +37,7 @@ def lock(limits: Limits, parent: int) -> dict[str, bool]:
     return {
         "dies_with_parent": dies,
         "memory_limit": _limited(resource.RLIMIT_AS, limits.memory_bytes),
-        "no_file_growth": _limited(resource.RLIMIT_FSIZE, 0),
+        "file_size_limit": _limited(resource.RLIMIT_FSIZE, limits.unpacked_bytes),
         "few_open_files": _limited(resource.RLIMIT_NOFILE, _OPEN_FILES),
         "no_core_dumps": _limited(resource.RLIMIT_CORE, 0),
         "no_new_processes": _limited(resource.RLIMIT_NPROC, 0),

@@ -33,11 +33,11 @@ def serve(control: Channel) -> None:
     gc.freeze()  # what is loaded now stays shared with the children
     while True:
         try:
-            request, fd = control.receive()
+            request, fds = control.receive()
         except ChannelClosedError:
             return
-        if fd is not None:
-            control.send({"pid": _fork(control, fd, Limits(**request["fork"]), no_network)})
+        if fds:
+            control.send({"pid": _fork(control, fds[0], Limits(**request["fork"]), no_network)})
         else:
             control.send(_end(request["end"]))
 

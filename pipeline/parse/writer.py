@@ -7,7 +7,9 @@ line with " | " between its cells; a page, slide or sheet begins a block.
 import re
 from collections.abc import Iterable
 
+from pipeline.document import Section
 from pipeline.errors import DocumentError, Failure
+from pipeline.parse.hidden import HiddenText
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Invisible and no part of the text: other controls, the soft hyphen, byte order marks, what is no character at all.
@@ -15,6 +17,7 @@ _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufff9-\
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _WHITE = re.compile(r"\s+")
 CELL = " | "
+_TITLE = 200
 _LAYOUT = 1000  # characters of a cell from which on a table is taken for a means of layout
 
 
@@ -28,21 +31,50 @@ def one_line(text: str) -> str:
     return _WHITE.sub(" ", text).strip()
 
 
+def title(text: str) -> str:
+    """The name of a section: one line, not too long."""
+    line = one_line(clean(text))
+    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+
+
 class TextWriter:
     """The growing text of a document, of at most `limit` characters; beyond that, DocumentError(TOO_LARGE)."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, hidden: HiddenText, *, inner: bool = False) -> None:
         self._limit = limit
+        self._hidden = hidden
+        self._is_inner = inner  # then invisible characters are counted when the outer one takes the text up
+        self.sections: list[Section] = []
         self._parts: list[str] = []
         self.length = 0
         self._separator = ""
         self._starts: list[int] = []
         self._opened = 0  # pages begun that have no text yet
+        self._titles: list[tuple[int, str, str]] = []  # level, kind and title of sections that have no text yet
 
-    def page(self) -> None:
-        """Begin a page."""
+    def page(self, title: str = "", kind: str = "page") -> None:
+        """Begin a page; with a title it is a section, too ("sheet", "slide", "chapter")."""
         self.gap()
         self._opened += 1
+        if title.strip():
+            self._titles.append((0, kind, title))
+
+    def heading(self, text: str, level: int, kind: str = "heading") -> None:
+        """A block that names what follows it, to the next heading of this or a higher rank; level 1 is the highest."""
+        self.gap()
+        if text.strip():
+            self._titles.append((max(1, level), kind, text))
+        self.line(text)
+        self.gap()
+
+    def section(self, title: str, kind: str, level: int = 0) -> None:
+        """What comes next has a name that is not part of the text."""
+        self.gap()
+        self._titles.append((level, kind, title))
+
+    def hide(self, kind: str, text: str) -> bool:
+        """Count text that no person sees (a kind of hidden.KINDS); whether it is to be left out."""
+        return not self._hidden.keeps(kind, text)
 
     def gap(self) -> None:
         """An empty line before what comes next."""
@@ -51,13 +83,12 @@ class TextWriter:
 
     def line(self, text: str) -> None:
         """A line, or several; nothing but white space is no line."""
-        text = clean(text)
+        text = clean(text) if self._is_inner else self._hidden.visible(clean(text))
         if not text or text.isspace():
             return
         text = text.strip("\n")
         self._put(self._separator)
-        self._starts += [self.length] * self._opened
-        self._opened = 0
+        self._open()
         self._put(text)
         self._separator = "\n"
 
@@ -84,13 +115,20 @@ class TextWriter:
 
     def inner(self) -> "TextWriter":
         """A writer of its own for a part that this one will take up, with the limit that is left."""
-        return TextWriter(self._limit - self.length)
+        return TextWriter(self._limit - self.length, self._hidden, inner=True)
 
     def finish(self) -> tuple[str, tuple[int, ...]]:
         """The text and the offset of each page; pages without text at the end begin where the text ends."""
+        self._open()
+        return "".join(self._parts), tuple(self._starts)
+
+    def _open(self) -> None:
+        """The pages and sections that wait for a text begin here."""
         self._starts += [self.length] * self._opened
         self._opened = 0
-        return "".join(self._parts), tuple(self._starts)
+        if self._titles:
+            self.sections += [Section(self.length, level, kind, title(text)) for level, kind, text in self._titles]
+            self._titles.clear()
 
     def _put(self, text: str) -> None:
         self.length += len(text)

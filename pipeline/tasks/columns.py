@@ -2,4 +2,12 @@
 
 import pyarrow as pa
 
-EVIDENCE = pa.struct([("page", pa.int32()), ("start", pa.int64()), ("end", pa.int64()), ("text", pa.string())])
+EVIDENCE = pa.struct(
+    [
+        ("page", pa.int32()),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("text", pa.string()),
+        ("section", pa.string()),
+    ]
+)

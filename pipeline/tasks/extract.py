@@ -6,7 +6,7 @@ how near in meaning its passage is to the field's name and description, and how 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -132,7 +132,7 @@ def _row(field: Field, document: Parsed, found: Found | None) -> dict[str, Any]:
         "value": found.value.value,
         "verbatim": verbatim,
         "note": _note(found),
-        "evidence": {"page": evidence.page, "start": evidence.start, "end": evidence.end, "text": evidence.text},
+        "evidence": asdict(evidence),
     }
 
 

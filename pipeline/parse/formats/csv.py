@@ -27,7 +27,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     usual = max(widths, key=lambda width: widths[width], default=0)
     others = sum(widths.values()) - widths[usual]
     notes = [f"{others} rows have more or fewer than {usual} cells"] if others else []
-    return finish(writer, media_type, PARSER, notes=notes, decoded=source.decoded)
+    return finish(source, writer, media_type, PARSER, notes=notes, decoded=source.decoded)
 
 
 def delimiter_of(text: str, *, strict: bool = False) -> str | None:

@@ -41,7 +41,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     notes = package.notes() + [
         f"part of the document not read: {part}" for part in package.related(package.main, "aFChunk")
     ]
-    return finish(writer, media_type, PARSER, notes=notes)
+    return finish(source, writer, media_type, PARSER, notes=notes)
 
 
 class _Part:

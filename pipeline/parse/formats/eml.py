@@ -44,7 +44,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     reading.message(message)
     notes = [f"attachment not read: {name}" for name in reading.attachments]
     notes += [f"its structure is damaged: {defect}" for defect in dict.fromkeys(reading.defects)]
-    return finish(reading.writer, media_type, PARSER, notes=notes, decoded=reading.decoded)
+    return finish(source, reading.writer, media_type, PARSER, notes=notes, decoded=reading.decoded)
 
 
 class _Reading:

@@ -44,7 +44,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     """The page; raises DocumentError."""
     writer = source.writer()
     write_html(writer, source.decoded.text)
-    return finish(writer, media_type, PARSER, decoded=source.decoded)
+    return finish(source, writer, media_type, PARSER, decoded=source.decoded)
 
 
 def write_html(writer: TextWriter, markup: str) -> None:

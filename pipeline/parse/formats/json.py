@@ -52,7 +52,7 @@ def parse(source: Source, media_type: str) -> Parsed:
             _write(writer, "", _DECODER.decode(text))
     except ValueError as error:
         raise DocumentError(Failure.CORRUPT, f"not JSON: {error}") from error
-    return finish(writer, media_type, PARSER, decoded=source.decoded)
+    return finish(source, writer, media_type, PARSER, decoded=source.decoded)
 
 
 def _write_lines(writer: TextWriter, text: str) -> None:

@@ -59,7 +59,7 @@ class _Reading:
         writer = self._written()
         if not writer.length and self._images:
             raise DocumentError(Failure.NEEDS_OCR, f"its {pages} pages are images without text")
-        return finish(writer, media_type, PARSER, notes=self._notes())
+        return finish(self._source, writer, media_type, PARSER, notes=self._notes())
 
     def _read_page(self, number: int) -> None:
         try:

@@ -28,7 +28,7 @@ def parse(source: Source, media_type: str) -> Parsed:
         layouts |= dict.fromkeys(package.related(relation.target, "slideLayout"))
     if not writer.length and package.count("media"):
         raise DocumentError(Failure.NEEDS_OCR, "its slides hold pictures and no text")
-    return finish(writer, media_type, PARSER, notes=[*_layout_notes(package, list(layouts)), *package.notes()])
+    return finish(source, writer, media_type, PARSER, notes=[*_layout_notes(package, list(layouts)), *package.notes()])
 
 
 def _authors(package: Package) -> dict[str, str]:

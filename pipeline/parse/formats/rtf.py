@@ -76,7 +76,7 @@ def parse(source: Source, media_type: str) -> Parsed:
         notes.append(f"pictures not read: {reader.pictures}")
     if reader.depth > 0:
         notes.append("the file ends before the document does")
-    return finish(reader.written(source.writer()), media_type, PARSER, notes=notes)
+    return finish(source, reader.written(source.writer()), media_type, PARSER, notes=notes)
 
 
 class _Reader:

@@ -36,7 +36,9 @@ def parse(source: Source, media_type: str) -> Parsed:
         raise DocumentError(Failure.CORRUPT, f"not a readable workbook: {error}") from error
     if empty:
         raise DocumentError(Failure.EMPTY, "its sheets hold no text")
-    return finish(writer, media_type, PARSER, notes=["comments, text boxes and charts of this format are not read"])
+    return finish(
+        source, writer, media_type, PARSER, notes=["comments, text boxes and charts of this format are not read"]
+    )
 
 
 def _text(value: Any) -> str:

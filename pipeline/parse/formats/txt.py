@@ -10,4 +10,4 @@ def parse(source: Source, media_type: str) -> Parsed:
     """The whole text; only line ends are unified and invisible characters left out."""
     writer = source.writer()
     writer.line(source.decoded.text)
-    return finish(writer, media_type, PARSER, decoded=source.decoded)
+    return finish(source, writer, media_type, PARSER, decoded=source.decoded)

@@ -38,7 +38,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     if empty:  # names of sheets are no content
         failure = Failure.NEEDS_OCR if package.count("media") else Failure.EMPTY
         raise DocumentError(failure, "its sheets hold no text")
-    return finish(writer, media_type, PARSER, notes=package.notes())
+    return finish(source, writer, media_type, PARSER, notes=package.notes())
 
 
 def _write_sheet(

@@ -23,8 +23,8 @@ def ends() -> Iterator[tuple[Channel, socket.socket]]:
 def test_a_message_and_a_descriptor_arrive(ends: tuple[Channel, socket.socket]) -> None:
     channel, sock = ends
     reading, writing = os.pipe()
-    channel.send({"name": "Ä\ud800"}, reading)
-    message, descriptor = Channel(sock).receive()
+    channel.send({"name": "Ä\ud800"}, [reading])
+    message, (descriptor,) = Channel(sock).receive()
     assert message == {"name": "Ä?"}
     assert descriptor is not None
     os.write(writing, b"through")

@@ -1,19 +1,28 @@
 """The parent's reading of answers: a child that was taken over may send anything."""
 
+import errno
 import json
 import random
 from typing import Any
 
 import pytest
 
-from pipeline.document import Parsed
+from pipeline.document import Hidden, Member, PageImage, Parsed, Section
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.channel import BadMessageError
 from pipeline.parse.limits import Limits
-from pipeline.parse.reply import format_failure, format_parsed, parse_reply
+from pipeline.parse.members import NoRoomError
+from pipeline.parse.reply import format_failure, format_no_room, format_parsed, parse_reply
 
 LIMITS = Limits(output_characters=100)
-PARSED = Parsed("one\n\ntwo", "application/pdf", "pdf/1", (0, 5), "utf-8", 0.5, ("a note",))
+PARSED = Parsed(
+    "one\n\ntwo", "application/pdf", "pdf/1", (0, 5), "utf-8", 0.5, ("a note",),
+    sections=(Section(0, 0, "page", "one"), Section(5, 1, "heading", "two")),
+    hidden=(Hidden("off_page", 3),),
+    members=(Member("a/b.txt", 5, 0), Member("c", 9, None, Failure.ENCRYPTED, "with a password")),
+    images=(PageImage(2, 5, 10),),
+)  # fmt: skip
+MEMBER = {"name": "a", "size": 5, "offset": 0, "failure": None, "reason": None}
 
 
 def message(**changed: Any) -> dict[str, Any]:
@@ -54,11 +63,36 @@ def test_a_document_and_a_failure_come_back_as_they_were() -> None:
         {"notes": ["x"] * 101},
         {"notes": [1]},
         {"surplus": 1},
+        {"sections": [[0, 0, "page"]]},
+        {"sections": [[10, 0, "page", "x"]]},
+        {"sections": [[5, 0, "page", "x"], [4, 0, "page", "x"]]},
+        {"sections": [[0, -1, "page", "x"]]},
+        {"hidden": {"unheard_of": 1}},
+        {"hidden": {"tiny": -1}},
+        {"hidden": []},
+        {"members": [MEMBER | {"size": -1}]},
+        {"members": [MEMBER | {"size": 2**40}]},
+        {"members": [MEMBER | {"offset": None}]},
+        {"members": [MEMBER | {"offset": True}]},
+        {"members": [MEMBER | {"failure": "unheard_of"}]},
+        {"members": [MEMBER | {"name": 5}]},
+        {"members": [MEMBER | {"surplus": 5}]},
+        {"members": [MEMBER] * 10_001},
+        {"images": [[1, 0]]},
+        {"images": [[1, 0, 2**40]]},
     ],
 )
 def test_anything_else_is_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(BadMessageError):
         parse_reply(message(**changed), LIMITS)
+
+
+def test_a_full_disk_is_the_operators() -> None:
+    with pytest.raises(OSError, match="while a document was unpacked"):
+        parse_reply(format_no_room(NoRoomError(errno.ENOSPC)), LIMITS)
+    for number in (None, 0, "28", True, errno.EINTR):
+        with pytest.raises(BadMessageError):
+            parse_reply({"no_room": number}, LIMITS)
 
 
 @pytest.mark.parametrize(

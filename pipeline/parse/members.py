@@ -1,0 +1,113 @@
+"""Documents inside a document, on their way out of the child: their bytes go to one file, one after another."""
+
+import os
+from collections.abc import Iterable
+
+from pipeline.document import Member, PageImage
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.limits import UNSUSPICIOUS, Limits
+
+_NAME = 500  # characters
+
+
+class NoRoomError(Exception):
+    """The file system of what is unpacked is full: the operator's trouble, not the document's."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(os.strerror(number))
+        self.errno = number
+
+
+class Members:
+    """What was unpacked from one document of `container` bytes, into the file open at `out`, with room for so much.
+
+    Without a file nothing is unpacked: `open` is False, and `add` counts what was `left`.
+    """
+
+    def __init__(self, out: int | None, container: int, limits: Limits, documents: int, size: int) -> None:
+        self._out = out
+        self._documents = documents
+        self._size = min(size, max(UNSUSPICIOUS, limits.unpacked_ratio * container))
+        self._limits = limits
+        self._members: list[Member] = []
+        self._images: list[PageImage] = []
+        self._names: dict[str, int] = {}  # how often each was asked for
+        self._written = 0
+        self.left = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether there is a place for them."""
+        return self._out is not None
+
+    def add(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Unpack one. Raises DocumentError(BOMB) beyond what is allowed, and whatever `chunks` raises.
+
+        After an error of `chunks`, `refuse` says what became of that member.
+        """
+        if self._out is None:
+            self.left += 1
+            return
+        self._count()
+        begin = self._written
+        for chunk in chunks:
+            self._write(chunk)
+        unsafe = _unsafe(name)
+        failure = (Failure.NAME_REFUSED, f"its name is {name[:_NAME]!r}, {unsafe}") if unsafe else (None, None)
+        self._members.append(Member(self._unique(name), self._written - begin, begin, *failure))
+
+    def refuse(self, name: str, size: int, failure: Failure, reason: str) -> None:
+        """One that cannot be unpacked; it is a failed document of its own. Raises DocumentError(BOMB)."""
+        self._count()
+        self._members.append(Member(self._unique(name), max(0, size), None, failure, reason))
+
+    def picture(self, page: int, data: bytes) -> None:
+        """A page without text, as a PGM file. Raises DocumentError(BOMB)."""
+        begin = self._written
+        self._write(data)
+        self._images.append(PageImage(page, begin, len(data)))
+
+    def finish(self) -> tuple[tuple[Member, ...], tuple[PageImage, ...]]:
+        """All documents and pictures, in their order."""
+        return tuple(self._members), tuple(self._images)
+
+    def _count(self) -> None:
+        if len(self._members) >= self._documents:
+            limit = self._limits.unpacked_documents
+            raise DocumentError(Failure.BOMB, f"it holds more documents than the {limit:,} that may be unpacked")
+
+    def _write(self, chunk: bytes) -> None:
+        assert self._out is not None
+        if self._written + len(chunk) > self._size:
+            limit = f"{self._limits.unpacked_bytes:,} bytes, or {self._limits.unpacked_ratio} times its size"
+            raise DocumentError(Failure.BOMB, f"it unpacks to more than is allowed ({limit})")
+        view = memoryview(chunk)
+        try:
+            while view:
+                done = os.pwrite(self._out, view, self._written)
+                self._written += done
+                view = view[done:]
+        except OSError as error:
+            raise NoRoomError(error.errno or 0) from error
+
+    def _unique(self, name: str) -> str:
+        """A name that no other member has, with "/" between folders."""
+        name = name.replace("\\", "/").strip("/")[:_NAME] or "without a name"
+        stem, dot, suffix = name.rpartition(".")
+        unique = name
+        while unique in self._names:
+            self._names[name] += 1
+            number = self._names[name]
+            unique = f"{stem} ({number}).{suffix}" if dot and "/" not in suffix else f"{name} ({number})"
+        self._names[unique] = 1
+        return unique
+
+
+def _unsafe(name: str) -> str | None:
+    """Why an unpacking program should not write to this name; None where it may."""
+    parts = name.replace("\\", "/").split("/")
+    if name.startswith(("/", "\\")) or (len(parts[0]) == 2 and parts[0][1] == ":"):
+        return "an absolute path"
+    if ".." in parts:
+        return "which leads out of its folder"
+    return "with a zero byte" if "\0" in name else None
