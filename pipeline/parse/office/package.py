@@ -4,13 +4,9 @@ Parts are read with caps and without entities; the namespaces of the strict vari
 one, so that a format knows one name for each element.
 """
 
-import io
 import posixpath
 import re
-import zipfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from urllib.parse import unquote
@@ -18,12 +14,10 @@ from urllib.parse import unquote
 from lxml import etree
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.limits import MIB
+from pipeline.parse.office.archive import Archive
 
 CONTENT_TYPES = "[Content_Types].xml"
 LXML = f"lxml {etree.__version__}"
-_PART_BYTES = 256 * MIB
-_TOTAL_BYTES = 512 * MIB
 _STRICT = b"http://purl.oclc.org/ooxml/"
 _RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
@@ -53,16 +47,11 @@ class Relation:
     external: bool
 
 
-class Package:
+class Package(Archive):
     """An open package; raises DocumentError for whatever is wrong with it."""
 
     def __init__(self, data: bytes) -> None:
-        with _damage("its ZIP container"):
-            self._zip = zipfile.ZipFile(io.BytesIO(data))
-        if any(info.flag_bits & 1 for info in self._zip.infolist()):
-            raise DocumentError(Failure.ENCRYPTED, "an Office package whose parts have a password")
-        self._names = {name.lower(): name for name in self._zip.namelist()}
-        self._read = 0
+        super().__init__(data, "an Office package")
         self.main = next((r.target for r in self.relations("").values() if r.kind == "officeDocument"), "")
         if not self.has(self.main):
             raise DocumentError(Failure.CORRUPT, "an Office package without a main part")
@@ -79,23 +68,6 @@ class Package:
                 found = found or entry.get("ContentType", "")
         kind, of_main, _ = found.lower().partition(".main")
         return kind + ".12" * (of_main != "" and kind.endswith("macroenabled"))
-
-    def has(self, part: str) -> bool:
-        """Whether there is such a part."""
-        return part.lower() in self._names
-
-    def count(self, folder: str) -> int:
-        """How many files lie in folders of this name ("media", "embeddings")."""
-        return sum(f"/{folder}/" in f"/{name}" for name in self._names)
-
-    def bytes(self, part: str) -> bytes:
-        """A part's bytes, at most 256 MiB, and 512 MiB of all parts together."""
-        info = self._zip.getinfo(self._names[part.lower()])
-        self._read += info.file_size  # zipfile never returns more than is declared
-        if info.file_size > _PART_BYTES or self._read > _TOTAL_BYTES:
-            raise DocumentError(Failure.TOO_LARGE, f"{part} unpacks to {info.file_size:,} bytes")
-        with _damage(part):
-            return self._zip.read(info)
 
     def xml(self, part: str) -> etree._Element:
         """A part as a tree with transitional names."""
@@ -124,8 +96,11 @@ class Package:
         return notes + ([f"embedded files not read: {embedded}"] if embedded else [])
 
 
-def parse_xml(data: bytes, what: str) -> etree._Element:
-    """The root of an Office part. Raises DocumentError(CORRUPT): not well-formed, or with a document type."""
+def parse_xml(data: bytes, what: str, *, doctype: bool = False) -> etree._Element:
+    """The root of a part. Raises DocumentError(CORRUPT): not well-formed, or with a document type.
+
+    Where `doctype` is allowed it may name the type, but declare nothing.
+    """
     if _STRICT in data:
         data = _STRICT_NAME.sub(lambda match: _RENAMED.get(match.group(), match.group()), data)
     parser = etree.XMLParser(
@@ -135,7 +110,8 @@ def parse_xml(data: bytes, what: str) -> etree._Element:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         raise DocumentError(Failure.CORRUPT, f"{what} is not well-formed XML: {error.msg}") from error
-    if root.getroottree().docinfo.internalDTD is not None:
+    declared = root.getroottree().docinfo.internalDTD
+    if declared is not None and not (doctype and next(declared.iterentities(), None) is None):
         raise DocumentError(Failure.CORRUPT, f"{what} declares a document type, which no Office document does")
     return root
 
@@ -146,14 +122,6 @@ def _relation(element: etree._Element, folder: str) -> Relation:
     if not external:
         target = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
     return Relation(element.get("Type", "").rpartition("/")[2], target, external)
-
-
-@contextmanager
-def _damage(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError) as error:
-        raise DocumentError(Failure.CORRUPT, f"{what} is damaged: {error}") from error
 
 
 def whole_number(text: str | None, otherwise: int) -> int:
