@@ -1,16 +1,7 @@
-"""Every real document ends as text or as a typed failure, and the text holds the words that another reader finds.
+"""Every real document ends as text or as a typed failure, and the text holds the words that another reader finds."""
 
-The other reader is docling's published Markdown. Both sides are compared as multisets of words; recall is the share of
-the other reader's words that are here too. Of its words those are left out that no document contains: Markdown's marks
-and links, and in tables the cells that equal the one to the left or above (it repeats merged cells). Files of formulas,
-which it writes in LaTeX, and of Arabic script in PDF, whose letters it orders in its own way, are left out. What still
-keeps the figures below 1 are its names for pictures and charts, and times of comments.
-"""
-
-import html
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,48 +9,16 @@ import pytest
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import ParserPool
-
-FLOORS = {
-    "csv": 0.999, "docx": 0.99, "html": 0.955, "md": 0.999, "pdf": 0.99, "pptx": 0.89, "xls": 0.999, "xlsx": 0.97,
-}  # fmt: skip
-LEFT_OUT = re.compile("right_to_left|equation|omml")
-_REWRITES = (
-    (re.compile(r"<!--.*?-->", re.DOTALL), ""),
-    (re.compile(r"!\[[^\]]*\]\([^)]*\)"), ""),
-    (re.compile(r"\[([^\]]*)\]\([^)\s]*\)"), r"\1"),
-    (re.compile(r"\\([_*#\[\]<>`$|!-])"), r"\1"),
-    (re.compile(r"</?[a-zA-Z][^>]*>"), " "),
-    (re.compile(r"(?<!\w)_+|_+(?!\w)|\*"), " "),
+from tests.pipeline.parse.recall import (
+    REQUIRED,
+    REQUIRED_CUAD,
+    REQUIRED_CUAD_EACH,
+    contracts,
+    overall,
+    read,
+    recalls,
+    words,
 )
-
-
-def words(text: str) -> Counter[str]:
-    return Counter(re.findall(r"\w+", text.casefold()))
-
-
-def markdown_words(markdown: str) -> Counter[str]:
-    """The words of Markdown without its marks, links' targets and pictures."""
-    markdown = html.unescape(markdown)
-    for pattern, replacement in _REWRITES:
-        markdown = pattern.sub(replacement, markdown)
-    return words("\n".join(without_repeated_cells(markdown.splitlines())))
-
-
-def without_repeated_cells(lines: list[str]) -> Iterator[str]:
-    above: list[str] = []
-    for line in lines:
-        cells = [cell.strip() for cell in line.split("|")] if line.startswith("|") else []
-        pairs = zip(cells, ["", *cells], [*above, *[""] * len(cells)], strict=False)
-        yield " ".join(cell for cell, left, up in pairs if cell not in {left, up}) if cells else line
-        above = cells if not set(line) <= set("|- :") else above
-
-
-def read(pool: ParserPool, path: Path) -> Parsed | DocumentError:
-    with path.open("rb") as file:
-        try:
-            return pool.parse(file.fileno(), path.name)
-        except DocumentError as error:
-            return error
 
 
 @pytest.fixture(scope="module")
@@ -121,40 +80,19 @@ def test_encodings_are_recognised(data_folder: Path, outcomes: dict[Path, Parsed
 def test_the_words_of_another_reader_are_found(
     outcomes: dict[Path, Parsed | DocumentError], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found, expected, files = Counter[str](), Counter[str](), Counter[str]()
-    for path, outcome in outcomes.items():
-        truth = ground_truth(path)
-        if truth is None or isinstance(outcome, DocumentError) or LEFT_OUT.search(path.name):
-            continue
-        kind, theirs = path.parents[1].name, markdown_words(truth.read_text())
-        found[kind] += (theirs & words(outcome.text)).total()
-        expected[kind] += theirs.total()
-        files[kind] += 1
-    with capsys.disabled():
-        for kind in sorted(FLOORS):
-            print(f"\n  word recall {kind:5} {found[kind] / expected[kind]:.4f} over {files[kind]} files", end="")
-    for kind, floor in FLOORS.items():
-        assert found[kind] / expected[kind] >= floor, kind
-
-
-def ground_truth(path: Path) -> Path | None:
-    if path.parent.name != "sources":
-        return None
-    folder = path.parents[1] / "groundtruth"
-    candidates = (folder / f"{path.name}.md", folder / f"{path.stem}.md")
-    return next((candidate for candidate in candidates if candidate.exists()), None)
+    measured = list(recalls(outcomes.items()))
+    for kind, required in REQUIRED.items():
+        files = [one for one in measured if one.kind == kind]
+        with capsys.disabled():
+            print(f"\n  word recall {kind:5} {overall(files):.4f} over {len(files)} files", end="")
+        assert overall(files) >= required, [one for one in files if one.share < required]
 
 
 def test_contracts_keep_their_words(data_folder: Path, pool: ParserPool) -> None:
     """CUAD: contracts as PDF and as text."""
-    found = expected = 0
-    for path in sorted((data_folder / "extraction/cuad/pdf").glob("*.pdf")):
-        outcome = read(pool, path)
-        assert isinstance(outcome, Parsed), path
-        truth = words((path.parents[1] / "txt" / f"{path.stem}.txt").read_text(errors="replace"))
-        found += (truth & words(outcome.text)).total()
-        expected += truth.total()
-    assert found / expected >= 0.998
+    measured = list(contracts(pool, data_folder))
+    assert overall(measured) >= REQUIRED_CUAD
+    assert [one for one in measured if one.share < REQUIRED_CUAD_EACH] == []
 
 
 def test_parsing_twice_gives_the_same(
