@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.discover import Candidate, shown
+from pipeline.beneath import open_beneath
+from pipeline.discover import Candidate
 from pipeline.errors import DocumentError, Failure
+from pipeline.visible import shown
 
 _CHUNK = 1 << 20
 _REPLACED = (errno.ENOENT, errno.ENXIO, errno.ELOOP, errno.ENOTDIR)  # no file there, a socket, a link, no folder
+_IN_USE = (errno.EBUSY, errno.ETXTBSY, errno.EAGAIN, errno.ESTALE)  # another program or machine has it open for itself
 
 
 class StillChangingError(Exception):
@@ -67,11 +70,13 @@ def take(candidate: Candidate, folder: Path, archive: Path) -> Arrival:
 
 def _open(folder: Path, candidate: Candidate) -> int:
     try:
-        descriptor = os.open(folder / candidate.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_beneath(folder, candidate.path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
         if error.errno in _REPLACED:
             message = "it is gone, or something else is in its place, since the folder was looked at"
             raise StillChangingError(message) from error
+        if error.errno in _IN_USE:
+            raise StillChangingError(f"it does not open yet: {error.strerror}") from error
         raise DocumentError(Failure.UNREADABLE, f"it cannot be opened: {error.strerror}") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -11,11 +11,13 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import audit
+from pipeline.beneath import open_beneath, unlink_beneath
 from pipeline.errors import Failure
 from pipeline.intake import staging_of
 from pipeline.names import REASON, failed_apart, failed_name
@@ -38,10 +40,10 @@ def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
     emptied = part["afterwards"] == "archive"
     for entry in documents if emptied else ():
         if entry["document"] and entry["state"] != State.FAILED:
-            _keep_bytes(root, inputs / raw_path(entry), entry)
+            _keep_bytes(root, inputs, entry)
     sync(root, *(root / name / part["job"] for name in ("outbox", "archive", "failed")))
     for entry in documents if emptied else ():
-        _remove_input(inputs / raw_path(entry), entry["document"])
+        _remove_input(inputs, entry)
     sync(inputs)
 
 
@@ -94,13 +96,12 @@ def _to_archive(root: Path, entry: Entry) -> None:
         shutil.rmtree(staging)
 
 
-def _keep_bytes(root: Path, source: Path, entry: Entry) -> None:
+def _keep_bytes(root: Path, inputs: Path, entry: Entry) -> None:
     """Before an input goes: a copy, if the archive holds none any more (somebody cleaned up, and it came again)."""
     kept = archive_folder(root, entry["job"], entry["document"]) / "bytes"
     sizes = [path.stat().st_size for path in kept.iterdir()] if kept.is_dir() else []
-    if entry["size"] not in sizes and _holds(source, entry["document"]):
-        kept.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, kept / source.name)
+    if entry["size"] not in sizes:
+        _copy_input(inputs, entry, kept / Path(raw_path(entry)).name)
 
 
 def _to_failed(root: Path, inputs: Path, entry: Entry) -> None:
@@ -111,8 +112,8 @@ def _to_failed(root: Path, inputs: Path, entry: Entry) -> None:
         staging = staging_of(root / "archive" / entry["job"], entry["document"])
         _move(staging / "bytes" / Path(raw_path(entry)).name, target)
         shutil.rmtree(staging, ignore_errors=True)
-        if not target.exists() and _holds(inputs / raw_path(entry), entry["document"]):
-            shutil.copyfile(inputs / raw_path(entry), target)
+        if not target.exists():
+            _copy_input(inputs, entry, target)
     facts = {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
     body = json.dumps(facts | {"remedy": Failure(entry["failure"]).remedy}, indent=2, ensure_ascii=False) + "\n"
     target.with_name(target.name + REASON).write_text(body, encoding="utf-8")
@@ -129,15 +130,35 @@ def _failed_place(folder: Path, path: str, sha256: str | None) -> Path:
     return target
 
 
-def _remove_input(path: Path, sha256: str | None) -> None:
+def _remove_input(inputs: Path, entry: Entry) -> None:
     """Only if it still is those bytes; a file that was put in its place meanwhile stays as new.
 
     One that may not be removed stays too: the next run meets it as a duplicate.
     """
-    with contextlib.suppress(PermissionError):
-        if sha256 and _holds(path, sha256):
-            path.unlink()
+    with _opened_input(inputs, entry) as source, contextlib.suppress(OSError):
+        if source:
+            unlink_beneath(inputs, raw_path(entry), source.fileno())
 
 
-def _holds(path: Path, sha256: str) -> bool:
-    return path.is_file() and not path.is_symlink() and file_sha256(path) == sha256
+def _copy_input(inputs: Path, entry: Entry, target: Path) -> None:
+    with _opened_input(inputs, entry) as source:
+        if source:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+
+
+@contextlib.contextmanager
+def _opened_input(inputs: Path, entry: Entry) -> Iterator[BinaryIO | None]:
+    """The input of an entry, if a file with those bytes still lies there; None otherwise."""
+    try:
+        descriptor = open_beneath(inputs, raw_path(entry), os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        yield None
+        return
+    with os.fdopen(descriptor, "rb") as source:
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        same = regular and hashlib.file_digest(source, "sha256").hexdigest() == entry["document"]
+        if same:
+            source.seek(0)
+        yield source if same else None

@@ -1,7 +1,9 @@
 """A file is taken in as it was found, or left for a later run."""
 
+import fcntl
 import hashlib
 import os
+import signal
 import socket
 from pathlib import Path
 
@@ -37,13 +39,15 @@ def test_the_copy_has_the_files_bytes_and_hash(folder: Path, tmp_path: Path) -> 
     assert take(_found(folder), folder, tmp_path).copy is None
 
 
-@pytest.mark.parametrize("instead", ["nothing", "no folder", "a file for its folder", "a link", "a loop", "a socket"])
+@pytest.mark.parametrize(
+    "instead", ["nothing", "no folder", "a file for its folder", "a link", "a loop", "a linked folder", "a socket"]
+)
 def test_a_file_gone_or_replaced_is_left_for_a_later_run(
     folder: Path, tmp_path: Path, instead: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     candidate, path = _found(folder), folder / "in" / "a.txt"
     path.rename(tmp_path / "away")
-    if instead in ("no folder", "a file for its folder", "a loop"):
+    if instead in ("no folder", "a file for its folder", "a loop", "a linked folder"):
         path.parent.rmdir()
     if instead == "a file for its folder":
         path.parent.touch()
@@ -51,6 +55,10 @@ def test_a_file_gone_or_replaced_is_left_for_a_later_run(
         path.symlink_to(tmp_path / "away")
     elif instead == "a loop":
         path.parent.symlink_to("in")
+    elif instead == "a linked folder":  # which holds the very file that was found
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "away").rename(tmp_path / "elsewhere" / "a.txt")
+        path.parent.symlink_to(tmp_path / "elsewhere")
     elif instead == "a socket":
         monkeypatch.chdir(path.parent)  # a socket's path is short
         with socket.socket(socket.AF_UNIX) as server:
@@ -82,3 +90,27 @@ def test_a_file_that_may_not_be_read_is_unreadable(folder: Path, tmp_path: Path)
     (folder / "in" / "a.txt").chmod(0)
     with pytest.raises(DocumentError, match="Permission denied"):
         take(candidate, folder, tmp_path)
+
+
+def test_a_file_that_another_program_has_for_itself_is_left(folder: Path, tmp_path: Path) -> None:
+    candidate = _found(folder)
+    with (folder / "in" / "a.txt").open("r+b") as held:
+        fcntl.fcntl(held, fcntl.F_SETSIG, signal.SIGCHLD)  # what tells the holder that somebody wants to open it
+        fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        with pytest.raises(StillChangingError, match="it does not open yet: Resource temporarily unavailable"):
+            take(candidate, folder, tmp_path)
+        fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    assert take(candidate, folder, tmp_path).size == 10
+
+
+@pytest.mark.parametrize(
+    "name", [b"\xff\xfe.txt", b"a\nb.txt", b"\x1b[2J\x07.txt", b"n" * 255, b"\\", "\u202etxt.exe".encode()]
+)
+def test_names_of_any_bytes(folder: Path, tmp_path: Path, name: bytes) -> None:
+    (folder / "in" / "a.txt").rename(folder / os.fsdecode(name))
+    candidate = _found(folder)
+    arrival = take(candidate, folder, tmp_path)
+    assert os.fsencode(arrival.raw) == name
+    assert arrival.copy is not None
+    assert (os.fsencode(arrival.copy.name), arrival.copy.read_bytes()) == (name, b"some text\n")
+    assert arrival.path.isprintable()

@@ -5,12 +5,13 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import audit
 import pipeline
-from pipeline import RunPlan
+from pipeline import RunPlan, placement
 from tests.pipeline.conftest import Witness, make_plan, make_site
 
 Drop = Callable[[str, bytes | str], Path]
@@ -97,3 +98,32 @@ def test_what_was_staged_in_vain_goes_when_a_run_breaks(plan: RunPlan, drop: Dro
         pipeline.run(plan, observer=Breaking())
     assert not list(plan.site.root.rglob(".staging"))
     assert go(plan).counts["done"] == 3
+
+
+@pytest.mark.parametrize("state", ["done", "failed"])
+def test_a_folder_swapped_for_a_link_after_the_commit_loses_nothing_outside(
+    plan: RunPlan, drop: Drop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    text = LEASE if state == "done" else ""
+    inside, outside = drop("in/a.txt", text).parent, tmp_path / "outside"
+    place = placement.place
+
+    def swap_and_place(*arguments: Any) -> None:
+        inside.rename(outside)
+        inside.symlink_to(outside)
+        place(*arguments)
+
+    monkeypatch.setattr("pipeline.commit.place", swap_and_place)
+    assert go(plan).counts[state] == 1
+    assert (outside / "a.txt").read_text() == text
+    assert inside.is_symlink()
+    assert go(plan).ignored == (("in", "not a regular file: a symbolic link"),)
+
+
+def test_a_file_swapped_for_another_with_a_link_to_it_stays(plan: RunPlan, drop: Drop, tmp_path: Path) -> None:
+    (tmp_path / "outside.txt").write_text(LEASE)
+    drop("b.txt", LEASE)
+    (plan.input.folder / "a.txt").symlink_to(tmp_path / "outside.txt")
+    assert go(plan).counts["done"] == 1
+    assert (tmp_path / "outside.txt").read_text() == LEASE
+    assert [path.name for path in plan.input.folder.iterdir()] == ["a.txt"]

@@ -1,0 +1,46 @@
+"""Files below a folder, reached without a way out of it: no part of a path may be a link, `..` or absolute.
+
+The folder itself may be reached over links. Below it the path is walked part by part from an open folder to the next,
+so what is swapped for a link meanwhile is refused and never followed (openat(2), O_NOFOLLOW).
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC  # searched, not read: as with any path, `x` is enough
+
+
+def open_beneath(folder: Path, path: str, flags: int) -> int:
+    """A descriptor of folder/path. OSError: ELOOP or ENOTDIR where a link is in the way, EXDEV where it leads out."""
+    with _parent(folder, path) as (parent, name):
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+
+
+def unlink_beneath(folder: Path, path: str, descriptor: int) -> None:
+    """Remove folder/path if it still is the file that `descriptor` has open; nothing happens if it is another.
+
+    OSError, as for `open_beneath`.
+    """
+    with _parent(folder, path) as (parent, name):
+        if os.path.samestat(os.stat(name, dir_fd=parent, follow_symlinks=False), os.fstat(descriptor)):
+            os.unlink(name, dir_fd=parent)
+
+
+@contextlib.contextmanager
+def _parent(folder: Path, path: str) -> Iterator[tuple[int, str]]:
+    """The open folder in which `path` has its last part, and that part."""
+    *above, name = path.split("/")
+    if not {"", ".", ".."}.isdisjoint([*above, name]):
+        raise OSError(errno.EXDEV, "the path leads out of its folder", path)
+    parent = os.open(folder, _FOLDER)
+    try:
+        for part in above:
+            below = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
+            os.close(parent)
+            parent = below
+        yield parent, name
+    finally:
+        os.close(parent)
