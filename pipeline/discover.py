@@ -1,21 +1,29 @@
 """One full scan of a job's input folder, in sorted order; every path gets exactly one state."""
 
 import errno
-import fnmatch
 import os
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipeline.batches import READY, Batches, Comparing
+from pipeline.beneath import open_beneath
+from pipeline.manifest import MANIFEST
+from pipeline.patterns import matcher, ranker
 from pipeline.plan import Input
-from pipeline.visible import visible
+from pipeline.sightings import Sightings
+from pipeline.visible import shown
 
 _DEEPEST = 200  # folders below the input folder
+_PATH_MAX = 4096  # bytes, as Linux has it
+_FIRST = {MANIFEST: 0, READY: 1}  # of a folder's files: what they say holds for the others
+
+Reasons = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Candidate:
     """A settled file: its path below the input folder as the system knows it, and what told that it was still."""
 
@@ -27,78 +35,151 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Scan:
-    """`ready` to be taken; `settling`: still being written; `ignored`: never taken. The latter two say why."""
+    """`ready` to be taken, in that order; `settling`: still being written; `held`: its batch is not complete;
+    `ignored`: never taken. All but the first say why. Every path stands in exactly one of them."""
 
     ready: tuple[Candidate, ...]
-    settling: tuple[tuple[str, str], ...]
-    ignored: tuple[tuple[str, str], ...]
+    settling: Reasons
+    held: Reasons
+    ignored: Reasons
+
+    @property
+    def pending(self) -> Reasons:
+        """What may be taken by a later scan."""
+        return (*self.settling, *self.held)
 
 
-def shown(path: str) -> str:
-    """`path` for people, log and table: what is not UTF-8, or controls a terminal or the direction, is escaped."""
-    return visible(os.fsencode(path).decode("utf-8", "backslashreplace"))
-
-
-def scan(source: Input, now: float | None = None) -> Scan:
+def scan(
+    source: Input, now: float | None = None, *, sightings: Sightings | None = None, comparing: Comparing | None = None
+) -> Scan:
     """Look at every path below `source.folder` once. `now` is the time (seconds) that settling is measured against.
 
+    `sightings` are what earlier scans saw. With `comparing`, the bytes of files that a manifest names are compared.
     Raises OSError where `source.folder` itself cannot be listed.
     """
-    now = time.time() if now is None else now
-    ready: list[Candidate] = []
-    settling: list[tuple[str, str]] = []
-    ignored: list[tuple[str, str]] = []
-    for path, status in _walk(source.folder):
+    sightings = sightings or Sightings()
+    sightings.begin()
+    batches = Batches(source.folder, sightings, comparing)
+    sorting = _Sorting(source, time.time() if now is None else now, sightings, batches)
+    for folder, name, status in _walk(source.folder):
+        sorting.add(folder, name, status)
+    return sorting.scan()
+
+
+@dataclass
+class _Sorting:
+    """Gives each path its state."""
+
+    source: Input
+    now: float
+    sightings: Sightings
+    batches: Batches
+    ready: list[Candidate] = field(default_factory=list)
+    settling: list[tuple[str, str]] = field(default_factory=list)
+    held: list[tuple[str, str]] = field(default_factory=list)
+    ignored: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.included = matcher(self.source.include)
+        self.excluded = f"matches none of input.include: {', '.join(self.source.include)}"
+
+    def add(self, folder: str, name: str, status: os.stat_result | str) -> None:
+        """The next path of the walk."""
+        path = f"{folder}/{name}" if folder else name
+        self.batches.enter(folder)
         if isinstance(status, str):
-            ignored.append((shown(path), status))
-            continue
-        age = _age(status, now)
-        if not stat.S_ISREG(status.st_mode):
-            ignored.append((shown(path), f"not a regular file: {_kind(status.st_mode)}"))
-        elif _temporary(path):
-            ignored.append((shown(path), "a hidden or temporary name"))
-        elif not _included(path, source.include):
-            ignored.append((shown(path), f"matches none of input.include: {', '.join(source.include)}"))
-        elif 0 <= age < source.settle_seconds:
-            settling.append((shown(path), f"changed {age:.1f} s ago; taken when still for {source.settle_seconds:g} s"))
+            self.ignored.append((shown(path), status))
+        elif not stat.S_ISREG(status.st_mode):
+            self.ignored.append((shown(path), f"not a regular file: {_kind(status.st_mode)}"))
         else:
-            ready.append(Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino))
-    return Scan(tuple(ready), tuple(settling), tuple(ignored))
+            self._add_file(folder, name, path, status)
+
+    def _add_file(self, folder: str, name: str, path: str, status: os.stat_result) -> None:
+        settling = self._settling(path, status)
+        named = self.batches.found(path, status, settling)
+        if reason := self._never(folder, name, path, status):
+            self.ignored.append((shown(path), reason))
+        elif held := self.batches.held(path):
+            self.held.append((shown(path), held))
+        elif settling and not named and not self.batches.complete(status):
+            self.settling.append((shown(path), settling))
+        else:
+            self.ready.append(Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino))
+
+    def _never(self, folder: str, name: str, path: str, status: os.stat_result) -> str | None:
+        """Why the file is no document; a marker or manifest takes effect."""
+        if _temporary(folder, name):
+            return "a hidden or temporary name"
+        if sign := self.batches.sign(folder, name, status):
+            return sign
+        return None if self.included(name.lower()) or self.included(path.lower()) else self.excluded
+
+    def _settling(self, path: str, status: os.stat_result) -> str | None:
+        """Why the file may still be written to.
+
+        A modification time in the future tells nothing: the change time alone counts. Where that too lies in the
+        future, the clock was set back or another machine's clock is ahead, and ages tell nothing: then the file must be
+        seen to stay as it is.
+        """
+        seconds = self.source.settle_seconds
+        changed = status.st_ctime if status.st_mtime > self.now else max(status.st_mtime, status.st_ctime)
+        if self.now >= changed:
+            age = self.now - changed
+            return f"changed {age:.1f} s ago; taken when still for {seconds:g} s" if age < seconds else None
+        if (still := self.sightings.still_for(path, status)) >= seconds:
+            return None
+        return f"has times in the future; watched for {still:.1f} s, taken when still for {seconds:g} s"
+
+    def scan(self) -> Scan:
+        """After the last path: what the manifests say, and the order."""
+        ready = self.ready
+        if held := self.batches.decide():
+            self.held += [(shown(each.path), held[each.path]) for each in ready if each.path in held]
+            ready = [each for each in ready if each.path not in held]
+        if self.source.priority:
+            rank = ranker(self.source.priority)
+            ready.sort(key=lambda candidate: rank(candidate.path))
+        return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(self.ignored))
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result | str]]:
-    """Paths below `folder` that are not folders, each with its status; links are not followed.
+def _walk(folder: Path) -> Iterator[tuple[str, str, os.stat_result | str]]:
+    """What lies below `folder` and is no folder: its folder, its name and its status; links are not followed.
 
-    A folder's files come first, then its folders, each sorted by the bytes of their names. What cannot be looked at,
-    a folder too, comes with the reason; what was taken away since its folder was listed does not come at all.
+    A folder's files come first, its manifest and marker before the others, then its folders, each sorted by the bytes
+    of their names. What cannot be looked at, a folder too, comes with the reason; what was taken away since its folder
+    was listed does not come at all.
     """
-    waiting = [("", 0)]
+    waiting = [("", "", 0)]
     while waiting:
-        parent, depth = waiting.pop()
+        above, last, depth = waiting.pop()
+        parent = f"{above}/{last}" if above else last
         if depth > _DEEPEST:
-            yield parent, f"nested deeper than {_DEEPEST} folders"
+            yield above, last, f"nested deeper than {_DEEPEST} folders"
             continue
+        place = os.path.join(folder, parent, "")  # noqa: PTH118 - names of any bytes, and this loop runs 100,000 times
         try:
-            folders, files = _listed(os.path.join(folder, parent), follow=not parent)  # noqa: PTH118
+            if len(os.fsencode(place)) > _PATH_MAX:
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+            folders, files = _listed(folder, parent)
         except OSError as error:
             if not parent:
                 raise
             if error.errno != errno.ENOENT:
-                yield parent, f"cannot be looked at: {error.strerror}"
+                yield above, last, f"cannot be looked at: {error.strerror}"
             continue
         for name in files:
-            path = os.path.join(parent, name)  # noqa: PTH118 - names of any bytes, and this loop runs 100,000 times
             try:
-                yield path, os.lstat(os.path.join(folder, path))  # noqa: PTH118
+                yield parent, name, os.lstat(place + name)
             except OSError as error:
                 if error.errno != errno.ENOENT:
-                    yield path, f"cannot be looked at: {error.strerror}"
-        waiting += [(os.path.join(parent, name), depth + 1) for name in reversed(folders)]  # noqa: PTH118
+                    yield parent, name, f"cannot be looked at: {error.strerror}"
+        waiting += [(parent, name, depth + 1) for name in reversed(folders)]
 
 
-def _listed(path: str, follow: bool) -> tuple[list[str], list[str]]:
-    """The names of the folders in the folder `path`, and of all else in it, sorted. `follow`: it may be a link."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+def _listed(folder: Path, path: str) -> tuple[list[str], list[str]]:
+    """The names of the folders in folder/path, and of all else in it, sorted. Only `folder` itself may be a link."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    descriptor = open_beneath(folder, path, flags) if path else os.open(folder, flags)
     folders: list[str] = []
     files: list[str] = []
     try:
@@ -107,27 +188,13 @@ def _listed(path: str, follow: bool) -> tuple[list[str], list[str]]:
                 (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
     finally:
         os.close(descriptor)
-    return sorted(folders, key=os.fsencode), sorted(files, key=os.fsencode)
+    return sorted(folders, key=os.fsencode), sorted(files, key=lambda name: (_FIRST.get(name, 2), os.fsencode(name)))
 
 
-def _age(status: os.stat_result, now: float) -> float:
-    """Seconds since the last change. A modification time in the future tells nothing: the change time alone counts.
-
-    Negative where the change time, too, lies in the future: the clock was set back.
-    """
-    return now - (status.st_ctime if status.st_mtime > now else max(status.st_mtime, status.st_ctime))
-
-
-def _temporary(path: str) -> bool:
+def _temporary(folder: str, name: str) -> bool:
     """Hidden files and folders, and what office programs and copying tools leave while they work."""
-    parts = path.split("/")
-    return any(p.startswith(".") for p in parts) or parts[-1].startswith("~$") or parts[-1].endswith((".part", ".tmp"))
-
-
-def _included(path: str, patterns: tuple[str, ...]) -> bool:
-    """A pattern is held against the file's name and against its whole path, without regard to case."""
-    lower, name = path.lower(), os.path.basename(path).lower()  # noqa: PTH119
-    return any(fnmatch.fnmatchcase(name, p.lower()) or fnmatch.fnmatchcase(lower, p.lower()) for p in patterns)
+    hidden = name.startswith((".", "~$")) or folder.startswith(".") or "/." in folder
+    return hidden or name.endswith((".part", ".tmp"))
 
 
 def _kind(mode: int) -> str:

@@ -9,13 +9,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from pipeline.compute import Work
-from pipeline.discover import Candidate, shown
+from pipeline.discover import Candidate
 from pipeline.errors import DocumentError, Failure
 from pipeline.history import History
 from pipeline.intake import Arrival, StillChangingError, staging_of, take
 from pipeline.parse import ParserPool
 from pipeline.plan import RunPlan
 from pipeline.states import State
+from pipeline.visible import shown
 
 _AHEAD_FILES = 32
 _AHEAD_BYTES = 64 << 20

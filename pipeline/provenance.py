@@ -34,6 +34,7 @@ def started(plan: RunPlan, digest: str, model_sha256: str, found: Scan) -> dict[
         "software": software(),
         "ready": len(found.ready),
         "settling": len(found.settling),
+        "held": len(found.held),
         "ignored": len(found.ignored),
     }
 

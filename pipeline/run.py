@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import audit
 import engine
+from pipeline.batches import Comparing
 from pipeline.commit import Committer
 from pipeline.compute import Work, answer_all, failed_row, input_columns
 from pipeline.discover import Scan, scan
@@ -25,6 +27,7 @@ from pipeline.plan import Input, RunPlan
 from pipeline.provenance import job_digest, maker, started
 from pipeline.recover import clear_staging, describe, recover
 from pipeline.report import LISTED, Observer, RunReport
+from pipeline.sightings import Sightings
 from pipeline.software import label
 from pipeline.states import State
 from pipeline.tasks import Task, make_task
@@ -37,12 +40,15 @@ _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 Stop = Callable[[], bool]
 
 
-def run(plan: RunPlan, *, observer: Observer, stop: Stop = lambda: False) -> RunReport:
+def run(
+    plan: RunPlan, *, observer: Observer, stop: Stop = lambda: False, sightings: Sightings | None = None
+) -> RunReport:
     """Process every settled document of the job's input folder once, and commit what comes of it.
 
-    When `stop()` becomes true, what is computed is committed and the rest stays pending. Raises audit.AuditError
-    (nothing more is processed), MachineRefusedError and ModelRefusedError (before any document is touched) and OSError
-    (the workspace cannot be written). Whatever happens, the next run goes on from the last commit.
+    `sightings` are what earlier scans of the folder saw. When `stop()` becomes true, what is computed is committed and
+    the rest stays pending. Raises audit.AuditError (nothing more is processed), MachineRefusedError and
+    ModelRefusedError (before any document is touched) and OSError (the workspace cannot be written). Whatever happens,
+    the next run goes on from the last commit.
     """
     begun, site = time.monotonic(), plan.site
     check_machine()
@@ -54,7 +60,9 @@ def run(plan: RunPlan, *, observer: Observer, stop: Stop = lambda: False) -> Run
         if recovered or history.cut_off:
             observer.note("recovered", what=describe(recovered, history.cut_off))
         _refuse_fixed_inbox(plan.input)
-        found = _wait_until_still(plan.input, observer, stop)
+        comparing = Comparing(lambda path, sha256: (path, sha256) in history.paths, stop)
+        look = partial(scan, plan.input, sightings=sightings or Sightings(), comparing=comparing)
+        found = _wait_until_still(look, plan.input.settle_seconds, observer, stop)
         committer = Committer(plan, log, _run_id(), history.last)
         tally = _Tally(found)
         observer.found(len(found.ready))
@@ -94,13 +102,13 @@ class _Tally:
     def report(self, plan: RunPlan, committer: Committer, model_sha256: str, seconds: float) -> RunReport:
         """Close the tally: whatever reached no state is pending."""
         left = len(self.found.ready) - sum(self.counts.values())
-        self.counts[State.PENDING] += left + len(self.found.settling)
+        self.counts[State.PENDING] += left + len(self.found.pending)
         self.counts[State.IGNORED] += len(self.found.ignored)
         return RunReport(
             run=committer.run, job=plan.job, counts={state.value: n for state, n in self.counts.items()},
             known=self.known, parts=tuple(committer.parts), tokens=self.tokens, seconds=seconds,
             interrupted=left > 0, model_sha256=model_sha256, pinned=plan.model.sha256 is not None,
-            ignored=self.found.ignored[:LISTED], pending=(*self.found.settling, *self.pending)[:LISTED],
+            ignored=self.found.ignored[:LISTED], pending=(*self.found.pending, *self.pending)[:LISTED],
             failed=tuple(self.failed[:LISTED]),
         )  # fmt: skip
 
@@ -219,15 +227,15 @@ def _refuse_fixed_inbox(source: Input) -> None:
         raise PermissionError(errno.EACCES, remedy, str(source.folder))
 
 
-def _wait_until_still(source: Input, observer: Observer, stop: Stop) -> Scan:
+def _wait_until_still(look: Callable[[], Scan], seconds: float, observer: Observer, stop: Stop) -> Scan:
     """Scan; when files were touched a moment ago, give them time to become still, but no more than _PATIENCE."""
-    found = scan(source)
-    deadline = time.monotonic() + min(source.settle_seconds + 0.1, _PATIENCE)
+    found = look()
+    deadline = time.monotonic() + min(seconds + 0.1, _PATIENCE)
     if found.settling:
-        observer.note("waiting until files are still", files=len(found.settling), seconds=source.settle_seconds)
+        observer.note("waiting until files are still", files=len(found.settling), seconds=seconds)
     while found.settling and time.monotonic() < deadline and not stop():
-        time.sleep(min(0.5, source.settle_seconds))
-        found = scan(source)
+        time.sleep(min(0.5, seconds))
+        found = look()
     return found
 
 

@@ -1,5 +1,6 @@
 """Text that others wrote, for terminals, logs and tables: one line, and nothing in it acts."""
 
+import os
 import re
 
 _ACTING = re.compile(  # controls of C0 and C1, line ends, widthless and direction marks, tags
@@ -10,3 +11,8 @@ _ACTING = re.compile(  # controls of C0 and C1, line ends, widthless and directi
 def visible(text: str) -> str:
     """`text` with what controls a terminal or the direction escaped as in a Python string."""
     return _ACTING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def shown(path: str) -> str:
+    """`path` for people, log and table: what is not UTF-8, or controls a terminal or the direction, is escaped."""
+    return visible(os.fsencode(path).decode("utf-8", "backslashreplace"))

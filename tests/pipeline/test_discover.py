@@ -1,12 +1,15 @@
 """Every path has one state."""
 
 import os
+import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipeline import Input, discover, scan
-from pipeline.discover import shown
+from pipeline import Input, Scan, discover, scan
+from pipeline.sightings import Sightings
+from pipeline.visible import shown
 
 
 def test_sorted_settled_and_ignored(tmp_path: Path) -> None:
@@ -25,16 +28,51 @@ def test_sorted_settled_and_ignored(tmp_path: Path) -> None:
     assert "taken when still for 5 s" in young.settling[0][1]
 
 
-def test_a_clock_set_back_does_not_hold_files_for_ever(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a")
-    found = scan(Input(tmp_path, ("*",), 5.0, "archive"), (tmp_path / "a.txt").stat().st_ctime - 3600)
-    assert len(found.ready) == 1
+def test_a_file_from_the_future_is_taken_when_it_was_seen_to_be_still(tmp_path: Path) -> None:
+    path, clock = tmp_path / "a.txt", [100.0]
+    path.write_text("a")
+    source, now, sightings = (
+        Input(tmp_path, ("*",), 5.0, "archive"),
+        path.stat().st_ctime - 3600,
+        Sightings(lambda: clock[0]),
+    )
+
+    def look(seconds: float) -> Scan:
+        clock[0] += seconds
+        return scan(source, now, sightings=sightings)
+
+    assert look(0).settling == (("a.txt", "has times in the future; watched for 0.0 s, taken when still for 5 s"),)
+    assert look(4.9).settling == (("a.txt", "has times in the future; watched for 4.9 s, taken when still for 5 s"),)
+    path.write_text("ab")
+    assert "watched for 0.0 s" in look(0.2).settling[0][1]
+    assert not look(4.9).ready
+    assert [each.path for each in look(0.1).ready] == ["a.txt"]
+    path.rename(tmp_path / "b.txt")
+    look(0)
+    (tmp_path / "b.txt").rename(path)
+    assert look(0).settling  # it was away, and what is no longer seen is forgotten
+    assert scan(source, now).settling  # a single look knows nothing
+    assert scan(source, path.stat().st_ctime + 6).ready  # where the clocks agree, the age tells
+    assert scan(replace(source, settle_seconds=0.0), now).ready
 
 
-def test_many_files(tmp_path: Path) -> None:
-    for i in range(2000):
-        (tmp_path / f"{i}.txt").touch()
-    assert len(scan(Input(tmp_path, ("*.txt",), 0.0, "archive")).ready) == 2000
+def test_many_files_in_a_little_memory(tmp_path: Path) -> None:
+    for i in range(5000):
+        (tmp_path / f"letter number {i:08}.txt").touch()
+    for include, state in (("*.txt", "ready"), ("*.pdf", "ignored")):
+        tracemalloc.start()
+        found = scan(Input(tmp_path, (include,), 0.0, "archive"))
+        kept, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(getattr(found, state)) == 5000
+        assert kept < 5000 * 400
+        assert peak < 5000 * 500
+
+
+def test_what_changes_while_the_folder_is_looked_through_is_not_still(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    begun = (tmp_path / "a.txt").stat().st_ctime - 0.01
+    assert "times in the future" in scan(Input(tmp_path, ("*",), 5.0, "archive"), begun).settling[0][1]
 
 
 def test_shown_names_are_always_text() -> None:
@@ -108,7 +146,7 @@ def test_a_missing_input_folder_is_an_error(tmp_path: Path) -> None:
 def test_what_is_gone_since_its_folder_was_listed_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt").touch()
     listed = discover._listed
-    gone = lambda path, follow: tuple([*names, "gone"] for names in listed(path, follow))  # noqa: E731
+    gone = lambda folder, path: tuple([*names, "gone"] for names in listed(folder, path))  # noqa: E731
     monkeypatch.setattr(discover, "_listed", gone)
     found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
     assert [c.path for c in found.ready] == ["a.txt"]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import pipeline
 from pipeline import RunPlan
-from pipeline.discover import shown
 from pipeline.names import REASON, failed_apart, failed_name, markdown_name
+from pipeline.visible import shown
 from tests.pipeline.conftest import Witness
 
 Drop = Callable[[str, bytes | str], Path]
