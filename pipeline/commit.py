@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import audit
+from pipeline.history import identity
 from pipeline.intake import Arrival
 from pipeline.markdown import format_markdown
 from pipeline.names import markdown_name
@@ -22,15 +23,15 @@ from pipeline.states import State
 
 Row = dict[str, Any]
 _IN_ENTRY = (
-    "document", "path", "size", "media_type", "encoding", "language", "pages", "state", "failure", "reason",
-    "duplicate_of", "supersedes", "parser", "text_sha256", "tokens",
+    "document", "path", "parent", "size", "media_type", "encoding", "encoding_confidence", "language", "pages",
+    "state", "failure", "reason", "hidden", "duplicate_of", "supersedes", "parser", "text_sha256", "tokens",
 )  # fmt: skip
 _WITH_MARKDOWN = (State.DONE, State.ABSTAINED, State.REVIEW)
 
 
 @dataclass
 class Committer:
-    """Commits the rows of one run in parts. `last` is the entry that holds for each document (History.last); `facts` go
+    """Commits the rows of one run in parts. `last` is the entry that holds for each identity (History.last); `facts` go
     into every document's entry; `parts` are those in place."""
 
     plan: RunPlan
@@ -56,7 +57,8 @@ class Committer:
         first = self.log.next_index + len(self._placed)
         for number, (row, _) in enumerate(rows, first):
             row |= {"run": self.run, "audit_index": number, "supersedes": self._supersede(row, number)}
-        table = pa.Table.from_pylist([row for row, _ in rows], schema=schema(self.plan.task))
+        by_path = self.plan.input.duplicates != "skip"
+        table = pa.Table.from_pylist([row for row, _ in rows], schema=schema(self.plan.task, by_path))
         sha256 = _write_table(staging / staged_name(name), table)
         arrivals = [arrival for _, arrival in rows]
         documents = [
@@ -84,8 +86,9 @@ class Committer:
         """The entry whose row this one takes the place of; a duplicate's row takes nobody's."""
         if row["document"] is None or row["state"] == State.DUPLICATE:
             return None
-        before = self.last.get(row["document"])
-        self.last[row["document"]] = number
+        what = identity(row["document"], row["path"], self.plan.input.duplicates != "skip")
+        before = self.last.get(what)
+        self.last[what] = number
         return before
 
     def _committed(self, first: int, count: int) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.document import Parsed, Span
+from pipeline.document import Hidden, Parsed, Span
 from pipeline.errors import DocumentError, Failure
 from pipeline.intake import Arrival
 from pipeline.language import language
+from pipeline.parse import KINDS
 from pipeline.states import State
 from pipeline.tasks import Answer, Embedder, Task
 
@@ -31,8 +32,13 @@ Pulse = Callable[[int, int], None]
 """Told how many of the batch's tokens are computed, of how many; what it raises ends the computing."""
 
 
-def answer_all(works: Sequence[Work], task: Task, model: Embedder, pulse: Pulse) -> list[dict[str, Any]]:
-    """One row a document, in order; each document's share of the time goes by its characters."""
+def answer_all(
+    works: Sequence[Work], task: Task, model: Embedder, pulse: Pulse, *, review_hidden: bool = False
+) -> list[dict[str, Any]]:
+    """One row a document, in order; each document's share of the time goes by its characters.
+
+    `review_hidden`: a document in which text is hidden is for a person to look at, whatever the answer.
+    """
     begun = time.perf_counter()
     spans = [task.spans(work.parsed) for work in works]
     texts = [work.parsed.text[s.start : s.end] for work, its in zip(works, spans, strict=True) for s in its]
@@ -43,7 +49,8 @@ def answer_all(works: Sequence[Work], task: Task, model: Embedder, pulse: Pulse)
         last = first + len(its)
         try:
             answer = task.answer(work.parsed, its, vectors[first:last])
-            rows.append(_row(work, its, tokens[first:last], answer))
+            row = _row(work, its, tokens[first:last], answer)
+            rows.append(_for_review(row, work.parsed.hidden) if review_hidden and work.parsed.hidden else row)
         except DocumentError as error:
             rows.append(failed_row(work.arrival, work.parsed, error.failure, error.reason))
         first = last
@@ -86,16 +93,26 @@ def _row(work: Work, spans: Sequence[Span], tokens: Sequence[int], answer: Answe
     }
 
 
+def _for_review(row: dict[str, Any], hidden: Sequence[Hidden]) -> dict[str, Any]:
+    found = "; ".join(f"{KINDS[one.kind]}: {one.characters:,} characters" for one in hidden)
+    reason = f"it holds what no person sees ({found})"
+    return row | {"state": State.REVIEW.value, "reason": f"{row['reason']}; {reason}" if row["reason"] else reason}
+
+
 def input_columns(arrival: Arrival, parsed: Parsed | None) -> dict[str, Any]:
     """The columns that say what came in."""
-    columns: dict[str, Any] = {"document": arrival.sha256, "path": arrival.path, "size": arrival.size}
+    columns: dict[str, Any] = {
+        "document": arrival.sha256, "path": arrival.path, "parent": arrival.parent, "size": arrival.size,
+    }  # fmt: skip
     if parsed:
         columns |= {
             "media_type": parsed.media_type,
             "encoding": parsed.encoding,
+            "encoding_confidence": parsed.encoding_confidence,
             "language": language(parsed.text),
             "pages": len(parsed.page_starts) or None,
             "notes": list(parsed.notes),
+            "hidden": [asdict(hidden) for hidden in parsed.hidden],
             "parser": parsed.parser,
             "text_sha256": parsed.text_sha256,
         }

@@ -3,14 +3,17 @@
 import errno
 import hashlib
 import os
+import shutil
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.beneath import open_beneath
 from pipeline.discover import Candidate
+from pipeline.document import Member
 from pipeline.errors import DocumentError, Failure
+from pipeline.names import failed_apart, failed_name
 from pipeline.visible import shown
 
 _CHUNK = 1 << 20
@@ -24,48 +27,117 @@ class StillChangingError(Exception):
 
 @dataclass(frozen=True)
 class Arrival:
-    """A file as it was taken in.
+    """A document as it was taken in.
 
     `path` is below the input folder, as people read it; `raw` is the same as the system knows it. `sha256` is None for
-    a file that could not be read; `copy` is the staged file of exactly those bytes, None where one is staged already.
+    one that could not be read; else its bytes are staged. `parent` is the sha256 of the container that it was in.
     """
 
     path: str
     raw: str
     size: int
     sha256: str | None = None
-    copy: Path | None = None
+    parent: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The last part of its path: a hint of what it is."""
+        return self.raw.rpartition("/")[2]
+
+    def staged(self, archive: Path) -> Path:
+        """The file of exactly those bytes."""
+        assert self.sha256 is not None
+        return staging_of(archive, self.raw, self.sha256) / COPY
 
 
-def staging_of(archive: Path, sha256: str) -> Path:
-    """The folder of one document's copy, bytes/NAME, and parsed text, text/SHA256.txt, until they are committed."""
-    return archive / ".staging" / sha256
+@dataclass(frozen=True)
+class Again:
+    """A failed document that is taken up again, from its place below failed/."""
+
+    path: str  # as the system knows it, as of a Candidate
+    size: int
+    sha256: str
+    parent: str | None
+
+
+COPY = "copy"
+_INSIDE = "!/"  # between the path of a container and that of a document in it
+
+
+def staging_of(archive: Path, raw: str, sha256: str) -> Path:
+    """The folder of one document, its COPY and its parsed text, text/SHA256.txt, until they are committed."""
+    key = hashlib.sha256(os.fsencode(raw) + b"\0" + sha256.encode()).hexdigest()
+    return archive / ".staging" / key[:32]
+
+
+def inner_path(container: Arrival, member: Member) -> tuple[str, str]:
+    """The path of a document in a container, for people and for the system."""
+    return f"{container.path}{_INSIDE}{member.name}", f"{container.raw}{_INSIDE}{member.name}"
 
 
 def take(candidate: Candidate, folder: Path, archive: Path) -> Arrival:
-    """Copy and hash one file. The copy lies in `staging_of(archive, sha256)`.
+    """Copy and hash one file into staging.
 
-    Raises DocumentError (UNREADABLE) and StillChangingError; an OSError means that staging cannot be written.
+    Raises DocumentError (UNREADABLE, CHANGED_WHILE_READING) and StillChangingError; an OSError means that staging
+    cannot be written.
     """
-    incoming = archive / ".staging" / "incoming"
-    incoming.parent.mkdir(parents=True, exist_ok=True)
     source = _open(folder, candidate)
     try:
-        with incoming.open("wb") as copy:
-            digest = hashlib.sha256()
-            for chunk in _chunks(source, candidate):
-                digest.update(chunk)
-                copy.write(chunk)
-        _refuse_changed(source, candidate)
+        if not _is_as_found(source, candidate):
+            raise StillChangingError("it changed since the folder was looked at")
+        arrival = Arrival(shown(candidate.path), candidate.path, candidate.size)
+        return _stage(arrival, _chunks(source), archive, lambda: _refuse_changed(source, candidate))
     finally:
         os.close(source)
-    staging = staging_of(archive, digest.hexdigest())
-    kept = staging / "bytes" / Path(candidate.path).name
-    fresh = not staging.exists()
-    if fresh:
-        kept.parent.mkdir(parents=True)
-        incoming.rename(kept)
-    return Arrival(shown(candidate.path), candidate.path, candidate.size, digest.hexdigest(), kept if fresh else None)
+
+
+def take_member(member: Member, unpacked: int, container: Arrival, archive: Path) -> Arrival:
+    """Copy and hash one document of a container, whose bytes lie in the file open at `unpacked`.
+
+    Raises DocumentError where the container could not give it.
+    """
+    if member.offset is None:
+        assert member.failure is not None
+        raise DocumentError(member.failure, member.reason or member.failure.sentence)
+    path, raw = inner_path(container, member)
+    arrival = Arrival(path, raw, member.size, parent=container.sha256)
+    return _stage(arrival, _range(unpacked, member.offset, member.size), archive)
+
+
+def take_again(again: Again, failed: Path, archive: Path) -> Arrival:
+    """Copy a document that failed from its place below failed/. StillChangingError where it is no longer there."""
+    arrival = Arrival(shown(again.path), again.path, again.size, parent=again.parent)
+    for name in (failed_name(again.path), failed_apart(again.path, again.sha256)):
+        try:
+            source = os.open(failed / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            staged = _stage(arrival, _chunks(source), archive)
+        finally:
+            os.close(source)
+        if staged.sha256 == again.sha256:
+            return staged
+        shutil.rmtree(staging_of(archive, again.path, staged.sha256 or ""))
+    raise StillChangingError("its copy in failed/ is gone, or was changed")
+
+
+def _stage(
+    arrival: Arrival, chunks: Iterable[bytes], archive: Path, check: Callable[[], None] = lambda: None
+) -> Arrival:
+    """The arrival with its sha256, its bytes in staging; `check` raises where they are not to be trusted."""
+    incoming = archive / ".staging" / "incoming"
+    incoming.parent.mkdir(parents=True, exist_ok=True)
+    with incoming.open("wb") as copy:
+        digest = hashlib.sha256()
+        for chunk in chunks:
+            digest.update(chunk)
+            copy.write(chunk)
+    check()
+    staged = staging_of(archive, arrival.raw, digest.hexdigest())
+    staged.mkdir()
+    incoming.rename(staged / COPY)
+    return replace(arrival, sha256=digest.hexdigest())
 
 
 def _open(folder: Path, candidate: Candidate) -> int:
@@ -84,7 +156,7 @@ def _open(folder: Path, candidate: Candidate) -> int:
     return descriptor
 
 
-def _chunks(source: int, candidate: Candidate) -> Iterator[bytes]:
+def _chunks(source: int) -> Iterator[bytes]:
     try:
         while chunk := os.read(source, _CHUNK):
             yield chunk
@@ -92,7 +164,19 @@ def _chunks(source: int, candidate: Candidate) -> Iterator[bytes]:
         raise DocumentError(Failure.UNREADABLE, f"it cannot be read: {error.strerror}") from error
 
 
-def _refuse_changed(source: int, candidate: Candidate) -> None:
+def _range(source: int, offset: int, size: int) -> Iterator[bytes]:
+    """`size` bytes from `offset`, without moving the file's own."""
+    end = offset + size
+    while offset < end and (chunk := os.pread(source, min(_CHUNK, end - offset), offset)):
+        yield chunk
+        offset += len(chunk)
+
+
+def _is_as_found(source: int, candidate: Candidate) -> bool:
     now = os.fstat(source)
-    if (now.st_size, now.st_mtime_ns, now.st_ino) != (candidate.size, candidate.mtime_ns, candidate.inode):
-        raise StillChangingError("it changed while it was read")
+    return (now.st_size, now.st_mtime_ns, now.st_ino) == (candidate.size, candidate.mtime_ns, candidate.inode)
+
+
+def _refuse_changed(source: int, candidate: Candidate) -> None:
+    if not _is_as_found(source, candidate):
+        raise DocumentError(Failure.CHANGED_WHILE_READING, "it was written to while it was read")

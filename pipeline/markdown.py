@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pipeline.parse import KINDS
+
 Row = Mapping[str, Any]
 
 _NEWLINE = re.compile(r"\r\n?|\n")
@@ -20,6 +22,8 @@ def format_markdown(row: Row, job: str) -> str:
 def _answer(row: Row) -> Iterable[str]:
     if row["state"] == "abstained":
         yield f"**No answer**: {_line(row['reason'] or '')}"
+    elif row["reason"]:
+        yield f"**{row['state'].capitalize()}**: {_line(row['reason'])}"
     if row.get("label"):
         yield f"**{_line(row['label'])}** ({row['score']:.2f})"
     if row.get("scores"):
@@ -54,6 +58,8 @@ def _evidence(row: Row) -> Iterable[str]:
 def _origin(row: Row, job: str) -> Iterable[str]:
     for note in row.get("notes") or ():
         yield f"Note: {_line(note)}"
+    for hidden in row.get("hidden") or ():
+        yield f"Hidden: {KINDS[hidden['kind']]}, {hidden['characters']} characters"
     yield _table(
         ("", ""),
         (

@@ -8,7 +8,7 @@ import hashlib
 import os
 
 REASON = ".reason.json"
-_PART = 255  # bytes of one name (NAME_MAX)
+_NAME_MAX = 255  # bytes of one name (NAME_MAX)
 _PATH = 1024  # bytes of a path below its folder; PATH_MAX is 4096 with the workspace before it
 
 
@@ -34,20 +34,30 @@ def failed_apart(path: str, sha256: str | None) -> str:
     return f"~{(sha256 or _digest(path))[:16]}/{name}"
 
 
+def archive_name(path: str) -> str:
+    """The name of a document's bytes in the archive: the last part of its path."""
+    return _part(path.rpartition("/")[2], path, 0)
+
+
 def _possible(wanted: str, path: str, suffix: str, room: int = 0) -> str:
     *folders, name = wanted.split("/")
-    parts = [_shortened(folder, folder, 0) for folder in folders]
-    result = "/".join([*parts, _shortened(name, name, room + len(suffix)) + suffix])
+    parts = [_part(folder, folder, 0) for folder in folders]
+    result = "/".join([*parts, _part(name, name, room + len(suffix)) + suffix])
     if len(os.fsencode(result)) <= _PATH:
         return result
     return _digest(path) + suffix
 
 
-def _shortened(name: str, source: str, room: int) -> str:
-    """At most _PART - room bytes; a name that had to be cut carries a digest of the whole."""
-    if len(os.fsencode(name)) <= _PART - room:
+def _part(name: str, source: str, room: int) -> str:
+    """At most _NAME_MAX - room bytes; a name that had to be cut carries a digest of the whole.
+
+    In a container anything may be called "..", which is no name of a file.
+    """
+    if name in {"", ".", ".."}:
+        return f"~{_digest(source)}"
+    if len(os.fsencode(name)) <= _NAME_MAX - room:
         return name
-    body = os.fsencode(name)[: _PART - room - 17].decode("utf-8", "ignore")
+    body = os.fsencode(name)[: _NAME_MAX - room - 17].decode("utf-8", "ignore")
     return f"{body}~{_digest(source)}"
 
 

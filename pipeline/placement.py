@@ -19,8 +19,8 @@ from typing import Any, BinaryIO
 import audit
 from pipeline.beneath import open_beneath, unlink_beneath
 from pipeline.errors import Failure
-from pipeline.intake import staging_of
-from pipeline.names import REASON, failed_apart, failed_name
+from pipeline.intake import COPY, staging_of
+from pipeline.names import REASON, archive_name, failed_apart, failed_name
 from pipeline.states import State
 
 Entry = Mapping[str, Any]
@@ -33,16 +33,20 @@ def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
         _move(staging / staged_name(name), root / name)
     for entry in documents:
         if entry["state"] == State.FAILED:
-            _to_failed(root, root / part["folder"], entry)
-        elif entry["state"] != State.DUPLICATE:
+            _to_failed(root, entry)
+        elif entry["state"] == State.DUPLICATE:
+            shutil.rmtree(_staging(root, entry), ignore_errors=True)
+            _clear_failed(root, entry)
+        else:
             _to_archive(root, entry)
+            _clear_failed(root, entry)
     inputs = root / part["folder"]
     emptied = part["afterwards"] == "archive"
     for entry in documents if emptied else ():
-        if entry["document"] and entry["state"] != State.FAILED:
+        if entry["document"] and not entry["parent"] and entry["state"] != State.FAILED:
             _keep_bytes(root, inputs, entry)
     sync(root, *(root / name / part["job"] for name in ("outbox", "archive", "failed")))
-    for entry in documents if emptied else ():
+    for entry in [entry for entry in documents if not entry["parent"]] if emptied else ():
         _remove_input(inputs, entry)
     sync(inputs)
 
@@ -87,12 +91,16 @@ def _move(source: Path, target: Path) -> None:
             source.unlink()
 
 
+def _staging(root: Path, entry: Entry) -> Path:
+    return staging_of(root / "archive" / entry["job"], raw_path(entry), entry["document"] or "")
+
+
 def _to_archive(root: Path, entry: Entry) -> None:
-    staging = staging_of(root / "archive" / entry["job"], entry["document"])
-    final = archive_folder(root, entry["job"], entry["document"])
+    staging, final = _staging(root, entry), archive_folder(root, entry["job"], entry["document"])
     if staging.is_dir():
-        for file in [path for path in staging.rglob("*") if path.is_file()]:
-            _move(file, final / file.relative_to(staging))
+        _move(staging / COPY, final / "bytes" / archive_name(raw_path(entry)))
+        for text in staging.glob("text/*"):
+            _move(text, final / "text" / text.name)
         shutil.rmtree(staging)
 
 
@@ -101,22 +109,50 @@ def _keep_bytes(root: Path, inputs: Path, entry: Entry) -> None:
     kept = archive_folder(root, entry["job"], entry["document"]) / "bytes"
     sizes = [path.stat().st_size for path in kept.iterdir()] if kept.is_dir() else []
     if entry["size"] not in sizes:
-        _copy_input(inputs, entry, kept / Path(raw_path(entry)).name)
+        _copy_input(inputs, entry, kept / archive_name(raw_path(entry)))
 
 
-def _to_failed(root: Path, inputs: Path, entry: Entry) -> None:
-    """From staging; one with the bytes of another that failed in the same run was not staged: from the inputs."""
+def _to_failed(root: Path, entry: Entry) -> None:
     target = _failed_place(root / "failed" / entry["job"], raw_path(entry), entry["document"])
     target.parent.mkdir(parents=True, exist_ok=True)
     if entry["document"]:
-        staging = staging_of(root / "archive" / entry["job"], entry["document"])
-        _move(staging / "bytes" / Path(raw_path(entry)).name, target)
-        shutil.rmtree(staging, ignore_errors=True)
-        if not target.exists():
-            _copy_input(inputs, entry, target)
+        _move(_staging(root, entry) / COPY, target)
+        shutil.rmtree(_staging(root, entry), ignore_errors=True)
     facts = {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
-    body = json.dumps(facts | {"remedy": Failure(entry["failure"]).remedy}, indent=2, ensure_ascii=False) + "\n"
+    failure = Failure(entry["failure"])
+    told = facts | {"meaning": failure.sentence, "remedy": failure.remedy}
+    body = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
     target.with_name(target.name + REASON).write_text(body, encoding="utf-8")
+
+
+def _clear_failed(root: Path, entry: Entry) -> None:
+    """What lies in failed/ of a document that has ended otherwise since: its bytes are in the archive."""
+    folder = root / "failed" / entry["job"]
+    if not folder.is_dir():
+        return
+    for name in (failed_name(raw_path(entry)), failed_apart(raw_path(entry), entry["document"])):
+        target, reason = folder / name, folder / (name + REASON)
+        if _reason_of(reason) in (entry["document"], None):
+            if target.is_file() and not target.is_symlink() and file_sha256(target) == entry["document"]:
+                target.unlink()
+            reason.unlink(missing_ok=True)
+            _remove_empty(target.parent, folder)
+
+
+def _reason_of(path: Path) -> str | None:
+    """The document of which a .reason.json tells; None if it could not be read when it failed, "" if there is none."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return None if told["document"] is None else str(told["document"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return ""
+
+
+def _remove_empty(folder: Path, top: Path) -> None:
+    with contextlib.suppress(OSError):  # not empty
+        while folder != top:
+            folder.rmdir()
+            folder = folder.parent
 
 
 def _failed_place(folder: Path, path: str, sha256: str | None) -> Path:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.errors import Failure
 from pipeline.parse import Limits
 from pipeline.tasks import Settings
 
@@ -83,6 +84,7 @@ class RunPlan:
     model: ModelRef
     task: Settings
     formats: tuple[str, ...]  # of "parquet" and "markdown"; parquet always
+    retry: frozenset[Failure] | None = None  # instead of what lies in the input folder, what failed in these ways
     part_documents: int = 500
     part_seconds: float = 300.0
 

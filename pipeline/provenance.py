@@ -18,12 +18,15 @@ def job_digest(plan: RunPlan, model_sha256: str) -> str:
     task = next(name for name, kind in TASKS.items() if isinstance(plan.task, kind.settings))
     settings = {"type": task, **_plain(asdict(plan.task))}
     limits = {"parse": _plain(asdict(plan.site.limits)), "max_document_bytes": plan.site.max_document_bytes}
-    whole = {"digest": 1, "job": plan.job, "task": settings, "model_sha256": model_sha256, "limits": limits}
+    read = {"hidden": plan.input.hidden, "ocr": _plain(asdict(plan.input.ocr))}
+    whole = {
+        "digest": 2, "job": plan.job, "task": settings, "model_sha256": model_sha256, "limits": limits, "read": read,
+    }  # fmt: skip
     return hashlib.sha256(audit.canonical(whole)).hexdigest()
 
 
-def started(plan: RunPlan, digest: str, model_sha256: str, found: Scan) -> dict[str, Any]:
-    """The entry that opens a run."""
+def started(plan: RunPlan, digest: str, model_sha256: str, found: Scan, ready: int) -> dict[str, Any]:
+    """The entry that opens a run, which takes `ready` documents."""
     return {
         "type": "run.started",
         "job_digest": digest,
@@ -31,8 +34,9 @@ def started(plan: RunPlan, digest: str, model_sha256: str, found: Scan) -> dict[
         "model": plan.model.name,
         "model_sha256": model_sha256,
         "pinned": plan.model.sha256 is not None,
+        "retry": None if plan.retry is None else sorted(plan.retry),
         "software": software(),
-        "ready": len(found.ready),
+        "ready": ready,
         "settling": len(found.settling),
         "held": len(found.held),
         "ignored": len(found.ignored),

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.history import identity
 from pipeline.plan import Site
-from pipeline.schema import to_text
+from pipeline.schema import BY_PATH, to_text
 from pipeline.states import State
 
 _NARROW = ("document", "path", "state", "audit_index")
@@ -31,6 +32,7 @@ class _Row(NamedTuple):
     path: str
     part: int
     number: int
+    by_path: bool
 
 
 def results(site: Site, job: str | None = None) -> Iterator[dict[str, Any]]:
@@ -54,7 +56,8 @@ def _holding(parts: Sequence[Path]) -> list[_Row]:
     """The rows that hold, by path.
 
     Copies of a failed document each keep their row until the document ends otherwise, a duplicate's row stands for its
-    path, and the row of a file that could not be read goes with any later one of its path.
+    path, and the row of a file that could not be read goes with any later one of its path. Where a job answers copies
+    too, a document at another path is another one.
     """
     answers: dict[str, _Row] = {}
     failures: dict[str, dict[str, _Row]] = {}  # document -> path -> row
@@ -63,6 +66,7 @@ def _holding(parts: Sequence[Path]) -> list[_Row]:
     rows = [row for part, path in enumerate(parts) for row in _narrow(path, part)]
     for _, document, state, row in sorted(rows, key=lambda row: row[0]):
         unread.pop(row.path, None)
+        document = identity(document, row.path, row.by_path) if document else None
         if document is None:
             unread[row.path] = row
         elif state == State.FAILED:
@@ -82,8 +86,9 @@ def _narrow(path: Path, part: int) -> Iterator[tuple[int, str | None, str, _Row]
     with _ours(path), pq.ParquetFile(path) as file:
         if b"cloister.table" not in (file.schema_arrow.metadata or {}):
             raise BadPartError(path)
+        by_path = BY_PATH.encode() in file.schema_arrow.metadata
         columns = file.read(columns=list(_NARROW)).select(_NARROW).to_pydict()
-        places = (_Row(str(name), part, number) for number, name in enumerate(columns["path"]))
+        places = (_Row(str(name), part, number, by_path) for number, name in enumerate(columns["path"]))
         yield from zip(columns["audit_index"], columns["document"], columns["state"], places, strict=True)
 
 

@@ -5,11 +5,11 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import audit
 import engine
@@ -18,8 +18,8 @@ from pipeline.commit import Committer
 from pipeline.compute import Work, answer_all, failed_row, input_columns
 from pipeline.discover import Scan, scan
 from pipeline.errors import Failure
-from pipeline.feed import Ended, Feed
-from pipeline.history import read_history
+from pipeline.feed import Ended, Feed, Source
+from pipeline.history import History, read_history
 from pipeline.intake import Arrival
 from pipeline.models import check_machine, check_model, load_model
 from pipeline.parse import ParserPool
@@ -27,6 +27,7 @@ from pipeline.plan import Input, RunPlan
 from pipeline.provenance import job_digest, maker, started
 from pipeline.recover import clear_staging, describe, recover
 from pipeline.report import LISTED, Observer, RunReport
+from pipeline.retry import again
 from pipeline.sightings import Sightings
 from pipeline.software import label
 from pipeline.states import State
@@ -38,6 +39,7 @@ _PATIENCE = 15.0  # seconds that a run waits for files to become still: others w
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 
 Stop = Callable[[], bool]
+T = TypeVar("T")
 
 
 def run(
@@ -55,23 +57,22 @@ def run(
     with audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key) as log:
         model_sha256 = check_model(plan.model)
         digest = job_digest(plan, model_sha256)
-        history = read_history(audit.read_entries(site.audit, site.public_key), plan.job, digest)
+        entries = audit.read_entries(site.audit, site.public_key)
+        history = read_history(entries, plan.job, digest, by_path=plan.input.duplicates != "skip")
         recovered = recover(site.root, log, history)
         if recovered or history.cut_off:
             observer.note("recovered", what=describe(recovered, history.cut_off))
         _refuse_fixed_inbox(plan.input)
-        comparing = Comparing(lambda path, sha256: (path, sha256) in history.paths, stop)
-        look = partial(scan, plan.input, sightings=sightings or Sightings(), comparing=comparing)
-        found = _wait_until_still(look, plan.input.settle_seconds, observer, stop)
+        found, sources = _found(plan, history, observer, stop, sightings or Sightings())
         committer = Committer(plan, log, _run_id(), history.last)
-        tally = _Tally(found)
-        observer.found(len(found.ready))
-        model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if found.ready else None
-        committer.note(*recovered, started(plan, digest, model_sha256, found))
+        tally = _Tally(found, sources, observer)
+        observer.found(len(sources))
+        model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if sources else None
+        committer.note(*recovered, started(plan, digest, model_sha256, found, len(sources)))
         if model:
             with _tidied(committer), ParserPool(engine.threads(), site.limits) as pool:
                 committer.facts = maker(plan, digest, model, pool.describe())
-                feed = Feed(plan, history, pool, engine.threads())
+                feed = Feed(plan, history, pool, engine.threads(), tally.expect)
                 _Loop(plan, committer, make_task(plan.task, model), model, tally, observer, stop).work(feed)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
         committer.note(_finished(report))
@@ -93,15 +94,23 @@ class _Tally:
     """The counts of a run as they grow."""
 
     found: Scan
+    sources: Sequence[Source]
+    observer: Observer
+    inner: int = 0  # documents that containers have brought
     counts: dict[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0))
     known: int = 0
     tokens: int = 0
     pending: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, str, str]] = field(default_factory=list)
 
+    def expect(self, count: int) -> None:
+        """A container brings so many documents more."""
+        self.inner += count
+        self.observer.found(len(self.sources) + self.inner)
+
     def report(self, plan: RunPlan, committer: Committer, model_sha256: str, seconds: float) -> RunReport:
         """Close the tally: whatever reached no state is pending."""
-        left = len(self.found.ready) - sum(self.counts.values())
+        left = len(self.sources) + self.inner - sum(self.counts.values())
         self.counts[State.PENDING] += left + len(self.found.pending)
         self.counts[State.IGNORED] += len(self.found.ignored)
         return RunReport(
@@ -109,7 +118,7 @@ class _Tally:
             known=self.known, parts=tuple(committer.parts), tokens=self.tokens, seconds=seconds,
             interrupted=left > 0, model_sha256=model_sha256, pinned=plan.model.sha256 is not None,
             ignored=self.found.ignored[:LISTED], pending=(*self.found.pending, *self.pending)[:LISTED],
-            failed=tuple(self.failed[:LISTED]),
+            failed=tuple(self.failed),
         )  # fmt: skip
 
 
@@ -130,14 +139,14 @@ class _Loop:
     stop: Stop
     batch: list[Work | Ended] = field(default_factory=list)
     rows: list[tuple[dict[str, Any], Arrival]] = field(default_factory=list)
-    failed: dict[str, dict[str, Any]] = field(default_factory=dict)  # documents that failed in this run
+    failed: dict[str, tuple[str, str]] = field(default_factory=dict)  # document -> how it failed in this run
     last_commit: float = field(default_factory=time.monotonic)
     told: int = 0  # tenths of a long batch that the observer knows of
 
     def work(self, feed: Feed) -> None:
         """Everything the feed gives, and a last commit."""
         with contextlib.suppress(_StoppedError):
-            for item in feed(self.tally.found.ready, self.stop):
+            for item in feed(self.tally.sources, self.stop):
                 self.batch.append(item)
                 if self._batch_is_full():
                     self._compute()
@@ -152,7 +161,8 @@ class _Loop:
 
     def _compute(self) -> None:
         works = [item for item in self.batch if isinstance(item, Work)]
-        answered = iter(answer_all(works, self.task, self.model, self._pulse))
+        review = self.plan.input.hidden == "review"
+        answered = iter(answer_all(works, self.task, self.model, self._pulse, review_hidden=review))
         for item in self.batch:
             row = next(answered) if isinstance(item, Work) else self._ended_row(item)
             self._count(row)
@@ -172,14 +182,14 @@ class _Loop:
         """The same bytes as a document that has just failed have failed too: so it is after a restart as well."""
         original = self.failed.get(ended.arrival.sha256 or "")
         if ended.state == State.DUPLICATE and original:
-            return failed_row(ended.arrival, None, Failure(original["failure"]), original["reason"])
+            return failed_row(ended.arrival, None, Failure(original[0]), original[1])
         return _ended_row(ended)
 
     def _complete(self, row: dict[str, Any]) -> dict[str, Any]:
         facts = self.committer.facts
         same = {key: facts[key] for key in ("model_sha256", "numerics", "job_digest")}
         if row["state"] == State.FAILED and row["document"]:
-            self.failed[row["document"]] = row
+            self.failed[row["document"]] = (row["failure"], row["reason"])
         return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
 
     def _count(self, row: dict[str, Any]) -> None:
@@ -187,9 +197,9 @@ class _Loop:
         self.tally.counts[state] += 1
         self.tally.tokens += row.get("tokens", 0)
         if state == State.FAILED:
-            self.tally.failed.append((path, row["failure"], row["reason"]))
+            _list(self.tally.failed, (path, row["failure"], row["reason"]))
         elif state == State.PENDING:
-            self.tally.pending.append((path, row["reason"]))
+            _list(self.tally.pending, (path, row["reason"]))
         elif state == State.IGNORED:
             self.tally.known += 1
         self.observer.finished(path, state.value, row["reason"])
@@ -208,11 +218,17 @@ class _Loop:
         self.last_commit = time.monotonic()
 
 
+def _list(told: list[T], one: T) -> None:
+    """Keep what is told of a run short."""
+    if len(told) < LISTED:
+        told.append(one)
+
+
 def _ended_row(ended: Ended) -> dict[str, Any]:
     if ended.failure:
-        return failed_row(ended.arrival, None, ended.failure, ended.reason)
+        return failed_row(ended.arrival, None, ended.failure, ended.reason or ended.failure.sentence)
     return {
-        **input_columns(ended.arrival, None),
+        **input_columns(ended.arrival, ended.parsed),
         "state": ended.state.value,
         "reason": ended.reason,
         "duplicate_of": ended.duplicate_of,
@@ -225,6 +241,18 @@ def _refuse_fixed_inbox(source: Input) -> None:
     if source.afterwards == "archive" and not os.access(source.folder, os.W_OK | os.X_OK):
         remedy = "documents cannot be moved out of it; allow writing, or set input.afterwards to keep"
         raise PermissionError(errno.EACCES, remedy, str(source.folder))
+
+
+def _found(
+    plan: RunPlan, history: History, observer: Observer, stop: Stop, sightings: Sightings
+) -> tuple[Scan, Sequence[Source]]:
+    """What lies in the input folder and, of it, what is taken; or what failed before and is taken up again."""
+    if plan.retry is not None:
+        return Scan((), (), (), ()), again(history, plan.retry)
+    comparing = Comparing(lambda path, sha256: (path, sha256) in history.paths, stop)
+    look = partial(scan, plan.input, sightings=sightings, comparing=comparing)
+    found = _wait_until_still(look, plan.input.settle_seconds, observer, stop)
+    return found, found.ready
 
 
 def _wait_until_still(look: Callable[[], Scan], seconds: float, observer: Observer, stop: Stop) -> Scan:

@@ -11,19 +11,24 @@ import audit
 from pipeline.tasks import EVIDENCE, TASKS, Settings
 
 VERSION = 1
+BY_PATH = "cloister.copies"
+"""The key of a table's metadata that is there where a document at another path is another document."""
 
 _INPUT = (
     pa.field("document", pa.string()),
     pa.field("path", pa.string()),
+    pa.field("parent", pa.string()),
     pa.field("size", pa.int64()),
     pa.field("media_type", pa.string()),
     pa.field("encoding", pa.string()),
+    pa.field("encoding_confidence", pa.float64()),
     pa.field("language", pa.string()),
     pa.field("pages", pa.int32()),
     pa.field("state", pa.string()),
     pa.field("failure", pa.string()),
     pa.field("reason", pa.string()),
     pa.field("notes", pa.list_(pa.string())),
+    pa.field("hidden", pa.list_(pa.struct([pa.field("kind", pa.string()), pa.field("characters", pa.int64())]))),
     pa.field("duplicate_of", pa.string()),
     pa.field("supersedes", pa.int64()),
 )
@@ -49,10 +54,11 @@ RUN_COLUMNS = frozenset(f.name for f in _RUN)
 """The columns that may differ between two runs over the same documents."""
 
 
-def schema(task: Settings) -> pa.Schema:
-    """The table of a job with this task."""
+def schema(task: Settings, by_path: bool = False) -> pa.Schema:
+    """The table of a job with this task; `by_path`: copies of a document have rows of their own (BY_PATH says so)."""
     columns = next(kind.columns for kind in TASKS.values() if isinstance(task, kind.settings))
-    return pa.schema([*_INPUT, *columns, *_ORIGIN, *_RUN], metadata={"cloister.table": str(VERSION)})
+    about = {"cloister.table": str(VERSION), **({BY_PATH: "1"} if by_path else {})}
+    return pa.schema([*_INPUT, *columns, *_ORIGIN, *_RUN], metadata=about)
 
 
 def to_text(moment: datetime) -> str:

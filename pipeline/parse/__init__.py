@@ -1,7 +1,8 @@
 """Documents in, text out: parsers run in child processes with limits, and a bad document is only its own failure."""
 
+from pipeline.parse.hidden import KINDS
 from pipeline.parse.limits import Limits
 from pipeline.parse.options import Options
 from pipeline.parse.pool import ParserPool
 
-__all__ = ["Limits", "Options", "ParserPool"]
+__all__ = ["KINDS", "Limits", "Options", "ParserPool"]

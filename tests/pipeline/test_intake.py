@@ -5,14 +5,15 @@ import hashlib
 import os
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from pipeline import Input, scan
 from pipeline.discover import Candidate
-from pipeline.errors import DocumentError
-from pipeline.intake import StillChangingError, staging_of, take
+from pipeline.errors import DocumentError, Failure
+from pipeline.intake import COPY, StillChangingError, staging_of, take
 
 
 @pytest.fixture
@@ -33,10 +34,10 @@ def test_the_copy_has_the_files_bytes_and_hash(folder: Path, tmp_path: Path) -> 
     (folder / "in" / "a.txt").write_bytes(content)
     arrival = take(_found(folder), folder, tmp_path)
     assert arrival.sha256 == hashlib.sha256(content).hexdigest()
-    assert arrival.copy == staging_of(tmp_path, arrival.sha256) / "bytes" / "a.txt"
-    assert arrival.copy.read_bytes() == content
+    assert arrival.staged(tmp_path) == staging_of(tmp_path, "in/a.txt", arrival.sha256) / COPY
+    assert arrival.staged(tmp_path).read_bytes() == content
     assert (arrival.path, arrival.raw, arrival.size) == ("in/a.txt", "in/a.txt", 3_000_000)
-    assert take(_found(folder), folder, tmp_path).copy is None
+    assert arrival.name == "a.txt"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,24 @@ def test_a_file_written_to_since_it_was_found_is_left(folder: Path, tmp_path: Pa
     assert take(_found(folder), folder, tmp_path).sha256 == hashlib.sha256(b"some text\nmore\n").hexdigest()
 
 
+def test_a_file_written_to_while_it_is_read_has_failed(folder: Path, tmp_path: Path) -> None:
+    path = folder / "in" / "a.txt"
+    path.write_bytes(b"x" * 5_000_000)
+    candidate, chunks = _found(folder), 0
+
+    def write_meanwhile(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal chunks
+        if event == "open" and str(arguments[0]).endswith("incoming"):
+            chunks += 1
+            os.truncate(path, 4_999_999)
+
+    sys.addaudithook(write_meanwhile)
+    with pytest.raises(DocumentError, match="written to while it was read") as raised:
+        take(candidate, folder, tmp_path)
+    assert raised.value.failure is Failure.CHANGED_WHILE_READING
+    assert chunks == 1
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="every file can be read")
 def test_a_file_that_may_not_be_read_is_unreadable(folder: Path, tmp_path: Path) -> None:
     candidate = _found(folder)
@@ -111,6 +130,5 @@ def test_names_of_any_bytes(folder: Path, tmp_path: Path, name: bytes) -> None:
     candidate = _found(folder)
     arrival = take(candidate, folder, tmp_path)
     assert os.fsencode(arrival.raw) == name
-    assert arrival.copy is not None
-    assert (os.fsencode(arrival.copy.name), arrival.copy.read_bytes()) == (name, b"some text\n")
+    assert (os.fsencode(arrival.name), arrival.staged(tmp_path).read_bytes()) == (name, b"some text\n")
     assert arrival.path.isprintable()
