@@ -32,6 +32,10 @@ def _limits(limits: LimitsConfig) -> pipeline.Limits:
         seconds=limits.parse_seconds,
         memory_bytes=limits.parse_memory_mib * _MIB,
         output_characters=limits.text_characters,
+        unpacked_depth=limits.unpacked_depth,
+        unpacked_documents=limits.unpacked_documents,
+        unpacked_bytes=limits.unpacked_mib * _MIB,
+        unpacked_ratio=limits.unpacked_ratio,
     )
 
 

@@ -23,8 +23,8 @@ class Observer(Protocol):
 class RunReport:
     """How a run ended. `counts` has every State, and `seen` is their sum; the log's `run.finished` says the same.
 
-    `known` counts those of the ignored that had been processed before. `pending` and `ignored` hold (path, reason),
-    `failed` (path, failure, reason); each list at most `LISTED` long.
+    `known` counts those of the ignored that had been processed before; `retried` says that the run took up failed
+    ones. `pending` and `ignored` hold (path, reason), `failed` (path, failure, reason); each list at most `LISTED` long.
     """
 
     run: str
@@ -37,6 +37,7 @@ class RunReport:
     interrupted: bool
     model_sha256: str
     pinned: bool
+    retried: bool
     ignored: tuple[tuple[str, str], ...]
     pending: tuple[tuple[str, str], ...]
     failed: tuple[tuple[str, str, str], ...]

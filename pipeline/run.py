@@ -117,8 +117,8 @@ class _Tally:
             run=committer.run, job=plan.job, counts={state.value: n for state, n in self.counts.items()},
             known=self.known, parts=tuple(committer.parts), tokens=self.tokens, seconds=seconds,
             interrupted=left > 0, model_sha256=model_sha256, pinned=plan.model.sha256 is not None,
-            ignored=self.found.ignored[:LISTED], pending=(*self.found.pending, *self.pending)[:LISTED],
-            failed=tuple(self.failed),
+            retried=plan.retry is not None, ignored=self.found.ignored[:LISTED],
+            pending=(*self.found.pending, *self.pending)[:LISTED], failed=tuple(self.failed),
         )  # fmt: skip
 
 

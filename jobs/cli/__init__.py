@@ -24,6 +24,7 @@ from jobs.cli import (
     model_list,
     model_quantize,
     results,
+    retry,
     run,
     serve,
 )
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "init": init.init,
     "check": check.check,
     "run": run.run,
+    "retry": retry.retry,
     "serve": serve.serve,
     "status": status_command.status,
     "results": results.results,

@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -43,18 +43,22 @@ def run(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOpti
     3: model refused; 4: the audit log cannot be trusted or written; 5: another run holds the workspace; 130: stopped.
     """
     place = open_workspace(workspace)
-    night = _run_all(_plans(place, jobs))
+    end(place, run_all(plans_of(place, jobs)), as_json)
+
+
+def end(workspace: Workspace, night: Night, as_json: bool) -> NoReturn:
+    """Tell what became of the runs, and exit with the code of all of them."""
     if as_json:
         told = {"runs": [_told(report) for _, report in night.reports]}
         print_json(
             {**told, "errors": [each.to_json()["error"] for each in night.refusals], "exit_code": int(night.code)}
         )
     else:
-        _print(place, night)
+        _print(workspace, night)
     raise typer.Exit(int(night.code))
 
 
-def _plans(workspace: Workspace, names: list[str]) -> "list[tuple[LoadedJob, pipeline.RunPlan]]":
+def plans_of(workspace: Workspace, names: list[str]) -> "list[tuple[LoadedJob, pipeline.RunPlan]]":
     """All jobs are read before the first one runs. ConfigError with the problems of all."""
     loaded: list[LoadedJob] = []
     problems: list[Problem] = []
@@ -78,7 +82,7 @@ def _plans(workspace: Workspace, names: list[str]) -> "list[tuple[LoadedJob, pip
     return plans
 
 
-def _run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]") -> Night:
+def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]") -> Night:
     """A refused model ends its job only; a log that is held or cannot be trusted ends them all."""
     import audit
     import pipeline
@@ -138,7 +142,12 @@ def print_report(workspace: Workspace, job: LoadedJob, report: "pipeline.RunRepo
         say(f"  results  {shown(outbox)}/ ({counted(len(report.parts), 'part')}); cloister results {report.job}")
     if report.counts["failed"]:
         say(f"  failed   {shown(failed)}/, each with a .reason.json:")
-        say_list([f"{path}: {reason}" for path, _, reason in report.failed], report.counts["failed"], _FAILED_LISTED)
+        say_list(
+            [f"{path}: {failure}: {reason}" for path, failure, reason in report.failed],
+            report.counts["failed"],
+            _FAILED_LISTED,
+        )
+        say(f"  again    cloister retry {report.job} takes them up again, when you have changed something")
     _print_ignored(report)
     _print_pending(report)
     if not report.pinned and report.parts:
@@ -173,6 +182,8 @@ def _outcome(report: "pipeline.RunReport") -> str:
     if worked:
         pace = f", {worked / report.seconds:.1f} a second" if report.seconds >= 1 else ""
         return f"{counted(worked, 'document')} in {report.seconds:.1f} s{pace}"
+    if report.retried and not report.seen:
+        return "nothing to do: no document of the job has failed so and not ended otherwise since"
     if report.interrupted:
         return "stopped before the first document was finished"
     if report.counts["pending"]:

@@ -206,8 +206,8 @@ def test_sigterm_ends_a_run_with_130_and_the_next_run_goes_on(ready: Place, cloi
 def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
     values: dict[str, Any] = {
         "run": "r", "job": "sort", "counts": dict.fromkeys(pipeline.State, 0) | seen, "known": 0, "parts": (),
-        "tokens": 0, "seconds": 0.5, "interrupted": False, "model_sha256": "", "pinned": True, "ignored": (),
-        "pending": (), "failed": (),
+        "tokens": 0, "seconds": 0.5, "interrupted": False, "model_sha256": "", "pinned": True, "retried": False,
+        "ignored": (), "pending": (), "failed": (),
     }  # fmt: skip
     return pipeline.RunReport(**(values | facts))
 

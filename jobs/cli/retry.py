@@ -1,0 +1,53 @@
+"""`cloister retry`: failed documents taken up again."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jobs.cli.options import JobsArgument, JsonOption, WorkspaceOption
+from jobs.cli.run import end, plans_of, run_all
+from jobs.errors import ConfigError, Problem
+from jobs.workspace import open_workspace
+
+if TYPE_CHECKING:
+    import pipeline
+
+ClassOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--class",
+        metavar="CLASS",
+        help="Only documents that failed so: timeout, needs_ocr, encrypted, …; may be given several times.",
+        show_default=False,
+    ),
+]
+
+
+def retry(
+    jobs: JobsArgument, classes: ClassOption = None, workspace: WorkspaceOption = None, as_json: JsonOption = False
+) -> None:
+    """Take up failed documents again, from failed/.
+
+    For when a limit was raised, Tesseract installed or Cloister updated. A document that can be read now gets its
+    row, which supersedes the failed one, and leaves failed/. What lies in the input folder waits for the next run.
+    Exit codes are those of run.
+    """
+    place = open_workspace(workspace)
+    chosen = _chosen(classes)
+    plans = [(job, replace(plan, retry=chosen)) for job, plan in plans_of(place, jobs)]
+    end(place, run_all(plans), as_json)
+
+
+def _chosen(classes: list[str] | None) -> "frozenset[pipeline.Failure]":
+    import pipeline
+
+    known = {failure.value: failure for failure in pipeline.Failure}
+    problems = [
+        Problem(f"--class {name}", "no class of failures", f"one of {', '.join(known)}")
+        for name in classes or ()
+        if name not in known
+    ]
+    if problems:
+        raise ConfigError(*problems)
+    return frozenset(known[name] for name in classes or known)
