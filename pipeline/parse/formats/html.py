@@ -11,84 +11,102 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.looks import NO_TEXT, PageStyles, all_text
 from pipeline.parse.office.package import LXML, whole_number
+from pipeline.parse.styles import Look
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = f"html/1 {LXML}"
-_INVISIBLE = {
-    "script",
-    "style",
-    "template",
-    "head",
-    "noframes",
-    "datalist",
-    "iframe",
-    "object",
-    "svg",
-    "audio",
-    "video",
-}
+PARSER = f"html/2 {LXML}"
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
-    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html",
-    "legend", "li", "main", "menu", "nav", "ol", "option", "p", "pre", "section", "summary", "table", "tr", "ul",
+    "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "menu",
+    "nav", "ol", "optgroup", "option", "p", "pre", "section", "summary", "svg", "table", "text", "textarea", "ul",
     "caption",
 }  # fmt: skip
+_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _LISTS = {"ol", "ul", "menu", "dir"}
-_CLOSE = {"li", "dt", "dd", "div", "option", "tr", "legend", "summary"}  # blocks with no empty line around them
-_HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
-_FIELDS = {"hidden", "password", "checkbox", "radio", "image", "file"}  # input fields whose value is not shown
+_CLOSE = {"li", "dt", "dd", "div", "optgroup", "option", "legend", "summary", "text"}  # no empty line around them
+_AS_TYPED = {"pre", "textarea", "listing", "xmp"}
+_GROUPS = {"table", "thead", "tbody", "tfoot"}
+_VALUELESS = {"hidden", "password", "file"}  # input fields whose value is not shown
+_LONG = 1000  # characters from which on a heading is one by mistake
+_WIDEST = 100  # columns that a cell is believed to span
 
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The page; raises DocumentError."""
     writer = source.writer()
-    write_html(writer, source.decoded.text)
-    return finish(source, writer, media_type, PARSER, decoded=source.decoded)
+    frames = write_html(writer, source.decoded.text)
+    notes = [f"the pages in its frames are other files: {', '.join(frames[:20])}"] if frames else []
+    return finish(source, writer, media_type, PARSER, notes=notes, decoded=source.decoded)
 
 
-def write_html(writer: TextWriter, markup: str) -> None:
-    """Write the visible text of markup; raises DocumentError(CORRUPT)."""
+def write_html(writer: TextWriter, markup: str) -> list[str]:
+    """Write the visible text of markup; the addresses of its frames. Raises DocumentError(CORRUPT)."""
     # As bytes in an encoding that is said: of a string with an XML declaration lxml refuses to read.
     parser = etree.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8")
     try:
         root = etree.fromstring(markup.replace("\x00", "").encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:
+        if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from error
         raise DocumentError(Failure.CORRUPT, f"not readable as HTML: {error.msg}") from error
     for entry in parser.error_log:
         if entry.level == etree.ErrorLevels.FATAL:
             raise DocumentError(Failure.CORRUPT, f"it can be read only to line {entry.line}: {entry.message}")
-    if root is not None:
-        writer.block(one_line(root.findtext(".//title") or ""))
-        walk = _Walk(writer)
-        walk.element(root)
-        walk.flush()
+    if root is None:
+        return []
+    writer.block(_title(root))
+    styles = PageStyles(root)
+    walk = _Walk(writer, styles, styles.first)
+    walk.element(root)
+    walk.flush()
+    return [frame.get("src", "") for frame in root.iter("frame")]
+
+
+def _title(root: etree._Element) -> str:
+    """The page's, not that of a drawing in it."""
+    titles = (one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None)
+    return one_line(next((one.text or "" for one in titles), ""))
 
 
 class _Walk:
     """Text gathers in `_line` until a block begins or ends."""
 
-    def __init__(self, writer: TextWriter) -> None:
+    def __init__(self, writer: TextWriter, styles: PageStyles, look: Look) -> None:
         self._writer = writer
+        self._styles = styles
+        self._look = look
         self._line: list[str] = []
         self._pre = 0
+        self._chosen = False  # whether the options of the list we are in say which of them are
         self._lists: list[int | None] = []  # the next number of each open list, None for one without numbers
+        self._row_number = 0
+        self._reaching: dict[int, int] = {}  # column -> the row at which a cell from above ends
 
     def element(self, element: etree._Element) -> None:
         """Everything visible of an element, without what follows it."""
-        tag = element.tag
-        if tag in _INVISIBLE or element.get("hidden") is not None or _HIDDEN.search(element.get("style", "")):
+        outer = self._look
+        if not self._enter(element):
             return
+        tag = element.tag
         if tag in {"br", "wbr"}:
             self._line.append("\n" if tag == "br" else "")
-        elif tag == "input":
-            self._line.append(_field(element))
+        elif tag in {"input", "img", "area"}:
+            self._text(_field(element) if tag == "input" else f" {element.get('alt', '')} ")
         elif tag == "tr":
             self._row(element)
-        elif tag in _BLOCKS:
+        elif tag == "select":
+            self._select(element)
+        elif tag in _HEADINGS:
+            self._heading(element, _HEADINGS[tag])
+        elif tag in _GROUPS:
+            self._group(element, tag)
+        elif tag in _BLOCKS or tag in _AS_TYPED:
             self._block(element, tag)
         else:
             self._inside(element)
+        self._look = outer
 
     def flush(self) -> None:
         """Write the line that has gathered."""
@@ -97,6 +115,19 @@ class _Walk:
             text = "\n".join(one_line(line) for line in text.split("\n"))
         self._writer.line(text)
 
+    def _enter(self, element: etree._Element) -> bool:
+        """Whether the element is shown; then `_look` is its own."""
+        if element.tag in NO_TEXT:
+            if element.tag == "iframe" and "srcdoc" in element.attrib:
+                self.flush()
+                write_html(self._writer, element.get("srcdoc", ""))
+            return False
+        look, kind = self._styles.look_of(element, self._look)
+        if kind and self._writer.hide(kind, all_text(element)):
+            return False
+        self._look = look
+        return True
+
     def _inside(self, element: etree._Element) -> None:
         self._text(element.text)
         for child in element:
@@ -104,44 +135,101 @@ class _Walk:
             self._text(child.tail)
 
     def _text(self, text: str | None) -> None:
-        if text:
-            self._line.append(text if self._pre else re.sub(r"\s+", " ", text))
+        if not text:
+            return
+        kind = self._look.hides
+        if kind and not text.isspace() and self._writer.hide(kind, text):
+            return
+        self._line.append(text if self._pre else re.sub(r"\s+", " ", text))
 
     def _block(self, element: etree._Element, tag: str) -> None:
         self.flush()
         if tag not in _CLOSE:
             self._writer.gap()
-        self._pre += tag == "pre"
+        self._pre += tag in _AS_TYPED
         if tag in _LISTS:
             self._lists.append(_start(element) if tag == "ol" else None)
-        elif tag == "li":
-            self._line.append(self._label())
+        self._line.append(self._label(element))
         self._inside(element)
         self.flush()
         if tag in _LISTS:
             self._lists.pop()
-        self._pre -= tag == "pre"
+        self._pre -= tag in _AS_TYPED
         if tag not in _CLOSE:
             self._writer.gap()
 
-    def _label(self) -> str:
-        """What a browser draws before an item."""
-        number = self._lists[-1] if self._lists else None
-        if number is None:
-            return "- "
-        self._lists[-1] = number + 1
-        return f"{number}. "
+    def _label(self, element: etree._Element) -> str:
+        """What a browser draws before an item, or an option among chosen ones."""
+        if element.tag == "li":
+            number = self._lists[-1] if self._lists else None
+            if number is None:
+                return "- "
+            number = whole_number(element.get("value"), number)
+            self._lists[-1] = number + 1
+            return f"{number}. "
+        if element.tag == "optgroup":
+            return str(element.get("label", ""))
+        if element.tag == "option" and self._chosen:
+            return "[x] " if "selected" in element.attrib else "[ ] "
+        return ""
+
+    def _select(self, element: etree._Element) -> None:
+        """A list of options; where some are chosen, these are marked."""
+        outer = self._chosen
+        self._chosen = any("selected" in option.attrib for option in element.iter("option"))
+        self._inside(element)
+        self._chosen = outer
+
+    def _heading(self, element: etree._Element, level: int) -> None:
+        self.flush()
+        text = self._apart(element)
+        if len(text) > _LONG:
+            self._writer.block(text)
+        else:
+            self._writer.heading(text, level)
+
+    def _apart(self, element: etree._Element) -> str:
+        """What is in an element, laid out on its own."""
+        inner = self._writer.inner()
+        walk = _Walk(inner, self._styles, self._look)
+        walk._inside(element)
+        walk.flush()
+        return inner.finish()[0]
+
+    def _group(self, element: etree._Element, tag: str) -> None:
+        """A table, or rows of one, out of which no cell reaches."""
+        outer = self._row_number, self._reaching
+        self._row_number, self._reaching = 0, {}
+        if tag == "table":
+            self._block(element, tag)
+        else:
+            self._inside(element)
+        self._row_number, self._reaching = outer
 
     def _row(self, row: etree._Element) -> None:
+        """Cells in their columns: an empty one where a cell from the left or from above reaches."""
         self.flush()
-        cells = []
+        self._row_number += 1
+        cells: list[str] = [text] if (text := one_line(row.text or "")) else []
         for cell in row:
-            inner = self._writer.inner()
-            walk = _Walk(inner)
-            walk.element(cell)
-            walk.flush()
-            cells.append(inner.finish()[0])
+            look = self._look
+            if self._enter(cell):
+                self._cell(cells, cell)
+            self._look = look
+            if text := one_line(cell.tail or ""):
+                cells.append(text)
         self._writer.cells(cells)
+
+    def _cell(self, cells: list[str], cell: etree._Element) -> None:
+        while self._reaching.get(len(cells), 0) >= self._row_number:
+            cells.append("")
+        text, place = self._apart(cell), len(cells)
+        if cell.tag not in {"td", "th"} and not text:
+            return
+        cells += [text, *[""] * (min(whole_number(cell.get("colspan"), 1), _WIDEST) - 1)]
+        rows = whole_number(cell.get("rowspan"), 1)
+        if rows > 1:
+            self._reaching |= dict.fromkeys(range(place, len(cells)), self._row_number + rows - 1)
 
 
 def _start(element: etree._Element) -> int:
@@ -152,4 +240,6 @@ def _field(element: etree._Element) -> str:
     kind = element.get("type", "text").lower()
     if kind in {"checkbox", "radio"}:
         return "[x] " if element.get("checked") is not None else "[ ] "
-    return "" if kind in _FIELDS else f" {element.get('value', '')} "
+    if kind in _VALUELESS:
+        return ""
+    return f" {element.get('alt' if kind == 'image' else 'value', '')} "

@@ -59,3 +59,55 @@ def test_zero_bytes_do_not_end_it(parse) -> None:
 
 def test_a_page_without_text_is_empty(fail) -> None:
     assert fail(b"<html><body><script>x()</script><img src=a.png></body></html>").failure is Failure.EMPTY
+
+
+def test_headings_are_sections(parse) -> None:
+    parsed = parse(b"<html><h1>One <b>A</b></h1><p>a<h3>Deep</h3><p>b<h2>Second</h2><p>c")
+    assert parsed.text == "One A\n\na\n\nDeep\n\nb\n\nSecond\n\nc"
+    assert [parsed.section_of(parsed.text.index(one)) for one in ("a\n", "b\n")] == ["One A", "One A > Deep"]
+    assert parsed.section_of(len(parsed.text) - 1) == "One A > Second"
+
+
+def test_an_unclosed_heading_is_no_heading(parse) -> None:
+    parsed = parse(b"<html><h1>Title<div>" + b"many words " * 200)
+    assert parsed.sections == ()
+
+
+def test_cells_stand_in_their_columns(parse) -> None:
+    parsed = parse(
+        b"<table><tr><th rowspan=2>Year<th colspan=2>Ducks<tr><th>fresh<th>salt<tr><td>2019<td>120<td>80"
+        b"<tbody><tr><td>x<td>y<td rowspan=9>z<tr><td colspan=2>w</table><table><tr><td>other</table>"
+    )
+    assert parsed.text == "Year | Ducks\n | fresh | salt\n2019 | 120 | 80\nx | y | z\nw\n\nother"
+
+
+def test_stray_text_in_a_row_is_kept(parse) -> None:
+    assert parse(b"<table><tr>loose<td>cell</td>after</tr></table>").text == "loose | cell | after"
+
+
+def test_what_stands_for_pictures_and_what_was_chosen(parse) -> None:
+    parsed = parse(
+        b"<html><p>See <img src=a.png alt='a chart of rents'> here<figure><img src=b.png><figcaption>Fig. 1"
+        b"</figcaption></figure><select><option>EUR<option selected>USD</select>"
+        b"<select><optgroup label=Q><option>no mark</select>"
+        b"<ol><li value=7>seven<li>eight</ol><dl><dt>term<dd>meaning</dl><textarea>a\n b</textarea>"
+        b"<svg><title>tip</title><text>drawn</text></svg><math><mi>x</mi><annotation>TeX</annotation></math>"
+        b"<iframe srcdoc='<p>framed'></iframe><noscript>no scripts</noscript><details><summary>S</summary>D</details>"
+        b"<p aria-hidden=true>icon<input type=password value=secret>"
+    )
+    assert parsed.text == (
+        "See a chart of rents here\n\nFig. 1\n\n[ ] EUR\n[x] USD\nQ\nno mark\n\n7. seven\n8. eight\n\n"
+        "term\nmeaning\n\na\n b\n\ndrawn\n\nx\n\nframed\n\nno scripts\n\nS\nD\n\nicon"
+    )
+
+
+def test_frames_are_named(fail) -> None:
+    error = fail(b"<html><frameset><frame src=left.html><frame src=right.html></frameset></html>")
+    assert error.failure is Failure.EMPTY
+    assert "left.html, right.html" in error.reason
+
+
+def test_an_xhtml_page_with_a_declaration(parse) -> None:
+    data = '<?xml version="1.0" encoding="iso-8859-1"?><!DOCTYPE html><html xmlns="x"><base href="y"/><p>Maß</p></html>'
+    parsed = parse(data.encode("iso-8859-1"))
+    assert (parsed.media_type, parsed.text) == ("text/html", "Maß")

@@ -1,0 +1,105 @@
+"""HTML: text that no person sees, by the ways in which pages hide it; and pages that only look as if they did."""
+
+import tempfile
+
+import pytest
+
+from pipeline.document import Hidden, Parsed
+from pipeline.parse import ParserPool
+from pipeline.parse.options import Options
+from pipeline.parse.styles import Sheet
+
+PAGE = "<html><p>before</p>{}<p>after</p></html>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "markup"),
+    [
+        ("marked_hidden", "<p hidden>hide me</p>"),
+        ("marked_hidden", "<p style='DISPLAY : None'>hide <b>me</b></p>"),
+        ("marked_hidden", "<div style='visibility:hidden'><p>hide</p> me</div>"),
+        ("marked_hidden", "<dialog>hide me</dialog>"),
+        (
+            "marked_hidden",
+            "<style>.x, #y {display:none!important}</style><p class='a x' style='display:block'>hide me</p>",
+        ),
+        ("marked_hidden", "<style>@media screen { aside { display: none } } </style><aside>hide me</aside>"),
+        ("marked_hidden", "<table><tr style='display:none'><td>hide<td>me</table>"),
+        ("invisible", "<p style='opacity:0.0'>hide me</p>"),
+        ("invisible", "<p style='color:rgba(10, 20, 30, 0)'>hide me</p>"),
+        ("invisible", "<p style='color:transparent'>hide me</p>"),
+        ("tiny", "<p style='font-size:1px'>hide me</p>"),
+        ("tiny", "<p style='font:0/0 a'>hide me</p>"),
+        ("tiny", "<p style='font-size:0'><span style='font-size:2em'>hide me</span></p>"),
+        ("tiny", "<style>p.q{} #t{font-size:.5pt}</style><p id=t>hide me</p>"),
+        ("same_colour", "<p style='color:#FFF'>hide me</p>"),
+        ("same_colour", "<font color=white>hide me</font>"),
+        ("same_colour", "<p style='background:url(data:x);background:#123456;color:rgb(18,52,86)'>hide me</p>"),
+        ("same_colour", "<table bgcolor=#000000><tr><td><span style='color:#010101'>hide me</span></table>"),
+        ("same_colour", "<style>.w{color:white}</style><div class=w>hide <i>me</i></div>"),
+        ("off_page", "<p style='position:absolute;left:-9999px'>hide me</p>"),
+        ("off_page", "<p style='text-indent:-999em'>hide me</p>"),
+        ("off_page", "<p style='position:absolute;clip:rect(0 0 0 0)'>hide me</p>"),
+        ("off_page", "<p style='clip-path:inset(50%)'>hide me</p>"),
+        ("off_page", "<p style='max-height:0;overflow:hidden'>hide me</p>"),
+        ("tiny", "<h2 style='font-size:0'>hide me</h2>"),
+    ],
+)
+def test_what_no_person_sees_is_counted_and_left_out(parse, kind: str, markup: str) -> None:
+    parsed = parse(PAGE.format(markup).encode())
+    assert parsed.text == "before\n\nafter"
+    assert parsed.hidden == (Hidden(kind, 6),)
+    assert parsed.sections == ()
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<p style='color:white;background:#003366'>show me</p>",
+        "<table><tr><td bgcolor=#003366><font color=#ffffff>show me</font></table>",
+        "<div style='background:url(x.png)'><p style='color:#fff'>show me</p></div>",
+        "<link rel=stylesheet href=x.css><p class=banner><span style='color:#fff'>show me</span></p>",
+        "<style>.card .head{background:navy}</style><p class=head style='color:white'>show me</p>",
+        "<div style='font-size:0'><p style='font-size:14px'>show me</p></div>",
+        "<div style='visibility:hidden'><p style='visibility:visible'>show me</p></div>",
+        "<style>@media print{p{display:none}} @media (max-width:600px){p{display:none}}</style><p>show me</p>",
+        "<style media=print>p{display:none}</style><p>show me</p>",
+        "<style>p{display:none}p{display:block}</style><p>show me</p>",
+        "<style>.x{display:none}</style><p class=x style='display:block'>show me</p>",
+        "<style>a:hover{display:none} nav p{display:none} /* p{display:none} */</style><p>show me</p>",
+        "<p style='width:1%;overflow:hidden'>show me</p>",
+        "<p style='left:-10px;text-indent:-2em;opacity:.5;font-size:75%'>show me</p>",
+        "<a style='background:white'>show me</a>",
+        "<button style='background:#fff'>show me</button>",
+        "<p hidden style='display:block'>show me</p>",
+    ],
+)
+def test_what_a_person_sees_stays(parse, markup: str) -> None:
+    parsed = parse(PAGE.format(markup).encode())
+    assert (parsed.text, parsed.hidden) == ("before\n\nshow me\n\nafter", ())
+
+
+def test_kept_by_rule_it_is_counted_once(pool: ParserPool) -> None:
+    inner = "<div hidden>a<p style='display:none'>b <i style='color:white'>c</i></p></div><p style='color:#fff'>d</p>"
+    parsed = keep(pool, PAGE.format(inner))
+    assert parsed.text == "before\n\na\n\nb c\n\nd\n\nafter"
+    assert parsed.hidden == (Hidden("same_colour", 1), Hidden("marked_hidden", 3))
+
+
+def keep(pool: ParserPool, markup: str) -> Parsed:
+    with tempfile.TemporaryFile() as file:
+        file.write(markup.encode())
+        file.flush()
+        return pool.parse(file.fileno(), "x.html", Options(hidden="keep"))
+
+
+def test_a_page_of_nothing_but_hidden_text_is_empty_and_says_so(fail) -> None:
+    assert "7 characters of hidden text" in fail(b"<html><p hidden>nothing").reason
+
+
+@pytest.mark.parametrize(
+    "css", ["{", "}", "@media screen {" * 5000, "a{b" * 5000, "/*", "@x{" * 5000, ",{}" * 99, "p{:;!}"]
+)
+def test_broken_css_hides_nothing(parse, css: str) -> None:
+    assert parse(f"<html><style>{css}</style><p>seen</p>".encode()).text == "seen"
+    assert Sheet().declared("p", "", "", css) == {}
