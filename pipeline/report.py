@@ -24,7 +24,7 @@ class RunReport:
     """How a run ended. `counts` has every State, and `seen` is their sum; the log's `run.finished` says the same.
 
     `known` counts those of the ignored that had been processed before; `retried` says that the run took up failed
-    ones. `pending` and `ignored` hold (path, reason), `failed` (path, failure, reason); each list at most `LISTED` long.
+    ones. `pending` and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long.
     """
 
     run: str

@@ -232,7 +232,8 @@ def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
             "ignored  12 files:", *(f"{n}.tmp: temporary" for n in range(10)), "and 2 more"]),
         ({"failed": 21}, {"failed": tuple((f"{n}", "empty", "no text") for n in range(21))}, [
             "sort: 21 documents in 0.5 s", "failed   failed/sort/, each with a .reason.json:",
-            *(f"{n}: no text" for n in range(20)), "and 1 more"]),
+            *(f"{n}: empty: no text" for n in range(20)), "and 1 more",
+            "again    cloister retry sort takes them up again, when you have changed something"]),
     ],
 )  # fmt: skip
 def test_what_is_told_of_a_run(
