@@ -117,6 +117,10 @@ class TextWriter:
         """A writer of its own for a part that this one will take up, with the limit that is left."""
         return TextWriter(self._limit - self.length, self._hidden, inner=True)
 
+    def unseen(self) -> "TextWriter":
+        """An inner writer for a part that is hidden as a whole: what is hidden within is counted with it, not again."""
+        return TextWriter(self._limit - self.length, HiddenText(drop=False), inner=True)
+
     def finish(self) -> tuple[str, tuple[int, ...]]:
         """The text and the offset of each page; pages without text at the end begin where the text ends."""
         self._open()

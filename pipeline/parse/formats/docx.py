@@ -4,19 +4,26 @@ Order: headers, body, footnotes and endnotes, comments, footers. A text box, cha
 it hangs on. Insertions count, deletions do not.
 """
 
+import posixpath
+from collections.abc import Iterable
+
 from lxml import etree
 
 from pipeline.document import Parsed
-from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.members import Members
+from pipeline.parse.office.colours import WHITE
 from pipeline.parse.office.drawing import GRAPHICS, A, math_text, paragraph_text, write_graphic
+from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
 from pipeline.parse.office.numbering import Numbering
-from pipeline.parse.office.package import LXML, Package, children
+from pipeline.parse.office.package import LXML, Package, children, stream_children
+from pipeline.parse.office.sight import Sight
+from pipeline.parse.office.word_sections import read_sections
+from pipeline.parse.office.word_styles import BODY, Style, WordStyles
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"docx/1 {LXML}"
+PARSER = f"docx/2 {LXML}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-R_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 _GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "rt", "numPr"}
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
@@ -27,37 +34,41 @@ _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
 def parse(source: Source, media_type: str) -> Parsed:
     """The document; raises DocumentError."""
     package, writer = Package(source.data), source.writer()
-    root = package.xml(package.main)
-    numbering = Numbering(package)
-    _write_parts(writer, package, root, "headerReference")
-    body = _Part(writer, package, package.main, numbering)
-    body.blocks(root)
+    data = package.bytes(package.main)
+    sections, styles = read_sections(package, data), WordStyles(package)
+    sight = Sight(styles, sections.coloured)
+    _write_parts(writer, package, sight, sections.headers)
+    body = _Part(writer, package, package.main, sight, Numbering(package, styles))
+    body.blocks(stream_children(data, package.main, W + "body", W + "p", W + "tbl", W + "sdt"))
     for kind in ("footnotes", "endnotes"):
-        _write_notes(writer, package, kind, body.referred[kind])
-    _write_comments(writer, package)
-    _write_parts(writer, package, root, "footerReference")
-    if not writer.length and package.count("media"):
-        raise DocumentError(Failure.NEEDS_OCR, "it holds pictures and no text")
-    notes = package.notes() + [
-        f"part of the document not read: {part}" for part in package.related(package.main, "aFChunk")
-    ]
+        _write_notes(writer, package, sight, kind, body)
+    _write_comments(writer, package, sight)
+    _write_parts(writer, package, sight, sections.footers)
+    notes = [*_add_chunks(source.members, package), *add_embedded(source.members, package)]
+    refuse_pictures_alone(source, writer, package, "it holds")
     return finish(source, writer, media_type, PARSER, notes=notes)
 
 
 class _Part:
     """One part being written: the document, a header, the footnotes."""
 
-    def __init__(self, writer: TextWriter, package: Package, part: str, numbering: Numbering | None = None) -> None:
+    def __init__(
+        self, writer: TextWriter, package: Package, part: str, sight: Sight, numbering: Numbering | None = None
+    ) -> None:
         self.writer = writer
         self.referred: dict[str, list[str]] = {"footnotes": [], "endnotes": []}
+        self.unseen: dict[str, list[str]] = {"footnotes": [], "endnotes": []}  # referred to by hidden text alone
         self._package = package
         self._part = part
+        self._sight = sight
         self._numbering = numbering
         self._boxes: list[etree._Element] = []
+        self._style = Style()  # of the paragraph that is written
+        self._behind = WHITE  # the colour around it
 
-    def blocks(self, element: etree._Element) -> None:
-        """The paragraphs and tables under an element."""
-        for name, child in children(element):
+    def blocks(self, elements: Iterable[etree._Element]) -> None:
+        """The paragraphs and tables under an element, or in a row of elements."""
+        for name, child in children(elements):
             if name == "p":
                 self._paragraph(child)
             elif name == "tbl":
@@ -67,13 +78,15 @@ class _Part:
 
     def _paragraph(self, paragraph: etree._Element) -> None:
         boxes, self._boxes = self._boxes, []
+        style = self._style = self._sight.styles.paragraph(paragraph.find(W + "pPr"))
         text = self._inline(paragraph)
-        label = self._numbering.label(paragraph) if self._numbering and text.strip() else ""
-        if not text.strip() or _is_heading(paragraph):
+        label = self._numbering.label(style) if self._numbering and text.strip() else ""
+        if not text.strip():
             self.writer.gap()
-        self.writer.line(label + text)
-        if _is_heading(paragraph):
-            self.writer.gap()
+        elif style.outline is None or style.outline >= BODY:
+            self.writer.line(label + text)
+        else:
+            self.writer.heading(label + text, style.outline + 1)
         for box in self._boxes:
             self._box(box)
         self._boxes = boxes
@@ -81,7 +94,9 @@ class _Part:
     def _box(self, box: etree._Element) -> None:
         self.writer.gap()
         if box.tag == W + "txbxContent":
+            behind, self._behind = self._behind, Sight.UNKNOWN
             self.blocks(box)
+            self._behind = behind
         elif box.tag == A + "p":
             self.writer.line(paragraph_text(box))
         elif box.tag in GRAPHICS:
@@ -93,12 +108,14 @@ class _Part:
     def _table(self, table: etree._Element) -> None:
         self.writer.gap()
         for row in _found(table, "tr"):
-            self.writer.cells([self._cell(cell) for cell in _found(row, "tc")])
+            self.writer.cells([self._cell(table, cell) for cell in _found(row, "tc")])
         self.writer.gap()
 
-    def _cell(self, cell: etree._Element) -> str:
+    def _cell(self, table: etree._Element, cell: etree._Element) -> str:
         outer, self.writer = self.writer, self.writer.inner()
+        behind, self._behind = self._behind, self._sight.behind_cell(table, cell, self._behind)
         self.blocks(cell)
+        self._behind = behind
         inner, self.writer = self.writer, outer
         return inner.finish()[0]
 
@@ -112,6 +129,8 @@ class _Part:
             return _BREAKS[name]
         if name in _GONE:
             return ""
+        if name == "r":
+            return self._run(element)
         if name in _NOTES:
             return self._mark(_NOTES[name], element)
         if name in {"drawing", "pict", "object"}:
@@ -123,6 +142,22 @@ class _Part:
             return _symbol(element)
         return _check_box(element) if name == "fldChar" else self._inline(element)
 
+    def _run(self, run: etree._Element) -> str:
+        kind = self._sight.hides(run, self._style, self._behind)
+        if kind is None:
+            return self._inline(run)
+        boxes, marks = len(self._boxes), {name: len(found) for name, found in self.referred.items()}
+        text = self._inline(run)
+        if kind != "marked_hidden":  # a colour or a size is one of letters alone, and their place stays empty
+            return text if not text.strip() or not self.writer.hide(kind, text) else " "
+        if not self.writer.hide(kind, text + "".join(map(_text_in, self._boxes[boxes:]))):
+            return text
+        del self._boxes[boxes:]
+        for name, found in self.referred.items():
+            self.unseen[name] += found[marks[name] :]
+            del found[marks[name] :]
+        return ""
+
     def _mark(self, kind: str, reference: etree._Element) -> str:
         self.referred[kind].append(reference.get(W + "id", ""))
         return _MARKS[kind].format(len(self.referred[kind]))
@@ -133,7 +168,7 @@ def _found(element: etree._Element, wanted: str) -> list[etree._Element]:
     found: list[etree._Element] = []
     for name, child in children(element):
         if name == wanted:
-            found.append(child)
+            found += [] if _is_deleted(child) else [child]
         elif name in {"sdt", "sdtContent", "customXml", "ins", "moveTo"}:
             found += _found(child, wanted)
     return found
@@ -150,10 +185,13 @@ def _boxes_in(element: etree._Element) -> list[etree._Element]:
     return found
 
 
-def _is_heading(paragraph: etree._Element) -> bool:
-    style = paragraph.find(f"{W}pPr/{W}pStyle")
-    name = "" if style is None else style.get(W + "val", "").lower()
-    return name.startswith(("heading", "title", "überschrift", "berschrift", "titre"))
+def _is_deleted(element: etree._Element) -> bool:
+    """Whether a row or a cell was deleted with changes tracked."""
+    return element.find(f"{W}trPr/{W}del") is not None or element.find(f"{W}tcPr/{W}cellDel") is not None
+
+
+def _text_in(box: etree._Element) -> str:
+    return "".join(text.text or "" for text in box.iter(W + "t", A + "t")) or box.get("string", "")
 
 
 def _symbol(element: etree._Element) -> str:
@@ -175,39 +213,47 @@ def _check_box(field: etree._Element) -> str:
     return "[x]" if ticked else "[ ]"
 
 
-def _write_parts(writer: TextWriter, package: Package, root: etree._Element, reference: str) -> None:
-    """Headers or footers, each text once."""
-    relations, seen = package.relations(package.main), set[str]()
-    for element in root.iter(W + reference):
-        relation = relations.get(element.get(R_ID, ""))
-        if relation is None or not package.has(relation.target):
-            continue
-        inner = writer.inner()
-        _Part(inner, package, relation.target).blocks(package.xml(relation.target))
+def _write_parts(writer: TextWriter, package: Package, sight: Sight, shown: dict[str, bool]) -> None:
+    """Headers or footers, each text once; those that are not shown are hidden."""
+    seen = set[str]()
+    for part in sorted(shown, key=lambda one: not shown[one]):
+        inner = writer.inner() if shown[part] else writer.unseen()
+        _Part(inner, package, part, sight).blocks(package.xml(part))
         text, _ = inner.finish()
-        if text not in seen:
+        if text not in seen and (shown[part] or not writer.hide("marked_hidden", text)):
             writer.block(text)
         seen.add(text)
 
 
-def _write_notes(writer: TextWriter, package: Package, kind: str, referred: list[str]) -> None:
+def _write_notes(writer: TextWriter, package: Package, sight: Sight, kind: str, body: _Part) -> None:
     for part in package.related(package.main, kind):
         notes = {note.get(W + "id"): note for note in package.xml(part) if note.get(W + "type") in {None, "normal"}}
         writer.gap()
-        for place, number in enumerate(referred, start=1):
+        for place, number in enumerate(body.referred[kind], start=1):
             if number in notes:
                 inner = writer.inner()
-                _Part(inner, package, part).blocks(notes[number])
+                _Part(inner, package, part, sight).blocks(notes[number])
                 writer.line(f"{_MARKS[kind].format(place)} {inner.finish()[0].lstrip()}")
+        for number in body.unseen[kind]:
+            if number in notes:
+                writer.hide("marked_hidden", _text_in(notes[number]))
         writer.gap()
 
 
-def _write_comments(writer: TextWriter, package: Package) -> None:
+def _write_comments(writer: TextWriter, package: Package, sight: Sight) -> None:
     for part in package.related(package.main, "comments"):
         writer.gap()
         for comment in package.xml(part):
             inner = writer.inner()
-            _Part(inner, package, part).blocks(comment)
+            _Part(inner, package, part, sight).blocks(comment)
             author = comment.get(W + "author", "")
             writer.line(f"Comment{f' ({author})' if author else ''}: {inner.finish()[0].lstrip()}")
         writer.gap()
+
+
+def _add_chunks(members: Members, package: Package) -> list[str]:
+    """Whole documents that Word shows in their place: each is a document of its own here."""
+    chunks = package.related(package.main, "aFChunk")
+    for part in chunks:
+        add_part(members, package, part)
+    return [f"part of the document, read as a document of its own: {posixpath.basename(part)}" for part in chunks]

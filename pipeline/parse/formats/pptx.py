@@ -1,4 +1,10 @@
-"""PowerPoint presentations (PresentationML, ISO/IEC 29500-1, 19): slides in order, each with its notes and comments."""
+"""PowerPoint presentations (PresentationML, ISO/IEC 29500-1, 19): slides in order, each with its notes and comments.
+
+What stands on a layout or master behind the slides, and is no placeholder, is written with the first slide that
+shows it.
+"""
+
+import math
 
 from lxml import etree
 
@@ -6,29 +12,107 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.drawing import A, R, is_furniture, paragraph_text, write_shapes
-from pipeline.parse.office.package import LXML, Package, local_name
+from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
+from pipeline.parse.office.package import LXML, Package
+from pipeline.parse.office.view import View
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"pptx/1 {LXML}"
+PARSER = f"pptx/2 {LXML}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_SHAPES = {P + "sp", P + "graphicFrame"}
+_TITLES = {"title", "ctrTitle"}
+_ENDLESS = View(math.inf, math.inf)
+_FALSE = {"0", "false", "off"}
 
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The presentation; a slide is a page. Raises DocumentError."""
     package, writer = Package(source.data), source.writer()
-    relations, layouts = package.relations(package.main), dict[str, None]()
-    authors = _authors(package)
-    for slide in package.xml(package.main).iterfind(f"{P}sldIdLst/{P}sldId"):
-        writer.page()
+    presentation = package.xml(package.main)
+    slides = _Slides(writer, package, presentation)
+    relations = package.relations(package.main)
+    for slide in presentation.iterfind(f"{P}sldIdLst/{P}sldId"):
         relation = relations.get(slide.get(R + "id", ""))
         if relation is None or not package.has(relation.target):
             raise DocumentError(Failure.CORRUPT, "one of its slides is missing")
-        _write_slide(writer, package, relation.target, authors)
-        layouts |= dict.fromkeys(package.related(relation.target, "slideLayout"))
-    if not writer.length and package.count("media"):
-        raise DocumentError(Failure.NEEDS_OCR, "its slides hold pictures and no text")
-    return finish(source, writer, media_type, PARSER, notes=[*_layout_notes(package, list(layouts)), *package.notes()])
+        slides.write(relation.target)
+    notes = add_embedded(source.members, package)
+    refuse_pictures_alone(source, writer, package, "its slides hold")
+    return finish(source, writer, media_type, PARSER, notes=notes)
+
+
+class _Slides:
+    """The slides being written, and what stood behind those before."""
+
+    def __init__(self, writer: TextWriter, package: Package, presentation: etree._Element) -> None:
+        self._writer = writer
+        self._package = package
+        self._authors = _authors(package)
+        self._behind = set[str]()  # texts of layouts and masters, written once
+        self._masters: dict[str, list[str]] = {}  # of each layout that was shown
+        self._view = _view(presentation)
+
+    def write(self, part: str) -> None:
+        """A slide as a page; a hidden one is an empty page, by the job's rule."""
+        slide = self._package.xml(part)
+        if slide.get("show") not in _FALSE:
+            self._writer.page(_title(slide), "slide")
+            self._write(self._writer, part, slide, self._view)
+            return
+        self._writer.page()
+        unseen = self._writer.unseen()
+        self._write(unseen, part, slide, None)
+        text, _ = unseen.finish()
+        if not self._writer.hide("hidden_slide", text):
+            self._writer.block(text)
+
+    def _write(self, writer: TextWriter, part: str, slide: etree._Element, view: View | None) -> None:
+        package = self._package
+        write_shapes(writer, package, part, slide, view)
+        if view:
+            self._write_behind(part, slide, view)
+        for notes in package.related(part, "notesSlide"):
+            shapes = [shape for shape in package.xml(notes).iter(P + "sp") if not is_furniture(shape)]
+            _write_paragraphs(writer, "Notes: ", shapes)
+        for comments in package.related(part, "comments"):
+            for comment in package.xml(comments).iter("{*}cm", "{*}reply"):
+                self._write_comment(writer, comment)
+
+    def _write_behind(self, part: str, slide: etree._Element, view: View) -> None:
+        layouts = [] if slide.get("showMasterSp") in _FALSE else self._package.related(part, "slideLayout")
+        for layout in layouts:
+            if layout not in self._masters:
+                tree = self._package.xml(layout)
+                hides = tree.get("showMasterSp") in _FALSE
+                self._masters[layout] = [] if hides else self._package.related(layout, "slideMaster")
+                self._write_shapes_behind(layout, tree, view)
+            for master in self._masters[layout]:
+                if master not in self._masters:
+                    self._masters[master] = []
+                    self._write_shapes_behind(master, self._package.xml(master), view)
+
+    def _write_shapes_behind(self, part: str, tree: etree._Element, view: View) -> None:
+        _drop_placeholders(tree)
+        inner = self._writer.inner()
+        write_shapes(inner, self._package, part, tree, view)
+        text, _ = inner.finish()
+        if text not in self._behind:
+            self._writer.block(text)
+        self._behind.add(text)
+
+    def _write_comment(self, writer: TextWriter, comment: etree._Element) -> None:
+        author = self._authors.get(comment.get("authorId", ""), "")
+        label = f"Comment ({author}): " if author else "Comment: "
+        for text in comment.iterchildren("{*}text"):
+            writer.block(label + (text.text or ""))
+        _write_paragraphs(writer, label, list(comment.iterchildren("{*}txBody")))
+
+
+def _view(presentation: etree._Element) -> View:
+    size = presentation.find(P + "sldSz")
+    try:
+        return View(float(int(size.get("cx", ""))), float(int(size.get("cy", "")))) if size is not None else _ENDLESS
+    except (ValueError, OverflowError):
+        return _ENDLESS
 
 
 def _authors(package: Package) -> dict[str, str]:
@@ -38,18 +122,20 @@ def _authors(package: Package) -> dict[str, str]:
     return {author.get("id", ""): author.get("name", "") for author in authors}
 
 
-def _write_slide(writer: TextWriter, package: Package, slide: str, authors: dict[str, str]) -> None:
-    write_shapes(writer, package, slide, package.xml(slide))
-    for part in package.related(slide, "notesSlide"):
-        shapes = [shape for shape in package.xml(part).iter(P + "sp") if not is_furniture(shape)]
-        _write_paragraphs(writer, "Notes: ", shapes)
-    for part in package.related(slide, "comments"):
-        for comment in package.xml(part).iter("{*}cm", "{*}reply"):
-            author = authors.get(comment.get("authorId", ""), "")
-            label = f"Comment ({author}): " if author else "Comment: "
-            for text in comment.iterchildren("{*}text"):
-                writer.block(label + (text.text or ""))
-            _write_paragraphs(writer, label, list(comment.iterchildren("{*}txBody")))
+def _title(slide: etree._Element) -> str:
+    for shape in slide.iter(P + "sp"):
+        place = shape.find(f"{P}nvSpPr/{P}nvPr/{P}ph")
+        if place is not None and place.get("type") in _TITLES:
+            return " ".join(paragraph_text(paragraph) for paragraph in shape.iter(A + "p"))
+    return ""
+
+
+def _drop_placeholders(tree: etree._Element) -> None:
+    """Their prompts are not shown, and what fills them stands on the slides."""
+    for shape in list(tree.iter(P + "sp", P + "pic", P + "graphicFrame")):
+        outer = shape.getparent()
+        if outer is not None and shape.find(f"*/{P}nvPr/{P}ph") is not None:
+            outer.remove(shape)
 
 
 def _write_paragraphs(writer: TextWriter, label: str, elements: list[etree._Element]) -> None:
@@ -57,15 +143,3 @@ def _write_paragraphs(writer: TextWriter, label: str, elements: list[etree._Elem
     text = "\n".join(line for line in lines if line.strip())
     if text:
         writer.block(label + text)
-
-
-def _layout_notes(package: Package, layouts: list[str]) -> list[str]:
-    """Text that stands on the layout or master behind the slides; it belongs to no one slide, so it is only noted."""
-    behind = dict.fromkeys(layouts) | dict.fromkeys(m for part in layouts for m in package.related(part, "slideMaster"))
-    texts = dict[str, None]()
-    for part in behind:
-        for shape in package.xml(part).iter(*_SHAPES):
-            if not any(local_name(e.tag) == "ph" for e in shape.iter(etree.Element)):
-                text = " ".join(paragraph_text(p) for p in shape.iter(A + "p")).strip()
-                texts |= {text: None} if text else {}
-    return [f"text of the slides' layout, not read: {text}" for text in texts]

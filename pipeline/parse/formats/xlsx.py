@@ -13,6 +13,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.cells import Styles, column_number, number_text
 from pipeline.parse.office.drawing import R, write_shapes
+from pipeline.parse.office.embedded import add_embedded
 from pipeline.parse.office.package import LXML, Package, Relation, whole_number
 from pipeline.parse.writer import TextWriter
 
@@ -38,7 +39,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     if empty:  # names of sheets are no content
         failure = Failure.NEEDS_OCR if package.count("media") else Failure.EMPTY
         raise DocumentError(failure, "its sheets hold no text")
-    return finish(source, writer, media_type, PARSER, notes=package.notes())
+    return finish(source, writer, media_type, PARSER, notes=add_embedded(source.members, package))
 
 
 def _write_sheet(

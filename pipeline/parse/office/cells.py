@@ -28,7 +28,7 @@ class Styles:
         self._kinds: list[str] = []
         for part in package.related(package.main, "styles"):
             root = package.xml(part)
-            custom = {f.get("numFmtId"): _kind(f.get("formatCode", "")) for f in root.iter(S + "numFmt")}
+            custom = {f.get("numFmtId"): number_kind(f.get("formatCode", "")) for f in root.iter(S + "numFmt")}
             for style in root.iterfind(f"{S}cellXfs/{S}xf"):
                 number = style.get("numFmtId", "0")
                 self._kinds.append(custom.get(number) or _BUILT_IN.get(whole_number(number, 0), ""))
@@ -58,8 +58,8 @@ def number_text(value: str, kind: str, epoch: int) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
-def _kind(code: str) -> str:
-    """What a number format shows, from its first section without literals."""
+def number_kind(code: str) -> str:
+    """What a number format shows, from its first section without literals: one of the kinds of `kind_of`."""
     code = _LITERAL.sub("", code.split(";")[0]).lower()
     if "[" in code:
         return "duration"

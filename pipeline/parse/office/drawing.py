@@ -1,15 +1,14 @@
-"""DrawingML (ISO/IEC 29500-1, 20 and 21): text in shapes, tables, charts and diagrams, shared by the Office formats."""
-
-from collections.abc import Iterator
+"""DrawingML (ISO/IEC 29500-1, 20 and 21): text in shapes, tables and diagrams, shared by the Office formats."""
 
 from lxml import etree
 
-from pipeline.parse.office.package import Package, children, local_name, whole_number
+from pipeline.parse.office.bullets import Bullets
+from pipeline.parse.office.charts import CX, C, write_chart
+from pipeline.parse.office.package import Package, children, local_name
+from pipeline.parse.office.view import View
 from pipeline.parse.writer import TextWriter
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
-CX = "{http://schemas.microsoft.com/office/drawing/2014/chartex}"
 DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
@@ -44,20 +43,42 @@ def paragraph_text(paragraph: etree._Element) -> str:
     return "".join(pieces)
 
 
-def write_shapes(writer: TextWriter, package: Package, part: str, tree: etree._Element) -> None:
-    """The text of every shape under `tree`, an element of `part`, in its order; each shape is a block."""
+def write_shapes(
+    writer: TextWriter, package: Package, part: str, tree: etree._Element, view: View | None = None
+) -> None:
+    """The text of every shape under `tree`, an element of `part`, in its order; each shape is a block.
+
+    In a `view` what cannot be seen counts as hidden.
+    """
     for name, child in children(tree):
-        if name in {"txBody", "txbx", "rich"}:
-            writer.gap()
-            for paragraph in child.iter(A + "p"):
-                writer.line(paragraph_text(paragraph))
-            writer.gap()
+        kind = view.hides(name, child) if view else None
+        if kind:
+            _write_hidden(writer, package, part, child, kind)
+        elif name in {"txBody", "txbx", "rich"}:
+            _write_body(writer, child)
         elif name == "tbl":
             _write_table(writer, child)
         elif child.tag in GRAPHICS:
             write_graphic(writer, package, part, child)
         else:
-            write_shapes(writer, package, part, child)
+            write_shapes(writer, package, part, child, view.inside(name, child) if view else None)
+
+
+def _write_hidden(writer: TextWriter, package: Package, part: str, shape: etree._Element, kind: str) -> None:
+    unseen = writer.unseen()
+    write_shapes(unseen, package, part, shape)
+    text, _ = unseen.finish()
+    if not writer.hide(kind, text):
+        writer.block(text)
+
+
+def _write_body(writer: TextWriter, body: etree._Element) -> None:
+    bullets = Bullets(body)
+    writer.gap()
+    for paragraph in body.iter(A + "p"):
+        text = paragraph_text(paragraph)
+        writer.line(bullets.label(paragraph) + text if text.strip() else "")
+    writer.gap()
 
 
 def write_graphic(writer: TextWriter, package: Package, part: str, reference: etree._Element) -> None:
@@ -68,14 +89,13 @@ def write_graphic(writer: TextWriter, package: Package, part: str, reference: et
     root = package.xml(relation.target)
     writer.gap()
     if local_name(root.tag) == "chartSpace":
-        _write_chart(writer, root)
-        for level in root.iter(CX + "lvl"):
-            writer.row(point.text or "" for point in level.iter(CX + "pt"))
+        write_chart(writer, root)
     for paragraph in root.iter(A + "p"):
         writer.line(paragraph_text(paragraph))
     writer.gap()
     for drawing in package.related(relation.target, "chartUserShapes"):
-        write_shapes(writer, package, drawing, package.xml(drawing))
+        for body in package.xml(drawing).iter("{*}txBody"):  # text alone: a chart in a chart could be itself
+            _write_body(writer, body)
 
 
 def is_furniture(shape: etree._Element) -> bool:
@@ -88,37 +108,3 @@ def _write_table(writer: TextWriter, table: etree._Element) -> None:
     for row in table.iter(A + "tr"):
         writer.row("\n".join(map(paragraph_text, cell.iter(A + "p"))) for cell in row.iterchildren(A + "tc"))
     writer.gap()
-
-
-def _write_chart(writer: TextWriter, root: etree._Element) -> None:
-    """The data that a chart shows, as a table: categories down, series across."""
-    series = [
-        (_values(one, "tx"), _values(one, "cat", "xVal"), _values(one, "val", "yVal")) for one in root.iter(C + "ser")
-    ]
-    if not series:
-        return
-    categories = max((categories for _, categories, _ in series), key=len)
-    writer.row(["", *(" ".join(name.values()) for name, _, _ in series)])
-    for place in sorted({*categories, *(place for _, _, values in series for place in values)}):
-        writer.row([categories.get(place, ""), *(values.get(place, "") for _, _, values in series)])
-
-
-def _values(series: etree._Element, *names: str) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for name in names:
-        for holder in series.iterchildren(C + name):
-            found |= dict(_points(holder))
-    return found
-
-
-def _points(holder: etree._Element) -> Iterator[tuple[int, str]]:
-    for level in holder.iter(C + "lvl"):  # categories of several levels: the innermost comes first
-        yield from _points_of(level)
-        return
-    points = list(_points_of(holder))
-    yield from points or [(0, value.text or "") for value in holder.iterchildren(C + "v")]
-
-
-def _points_of(holder: etree._Element) -> Iterator[tuple[int, str]]:
-    for point in holder.iter(C + "pt"):
-        yield whole_number(point.get("idx"), 0), "".join(value.text or "" for value in point.iterchildren(C + "v"))

@@ -4,11 +4,14 @@ Parts are read with caps and without entities; the namespaces of the strict vari
 one, so that a format knows one name for each element.
 """
 
+import io
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
+from typing import Any
 from urllib.parse import unquote
 
 from lxml import etree
@@ -19,6 +22,10 @@ from pipeline.parse.office.archive import Archive
 CONTENT_TYPES = "[Content_Types].xml"
 LXML = f"lxml {etree.__version__}"
 _STRICT = b"http://purl.oclc.org/ooxml/"
+_SAFE: Any = {  # how any XML is read: no entities, nothing from elsewhere, comments are no text
+    "resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": True, "remove_comments": True,
+    "remove_pis": True,
+}  # fmt: skip
 _RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
 _TRANSITIONAL = {
@@ -52,6 +59,7 @@ class Package(Archive):
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data, "an Office package")
+        self._relations: dict[str, dict[str, Relation]] = {}
         self.main = next((r.target for r in self.relations("").values() if r.kind == "officeDocument"), "")
         if not self.has(self.main):
             raise DocumentError(Failure.CORRUPT, "an Office package without a main part")
@@ -73,13 +81,18 @@ class Package(Archive):
         """A part as a tree with transitional names."""
         return parse_xml(self.bytes(part), part)
 
+    def elements(self, part: str, *tags: str) -> Iterator[etree._Element]:
+        """The elements of these transitional names as they end, for parts too large for a tree; see `stream`."""
+        return stream(self.bytes(part), part, *tags)
+
     def relations(self, part: str) -> dict[str, Relation]:
         """The relations of a part by their id; of the package itself for ""."""
-        folder, name = posixpath.split(part)
-        rels = posixpath.join(folder, "_rels", f"{name}.rels")
-        if not self.has(rels):
-            return {}
-        return {relation.get("Id", ""): _relation(relation, folder) for relation in self.xml(rels).iter(_RELATION)}
+        if part not in self._relations:
+            folder, name = posixpath.split(part)
+            rels = posixpath.join(folder, "_rels", f"{name}.rels")
+            found = self.elements(rels, _RELATION) if self.has(rels) else ()
+            self._relations[part] = {relation.get("Id", ""): _relation(relation, folder) for relation in found}
+        return self._relations[part]
 
     def related(self, part: str, kind: str) -> list[str]:
         """The parts, there to be read, that a part relates to by `kind`."""
@@ -89,31 +102,81 @@ class Package(Archive):
             if relation.kind == kind and not relation.external and self.has(relation.target)
         ]
 
-    def notes(self) -> list[str]:
-        """What a reader of its text should know was not read."""
-        pictures, embedded = self.count("media"), self.count("embeddings")
-        notes = [f"pictures and other media not read: {pictures}"] if pictures else []
-        return notes + ([f"embedded files not read: {embedded}"] if embedded else [])
-
 
 def parse_xml(data: bytes, what: str, *, doctype: bool = False) -> etree._Element:
     """The root of a part. Raises DocumentError(CORRUPT): not well-formed, or with a document type.
 
     Where `doctype` is allowed it may name the type, but declare nothing.
     """
-    if _STRICT in data:
-        data = _STRICT_NAME.sub(lambda match: _RENAMED.get(match.group(), match.group()), data)
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True, remove_comments=True, remove_pis=True
-    )
-    try:
-        root = etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        raise DocumentError(Failure.CORRUPT, f"{what} is not well-formed XML: {error.msg}") from error
+    with _well_formed(what):
+        root = etree.fromstring(transitional(data), etree.XMLParser(**_SAFE))
     declared = root.getroottree().docinfo.internalDTD
     if declared is not None and not (doctype and next(declared.iterentities(), None) is None):
-        raise DocumentError(Failure.CORRUPT, f"{what} declares a document type, which no Office document does")
+        raise _declares(what)
     return root
+
+
+def stream(data: bytes, what: str, *tags: str) -> Iterator[etree._Element]:
+    """The elements of these names as they end, each gone when the next is asked for. Raises DocumentError(CORRUPT).
+
+    Of elements that lie in one another the outer one comes later, without what it held.
+    """
+    for element in _ends(data, what, *tags):
+        yield element
+        _forget(element)
+
+
+def stream_children(data: bytes, what: str, outer: str, *tags: str) -> Iterator[etree._Element]:
+    """The children of the `outer` element, in their order, each gone some time after the next is asked for.
+
+    That is whenever one of `tags` ends, of which there should be most. Raises DocumentError(CORRUPT).
+    """
+    last: etree._Element | None = None
+    for element in _ends(data, what, outer, *tags):
+        parent = element if element.tag == outer else element.getparent()
+        if parent is None or parent.tag != outer:
+            continue
+        for child in parent if last is None else last.itersiblings():  # what is parsed may lead beyond `element`
+            yield child
+            if child is element:
+                last = element
+                _forget(element)
+                break
+
+
+def transitional(data: bytes) -> bytes:
+    """XML with the names of the transitional variant."""
+    return _STRICT_NAME.sub(lambda match: _RENAMED.get(match.group(), match.group()), data) if _STRICT in data else data
+
+
+def _ends(data: bytes, what: str, *tags: str) -> Iterator[etree._Element]:
+    with _well_formed(what):
+        for _, element in etree.iterparse(io.BytesIO(transitional(data)), tag=tags, **_SAFE):
+            if element.getroottree().docinfo.internalDTD is not None:
+                raise _declares(what)
+            yield element
+
+
+@contextmanager
+def _well_formed(what: str) -> Iterator[None]:
+    try:
+        yield
+    except etree.XMLSyntaxError as error:
+        if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from error
+        raise DocumentError(Failure.CORRUPT, f"{what} is not well-formed XML: {error.msg}") from error
+
+
+def _declares(what: str) -> DocumentError:
+    return DocumentError(Failure.CORRUPT, f"{what} declares a document type, which no Office document does")
+
+
+def _forget(element: etree._Element) -> None:
+    """Free an element that was read, and those before it."""
+    element.clear()
+    parent = element.getparent()
+    while parent is not None and parent[0] is not element:
+        del parent[0]
 
 
 def _relation(element: etree._Element, folder: str) -> Relation:
@@ -129,15 +192,15 @@ def whole_number(text: str | None, otherwise: int) -> int:
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else otherwise
 
 
-@cache
+@lru_cache(4096)
 def local_name(tag: str) -> str:
     """A tag without its namespace."""
     return tag.rpartition("}")[2]
 
 
-def children(element: etree._Element) -> Iterator[tuple[str, etree._Element]]:
-    """The child elements with their local names; of alternatives (mc:AlternateContent) the first that has content."""
-    for child in element:
+def children(elements: Iterable[etree._Element]) -> Iterator[tuple[str, etree._Element]]:
+    """The children of an element with their local names; of mc:AlternateContent the first that holds something."""
+    for child in elements:
         name = local_name(child.tag)
         if name == "AlternateContent":
             yield from children(next((branch for branch in child if len(branch)), child))

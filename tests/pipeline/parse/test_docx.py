@@ -181,9 +181,9 @@ def test_what_is_not_read_is_noted(parse, office, rels) -> None:
         })
     )  # fmt: skip
     assert parsed.notes == (
+        "part of the document, read as a document of its own: chunk.html",
         "pictures and other media not read: 1",
-        "embedded files not read: 1",
-        "part of the document not read: word/chunk.html",
+        "documents inside it, not read: 2",
     )
 
 

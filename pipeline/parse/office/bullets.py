@@ -1,0 +1,56 @@
+"""The numbers that are drawn before paragraphs of shapes (ISO/IEC 29500-1, 21.1.2.4.1): "2.", "(b)", "IV)"."""
+
+from dataclasses import dataclass
+
+from lxml import etree
+
+from pipeline.parse.office.numbering import format_number
+from pipeline.parse.office.package import whole_number
+
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_BULLETS = {A + "buAutoNum", A + "buChar", A + "buBlip", A + "buNone"}
+_FORMS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
+_AROUND = {"Period": "{}.", "ParenR": "{})", "ParenBoth": "({})", "Plain": "{}", "Minus": "- {} -"}
+
+
+@dataclass
+class _Count:
+    scheme: str
+    start: int
+    number: int
+
+
+class Bullets:
+    """The numbers of one body of text: its own, as its paragraphs or its list styles say; not those of a layout."""
+
+    def __init__(self, body: etree._Element) -> None:
+        self._levels = {level.tag.removeprefix(A): level for styles in body.iterchildren(A + "lstStyle")
+                        for level in styles}  # fmt: skip
+        self._counts: dict[int, _Count] = {}
+
+    def label(self, paragraph: etree._Element) -> str:
+        """What stands before a paragraph with text, with a space after it; "" where nothing does. Counts it."""
+        own = paragraph.find(A + "pPr")
+        level = whole_number(own.get("lvl") if own is not None else None, 0)
+        self._counts = {deep: count for deep, count in self._counts.items() if deep <= level}
+        bullet = _bullet(own)
+        bullet = _bullet(self._levels.get(f"lvl{level + 1}pPr")) if bullet is None else bullet
+        if bullet is None or bullet.tag != A + "buAutoNum":
+            self._counts.pop(level, None)
+            return ""
+        scheme, start = bullet.get("type", "arabicPeriod"), whole_number(bullet.get("startAt"), 1)
+        count = self._counts.get(level)
+        if count is None or (count.scheme, count.start) != (scheme, start):
+            count = self._counts[level] = _Count(scheme, start, start - 1)
+        count.number += 1
+        return _drawn(scheme, count.number)
+
+
+def _bullet(properties: etree._Element | None) -> etree._Element | None:
+    return None if properties is None else next((child for child in properties if child.tag in _BULLETS), None)
+
+
+def _drawn(scheme: str, number: int) -> str:
+    pattern = next((pattern for end, pattern in _AROUND.items() if scheme.endswith(end)), "{}.")
+    form = next((form for begin, form in _FORMS.items() if scheme.startswith(begin)), None)
+    return pattern.format(format_number(number, form)) + " "
