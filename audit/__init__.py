@@ -6,6 +6,7 @@ from audit.checkpoint import Checkpoint
 from audit.durable import sync_filesystem, write_file_atomically
 from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable
 from audit.log import Log
+from audit.place import file_system_of, is_network
 from audit.read import read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
@@ -26,7 +27,9 @@ __all__ = [
     "Stamp",
     "VerifyReport",
     "canonical",
+    "file_system_of",
     "generate_key",
+    "is_network",
     "read_checkpoint",
     "read_entries",
     "sync_filesystem",

@@ -20,13 +20,19 @@ _NETWORK_FUSE = frozenset({
 
 def refuse_network(folder: Path) -> None:
     """LogUnwritable if the folder, or the one it would be made in, lies on a network file system."""
-    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-    kind = file_system(mounts, folder.resolve())
+    kind = file_system_of(folder)
     if is_network(kind):
         raise LogUnwritable(f"{folder}: lies on a network file system ({kind}); the log needs a local disk")
 
 
+def file_system_of(folder: Path) -> str:
+    """The type of the file system that the folder lies on, or would be made on."""
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    return file_system(mounts, folder.resolve())
+
+
 def is_network(kind: str) -> bool:
+    """Whether other machines may write to file systems of this type."""
     family, _, name = kind.partition(".")
     return kind in _NETWORK or (family == "fuse" and name in _NETWORK_FUSE)
 

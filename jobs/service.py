@@ -22,11 +22,13 @@ from jobs.progress import LineWatcher
 from jobs.schedule import CronTrigger, Schedules
 from jobs.stop import Stop
 from jobs.visible import one_line
+from jobs.wake import Wake
 from jobs.watch import Change, JobFiles, Stamp, stamp_of
 from jobs.workspace import Workspace
 
 LOOK_SECONDS = 1.0
 RETRY_SECONDS = 10.0
+QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
 LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
 
 Refusal = tuple[Stamp, Stamp, bool]
@@ -37,10 +39,12 @@ class Served:
     """A job as the service knows it."""
 
     job: LoadedJob
-    handled: frozenset[pipeline.Candidate] = frozenset()  # the files that lay there when its last run began
+    handled: frozenset[pipeline.Candidate] | None = None  # the files that lay there when its last run began
     refused: Refusal | None = None  # how file, model and folder looked when it could not be run
     not_before: float = 0.0
-    next_look: float = 0.0
+    next_look: float = 0.0  # if nothing is heard until then
+    rests_until: float = 0.0  # whatever is heard
+    sightings: pipeline.Sightings = field(default_factory=pipeline.Sightings)
 
 
 @dataclass
@@ -51,6 +55,7 @@ class Service:
     log: FilteringBoundLogger
     stop: Stop
     schedules: Schedules
+    wake: Wake
     clock: Callable[[], float] = time.monotonic
     totals: dict[str, Counter[str]] = field(default_factory=dict)
 
@@ -64,7 +69,7 @@ class Service:
         while not self.stop():
             self.look()
             if not self.run_next():
-                self.stop.wait(LOOK_SECONDS)
+                self._rest()
 
     def look(self) -> None:
         """Reads changed job files and queues the jobs that are due."""
@@ -74,9 +79,29 @@ class Service:
             self.log.warning("start left out: too late", job=name, scheduled=moment.isoformat())
         for name in self.schedules.due():
             self._waiting[name] = None
-        for name, served in self._jobs.items():
-            if served.job.config.schedule is None and self._has_new_files(served):
+        self._look_at_folders()
+
+    def _look_at_folders(self) -> None:
+        """Queues the jobs without a schedule that have new files, of those that are due for a look."""
+        jobs = {name: each for name, each in self._jobs.items() if each.job.config.schedule is None}
+        self.wake.follow(self._folder(served.job) for served in jobs.values())
+        for folder, reason in self.wake.silent():
+            self.log.info("folder is only looked at: it cannot be watched", folder=str(folder), reason=one_line(reason))
+        stirred = self.wake.stirred()
+        for name, served in jobs.items():
+            if self._folder(served.job) in stirred:
+                served.next_look = 0.0
+            if self._has_new_files(served):
                 self._waiting[name] = None
+
+    def _rest(self) -> None:
+        """Until the next look; where word of a change comes before, folders are looked at early."""
+        end = self.clock() + LOOK_SECONDS
+        while (left := end - self.clock()) > 0 and not self.stop.wait(left, self.wake.fileno()):
+            before = len(self._waiting)
+            self._look_at_folders()
+            if len(self._waiting) > before:
+                return
 
     def run_next(self) -> bool:
         """Runs the first waiting job that may run now; False if there is none."""
@@ -118,12 +143,16 @@ class Service:
         return input_folder(self.workspace, job)
 
     def _has_new_files(self, served: Served) -> bool:
-        """Whether a complete file lies there that did not when the last run began."""
+        """Whether a complete file lies there that did not when the last run began.
+
+        At first, files that wait for the rest of their batch count too: that rest may be what a run that was killed has
+        processed, which only a run can tell.
+        """
         began = self.clock()
-        if began < max(served.next_look, served.not_before) or self._is_refused(served):
+        if began < max(served.next_look, served.rests_until, served.not_before) or self._is_refused(served):
             return False
         try:
-            ready = frozenset(pipeline.scan(make_plan(self.workspace, served.job).input).ready)
+            found = pipeline.scan(make_plan(self.workspace, served.job).input, sightings=served.sightings)
         except ConfigError as error:
             self._refuse(served, error)
             return False
@@ -131,16 +160,20 @@ class Service:
             served.not_before = began + RETRY_SECONDS
             self.log.warning("folder cannot be looked at", job=served.job.name, problem=one_line(str(error)))
             return False
-        served.next_look = began + LOOK_SHARE * (self.clock() - began)
-        return bool(ready - served.handled)
+        served.rests_until = began + LOOK_SHARE * (self.clock() - began)
+        quiet = self.wake.tells(self._folder(served.job)) and not found.pending
+        served.next_look = began + QUIET_SECONDS if quiet else 0.0
+        if served.handled is None:
+            return bool(found.ready or found.held)
+        return not served.handled.issuperset(found.ready)
 
     def _run(self, name: str, served: Served) -> None:
         try:
             plan = make_plan(self.workspace, served.job)
-            before = frozenset(pipeline.scan(plan.input).ready)
+            before = frozenset(pipeline.scan(plan.input, sightings=served.sightings).ready)
             self.log.info("run starts", job=name)
             with LineWatcher(self.log, name) as watcher:
-                report = pipeline.run(plan, observer=watcher, stop=self.stop)
+                report = pipeline.run(plan, observer=watcher, stop=self.stop, sightings=served.sightings)
         except (ConfigError, pipeline.ModelRefusedError) as error:
             self._refuse(served, error)
         except audit.LogHeld as error:
@@ -150,7 +183,7 @@ class Service:
                 raise
             self._wait(served, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
         else:
-            served.handled = frozenset() if report.interrupted else before
+            served.handled = None if report.interrupted else before
             self._tell(report)
 
     def _wait(self, served: Served, event: str, problem: str) -> None:

@@ -31,9 +31,9 @@ class Stop:
         """Whether stopping was asked for."""
         return self.signal is not None
 
-    def wait(self, seconds: float) -> bool:
-        """Waits for that long, or until stopping is asked for; says whether it is."""
-        select.select([self._reader], [], [], seconds)
+    def wait(self, seconds: float, *others: int) -> bool:
+        """Waits for that long, or until stopping is asked for or one of `others` can be read; says whether to stop."""
+        select.select([self._reader, *others], [], [], seconds)
         return self()
 
     def _take(self, number: int, frame: FrameType | None) -> None:

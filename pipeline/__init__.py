@@ -18,6 +18,7 @@ from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
 from pipeline.report import Observer, RunReport
 from pipeline.results import BadPartError, results
 from pipeline.run import run
+from pipeline.sightings import Sightings
 from pipeline.software import label
 from pipeline.states import State
 from pipeline.status import JobStatus, status
@@ -57,6 +58,7 @@ __all__ = [
     "RunReport",
     "Scan",
     "Settings",
+    "Sightings",
     "Site",
     "State",
     "Story",

@@ -58,7 +58,7 @@ def scan(
     Raises OSError where `source.folder` itself cannot be listed.
     """
     sightings = sightings or Sightings()
-    sightings.begin()
+    sightings.begin(comparing is not None)
     batches = Batches(source.folder, sightings, comparing)
     sorting = _Sorting(source, time.time() if now is None else now, sightings, batches)
     for folder, name, status in _walk(source.folder):

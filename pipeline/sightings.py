@@ -17,8 +17,8 @@ def look_of(status: os.stat_result) -> Look:
 class Sightings:
     """Of one input folder: since when files have looked as they do, by this process's own clock, and their sha256.
 
-    Only what is asked for is remembered, and what two scans did not ask for is forgotten: memory grows with the files
-    whose times cannot be trusted and those that a manifest names, not with all others.
+    Only what is asked for is remembered, and only until a scan (for the sha256: one that compares) does not ask for it:
+    memory grows with the files whose times cannot be trusted and those that a manifest names, not with all others.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -27,10 +27,11 @@ class Sightings:
     _digests: dict[tuple[str, Look], str] = field(default_factory=dict)
     _digests_before: dict[tuple[str, Look], str] = field(default_factory=dict)
 
-    def begin(self) -> None:
-        """A new scan."""
+    def begin(self, comparing: bool) -> None:
+        """A new scan, which will ask for sha256s or not."""
         self._since_before, self._since = self._since, {}
-        self._digests_before, self._digests = self._digests, {}
+        if comparing:
+            self._digests_before, self._digests = self._digests, {}
 
     def still_for(self, path: str, status: os.stat_result) -> float:
         """Seconds since `path` was first seen as it looks now, in all scans since; 0 at first sight."""

@@ -29,6 +29,7 @@ ALLOWED = {
     "pydantic": ("jobs/config.py",),
     "ruamel": ("jobs/source.py",),
     "apscheduler": ("jobs/schedule.py",),
+    "watchfiles": ("jobs/wake.py",),
     "typer": ("jobs/cli/",),
     "rich": ("jobs/",),
 }

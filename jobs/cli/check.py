@@ -82,6 +82,7 @@ def _told(job: LoadedJob, plan: "pipeline.RunPlan", sha256: str, facts: dict[str
         "input": f"{shown(plan.input.folder)} ({', '.join(plan.input.include)}), "
         f"{counted(len(scan.ready), 'file')} ready{settling}, "
         + {"archive": "archived afterwards", "keep": "kept afterwards"}[plan.input.afterwards],
+        **({"held": first_few(scan.held, len(scan.held))} if scan.held else {}),
         **({"ignored": first_few(scan.ignored, len(scan.ignored))} if scan.ignored else {}),
         "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
         "model": f"{plan.model.name}, {facts['architecture']}",

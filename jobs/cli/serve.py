@@ -17,11 +17,12 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
     from jobs.schedule import Schedules
     from jobs.service import Service
     from jobs.stop import Stop
+    from jobs.wake import Wake
 
     pipeline.check_machine()
     log = start_logging()
-    with Stop() as stop, service_lock(place.state), Schedules() as schedules:
-        service = Service(place, log, stop, schedules)
+    with Stop() as stop, service_lock(place.state), Schedules() as schedules, Wake() as wake:
+        service = Service(place, log, stop, schedules, wake)
         log.info("serving", workspace=str(place.root))
         service.run()
         log.info("stopped", signal=stop.signal.name if stop.signal else None)

@@ -63,6 +63,8 @@ def _job(workspace: Workspace, path: "Path", known: "dict[str, pipeline.JobStatu
         "input": shown(plan.input.folder),
         "ready": len(scan.ready),
         "settling": len(scan.settling),
+        "held": len(scan.held),
+        "pending_files": [{"path": path, "reason": reason} for path, reason in scan.pending[:LISTED]],
         "ignored": len(scan.ignored),
         "ignored_files": [{"path": path, "reason": reason} for path, reason in scan.ignored[:LISTED]],
         **_history(known.get(job.name)),
@@ -96,6 +98,9 @@ def _print(told: dict[str, Any]) -> None:
         else:
             say(f"  starts   {job['starts']}{'' if told['serve'] is not None else ', if `cloister serve` runs'}")
             say(f"  waiting  {_waiting(job)}")
+            if job["settling"] + job["held"]:
+                files = [(each["path"], each["reason"]) for each in job["pending_files"]]
+                say(f"  pending  {first_few(files, job['settling'] + job['held'])}")
             if job["ignored"]:
                 files = [(each["path"], each["reason"]) for each in job["ignored_files"]]
                 say(f"  ignored  {first_few(files, job['ignored'])}")

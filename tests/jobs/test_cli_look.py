@@ -240,3 +240,14 @@ def test_the_workspace_of_a_command(
     wrong = cloister("results", "--workspace", tmp_path)
     assert wrong.code == 2  # the option wins
     assert "(--workspace)" in wrong.err
+
+
+def test_files_that_wait_for_their_batch_are_told_with_the_reason(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "a.txt", LEASE)
+    ready.drop("sort", "manifest.sha256", f"{'0' * 64}  a.txt\n{'1' * 64}  b.txt\n")
+    reason = "held: manifest.sha256 names b.txt, which is missing"
+    (job,) = cloister("status", "--json").json["jobs"]
+    assert (job["ready"], job["settling"], job["held"]) == (0, 0, 1)
+    assert job["pending_files"] == [{"path": "a.txt", "reason": reason}]
+    assert f"pending  1 file: a.txt ({reason})" in cloister("status").out
+    assert f"held    1 file: a.txt ({reason})" in cloister("check", "sort").out

@@ -1,6 +1,7 @@
 """`cloister serve`: what starts a job, what keeps it from starting, and how the service ends."""
 
 import errno
+import hashlib
 import io
 import json
 import shutil
@@ -19,8 +20,9 @@ from apscheduler.triggers.base import BaseTrigger
 import audit
 from jobs.logs import start_logging
 from jobs.schedule import Schedules
-from jobs.service import RETRY_SECONDS, Service
+from jobs.service import QUIET_SECONDS, RETRY_SECONDS, Service
 from jobs.stop import Stop
+from jobs.wake import Wake
 from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 
@@ -69,8 +71,8 @@ def until(bench: Bench) -> list[str]:
 @pytest.fixture
 def bench(ready: Place) -> Iterator[Bench]:
     out, now = io.StringIO(), [0.0]
-    with Stop() as stop, Schedules() as schedules:
-        service = Service(open_workspace(ready.root), start_logging(out), stop, schedules, clock=lambda: now[0])
+    with Stop() as stop, Schedules() as schedules, Wake() as wake:
+        service = Service(open_workspace(ready.root), start_logging(out), stop, schedules, wake, lambda: now[0])
         yield Bench(ready, service, out, now)
 
 
@@ -96,6 +98,38 @@ def test_files_that_stay_do_not_start_it_again(bench: Bench) -> None:
     assert bench.turn() == []
     kept.write_text(INVOICE)
     assert "run finished" in bench.turn()
+
+
+def test_word_of_a_change_makes_the_next_look_come_early(bench: Bench) -> None:
+    inbox = bench.place.root / "inbox" / "sort"
+    end = time.monotonic() + 10
+    while bench.turn() or not bench.service.wake.tells(inbox):
+        assert time.monotonic() < end
+    while bench.service.wake.stirred() or bench.turn():
+        assert time.monotonic() < end
+    bench.place.drop("sort", "lease.txt", LEASE)
+    begun = bench.now[0]
+    while not bench.service.run_next():
+        assert time.monotonic() < end
+        bench.now[0] += 1e-3
+        bench.service.look()
+    assert bench.now[0] - begun < QUIET_SECONDS
+    assert len(bench.place.parts("sort")) == 1
+
+
+def test_a_batch_is_waited_for_and_one_that_may_be_cut_off_is_run_once(bench: Bench) -> None:
+    digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in (("a", LEASE), ("b", INVOICE))}
+    bench.place.drop("sort", "manifest.sha256", "".join(f"{digest}  {name}\n" for name, digest in digests.items()))
+    bench.place.drop("sort", "a", LEASE)
+    assert "run finished" in bench.turn()  # at first only a run can tell whether b is processed
+    assert bench.turn() == []
+    assert bench.service.totals["sort"]["pending"] == 1
+    bench.place.drop("sort", "b", LEASE)
+    assert "run finished" in bench.turn()  # that it is not the right one
+    assert bench.turn() == []
+    bench.place.drop("sort", "b", INVOICE)
+    assert "run finished" in bench.turn()
+    assert bench.service.totals["sort"]["done"] == 2
 
 
 def test_a_bad_file_is_reported_and_its_job_does_not_run_while_others_do(bench: Bench) -> None:

@@ -189,6 +189,9 @@ def test_bytes_are_hashed_once_as_long_as_they_look_the_same(tmp_path: Path, mon
         assert len(look(tmp_path, sightings=sightings).ready) == 2
     put(tmp_path, "b.txt")
     assert len(look(tmp_path, sightings=sightings).ready) == 2
+    for _ in range(3):  # looks that do not compare between those that do
+        look(tmp_path, sightings=sightings, comparing=None)
+    assert len(look(tmp_path, sightings=sightings).ready) == 2
     assert (opened.count("a.txt"), opened.count("b.txt")) == (1, 2)
 
 
