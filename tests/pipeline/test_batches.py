@@ -228,6 +228,20 @@ def test_a_manifest_counts_more_than_a_marker(tmp_path: Path) -> None:
     assert [path for path, _ in found.held] == ["a.txt"]
 
 
+def test_a_run_that_ends_within_a_batch_is_gone_on_with(plan: RunPlan, drop: Drop) -> None:
+    texts = {f"{n:03}.txt": f"The landlord leases flat {n}." for n in range(300)}
+    for name, text in texts.items():
+        drop(name, text)
+    drop("manifest.sha256", "".join(f"{hashlib.sha256(t.encode()).hexdigest()}  {n}\n" for n, t in texts.items()))
+    witness = Witness()
+    first = run(plan, observer=witness, stop=lambda: bool(witness.states))
+    assert 0 < first.counts["done"] < 300
+    assert len(list(plan.input.folder.iterdir())) == 301 - first.counts["done"]
+    rest = run(plan, observer=Witness())
+    assert first.counts["done"] + rest.counts["done"] == 300
+    assert not rest.pending
+
+
 def test_a_run_takes_a_batch_when_it_is_whole(plan: RunPlan, drop: Drop) -> None:
     texts = {"a.txt": "The landlord leases the flat.", "b.txt": "Total due: EUR 5."}
     drop("a.txt", texts["a.txt"])
