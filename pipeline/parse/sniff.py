@@ -13,16 +13,16 @@ from pipeline.parse.formats.base import Source
 from pipeline.parse.formats.csv import delimiter_of
 from pipeline.parse.formats.eml import is_mail
 from pipeline.parse.formats.json import is_json, is_json_lines
+from pipeline.parse.formats.xml import is_xml
 from pipeline.parse.office.ole import stream_names
 from pipeline.parse.office.package import CONTENT_TYPES, Package
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _HTML = re.compile(
-    r"(?>(?:<\?xml[^>]*>|<!--.*?-->|\s+)*)<(!doctype\s+html|html|head|title|body|div|table|p|h1|meta|script)\b",
+    r"(?>(?:<\?xml[^>]*>|<!--.*?-->|\s+)*)<(!doctype\s+html|html|head|title|body|div|table|p|h1|meta|script)(?![\w:.-])",
     re.IGNORECASE | re.DOTALL,
 )
-_XML = re.compile(r"\s*<(\?xml\s|[A-Za-z_][\w.:-]*[\s>/])")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _MBOX = re.compile(r"From \S+ .*\d\d:\d\d:\d\d.*\n[!-9;-~]+:")
 _BY_NAME = {
@@ -72,7 +72,7 @@ def _text(source: Source) -> str:
         return "application/x-ndjson"
     if _HTML.match(head) or (suffix in {".html", ".htm", ".xhtml"} and _TAG.search(head)):
         return "text/html"
-    if _XML.match(head) and text.rstrip().endswith(">"):
+    if is_xml(text, named_so=suffix == ".xml"):
         return "application/xml"
     if suffix in _BY_NAME:
         return _BY_NAME[suffix]

@@ -1,6 +1,6 @@
 """The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff.py)."""
 
-from pipeline.parse.formats import csv, docx, eml, html, json, pdf, pptx, rtf, sheets, txt, xlsx
+from pipeline.parse.formats import csv, docx, eml, html, json, md, pdf, pptx, rtf, sheets, txt, xlsx, xml
 from pipeline.parse.formats.base import Parser, Source
 
 __all__ = ["PARSERS", "Parser", "Source"]
@@ -8,8 +8,8 @@ __all__ = ["PARSERS", "Parser", "Source"]
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 PARSERS: dict[str, Parser] = {
     "text/plain": txt,
-    "text/markdown": txt,
-    "application/xml": txt,
+    "text/markdown": md,
+    "application/xml": xml,
     "text/csv": csv,
     "text/tab-separated-values": csv,
     "application/json": json,

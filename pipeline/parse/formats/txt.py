@@ -1,4 +1,4 @@
-"""Plain text, Markdown and XML: the text itself, as it stands."""
+"""Plain text, and all that is written to be read as such: the text itself, as it stands."""
 
 from pipeline.document import Parsed
 from pipeline.parse.formats.base import Source, finish

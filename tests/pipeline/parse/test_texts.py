@@ -83,13 +83,6 @@ def test_lone_surrogates_never_come_out(parse) -> None:
     assert parsed.text == "a: x\ufffdy\U0001f600"
 
 
-def test_xml_is_read_as_it_stands(parse) -> None:
-    data = b'<?xml version="1.0"?>\n<order id="7"><total>12.00</total></order>\n'
-    parsed = parse(data)
-    assert parsed.media_type == "application/xml"
-    assert parsed.text == data.decode().rstrip()
-
-
 def test_the_same_bytes_parse_the_same(parse) -> None:
     data = "Größe, Maß und Übung; naïve façade".encode("cp1252") * 20
     assert parse(data) == parse(data)

@@ -1,0 +1,171 @@
+"""XML (W3C, 1.0): its text in the order of the document, not its markup; well-formed or a failure, entities unexpanded.
+
+Data, such as an invoice: an element without others in it is a line, `name: value`, and attributes stand in parentheses
+before the value. Where an element holds two such lines or more it is a record, and its place stands before them in the
+way of XPath. Names have no prefixes.
+
+    <Invoice><ID>4711</ID><Line><ID>1</ID><Amount unit="EUR">9.00</Amount></Line><Note>Thanks</Note></Invoice>
+
+    Invoice        ID: 4711        Line        ID: 1        Amount (EUR): 9.00        Invoice        Note: Thanks
+
+Prose, such as an article of JATS or DocBook: paragraphs, rows of tables, titles as headings (prose.py).
+"""
+
+import base64
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from lxml import etree
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.office.package import LXML, local_name
+from pipeline.parse.prose import is_prose, write_prose
+from pipeline.parse.trees import attributes_of, elements_of, flat_text, has_text_between
+from pipeline.parse.writer import TextWriter, one_line
+
+PARSER = f"xml/1 {LXML}"
+_ENCODED = "BinaryObject"  # how the names of elements end that hold a file in base64 (UN/CEFACT, UBL)
+_NAMED = 20  # entities
+_BEGIN = re.compile(
+    r"(?>(?:<\?(?!xml\s).*?\?>|<!--.*?-->|\s+)*)<(?:(\?xml\s)|!DOCTYPE\s+([\w.:-]+)|([A-Za-z_][\w.:-]*)(?=[\s>/]))",
+    re.DOTALL,
+)
+_HEAD = 1 << 16  # characters in which its first element must begin
+
+
+def is_xml(text: str, *, named_so: bool) -> bool:
+    """Whether a text says that it is XML, or ends as the element ends that it begins with; or its name says so."""
+    begin = _BEGIN.match(text[:_HEAD].lstrip("\ufeff"))
+    if begin is None:
+        return False
+    end = text[-_HEAD:].rstrip()
+    return bool(named_so or begin[1] or end.endswith(f"</{begin[2] or begin[3]}>"))
+
+
+def parse(source: Source, media_type: str) -> Parsed:
+    """The document; raises DocumentError(CORRUPT) where it is not well-formed."""
+    root, notes = read_xml(source.decoded.text)
+    writer = source.writer()
+    if local_name(root.tag) == "svg":
+        _write_drawing(writer, root)
+    elif is_prose(root):
+        write_prose(writer, root)
+    else:
+        _Records(source, writer, root).write()
+    return finish(source, writer, media_type, PARSER, notes=notes, decoded=source.decoded)
+
+
+def read_xml(text: str) -> tuple[etree._Element, list[str]]:
+    """The root, and what is to be noted. Entities of its own stay references: expanded, a few bytes can be gigabytes.
+
+    Names of characters that HTML knows, which a document type elsewhere may declare, become these characters.
+    """
+    declares = "<!ENTITY" in text  # then libxml2's limits stay in force: attributes are expanded all the same
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=not declares, remove_comments=True,
+        remove_pis=True, encoding="utf-8",
+    )  # fmt: skip
+    try:
+        root = etree.fromstring(text.lstrip("\ufeff \t\r\n").encode("utf-8", "replace"), parser)
+    except etree.XMLSyntaxError as error:
+        if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from error
+        raise DocumentError(Failure.CORRUPT, f"not well-formed XML: {error.msg}") from error
+    unknown = _entities(root)
+    named = ", ".join(unknown[:_NAMED])
+    return root, [f"entities that are not expanded: {named}"] if unknown else []
+
+
+def _entities(root: etree._Element) -> list[str]:
+    """The names that are referred to and stay so: those that the document declares, and those that nobody knows."""
+    declared = root.getroottree().docinfo.internalDTD
+    own = {one.name for one in declared.iterentities()} if declared is not None else set[str]()
+    references = dict.fromkeys(entity.text or "" for entity in root.iter(etree.Entity))
+    return [name for name in references if name[1:-1] in own or html.unescape(name) == name]
+
+
+def _write_drawing(writer: TextWriter, root: etree._Element) -> None:
+    """SVG: its names and its words, each a line."""
+    for element in root.iter("{*}title", "{*}desc", "{*}text", "{*}foreignObject"):
+        writer.line(one_line(flat_text(element)))
+
+
+class _Records:
+    """Data, element by element. A record is known by its path, which is unique."""
+
+    def __init__(self, source: Source, writer: TextWriter, root: etree._Element) -> None:
+        self._source = source
+        self._writer = writer
+        self._root = root
+        self._at: str | None = None  # the record whose lines are being written
+
+    def write(self) -> None:
+        """All of it."""
+        name = local_name(self._root.tag)
+        if has_text_between(self._root):
+            self._writer.line(one_line(flat_text(self._root)))
+        elif elements_of(self._root):
+            self._container(self._root, "", "")
+        else:
+            self._at = ""  # its only line needs no heading
+            self._leaf(self._root, "", name)
+
+    def _container(self, element: etree._Element, record: str, way: str) -> None:
+        """The elements in one, `way` from the record around it."""
+        children = elements_of(element)
+        if element is not self._root and sum(not elements_of(child) for child in children) > 1:
+            record, way = f"{record}/{way}".lstrip("/"), ""
+        for name, value in attributes_of(element):
+            self._line(record, f"{way}/@{name}".lstrip("/"), value)
+        for label, child in _labelled(children):
+            self._element(child, record, f"{way}/{label}".lstrip("/"))
+
+    def _element(self, element: etree._Element, record: str, way: str) -> None:
+        if has_text_between(element):
+            self._line(record, way, one_line(flat_text(element)))
+        elif elements_of(element):
+            self._container(element, record, way)
+        else:
+            self._leaf(element, record, way)
+
+    def _leaf(self, element: etree._Element, record: str, way: str) -> None:
+        attributes, value = attributes_of(element), flat_text(element).strip()
+        if local_name(element.tag).endswith(_ENCODED):
+            value = self._file(dict(attributes), value)
+        if not value:
+            for name, said in attributes:
+                self._line(record, f"{way}/@{name}", said)
+            return
+        pairs = [said if len(attributes) == 1 else f"{name}={said}" for name, said in attributes]
+        lines = "\n".join(filter(None, map(one_line, value.split("\n"))))
+        self._line(record, f"{way} ({one_line(', '.join(pairs))})" if pairs else way, lines)
+
+    def _file(self, attributes: dict[str, str], value: str) -> str:
+        """A file in base64 becomes a document of its own; its name is what stays in the text."""
+        name = attributes.get("filename") or "attachment"
+        try:
+            data = base64.b64decode(re.sub(r"\s+", "", value), validate=True)
+        except ValueError as error:
+            self._source.members.refuse(name, len(value), Failure.CORRUPT, f"not base64: {error}")
+        else:
+            self._source.members.add(name, [data])
+        return name
+
+    def _line(self, record: str, label: str, value: str) -> None:
+        if record != self._at:
+            self._at = record
+            self._writer.heading(record or local_name(self._root.tag), 2 if record else 1, "record")
+        self._writer.line(f"{label}: {value}")
+
+
+def _labelled(children: list[etree._Element]) -> Iterator[tuple[str, etree._Element]]:
+    """Each with its name; those of one name are numbered from 1."""
+    names = [local_name(child.tag) for child in children]
+    counts, seen = Counter(names), Counter[str]()
+    for name, child in zip(names, children, strict=True):
+        seen[name] += 1
+        yield (f"{name}[{seen[name]}]" if counts[name] > 1 else name), child

@@ -1,0 +1,58 @@
+"""Markdown: the text stays, headings name its parts."""
+
+import pytest
+
+TEXT = """---
+title: no heading
+---
+
+Title *one*
+===========
+
+Intro.
+
+## Second ##
+
+- item
+---
+```python
+# no heading
+```
+~~~
+text
+---
+~~~
+#hash #tags
+
+Underlined
+---
+
+| a | b |
+|---|---|
+#
+####### seven
+    # code
+### Third"""
+
+
+def test_headings_are_sections_and_the_text_stays(parse) -> None:
+    parsed = parse(TEXT.encode(), "a.md")
+    assert (parsed.media_type, parsed.text) == ("text/markdown", TEXT)
+    assert [(one.level, one.title) for one in parsed.sections] == [
+        (1, "Title *one*"), (2, "Second"), (2, "Underlined"), (3, "Third"),
+    ]  # fmt: skip
+    for section in parsed.sections:
+        assert section.title in parsed.text[section.start :].split("\n")[0]
+    assert parsed.section_of(parsed.text.index("tags")) == "Title *one* > Second"
+
+
+def test_places_are_those_of_the_text_as_it_came_out(parse) -> None:
+    parsed = parse(b"\xef\xbb\xbf\r\n\r\n# A\x07B\r\n\r\nx\r\n## C\r\n", "a.md")
+    assert [parsed.text[one.start :][:4] for one in parsed.sections] == ["# AB", "## C"]
+
+
+@pytest.mark.parametrize(
+    "text", ["#" * 100_000, "# " * 100_000, "-" * 100_000, "`" * 100_000, " " * 100_000 + "x", "# x" + " #" * 100_000]
+)
+def test_long_lines_take_no_time(parse, text: str) -> None:
+    assert parse(text.encode(), "a.md").text == text.rstrip("\n")
