@@ -12,13 +12,17 @@ from pipeline.states import State
 
 @dataclass
 class JobStatus:
-    """One job as the log knows it; `last_state` is "finished", "interrupted" or "unfinished" (no closing entry)."""
+    """One job as the log knows it; `last_state` is "finished", "interrupted" or "unfinished" (no closing entry).
+
+    `seen` is the sum of `counts`, of the last run.
+    """
 
     job: str
     last_run: str = ""
     started_at: str = ""
     finished_at: str | None = None
     last_state: str = "unfinished"
+    seen: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     totals: Counter[str] = field(default_factory=Counter)
 
@@ -36,10 +40,11 @@ def _take(job: JobStatus, entry: Mapping[str, Any]) -> None:
     match entry["type"]:
         case "run.started":
             job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], None
-            job.last_state, job.counts = "unfinished", {}
+            job.last_state, job.seen, job.counts = "unfinished", 0, {}
         case "document":
             job.totals[entry["state"]] += 1
         case "run.finished":
             job.finished_at = entry["time"]
             job.last_state = "interrupted" if entry["interrupted"] else "finished"
+            job.seen = entry["seen"]
             job.counts = {state.value: entry[state] for state in State}

@@ -78,7 +78,7 @@ def _history(status: "pipeline.JobStatus | None") -> dict[str, Any]:
 
     last = {"run": status.last_run, "state": status.last_state, "started_at": status.started_at}
     return {
-        "last_run": {**last, "finished_at": status.finished_at, "counts": dict(status.counts)},
+        "last_run": {**last, "finished_at": status.finished_at, "seen": status.seen, "counts": dict(status.counts)},
         "totals": {state.value: status.totals[state.value] for state in pipeline.State},
     }
 

@@ -122,6 +122,7 @@ def test_status(done: Place, cloister: Cloister) -> None:
     plain = cloister("status", "--json").json
     assert (plain["run"], plain["serve"]) == (None, None)
     assert plain["jobs"][0]["last_run"]["counts"]["failed"] == 1
+    assert plain["jobs"][0]["last_run"]["seen"] == sum(plain["jobs"][0]["last_run"]["counts"].values()) == 2
     (done.root / "jobs" / "sort.yaml").rename(done.root / "jobs" / "sort.yml")
     assert "jobs/sort.yml is no job: job files end in .yaml" in cloister("status").out
     assert "sort (its file is no longer in jobs/)" in cloister("status").out

@@ -1,0 +1,198 @@
+"""A night over a folder of bad documents, and what must hold in the morning whatever they were.
+
+    python -m tests.faults.night --files 10000                       generated ones
+    python -m tests.faults.night --folder "$CLOISTER_DATA/documents"     those of a folder, copied first
+
+prints the classes in which they ended, the time of the slowest, and the memory that a path costs the parent; exit 1 and
+a line for each thing that does not hold.
+"""
+
+import argparse
+import ctypes
+import gc
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import audit
+import engine
+import pipeline
+from tests.faults.hostile import hostile
+from tests.models import write_bert_folder
+
+SECONDS = 10.0  # for one document
+PER_PATH = 1024  # bytes that the parent may grow by
+PART = 50  # rows, so that what waits for its part is as much early as late
+SLACK = 16 << 20  # bytes that the texts of one batch differ by from those of another
+OVERRUN = 2.0  # seconds
+
+
+@dataclass
+class Watch:
+    """An Observer that keeps the time between two documents and the memory of this process."""
+
+    began: float = field(default_factory=time.monotonic)
+    ended: int = 0
+    total: int = 0
+    resident: list[int] = field(default_factory=list)
+
+    def note(self, event: str, **facts: str | int | float | None) -> None:
+        """Nothing is done with it."""
+
+    def found(self, total: int) -> None:
+        self.total = total
+
+    def finished(self, path: str, state: str, reason: str | None) -> None:
+        self.ended += 1
+        if self.ended % 100 == 0:
+            self.resident.append(resident())
+            if sys.stderr.isatty():
+                print(f"\r{self.ended:,} of {self.total:,}", end="", file=sys.stderr)
+
+
+def resident() -> int:
+    """Bytes of memory that are this process's own, after it has given back what it does not use."""
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    ctypes.CDLL(None).malloc_trim(0)
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_Dirty:", "Private_Clean:"))) * 1024
+
+
+def make_plan(root: Path, seconds: float = SECONDS) -> pipeline.RunPlan:
+    """A workspace at `root` with one classifying job and a model of random weights."""
+    (root / "keys").mkdir(parents=True)
+    key = root / "keys" / "log.key"
+    public = audit.generate_key(key, "test.example/log")
+    audit.Log.create(root / "audit", key_path=key, public_key=public)
+    model, folder = root / "models" / "tiny.gguf", root / "inbox" / "night"
+    model.parent.mkdir()
+    folder.mkdir(parents=True)
+    engine.import_model(write_bert_folder(root / "hf"), model, file_type="q8_0", name="tiny")
+    limits = pipeline.Limits(seconds=seconds, memory_bytes=1 << 30)
+    labels = (pipeline.Label("lease", "a lease of a flat"), pipeline.Label("invoice", "an invoice: total due"))
+    return pipeline.RunPlan(
+        site=pipeline.Site(root, "test.example/log", key, public, limits, 256 << 20),
+        job="night",
+        job_file_sha256="0" * 64,
+        input=pipeline.Input(folder, ("*",), 0.0, "archive"),
+        model=pipeline.ModelRef("tiny", model, None),
+        task=pipeline.ClassifySettings(labels, threshold=0.0),
+        formats=("parquet",),
+        part_documents=PART,
+    )
+
+
+@dataclass(frozen=True)
+class Morning:
+    """What came of a night."""
+
+    report: pipeline.RunReport
+    rows: tuple[dict[str, Any], ...]
+    seconds: float
+    per_path: float
+    wrong: tuple[str, ...]
+
+
+def spend(plan: pipeline.RunPlan, allowed: Mapping[str, frozenset[str]], outside: Path) -> Morning:
+    """Run the job and look at everything. `allowed`: how a path may end, empty for anyhow; nothing may change in the
+    folder `outside`."""
+    before, watch = _tree(outside), Watch()
+    report = pipeline.run(plan, observer=watch)
+    rows = tuple(pipeline.results(plan.site))
+    seconds = time.monotonic() - watch.began
+    grown = watch.resident[-1] - watch.resident[0] - SLACK if watch.resident else 0
+    per_path = max(0.0, grown / max(1, watch.ended))
+    wrong = [*_ends(rows, allowed), *_counts(report, rows, plan), *_left(plan)]
+    if per_path > PER_PATH:
+        wrong.append(f"the parent grew by {per_path:.0f} bytes a path")
+    wrong += [f"outside the workspace: {path}" for path in sorted(_tree(outside) ^ before)]
+    if not (verified := pipeline.verify(plan.site)).ok or verified.absent:
+        wrong += [str(each) for each in (*verified.integrity, *verified.altered, *verified.absent)]
+    return Morning(report, rows, seconds, per_path, tuple(wrong))
+
+
+def _tree(folder: Path) -> set[str]:
+    return {str(path) for path in folder.rglob("*")}
+
+
+def _ends(rows: tuple[dict[str, Any], ...], allowed: Mapping[str, frozenset[str]]) -> list[str]:
+    ended = {row["path"]: row["failure"] or row["state"] for row in rows}
+    wrong = [f"{path}: has no row" for path in allowed if path not in ended]
+    for path, state in ended.items():
+        if (right := allowed.get(path)) and state not in right | {"duplicate"}:
+            wrong.append(f"{path}: ended as {state}, expected {', '.join(sorted(right))}")
+    return wrong
+
+
+def _counts(report: pipeline.RunReport, rows: tuple[dict[str, Any], ...], plan: pipeline.RunPlan) -> list[str]:
+    """Every path in exactly one state, and each of them a row."""
+    counts = Counter(row["state"] for row in rows)
+    told = {state: report.counts[state] for state in counts}
+    wrong = [] if told == counts else [f"the run says {told}, the rows {dict(counts)}"]
+    paths = Counter(row["path"] for row in rows)
+    wrong += [f"{path}: {number} rows" for path, number in paths.items() if number > 1]
+    return wrong + ([f"{report.counts['pending']} pending"] if report.counts["pending"] else [])
+
+
+def _left(plan: pipeline.RunPlan) -> list[str]:
+    """What should be in its place by now."""
+    left = [path for path in plan.input.folder.rglob("*") if path.is_file()] + list(plan.site.root.rglob(".staging"))
+    return [f"left behind: {path}" for path in left]
+
+
+def fill(folder: Path, files: int) -> dict[str, frozenset[str]]:
+    """So many hostile files into `folder`; how each may end."""
+    allowed = {}
+    for one in hostile(files):
+        (folder / one.name).write_bytes(one.data)
+        allowed[one.name] = one.ends
+    return allowed
+
+
+def copy(source: Path, folder: Path) -> dict[str, frozenset[str]]:
+    """The files below `source` into `folder`; each may end anyhow."""
+    shutil.copytree(source, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    return {str(path.relative_to(folder)): frozenset() for path in folder.rglob("*") if path.is_file()}
+
+
+def main() -> None:
+    """As said above."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--folder", type=Path, help="documents to be read instead")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        outside = Path(name)
+        (outside / "elsewhere").mkdir()
+        os.environ["TMPDIR"] = tempfile.tempdir = str(outside / "elsewhere")
+        plan = make_plan(outside / "workspace")
+        folder = plan.input.folder
+        allowed = copy(asked.folder, folder) if asked.folder else fill(folder, asked.files)
+        morning = spend(plan, allowed, outside / "elsewhere")
+    tell(morning)
+    sys.exit(bool(morning.wrong))
+
+
+def tell(morning: Morning) -> None:
+    """The figures."""
+    ended = Counter(row["failure"] or row["state"] for row in morning.rows)
+    for state, count in ended.most_common():
+        print(f"{count:7,}  {state}")
+    print(f"{morning.report.seen:7,}  in all, {morning.seconds:.0f} s")
+    print(f"{morning.per_path:7.0f}  bytes by which the parent grew for each path")
+    for line in morning.wrong:
+        print(f"WRONG: {line}")
+
+
+if __name__ == "__main__":
+    main()
