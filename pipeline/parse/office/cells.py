@@ -1,42 +1,11 @@
-"""Cells of a sheet: addresses, which numbers are dates (ISO/IEC 29500-1, 18.8.30), and numbers as text."""
+"""Cells of a sheet: addresses, which number formats are of dates (ISO/IEC 29500-1, 18.8.30), and numbers as text."""
 
 import re
 from datetime import datetime, timedelta
 
-from lxml import etree
-
-from pipeline.parse.office.package import Package, whole_number
-
-S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_BUILT_IN = {**dict.fromkeys((14, 15, 16, 17, *range(27, 32), 36, *range(50, 59)), "date"), 18: "time", 19: "time",
-             20: "time", 21: "time", 22: "moment", 32: "time", 33: "time", 34: "time", 35: "time", 45: "time",
-             47: "time",
-             46: "duration"}  # fmt: skip
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 _LETTERS = re.compile(r"\$?([A-Z]{1,3})\$?\d+", re.IGNORECASE)
-_DAYS_1904 = 1462
 _LAST_DAY = 2_958_466  # 9999-12-31
-
-
-class Styles:
-    """What the style numbers of a workbook's cells say of their numbers; `epoch` is the day 0 of its dates."""
-
-    def __init__(self, package: Package, workbook: etree._Element) -> None:
-        properties = workbook.find(S + "workbookPr")
-        from_1904 = properties is not None and properties.get("date1904", "0") in {"1", "true"}
-        self.epoch = _DAYS_1904 if from_1904 else 0
-        self._kinds: list[str] = []
-        for part in package.related(package.main, "styles"):
-            root = package.xml(part)
-            custom = {f.get("numFmtId"): number_kind(f.get("formatCode", "")) for f in root.iter(S + "numFmt")}
-            for style in root.iterfind(f"{S}cellXfs/{S}xf"):
-                number = style.get("numFmtId", "0")
-                self._kinds.append(custom.get(number) or _BUILT_IN.get(whole_number(number, 0), ""))
-
-    def kind_of(self, style: str | None) -> str:
-        """ "date", "time", "moment" (both), "duration", or "" for a plain number."""
-        number = whole_number(style, 0)
-        return self._kinds[number] if number < len(self._kinds) else ""
 
 
 def column_number(reference: str) -> int:
@@ -59,7 +28,9 @@ def number_text(value: str, kind: str, epoch: int) -> str:
 
 
 def number_kind(code: str) -> str:
-    """What a number format shows, from its first section without literals: one of the kinds of `kind_of`."""
+    """What a number format shows, from its first section without literals: "date", "time",
+    "moment" (both), "duration", or "" for a plain number.
+    """
     code = _LITERAL.sub("", code.split(";")[0]).lower()
     if "[" in code:
         return "duration"
