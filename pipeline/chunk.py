@@ -1,55 +1,82 @@
-"""Windows of a text by a budget of tokens: nothing is cut, nothing is left out but white space between windows."""
+"""The plan of a document: chunks by a budget of tokens, cut along its structure, that cover its text exactly.
 
-# ruff: noqa: RUF001  other scripts' punctuation is meant
-import re
-from collections.abc import Sequence
-from typing import Protocol
+Pages, sheets, slides and sections are never joined. Within one, neighbours are joined up to the budget and parted where
+the text parts best: at an empty line, else at the end of a line, else between sentences (what is longer than the budget
+`fitting` has cut: at a clause, a space or anywhere).
+"""
 
-from pipeline.document import Span
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice, pairwise
+from typing import Final
+
+from pipeline.document import Parsed, Span
+from pipeline.fitting import TokenCounter, fitting
 from pipeline.sentences import trimmed
 
-_CLAUSE = re.compile(r"[,;:)、，；：](?=\s|[^\x00-\x7f])|\s[–—-](?=\s)")
-_SPACE = re.compile(r"\s")
+MOST_BORDERS: Final = 20_000  # of more pages and sections, the deepest levels are no borders
+_BATCH: Final = 10_000  # units that are joined at a time: memory stays flat
 
 
-class TokenCounter(Protocol):
-    """What planning needs of a model; `engine.Model` is one."""
+@dataclass(frozen=True)
+class Chunk:
+    """text[start:end], of which the model reads `tokens`, special ones included, as `passages` texts one by one.
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens included."""
-
-
-def fitting(text: str, units: Sequence[Span], model: TokenCounter, limit: int) -> tuple[list[Span], list[int]]:
-    """The units with those over `limit` tokens cut at a clause, a space or anywhere; and the tokens of each.
-
-    Linear but for a logarithm: a unit is cut into as many pieces as its tokens suggest, and only pieces that are still
-    too long are counted again. A single code point is never cut.
+    Chunks follow one another without a gap. The first text begins at `context_start`: before `start` where a sentence
+    was cut and the task needs what stands before the cut, else at `start`. White space is not read.
     """
-    spans = list(units)
-    counts = model.count_tokens([text[s.start : s.end] for s in spans])
-    while any(_too_long(span, tokens, limit) for span, tokens in zip(spans, counts, strict=True)):
-        pieces = [
-            _cut(text, span, 1 + tokens * 9 // (limit * 8)) if _too_long(span, tokens, limit) else [span]
-            for span, tokens in zip(spans, counts, strict=True)
-        ]
-        fresh = [piece for group in pieces if len(group) > 1 for piece in group]
-        recounted = iter(model.count_tokens([text[s.start : s.end] for s in fresh]))
-        counts = [
-            next(recounted) if len(group) > 1 else tokens
-            for group, tokens in zip(pieces, counts, strict=True)
-            for _ in group
-        ]
-        spans = [piece for group in pieces for piece in group]
-    return spans, counts
+
+    start: int
+    end: int
+    tokens: int
+    passages: int
+    context_start: int
 
 
-def windows(text: str, units: Sequence[Span], model: TokenCounter, limit: int) -> list[Span]:
-    """Neighbouring units joined to windows of at most `limit` tokens, of about equal size."""
-    spans, counts = fitting(text, units, model, limit)
+def plan(document: Parsed, passages: Sequence[Span], tokens: Sequence[int], most: int) -> list[Chunk]:
+    """What is read of a document, as chunks: from 0 to the end of the text, each of at most `most` tokens.
+
+    `passages`, with their `tokens`, are in order and cover all but white space; one with more is a chunk by itself.
+    Beyond one for each border and each passage that goes on after a cut, chunks are at most 1 + 4 * tokens / most.
+    """
+    text, own = document.text, _own_starts(document.text, passages)
+    continuing = [start for start, passage in zip(own, passages, strict=True) if passage.start < start]
+    chunks: list[Chunk] = []
+    for start, end in pairwise(sorted({*borders(document), *continuing, len(text)})):
+        first, last = bisect_left(own, start), bisect_left(own, end)
+        parts = _joined(tokens[first:last], _gaps(text, passages[first:last]), most) or [(0, 0)]
+        groups = [(first + a, first + b) for a, b in parts]
+        edges = [start, *(own[a] for a, _ in groups[1:]), end]
+        for (a, b), (begin, stop) in zip(groups, pairwise(edges), strict=True):
+            context = min([begin, *(passage.start for passage in passages[a : min(b, a + 1)])])
+            chunks.append(Chunk(begin, stop, sum(tokens[a:b]), b - a, context))
+    return chunks
+
+
+def borders(document: Parsed) -> list[int]:
+    """0 and the starts of pages and sections, ascending; without the deepest levels where there are too many."""
+    levels = {0: set(document.page_starts)}
+    for section in document.sections:
+        levels.setdefault(section.level, set()).add(section.start)
+    starts: set[int] = set()
+    for level in sorted(levels):
+        if len(starts | levels[level]) > MOST_BORDERS:
+            break
+        starts |= levels[level]
+    return sorted({0, *(start for start in starts if start < len(document.text))})
+
+
+def windows(text: str, units: Iterable[Span], model: TokenCounter, limit: int, overlap: int = 0) -> list[Span]:
+    """Neighbouring units joined to windows of at most `limit` tokens, about equal in size; `overlap`: see `fitting`."""
+    remaining, spans = iter(units), list[Span]()
     special = model.count_tokens([""])[0]
-    target = _even_target(sum(counts) - special * len(counts), limit - special)
-    groups = [spans[a:b] for a, b in _grouped([tokens - special for tokens in counts], target)]
-    return [Span(group[0].start, group[-1].end) for group in _checked(text, groups, model, limit)]
+    while batch := list(islice(remaining, _BATCH)):
+        pieces, counts = fitting(text, batch, model, limit, overlap)
+        sizes = [tokens - special for tokens in counts]
+        groups = [pieces[a:b] for a, b in _joined(sizes, _gaps(text, pieces), limit - special)]
+        spans += [Span(group[0].start, group[-1].end) for group in _checked(text, groups, model, limit)]
+    return spans
 
 
 def _checked(text: str, groups: list[list[Span]], model: TokenCounter, limit: int) -> list[list[Span]]:
@@ -66,44 +93,34 @@ def _checked(text: str, groups: list[list[Span]], model: TokenCounter, limit: in
         ]
 
 
-def _too_long(span: Span, tokens: int, limit: int) -> bool:
-    return tokens > limit and span.end - span.start > 1
+def _own_starts(text: str, passages: Sequence[Span]) -> list[int]:
+    """Where each passage says something new: after what it shares with the one before, and white space."""
+    return [
+        span.start if span.start >= before.end else trimmed(text, before.end, span.end).start
+        for before, span in pairwise([Span(0, 0), *passages])
+    ]
 
 
-def _even_target(total: int, budget: int) -> int:
-    """Content tokens of a window, so that the last one is not a remnant."""
-    number = -(-total // budget)
-    return -(-total // number) if number else budget
+def _gaps(text: str, spans: Sequence[Span]) -> list[int]:
+    """How well the text parts before each span: 2 at an empty line, 1 at the end of a line, 0 inside one."""
+    lines = (text.count("\n", before.end, span.start) for before, span in pairwise(spans))
+    return [0, *(min(2, count) for count in lines)]
 
 
-def _grouped(sizes: Sequence[int], target: int) -> list[tuple[int, int]]:
-    """Ranges of neighbours whose sizes sum to at most `target`; a larger one stands alone."""
-    groups, first, held = [], 0, 0
-    for index, size in enumerate(sizes):
-        if index > first and held + size > target:
-            groups.append((first, index))
-            first, held = index, 0
-        held += size
-    return [*groups, (first, len(sizes))] if sizes else []
+def _joined(sizes: Sequence[int], gaps: Sequence[int], budget: int) -> list[tuple[int, int]]:
+    """Ranges of neighbours whose sizes sum to at most `budget`; a larger one stands alone.
 
-
-def _cut(text: str, span: Span, parts: int) -> list[Span]:
-    """At least two pieces of about equal length, broken where the text allows it best."""
-    step = max(1, (span.end - span.start) // max(2, parts))
-    pieces, begin = [], span.start
-    while span.end - begin > step:
-        end = _break_before(text, begin, begin + step)
-        pieces.append(trimmed(text, begin, end))
-        begin = end
-    pieces.append(trimmed(text, begin, span.end))
-    return [piece for piece in pieces if piece.start < piece.end]
-
-
-def _break_before(text: str, begin: int, end: int) -> int:
-    """The last clause end, else the last space, in the second half of text[begin:end]; `end` where there is none."""
-    half = begin + (end - begin) // 2
-    for pattern in (_CLAUSE, _SPACE):
-        places = [match.end() for match in pattern.finditer(text, half, end)]
-        if places and places[-1] > begin:
-            return places[-1]
-    return end
+    Of the places between half an even share and the budget, the range ends where the gap is best, then where the share
+    is nearest to an even one, so that the last is not a remnant.
+    """
+    total, ranges, first = [*accumulate(sizes, initial=0)], list[tuple[int, int]](), 0
+    while first < len(sizes):
+        last, held = len(sizes), total[first]
+        if (rest := total[-1] - held) > budget and first + 1 < last:
+            share = -(-rest // -(-rest // budget))
+            most = max(first + 1, bisect_right(total, held + budget, first) - 1)
+            least = min(most, bisect_left(total, held + share // 2, first + 1))
+            last = max(range(least, most + 1), key=lambda i: (gaps[i], -abs(total[i] - held - share)))
+        ranges.append((first, last))
+        first = last
+    return ranges

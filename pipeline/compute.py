@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.document import Hidden, Parsed, Span
+from pipeline.chunk import Chunk, plan
+from pipeline.document import Hidden, Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.intake import Arrival
 from pipeline.language import language
 from pipeline.parse import KINDS
 from pipeline.states import State
 from pipeline.tasks import Answer, Embedder, Task
+from pipeline.tasks.passages import budget
 
 _SLICE_TOKENS = 16_384  # one or two seconds on two cores
 
@@ -49,7 +51,8 @@ def answer_all(
         last = first + len(its)
         try:
             answer = task.answer(work.parsed, its, vectors[first:last])
-            row = _row(work, its, tokens[first:last], answer)
+            chunks = plan(work.parsed, its, tokens[first:last], budget(model))
+            row = _row(work, chunks, answer)
             rows.append(_for_review(row, work.parsed.hidden) if review_hidden and work.parsed.hidden else row)
         except DocumentError as error:
             rows.append(failed_row(work.arrival, work.parsed, error.failure, error.reason))
@@ -81,15 +84,15 @@ def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason
     return input_columns(arrival, parsed) | ended
 
 
-def _row(work: Work, spans: Sequence[Span], tokens: Sequence[int], answer: Answer) -> dict[str, Any]:
+def _row(work: Work, chunks: Sequence[Chunk], answer: Answer) -> dict[str, Any]:
     return {
         **input_columns(work.arrival, work.parsed),
         "state": (State.ABSTAINED if answer.abstained else State.DONE).value,
         "reason": answer.reason,
         **answer.columns,
         "evidence": [asdict(evidence) for evidence in answer.evidence],
-        "chunks": [{"start": s.start, "end": s.end, "tokens": t} for s, t in zip(spans, tokens, strict=True)],
-        "tokens": sum(tokens),
+        "chunks": [asdict(chunk) for chunk in chunks],
+        "tokens": sum(chunk.tokens for chunk in chunks),
     }
 
 

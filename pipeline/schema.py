@@ -32,7 +32,15 @@ _INPUT = (
     pa.field("duplicate_of", pa.string()),
     pa.field("supersedes", pa.int64()),
 )
-_CHUNK = pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64()), pa.field("tokens", pa.int32())])
+_CHUNK = pa.struct(
+    [
+        pa.field("start", pa.int64()),
+        pa.field("end", pa.int64()),
+        pa.field("tokens", pa.int32()),
+        pa.field("passages", pa.int32()),
+        pa.field("context_start", pa.int64()),
+    ]
+)
 _ORIGIN = (
     pa.field("evidence", pa.list_(EVIDENCE)),
     pa.field("chunks", pa.list_(_CHUNK)),

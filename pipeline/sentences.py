@@ -9,6 +9,7 @@ Everything but white space lies in exactly one span.
 # ruff: noqa: RUF001, SIM905  other scripts' punctuation is meant; a list of words reads best as words
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from pipeline.document import Span
 
@@ -29,6 +30,7 @@ _WORD_BEFORE = re.compile(r"[^\s(\[\"'„“]*$")
 _ROW = " | "  # between cells; a row is kept whole, whatever stands in them
 _SLACK = 0.9  # lines of a proportional font differ in characters though they are equally long
 _NARROW = 45  # characters: a block whose lines are all shorter was not wrapped by a page's width
+_MOST_LINES = 10_000  # of a paragraph: memory stays flat
 _ABBREVIATIONS = frozenset(
     # English
     "mr mrs ms dr prof rev hon st jr sr vs etc cf al viz approx est ca no nos vol vols ed eds pp fig figs sec secs "
@@ -45,14 +47,33 @@ _ABBREVIATIONS = frozenset(
 
 def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     """The sentences, headings, list items and table rows of text[start:end], in order, without white space around."""
-    spans: list[Span] = []
-    for block in _blocks(text, start, len(text) if end is None else end):
+    return list(each_sentence(text, start, len(text) if end is None else end))
+
+
+def each_sentence(text: str, start: int, end: int) -> Iterator[Span]:
+    """As `split_sentences`, one by one; what holds no letter and no digit joins the sentence before it."""
+    last = None
+    for span in _pieces(text, start, end):
+        if last and not _wordy(text, span) and not _BLANK.search(text, last.end, span.start):
+            last = Span(last.start, span.end)
+            continue
+        if last:
+            yield last
+        last = span
+    if last:
+        yield last
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
+    """The blocks, cut at each full stop; nothing blank."""
+    for block in _blocks(text, start, end):
         begin = block.start
-        for stop in _ends(text, block) if _ROW not in text[block.start : block.end] else ():
-            _append(spans, text, begin, stop)
+        ends = _ends(text, block) if _ROW not in text[block.start : block.end] else iter(())
+        for stop in chain(ends, (block.end,)):
+            span = trimmed(text, begin, stop)
+            if span.start < span.end:
+                yield span
             begin = stop
-        _append(spans, text, begin, block.end)
-    return spans
 
 
 def trimmed(text: str, start: int, end: int) -> Span:
@@ -60,17 +81,6 @@ def trimmed(text: str, start: int, end: int) -> Span:
     piece = text[start:end]
     left = end - len(piece.lstrip())
     return Span(left, max(left, start + len(piece.rstrip())))
-
-
-def _append(spans: list[Span], text: str, start: int, end: int) -> None:
-    """Append text[start:end] unless blank; what holds no letter and no digit joins the sentence before it."""
-    span = trimmed(text, start, end)
-    if span.start == span.end:
-        return
-    if spans and not _wordy(text, span) and not _BLANK.search(text, spans[-1].end, span.start):
-        spans[-1] = Span(spans[-1].start, span.end)
-    else:
-        spans.append(span)
 
 
 def _wordy(text: str, span: Span) -> bool:
@@ -92,13 +102,13 @@ def _blocks(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[list[Span]]:
-    """The lines that are not blank, trimmed, grouped between blank lines."""
+    """The lines that are not blank, trimmed, grouped between blank lines; more than 10,000 are several groups."""
     lines: list[Span] = []
     for match in _LINE.finditer(text, start, end):
         line = trimmed(text, match.start(), match.end())
         if line.start == line.end:
             continue
-        if lines and _BLANK.search(text, lines[-1].end, line.start):
+        if lines and (len(lines) == _MOST_LINES or _BLANK.search(text, lines[-1].end, line.start)):
             yield lines
             lines = []
         lines.append(line)

@@ -29,6 +29,8 @@ LEAST: Final = {  # a value that scores less is not given; chosen by measurement
 }  # fmt: skip
 TELLING: Final = {"email": 0.4, "iban": 0.4, "phone": 0.3, "regex": 0.4, "percent": 0.2}  # what the form alone is worth
 
+OVERLAP: Final = 64  # characters before a cut inside a sentence that are read on both sides: a value and its name
+
 
 @dataclass(frozen=True)
 class Field:
@@ -92,7 +94,7 @@ class Extract:
         self._meanings = Meanings([[called(field.name, field.description)] for field in settings.fields], model)
 
     def spans(self, document: Parsed) -> list[Span]:
-        return passages(document, self._model)
+        return passages(document, self._model, OVERLAP)
 
     def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
         scene = Scene(document.text, spans, Vocabulary(self._namings), written_labels(document))

@@ -1,20 +1,41 @@
 """The passages of a document that tasks embed: its sentences, headings, lines and table rows."""
 
+from collections.abc import Iterator
+from itertools import islice, pairwise
 from typing import Final
 
-from pipeline.chunk import fitting, windows
+from pipeline.chunk import borders, windows
 from pipeline.document import Parsed, Span
-from pipeline.sentences import split_sentences
+from pipeline.fitting import fitting
+from pipeline.sentences import each_sentence
 from pipeline.tasks.base import Embedder
 
 TRAINED_TOKENS: Final = 256  # sentence encoders are trained on texts up to here, however large their context is
 MOST_PASSAGES: Final = 20_000  # a document of more sentences is embedded by windows: a vector is 1.5 KiB
 
 
-def passages(document: Parsed, model: Embedder) -> list[Span]:
-    """The sentences of the document; cut where one is too long for the model, joined where there are too many."""
-    limit = min(model.context, TRAINED_TOKENS)
-    sentences = split_sentences(document.text)
-    if len(sentences) > MOST_PASSAGES:
-        return windows(document.text, sentences, model, limit)
-    return fitting(document.text, sentences, model, limit)[0]
+def budget(model: Embedder) -> int:
+    """The most tokens that are read together, special ones included."""
+    return min(model.context, TRAINED_TOKENS)
+
+
+def passages(document: Parsed, model: Embedder, overlap: int = 0) -> list[Span]:
+    """The sentences of each page and section; cut where one is too long for the model, joined where there are too many.
+
+    With `overlap`, a passage that goes on after a cut inside a sentence begins so many characters before the cut.
+    """
+    limit = budget(model)
+    sections = list(pairwise([*borders(document), len(document.text)]))
+    sentences = list(islice(_sentences(document.text, sections), MOST_PASSAGES + 1))
+    if len(sentences) <= MOST_PASSAGES:
+        return fitting(document.text, sentences, model, limit, overlap)[0]
+    return [
+        window
+        for start, end in sections
+        for window in windows(document.text, each_sentence(document.text, start, end), model, limit, overlap)
+    ]
+
+
+def _sentences(text: str, sections: list[tuple[int, int]]) -> Iterator[Span]:
+    for start, end in sections:
+        yield from each_sentence(text, start, end)

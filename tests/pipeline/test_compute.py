@@ -42,7 +42,7 @@ def test_rows_in_order_with_their_own_spans(model: engine.Model) -> None:
     assert [row.get("last") for row in rows] == ["a", None, "?", "d"]
     assert (rows[1]["failure"], rows[1]["reason"]) == ("timeout", "it ends with an exclamation mark")
     assert all(row["seconds"] >= 0.5 for row in rows)
-    assert rows[3]["chunks"] == [{"start": 0, "end": 2, "tokens": 3}, {"start": 2, "end": 5, "tokens": 4}]
+    assert rows[3]["chunks"] == [{"start": 0, "end": 5, "tokens": 7, "passages": 2, "context_start": 0}]
 
 
 def test_no_documents(model: engine.Model) -> None:
