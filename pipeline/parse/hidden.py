@@ -14,7 +14,7 @@ KINDS = {
     "off_page": "text beyond the edges of its page",
     "same_colour": "text in the colour of what is behind it",
     "tiny": "text too small to be read",
-    "covered": "text under a picture or an area of colour",
+    "covered": "text under a picture, an area of colour or a merged cell",
     "marked_hidden": "text that the document itself marks as hidden",
     "hidden_sheet": "a hidden sheet",
     "hidden_row": "hidden rows or columns",

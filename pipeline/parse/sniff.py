@@ -14,6 +14,7 @@ from pipeline.parse.formats.csv import delimiter_of
 from pipeline.parse.formats.eml import is_mail
 from pipeline.parse.formats.json import is_json, is_json_lines
 from pipeline.parse.formats.xml import is_xml
+from pipeline.parse.office.archive import Archive
 from pipeline.parse.office.ole import stream_names
 from pipeline.parse.office.package import CONTENT_TYPES, Package
 
@@ -23,6 +24,7 @@ _HTML = re.compile(
     r"(?>(?:<\?xml[^>]*>|<!--.*?-->|\s+)*)<(!doctype\s+html|html|head|title|body|div|table|p|h1|meta|script)(?![\w:.-])",
     re.IGNORECASE | re.DOTALL,
 )
+_FLAT = re.compile(r'<office:document\s[^>]*?\boffice:mimetype="(application/vnd\.oasis\.opendocument\.[a-z-]+)"')
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _MBOX = re.compile(r"From \S+ .*\d\d:\d\d:\d\d.*\n[!-9;-~]+:")
 _BY_NAME = {
@@ -72,6 +74,8 @@ def _text(source: Source) -> str:
         return "application/x-ndjson"
     if _HTML.match(head) or (suffix in {".html", ".htm", ".xhtml"} and _TAG.search(head)):
         return "text/html"
+    if head.startswith("<") and (flat := _FLAT.match(head, max(0, head.find("<office:document ")))):
+        return flat[1]
     if is_xml(text, named_so=suffix == ".xml"):
         return "application/xml"
     if suffix in _BY_NAME:
@@ -84,7 +88,7 @@ def _zip(data: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if CONTENT_TYPES not in archive.namelist():
-                return _other_zip(archive, archive.namelist())
+                return _other_zip(data, archive, archive.namelist())
             return Package(data).media_type or "an Office package of unknown kind"
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as error:
         raise DocumentError(
@@ -92,17 +96,22 @@ def _zip(data: bytes) -> str:
         ) from error
 
 
-def _other_zip(archive: zipfile.ZipFile, names: list[str]) -> str:
+def _other_zip(data: bytes, archive: zipfile.ZipFile, names: list[str]) -> str:
     if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
-        kind = archive.read("mimetype").decode("ascii", "replace").strip()
-        if "META-INF/manifest.xml" in names and b"encryption-data" in archive.read("META-INF/manifest.xml"):
-            raise DocumentError(Failure.ENCRYPTED, f"{kind} with a password")
-        return kind
+        return _said(Archive(data, "a document"))
     if any(info.flag_bits & 1 for info in archive.infolist()):
         raise DocumentError(Failure.ENCRYPTED, "a ZIP archive with a password")
     if any(name.startswith(("Index/", "index.")) for name in names):
         raise DocumentError(Failure.UNSUPPORTED, "found an Apple iWork document (.pages, .numbers, .key)")
     raise DocumentError(Failure.UNSUPPORTED, f"found a ZIP archive of {len(names)} files; unpack it")
+
+
+def _said(archive: Archive) -> str:
+    """What an OpenDocument file or a book says that it is."""
+    kind = archive.bytes("mimetype").decode("ascii", "replace").strip()
+    if archive.has("META-INF/manifest.xml") and b"encryption-data" in archive.bytes("META-INF/manifest.xml"):
+        raise DocumentError(Failure.ENCRYPTED, f"{kind} with a password")
+    return kind
 
 
 def _ole(data: bytes) -> str:

@@ -113,6 +113,11 @@ class TextWriter:
         else:
             self.row(cells)
 
+    def reserve(self, characters: int) -> None:
+        """Make sure that so much more text may be written; else DocumentError(TOO_LARGE)."""
+        if self.length + characters > self._limit:
+            raise DocumentError(Failure.TOO_LARGE, f"its text is longer than {self._limit:,} characters")
+
     def inner(self) -> "TextWriter":
         """A writer of its own for a part that this one will take up, with the limit that is left."""
         return TextWriter(self._limit - self.length, self._hidden, inner=True)
@@ -120,6 +125,10 @@ class TextWriter:
     def unseen(self) -> "TextWriter":
         """An inner writer for a part that is hidden as a whole: what is hidden within is counted with it, not again."""
         return TextWriter(self._limit - self.length, HiddenText(drop=False), inner=True)
+
+    def aside(self) -> "TextWriter":
+        """A writer for what is looked at only: what is hidden is left out of it and counted nowhere."""
+        return TextWriter(self._limit, HiddenText(drop=True))
 
     def finish(self) -> tuple[str, tuple[int, ...]]:
         """The text and the offset of each page; pages without text at the end begin where the text ends."""
@@ -135,7 +144,6 @@ class TextWriter:
             self._titles.clear()
 
     def _put(self, text: str) -> None:
+        self.reserve(len(text))
         self.length += len(text)
-        if self.length > self._limit:
-            raise DocumentError(Failure.TOO_LARGE, f"its text is longer than {self._limit:,} characters")
         self._parts.append(text)

@@ -1,11 +1,30 @@
 """The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff.py)."""
 
-from pipeline.parse.formats import csv, docx, eml, html, json, md, pdf, pptx, rtf, sheets, txt, xlsx, xml
+from pipeline.parse.formats import (
+    csv,
+    docx,
+    eml,
+    epub,
+    html,
+    json,
+    md,
+    odp,
+    ods,
+    odt,
+    pdf,
+    pptx,
+    rtf,
+    sheets,
+    txt,
+    xlsx,
+    xml,
+)
 from pipeline.parse.formats.base import Parser, Source
 
 __all__ = ["PARSERS", "Parser", "Source"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
+_OASIS = "application/vnd.oasis.opendocument."
 PARSERS: dict[str, Parser] = {
     "text/plain": txt,
     "text/markdown": md,
@@ -33,5 +52,15 @@ PARSERS: dict[str, Parser] = {
     "application/vnd.ms-excel.template.macroenabled.12": xlsx,
     "application/vnd.ms-excel.sheet.binary.macroenabled.12": sheets,
     "application/vnd.ms-excel": sheets,
-    "application/vnd.oasis.opendocument.spreadsheet": sheets,
+    "application/epub+zip": epub,
+    _OASIS + "text": odt,
+    _OASIS + "text-template": odt,
+    _OASIS + "text-master": odt,
+    _OASIS + "text-web": odt,
+    _OASIS + "presentation": odp,
+    _OASIS + "presentation-template": odp,
+    _OASIS + "graphics": odp,
+    _OASIS + "graphics-template": odp,
+    _OASIS + "spreadsheet": ods,
+    _OASIS + "spreadsheet-template": ods,
 }

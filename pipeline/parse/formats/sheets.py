@@ -1,4 +1,4 @@
-"""The older and the rarer workbooks: XLS, XLSB and ODS, through calamine."""
+"""The older and the rarer workbooks: XLS and XLSB, through calamine."""
 
 import datetime
 import io

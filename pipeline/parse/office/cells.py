@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 _LETTERS = re.compile(r"\$?([A-Z]{1,3})\$?\d+", re.IGNORECASE)
+_MOMENT = re.compile(r"(-?\d{4,9}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:[.,]\d+)?Z?)?")
+_DURATION = re.compile(r"PT(\d{1,9})H(\d\d)M(\d\d)(?:[.,]\d+)?S")
 _LAST_DAY = 2_958_466  # 9999-12-31
 
 
@@ -14,6 +16,27 @@ def column_number(reference: str) -> int:
     for letter in match[1].upper() if match else "":
         number = number * 26 + ord(letter) - 64
     return number
+
+
+def column_letters(number: int) -> str:
+    """The inverse of `column_number`: 27 is "AA"."""
+    letters = ""
+    while number > 0:
+        number, place = divmod(number - 1, 26)
+        letters = chr(ord("A") + place) + letters
+    return letters
+
+
+def iso_moment(value: str) -> str:
+    """A date or moment (XML Schema), as `number_text` writes it: "2026-11-20T13:30:00" with a space, to the second."""
+    match = _MOMENT.fullmatch(value)
+    return " ".join(part for part in match.groups() if part) if match else value
+
+
+def iso_duration(value: str) -> str:
+    """A time or duration (XML Schema) as `number_text` writes times: "PT13H30M00S" is "13:30:00"."""
+    match = _DURATION.fullmatch(value)
+    return f"{int(match[1]):02d}:{match[2]}:{match[3]}" if match else value
 
 
 def number_text(value: str, kind: str, epoch: int) -> str:

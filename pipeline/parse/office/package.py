@@ -111,7 +111,7 @@ def parse_xml(data: bytes, what: str, *, doctype: bool = False) -> etree._Elemen
     with _well_formed(what):
         root = etree.fromstring(transitional(data), etree.XMLParser(**_SAFE))
     declared = root.getroottree().docinfo.internalDTD
-    if declared is not None and not (doctype and next(declared.iterentities(), None) is None):
+    if declared is not None and not (doctype and _without_entities(root, declared)):
         raise _declares(what)
     return root
 
@@ -177,6 +177,10 @@ def _forget(element: etree._Element) -> None:
     parent = element.getparent()
     while parent is not None and parent[0] is not element:
         del parent[0]
+
+
+def _without_entities(root: etree._Element, declared: etree.DTD) -> bool:
+    return next(declared.iterentities(), None) is None and next(root.iter(etree.Entity), None) is None
 
 
 def _relation(element: etree._Element, folder: str) -> Relation:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.document import Parsed
-from pipeline.errors import DocumentError
+from pipeline.errors import DocumentError, Failure
 from pipeline.parse import Limits, ParserPool
+from pipeline.parse.options import Options
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +45,26 @@ def fail(pool: ParserPool) -> Callable[..., DocumentError]:
         return raised.value
 
     return fail
+
+
+@pytest.fixture
+def parse_members(pool: ParserPool) -> Callable[..., tuple[Parsed, dict[str, bytes | Failure]]]:
+    """parse_members(data, name="document", options=Options()) -> Parsed, and the bytes of each document inside it"""
+
+    def parse_members(
+        data: bytes, name: str = "document", options: Options | None = None
+    ) -> tuple[Parsed, dict[str, bytes | Failure]]:
+        with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as out:
+            file.write(data)
+            file.flush()
+            parsed = pool.parse(file.fileno(), name, options or Options(), out.fileno())
+            given: dict[str, bytes | Failure] = {}
+            for member in parsed.members:
+                offset = member.offset or 0
+                given[member.name] = member.failure or os.pread(out.fileno(), member.size, offset)
+        return parsed, given
+
+    return parse_members
 
 
 @pytest.fixture

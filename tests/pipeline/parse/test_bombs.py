@@ -8,6 +8,7 @@ import pytest
 import xlsxwriter
 
 from pipeline.errors import DocumentError, Failure
+from tests.pipeline.parse.odf import book, content, flat, opendocument
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -76,34 +77,82 @@ def test_one_text_for_a_million_cells(fail, office, rels) -> None:
     assert fail(office("xlsx", parts)).failure is Failure.TOO_LARGE
 
 
-def test_a_grid_of_repeated_cells_in_ods(fail) -> None:
-    content = (
-        '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
-        'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
-        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:spreadsheet>'
-        '<table:table table:name="A"><table:table-row table:number-rows-repeated="1048576"><table:table-cell '
-        'table:number-columns-repeated="16384" office:value-type="string"><text:p>x</text:p></table:table-cell>'
-        "</table:table-row></table:table></office:spreadsheet></office:body></office:document-content>"
+def test_entities_in_opendocument_and_books(fail) -> None:
+    lines = [f'<!ENTITY e{number} "&e{number + 1};&e{number + 1};">' for number in range(30)]
+    laughs = f'<!DOCTYPE x [<!ENTITY e30 "lol">{"".join(lines)}]>'
+    for part in (
+        content("text", "<text:p>&e0;</text:p>"),
+        content("text", "<text:p text:style-name='&e0;'>x</text:p>"),
+    ):
+        error = fail(opendocument("text", "", **{"content.xml": laughs + part}))
+        assert error.failure is Failure.CORRUPT
+    files = '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]>' + content("text", "<text:p>&f;</text:p>")
+    assert fail(opendocument("text", "", **{"content.xml": files})).failure is Failure.CORRUPT
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<text:section>", "</text:section>"),
+        ("<text:p><text:span>", "</text:span></text:p>"),
+        ("<text:list><text:list-item>", "</text:list-item></text:list>"),
+        ("<table:table><table:table-row><table:table-cell>", "</table:table-cell></table:table-row></table:table>"),
+        ("<draw:g>", "</draw:g>"),
+        ("<text:p><text:note><text:note-body>", "</text:note-body></text:note></text:p>"),
+        ("<text:section text:display='none'>", "</text:section>"),
+    ],
+)
+def test_opendocument_of_great_depth(parse, fail, before: str, after: str) -> None:
+    """What can be read is read whole; what is too deep for that is said to be."""
+
+    def nested(depth: int) -> bytes:
+        return opendocument("text", "<text:p>seen</text:p>" + before * depth + "<text:p>x</text:p>" + after * depth)
+
+    shown = "none" not in before
+    assert ("x" in parse(nested(100)).text) == shown
+    for depth in (400, 600, 2_000, 30_000):
+        try:
+            assert ("x" in parse(nested(depth)).text) == shown
+        except DocumentError as error:
+            assert error.failure is Failure.CORRUPT, (depth, error)  # noqa: PT017
+    assert fail(nested(30_000)).failure is Failure.CORRUPT
+
+
+def test_an_object_that_shows_itself(parse) -> None:
+    again = '<draw:frame><draw:object xlink:href="./Object 1"/></draw:frame>'
+    chart = content("chart", f"<chart:chart><text:p>x</text:p>{again * 3}</chart:chart>")
+    parsed = parse(opendocument("text", f"<text:p>{again}</text:p>", **{"Object 1__content.xml": chart}))
+    assert parsed.text == "x"
+    assert parsed.notes == ("embedded documents not read: 3",)
+
+
+def test_styles_and_pages_in_a_circle(parse) -> None:
+    automatic = "".join(
+        f'<style:style style:name="{one}" style:family="paragraph" style:parent-style-name="{other}"/>'
+        for one, other in ("AB", "BA")
     )
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-        archive.writestr("META-INF/manifest.xml", "<manifest/>")
-        archive.writestr("content.xml", content)
-    error = fail(buffer.getvalue())
-    assert error.failure in {Failure.OUT_OF_MEMORY, Failure.CRASHED, Failure.TOO_LARGE, Failure.CORRUPT}
+    master = "".join(
+        f'<style:master-page style:name="{one}" style:next-style-name="{other}"/>' for one, other in ("AB", "BA")
+    )
+    body = '<text:p text:style-name="A">x</text:p>'
+    assert parse(opendocument("text", body, automatic=automatic, master=master)).text == "x"
 
 
 def samples(office) -> list[bytes]:
-    book = io.BytesIO()
-    with xlsxwriter.Workbook(book) as made:
+    workbook = io.BytesIO()
+    with xlsxwriter.Workbook(workbook) as made:
         made.add_worksheet("A").write_row(0, 0, ["one", 2, "three"])
     return [
         office("docx", {"word/document.xml": word("x")}),
-        book.getvalue(),
+        workbook.getvalue(),
         rb"{\rtf1\ansi{\fonttbl{\f0\fcharset204 A;}}\f0 text\'e4\u228?{\footnote x}\trowd\intbl a\cell\row\par}",
         b"<html><meta charset=utf-8><table><tr><td>a<td>b</table><p>text &amp; more</html>",
         b"From: a@b\nTo: c@d\nSubject: =?utf-8?q?x?=\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nx\n--b--\n",
+        opendocument("text", "<text:h text:outline-level='1'>a</text:h><text:list><text:list-item/></text:list>"),
+        opendocument("spreadsheet", "<table:table><table:table-row><table:table-cell office:value-type='float' "
+                     "office:value='1'/></table:table-row></table:table>"),
+        flat("text", "<text:p>a<text:s/><text:note text:note-class='endnote'/></text:p><table:table/>"),
+        book({"one": "<h1>a</h1><p>b</p>"}),
         b'{"a": [1, 2, {"b": "c"}], "d": null}',
         b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj "
         b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj trailer<</Root 1 0 R>>",

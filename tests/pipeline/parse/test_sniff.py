@@ -87,8 +87,8 @@ def test_what_is_not_read_is_named(fail, data: bytes, failure: Failure, words: s
 
 def test_archives_and_other_containers(fail) -> None:
     assert "ZIP archive of 2 files" in fail(archive(a=b"1", b=b"2"), "x.docx").reason
-    odt = fail(archive(mimetype=b"application/vnd.oasis.opendocument.text"), "x.odt")
-    assert (odt.failure, "opendocument.text" in odt.reason) == (Failure.UNSUPPORTED, True)
+    base = fail(archive(mimetype=b"application/vnd.oasis.opendocument.base"), "x.odb")
+    assert (base.failure, "opendocument.base" in base.reason) == (Failure.UNSUPPORTED, True)
     locked = {"mimetype": b"application/vnd.oasis.opendocument.text", "META-INF/manifest.xml": b"<encryption-data/>"}
     assert fail(archive(**locked)).failure is Failure.ENCRYPTED
     assert fail(archive(a=b"1")[:40], "x.docx").failure is Failure.CORRUPT

@@ -1,0 +1,156 @@
+"""OpenDocument spreadsheets (ISO/IEC 26300-1, 3.7 and 9): each sheet a page with its name as heading, then its rows.
+
+Rows and cells are read as they come, so that a million empty ones cost nothing. Columns that are empty on the whole
+sheet are left out. Values are the stored ones, as of xlsx.py. Shapes and comments follow the rows.
+"""
+
+from bisect import bisect_right
+from functools import partial
+
+from lxml import etree
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text
+from pipeline.parse.office.odf import OpenDocument, attribute, full, name_of, repeats
+from pipeline.parse.office.odf_styles import Styles
+from pipeline.parse.office.odf_text import Flow
+from pipeline.parse.office.package import LXML
+from pipeline.parse.writer import CELL
+
+PARSER = f"ods/1 {LXML}"
+_HIDDEN = {"collapse", "filter"}
+_HOLDERS = {"table:table-header-rows", "table:table-rows", "table:table-row-group", "table:table-header-columns",
+            "table:table-columns", "table:table-column-group"}  # fmt: skip
+_NUMBERS = {"float", "percentage", "currency"}
+
+
+def parse(source: Source, media_type: str) -> Parsed:
+    """The workbook; raises DocumentError."""
+    document, writer = OpenDocument(source.data, source.members), source.writer()
+    flow = Flow(writer, document, Styles(document.common, document.content))
+    empty = True
+    for table in document.body("office:spreadsheet").iterchildren(full("table:table")):
+        name, style = attribute(table, "table:name"), attribute(table, "table:style-name")
+        is_hidden = flow.styles.value("table", style, "style:table-properties", "table:display") == "false"
+        drop = is_hidden and writer.hide("hidden_sheet", "")
+        writer.page("" if drop else name, "sheet")
+        writer.block("" if drop else name)
+        before = writer.length
+        if is_hidden:
+            flow.hidden("hidden_sheet", partial(_write_sheet, flow, table))
+        else:
+            _write_sheet(flow, table)
+        empty = empty and writer.length == before
+    if empty:  # names of sheets are no content
+        unseen = [f"; {one.characters} characters of hidden text" for one in source.hidden.found()]
+        failure = Failure.NEEDS_OCR if document.pictures else Failure.EMPTY
+        raise DocumentError(failure, "its sheets hold no text" + "".join(unseen[:1]))
+    return finish(source, writer, media_type, PARSER, notes=document.notes())
+
+
+def _write_sheet(flow: Flow, table: etree._Element) -> None:
+    sheet = _Sheet(flow)
+    sheet.read(table)
+    sheet.write()
+
+
+class _Sheet:
+    """The cells of one sheet that hold text, and what hangs on them."""
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._row = self._column = 0  # how many have been read
+        self._characters = 0  # of all cells, with what stands between them
+        self._rows: list[tuple[int, int, dict[int, str]]] = []  # the first of equal rows, how many, text by column
+        self._hidden: list[tuple[int, bool]] = []  # the column from which on columns are hidden, or are not
+        self._comments: list[str] = []
+        self._shapes: list[etree._Element] = []
+
+    def read(self, holder: etree._Element) -> None:
+        """The columns, rows and shapes of a table or of a group in it."""
+        for child in holder:
+            name = name_of(child.tag)
+            if name == "table:table-row":
+                self._read_row(child)
+            elif name == "table:table-column":
+                self._hidden.append((self._column, attribute(child, "table:visibility") in _HIDDEN))
+                self._column += repeats(child, "table:number-columns-repeated")
+            elif name == "table:shapes":
+                self._shapes += child
+            elif name in _HOLDERS:
+                self.read(child)
+
+    def write(self) -> None:
+        """The rows, then the shapes and comments."""
+        writer = self._flow.writer
+        columns = sorted({column for _, _, cells in self._rows for column in cells})
+        end = None
+        for row, count, cells in self._rows:
+            if end is not None and row > end:
+                writer.gap()
+            end = row + count
+            for _ in range(count):
+                writer.row(cells.get(column, "") for column in columns)
+        writer.gap()
+        for shape in self._shapes:
+            self._flow.block(shape)
+        for comment in self._comments:
+            writer.block(comment)
+
+    def _read_row(self, row: etree._Element) -> None:
+        count, column = repeats(row, "table:number-rows-repeated"), 0
+        hidden = attribute(row, "table:visibility") in _HIDDEN
+        cells: dict[int, str] = {}
+        for cell in row:
+            width = repeats(cell, "table:number-columns-repeated")
+            text = self._read_cell(cell, column)
+            if text:
+                self._reserve((len(text) + len(CELL)) * width * count)
+                self._place(cells, range(column, column + width), text, count, hidden)
+            column += width
+        if cells:
+            self._rows.append((self._row, count, cells))
+        self._row += count
+
+    def _place(self, cells: dict[int, str], columns: range, text: str, count: int, hidden: bool) -> None:
+        for column in columns:
+            if not ((hidden or self._is_hidden(column)) and self._flow.writer.hide("hidden_row", text * count)):
+                cells[column] = text
+
+    def _is_hidden(self, column: int) -> bool:
+        place = bisect_right(self._hidden, column, key=lambda one: one[0])
+        return bool(place) and column < self._column and self._hidden[place - 1][1]
+
+    def _reserve(self, characters: int) -> None:
+        self._characters += characters
+        self._flow.writer.reserve(self._characters)
+
+    def _read_cell(self, cell: etree._Element, column: int) -> str:
+        for child in cell:
+            name = name_of(child.tag)
+            if name == "office:annotation":
+                self._comment(child, f"{column_letters(column + 1)}{self._row + 1}")
+            elif name.startswith("draw:"):
+                self._shapes.append(child)
+        text = self._text(cell)
+        covered = name_of(cell.tag) == "table:covered-table-cell"
+        return "" if covered and text and self._flow.writer.hide("covered", text) else text
+
+    def _comment(self, comment: etree._Element, place: str) -> None:
+        text = self._flow.text_of(partial(self._flow.blocks, comment))
+        self._comments.append(f"Comment ({place}, {comment.findtext(full('dc:creator')) or ''}): {text}")
+
+    def _text(self, cell: etree._Element) -> str:
+        kind = attribute(cell, "office:value-type")
+        if kind in _NUMBERS:
+            return number_text(attribute(cell, "office:value"), "", 0)
+        if kind == "date":
+            return iso_moment(attribute(cell, "office:date-value"))
+        if kind == "time":
+            return iso_duration(attribute(cell, "office:time-value"))
+        if kind == "boolean":
+            return attribute(cell, "office:boolean-value").upper()
+        lines = [self._flow.inline(paragraph) for paragraph in cell.iterchildren(full("text:p"))]
+        return "\n".join(lines) if any(lines) else attribute(cell, "office:string-value")

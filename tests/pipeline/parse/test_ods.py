@@ -1,0 +1,178 @@
+"""OpenDocument spreadsheets: cells as they are stored, read sparsely."""
+
+import io
+import time
+
+import pytest
+import python_calamine
+
+from pipeline.document import Hidden
+from pipeline.errors import Failure
+from pipeline.parse.office.cells import column_letters, column_number, iso_duration, iso_moment
+from pipeline.parse.options import Options
+from tests.pipeline.parse.odf import flat, opendocument
+
+HIDDEN = (
+    '<style:style style:name="off" style:family="table"><style:table-properties table:display="false"/></style:style>'
+)
+
+
+def cell(text: str = "", more: str = "", name: str = "table-cell") -> str:
+    return f"<table:{name} {more}>{f'<text:p>{text}</text:p>' if text else ''}</table:{name}>"
+
+
+def value(kind: str, stored: str, shown: str) -> str:
+    name = {"date": "date", "time": "time", "boolean": "boolean"}.get(kind, "")
+    return cell(shown, f'office:value-type="{kind}" office:{f"{name}-value" if name else "value"}="{stored}"')
+
+
+def string(text: str) -> str:
+    return cell(text, 'office:value-type="string"') if text else cell()
+
+
+def row(*cells: str, more: str = "") -> str:
+    return f"<table:table-row {more}>{''.join(cells)}</table:table-row>"
+
+
+def sheet(*inside: str, name: str = "A", style: str = "") -> str:
+    return f'<table:table table:name="{name}" table:style-name="{style}">{"".join(inside)}</table:table>'
+
+
+def times(rows: int) -> str:
+    return f'table:number-rows-repeated="{rows}"'
+
+
+def across(columns: int) -> str:
+    return f'table:number-columns-repeated="{columns}"'
+
+
+def workbook(*sheets: str, **more: str | bytes) -> bytes:
+    return opendocument("spreadsheet", "".join(sheets), automatic=HIDDEN, **more)
+
+
+def test_values_are_the_stored_ones(parse) -> None:
+    values = [
+        value("float", "1.50", "1,5"), value("float", "2", "2.00"), value("percentage", "0.25", "25%"),
+        value("currency", "12.5", "12,50 €"), value("boolean", "true", "WAHR"), value("date", "2026-11-20", "20.11."),
+        value("date", "2026-11-20T13:30:00.000000000", "x"), value("time", "PT13H30M00S", "13:30"),
+        cell("#DIV/0!", 'office:value-type="string" office:string-value=""'),
+        cell("", 'office:value-type="string" office:string-value="only stored"'),
+        "<table:table-cell><text:p>two</text:p><text:p>lines</text:p></table:table-cell>", cell("100"),
+    ]  # fmt: skip
+    parsed = parse(workbook(sheet(*(row(one) for one in values))))
+    assert parsed.text.split("\n")[2:] == [
+        "1.5", "2", "0.25", "12.5", "TRUE", "2026-11-20", "2026-11-20 13:30:00", "13:30:00", "#DIV/0!", "only stored",
+        "two lines", "100",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stored", "text"),
+    [("2026-11-20", "2026-11-20"), ("2026-11-20T01:02:03,5Z", "2026-11-20 01:02:03"), ("soon", "soon"), ("", "")],
+)
+def test_moments(stored: str, text: str) -> None:
+    assert iso_moment(stored) == text
+
+
+@pytest.mark.parametrize(
+    ("stored", "text"), [("PT1H02M03.9S", "01:02:03"), ("PT100H00M00S", "100:00:00"), ("P1D", "P1D"), ("", "")]
+)
+def test_durations(stored: str, text: str) -> None:
+    assert iso_duration(stored) == text
+
+
+def test_letters_are_the_inverse_of_numbers() -> None:
+    assert [column_number(f"{column_letters(number)}1") for number in range(1, 2000)] == list(range(1, 2000))
+
+
+def test_sheets_are_pages_and_rows_keep_their_places(parse) -> None:
+    first = sheet(
+        row(cell("", across(3)), more=times(2)), row(cell(), cell("a"), cell("b", across(2)), cell("", across(16380))),
+        row(cell(), cell("again"), more=times(2)), row(cell("", across(16384)), more=times(1_000_000)),
+        row(cell("", across(4)), cell("far")),
+    )  # fmt: skip
+    parsed = parse(workbook(first, sheet(row(cell("z")), name="B")))
+    assert parsed.text == "A\n\na | b | b\nagain\nagain\n\n |  |  | far\n\nB\n\nz"
+    assert [(section.kind, section.title) for section in parsed.sections] == [("sheet", "A"), ("sheet", "B")]
+    assert parsed.page_of(parsed.text.index("z")) == 2
+
+
+def test_what_hangs_on_cells_follows_the_rows(parse) -> None:
+    comment = "<office:annotation><dc:creator>Ann</dc:creator><text:p>look</text:p></office:annotation>"
+    box = "<draw:frame><draw:text-box><text:p>in a box</text:p></draw:text-box></draw:frame>"
+    noted = f"<table:table-cell>{comment}<text:p>x</text:p></table:table-cell>"
+    parsed = parse(workbook(sheet(f"<table:shapes>{box}</table:shapes>", row(cell("a")), row(cell("b"), noted))))
+    assert parsed.text == "A\n\na\nb | x\n\nin a box\n\nComment (B2, Ann): look"
+
+
+def concealed() -> bytes:
+    columns = '<table:table-column/><table:table-column table:visibility="collapse"/><table:table-column/>'
+    rows = row(cell("a"), cell("column"), cell("b")) + row(cell("row", across(2)), more='table:visibility="filter"')
+    rows += row(cell("c"), cell("below", name="covered-table-cell"), cell("d"))
+    return workbook(sheet(columns, rows), sheet(row(cell("secret")), name="Hidden", style="off"))
+
+
+def test_hidden_sheets_rows_and_columns_are_dropped(parse) -> None:
+    parsed = parse(concealed())
+    assert parsed.text == "A\n\na | b\n\nc | d"
+    assert parsed.hidden == (Hidden("covered", 5), Hidden("hidden_sheet", 6), Hidden("hidden_row", 12))
+
+
+def test_hidden_sheets_rows_and_columns_are_kept_by_the_rule(parse_members) -> None:
+    parsed, _ = parse_members(concealed(), options=Options(hidden="keep"))
+    assert parsed.text == "A\n\na | column | b\nrow | row\nc | below | d\n\nHidden\n\nsecret"
+    assert Hidden("hidden_sheet", 6) in parsed.hidden
+
+
+def test_groups_of_rows_and_columns(parse) -> None:
+    folded = f'<table:table-column {across(2)} table:visibility="collapse"/>'
+    columns = f"<table:table-column-group>{folded}</table:table-column-group>"
+    rows = row(cell("x", across(3)))
+    for _ in range(2):
+        rows = f"<table:table-row-group>{rows}</table:table-row-group>"
+    parsed = parse(workbook(sheet(columns, rows)))
+    assert parsed.text == "A\n\nx"
+    assert parsed.hidden == (Hidden("hidden_row", 2),)
+
+
+def test_what_is_no_cell_is_not_read(parse) -> None:
+    help_text = "<table:help-message><text:p>help</text:p></table:help-message>"
+    validation = f"<table:content-validations>{help_text}</table:content-validations>"
+    changes = f"<table:tracked-changes><table:deletion>{cell('gone')}</table:deletion></table:tracked-changes>"
+    assert parse(workbook(validation, changes, sheet(row(cell("x"))))).text == "A\n\nx"
+
+
+def test_repeated_cells_cost_nothing_or_are_too_large(parse, fail) -> None:
+    start = time.monotonic()
+    empty = row(cell("", across(16384)), more=times(1_048_576))
+    assert parse(workbook(sheet(empty * 50, row(cell("x"))))).text == "A\n\nx"
+    for full in (row(cell("x", across(16384)), more=times(1_048_576)), row(cell("x", across(999_999_999))),
+                 row(cell("x"), more=times(999_999_999)) * 3):  # fmt: skip
+        assert fail(workbook(sheet(full))).failure is Failure.TOO_LARGE
+    hidden = sheet(row(cell("x"), more=times(1_048_576)) * 3, style="off")
+    assert fail(workbook(hidden)).failure is Failure.TOO_LARGE
+    assert time.monotonic() - start < 10
+
+
+def test_names_of_sheets_are_no_content(fail) -> None:
+    assert fail(workbook(sheet())).failure is Failure.EMPTY
+    assert "hidden" in fail(workbook(sheet(row(cell("x")), style="off"))).reason
+
+
+def test_flat_files(parse) -> None:
+    assert parse(flat("spreadsheet", sheet(row(cell("flat")))), "x.fods").text == "A\n\nflat"
+
+
+def test_the_same_cells_as_calamine_finds(parse) -> None:
+    """Another reader as the oracle."""
+    rows = [[f"r{number}", number * 1.1, number, "", "x y" if number % 3 else ""] for number in range(40)]
+    cells = [
+        row(*(string(one) if isinstance(one, str) else value("float", str(one), "?") for one in line)) for line in rows
+    ]
+    data = workbook(sheet(*cells))
+    oracle = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_index(0).to_python()
+    expected = [
+        str(int(one)) if isinstance(one, float) and one.is_integer() else str(one) for line in oracle for one in line
+    ]
+    found = [one.strip() for line in parse(data).text.splitlines()[2:] for one in line.split(" | ")]
+    assert [one for one in found if one] == [one for one in expected if one]
