@@ -1,10 +1,11 @@
-"""Rich Text Format 1.9.1: text, tables, text boxes, headers, footnotes and remarks; no deleted or hidden text.
+"""Rich Text Format 1.9.1: text, tables, text boxes, headers, footnotes and remarks; no deleted text.
 
 Bytes are of the code page of the font in use; text that is not ASCII often comes twice, as \\uN and as a substitute of
 \\uc characters, which are skipped.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pipeline.document import Parsed
@@ -12,7 +13,7 @@ from pipeline.parse import codepages
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.writer import TextWriter
 
-PARSER = "rtf/1"
+PARSER = "rtf/2"
 _TOKEN = re.compile(
     rb"\\([A-Za-z]{1,32})(-?\d{1,10})? ?|\\'([0-9A-Fa-f]{2})|\\(.)|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+|.)", re.DOTALL
 )
@@ -36,6 +37,7 @@ _SILENT = {
     "mmathPr", "private", "pntxta", "pntxtb", "listtext", "objclass", "objname",
 }  # fmt: skip
 _SPOKEN = {"shptxt", "ud", "shpinst", "dptxbxtext", "listtext", "pntext", "fldrslt", "result"}
+_BODY = 9  # the outline level of text that is no heading
 _ASIDE = {
     "header": "header", "headerl": "header", "headerr": "header", "headerf": "header",
     "footer": "footer", "footerl": "footer", "footerr": "footer", "footerf": "footer",
@@ -48,35 +50,44 @@ class _Group:
     """What a brace saves and its partner restores."""
 
     silent: bool = False
-    hidden: bool = False
+    deleted: bool = False
+    hidden: bool = False  # marked as such (\\v)
     encoding: str = "cp1252"
     substitute: int = 1  # characters after \u that stand for it
     aside: "_Flow | None" = None  # the flow that this group opened
     in_table: bool = False
+    level: int = 0  # of the heading that the paragraph is, 0 for none
 
 
 @dataclass
 class _Flow:
-    """A stream of text: the body, a header, a footnote. `line` gathers until a paragraph or a cell ends."""
+    """A stream of text: the body, a header, a footnote. `line` gathers until a paragraph or a cell ends.
 
-    writer: TextWriter
+    `written` is what a writer is to be told: it comes late, as footers and remarks do not stand where they are read.
+    """
+
     kind: str = "body"
+    written: list[Callable[[TextWriter], None]] = field(default_factory=list)
     line: list[str] = field(default_factory=list)
     row: list[str] = field(default_factory=list)
 
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The document; raises DocumentError."""
-    reader = _Reader(source.writer())
+    writer = source.writer()
+    reader = _Reader(writer)
     reader.read(source.data)
     notes = []
     if reader.bad_bytes:
         notes.append(f"{reader.bad_bytes} stretches of bytes are not valid in their code page")
     if reader.pictures:
         notes.append(f"pictures not read: {reader.pictures}")
+    if reader.objects:
+        notes.append(f"embedded files not read: {reader.objects}")
     if reader.depth > 0:
         notes.append("the file ends before the document does")
-    return finish(source, reader.written(source.writer()), media_type, PARSER, notes=notes)
+    reader.write()
+    return finish(source, writer, media_type, PARSER, notes=notes)
 
 
 class _Reader:
@@ -85,10 +96,12 @@ class _Reader:
     def __init__(self, writer: TextWriter) -> None:
         self.bad_bytes = 0
         self.pictures = 0
+        self.objects = 0
         self.depth = 0
+        self._writer = writer
         self._asides: list[_Flow] = []
         self._footnotes = 0
-        self._body = self._flow = _Flow(writer)
+        self._body = self._flow = _Flow()
         self._flows: list[_Flow] = []
         self._group = _Group()
         self._stack: list[_Group] = []
@@ -129,18 +142,26 @@ class _Reader:
             self._flow = self._flows.pop()
         self._end_paragraph()
 
-    def written(self, writer: TextWriter) -> TextWriter:
-        """Headers, body, footnotes, remarks, footers: each distinct text once."""
+    def write(self) -> None:
+        """Headers, body, footnotes, remarks, footers: each distinct text of an aside once."""
         for kind in ("header", "body", "footnote", "annotation", "footer"):
-            flows = [self._body] if kind == "body" else [flow for flow in self._asides if flow.kind == kind]
-            texts = [flow.writer.finish()[0] for flow in flows]
+            if kind == "body":
+                self._writer.gap()
+                _tell(self._writer, self._body)
+                self._writer.gap()
+                continue
+            texts = [self._text_of(flow) for flow in self._asides if flow.kind == kind]
             if kind == "footnote":
                 texts = ["\n".join(f"[{place}] {text.strip()}" for place, text in enumerate(texts, start=1))]
             elif kind == "annotation":
                 texts = [f"Comment: {text}" for text in texts if text.strip()]
             for text in dict.fromkeys(texts):
-                writer.block(text)
-        return writer
+                self._writer.block(text)
+
+    def _text_of(self, aside: _Flow) -> str:
+        inner = self._writer.inner()
+        _tell(inner, aside)
+        return inner.finish()[0]
 
     def _brace(self, brace: bytes) -> None:
         self._flush()
@@ -169,6 +190,7 @@ class _Reader:
             self._group.silent = True
             self._in_fonts = self.depth if word == "fonttbl" else self._in_fonts
             self.pictures += word == "pict"
+            self.objects += word == "objdata"
         elif self._in_fonts:
             self._describe_font(word, value)
         else:
@@ -194,8 +216,13 @@ class _Reader:
             font = self._default_font if word == "plain" else value
             group.encoding = self._fonts.get(-1 if font is None else font, self._page)
             group.hidden = group.hidden and word != "plain"
-        elif word in {"deleted", "v"}:
+            group.deleted = group.deleted and word != "plain"
+        elif word == "deleted":
+            group.deleted = value != 0
+        elif word == "v":
             group.hidden = value != 0
+        elif word == "outlinelevel":
+            group.level = min(value or 0, _BODY) + 1 if _BODY > (value or 0) >= 0 else 0
         elif word == "uc":
             group.substitute = max(0, value or 0)
         elif word == "u":
@@ -206,12 +233,13 @@ class _Reader:
 
     def _structure(self, word: str) -> None:
         group, flow = self._group, self._flow
-        if group.silent or group.hidden:
+        if group.silent or group.deleted:
             return
         if word in _CHARACTERS:
-            flow.line.append(_CHARACTERS[word])
+            self._put(_CHARACTERS[word])
         elif word in {"pard", "intbl"}:
             group.in_table = word == "intbl"
+            group.level = 0 if word == "pard" else group.level
         elif word == "par" and group.in_table:
             flow.line.append("\n")
         elif word == "cell":
@@ -221,7 +249,7 @@ class _Reader:
         elif word in {"par", "sect", "page", "column"}:
             self._end_paragraph()
             if word != "par":
-                flow.writer.gap()
+                flow.written.append(TextWriter.gap)
 
     def _symbol(self, symbol: bytes) -> None:
         if symbol == b"*":
@@ -246,7 +274,7 @@ class _Reader:
 
     def _flush(self) -> None:
         """Decode the bytes that have come in one code page."""
-        if self._bytes and not (self._group.silent or self._group.hidden):
+        if self._bytes and not (self._group.silent or self._group.deleted):
             data = bytes(self._bytes)
             try:
                 self._put(data.decode(self._group.encoding))
@@ -256,11 +284,13 @@ class _Reader:
         self._bytes.clear()
 
     def _put(self, text: str) -> None:
-        if not (self._group.silent or self._group.hidden):
-            self._flow.line.append(text)
+        group = self._group
+        if group.silent or group.deleted or (group.hidden and self._writer.hide("marked_hidden", text)):
+            return
+        self._flow.line.append(text)
 
     def _open_aside(self, kind: str) -> None:
-        aside = _Flow(self._flow.writer.inner(), kind)
+        aside = _Flow(kind)
         if kind == "footnote":
             self._footnotes += 1
             self._flow.line.append(f"[{self._footnotes}]")
@@ -276,14 +306,22 @@ class _Reader:
 
     def _end_row(self) -> None:
         rest = self._taken()
-        self._flow.writer.cells(self._flow.row + ([rest] if rest.strip() else []))
+        cells = self._flow.row + ([rest] if rest.strip() else [])
+        self._flow.written.append(lambda writer: writer.cells(cells))
         self._flow.row.clear()
 
     def _end_paragraph(self) -> None:
         if self._flow.row:
             self._end_row()
-        text = self._taken()
-        if text.strip():
-            self._flow.writer.line(text)
+        text, level = self._taken(), self._group.level
+        if not text.strip():
+            self._flow.written.append(TextWriter.gap)
+        elif level:
+            self._flow.written.append(lambda writer: writer.heading(text, level))
         else:
-            self._flow.writer.gap()
+            self._flow.written.append(lambda writer: writer.line(text))
+
+
+def _tell(writer: TextWriter, flow: _Flow) -> None:
+    for write in flow.written:
+        write(writer)

@@ -2,7 +2,9 @@
 
 import pytest
 
+from pipeline.document import Hidden
 from pipeline.errors import Failure
+from pipeline.parse.options import Options
 
 
 def rtf(body: str, head: str = r"\ansi\ansicpg1252\deff0{\fonttbl{\f0\fswiss Arial;}}") -> bytes:
@@ -70,7 +72,22 @@ def test_silence(parse) -> None:
     )
     parsed = parse(rtf(body))
     assert parsed.text == "ABCD"
-    assert parsed.notes == ("pictures not read: 2",)
+    assert parsed.hidden == (Hidden("marked_hidden", 2),)
+    assert parsed.notes == ("pictures not read: 2", "embedded files not read: 1")
+
+
+def test_hidden_text_is_kept_by_the_rule(parse_members) -> None:
+    data = rtf(r"A{\v  b\tab\u252?}c{\header \v d}{\deleted e}\v\plain f\par")
+    dropped, kept = parse_members(data)[0], parse_members(data, options=Options(hidden="keep"))[0]
+    assert (dropped.text, kept.text) == ("Acf", "d\n\nA b\tücf")
+    assert dropped.hidden == kept.hidden == (Hidden("marked_hidden", 3),)
+
+
+def test_outline_levels_are_headings(parse) -> None:
+    body = r"\pard\outlinelevel0 One\par\pard text\par\outlinelevel1{\b Two}\par\pard\outlinelevel9 more\par"
+    parsed = parse(rtf(body))
+    assert parsed.text == "One\n\ntext\n\nTwo\n\nmore"
+    assert [(one.start, one.level, one.title) for one in parsed.sections] == [(0, 1, "One"), (11, 2, "Two")]
 
 
 def test_it_ends_with_its_last_brace_or_says_that_it_does_not(parse, fail) -> None:
