@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from charset_normalizer import from_bytes
 
 from pipeline.errors import DocumentError, Failure
+from pipeline.parse.ebcdic import is_ebcdic, page_of
 from pipeline.parse.plausible import readings
 
 _BOMS = (  # the longer first: that of UTF-32 begins with that of UTF-16
@@ -22,6 +23,7 @@ _ISO_2022 = (
     (re.compile(rb"\x1b\$\([OPQ]"), "iso2022_jp_2004"),
 )
 _BINARY_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_WHITE = re.compile(rb"[ \t\r\n]")
 _IN_MARKUP = re.compile(rb"""<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _HEAD = 4096  # bytes in which markup must say its encoding
 # What is meant by names that Python does not know, or takes more narrowly than writers do (WHATWG Encoding Standard).
@@ -75,7 +77,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     The same bytes give the same answer on every machine. UTF-8 that holds is believed before any declaration: other
     text is practically never valid UTF-8.
     """
-    for candidate in (_by_mark, _by_escapes, _utf_8, _by_zero_bytes):
+    for candidate in (_by_mark, _by_escapes, _utf_8, _by_zero_bytes, _ebcdic):
         if found := candidate(data):
             return found
     name = _known(declared)
@@ -93,11 +95,17 @@ def declared_in_markup(data: bytes) -> str | None:
 
 
 def looks_like_text(data: bytes) -> bool:
-    """Whether bytes can be text at all: a mark, a pattern of zero bytes, or next to no control characters."""
+    """Whether bytes can be text at all: a mark, a pattern of zero bytes, or next to no control characters.
+
+    A text may stand between zero bytes, with which a disk, or a copy that broke off, has filled it up.
+    """
     sample = data[:_SAMPLE]
-    if data.startswith(tuple(mark for mark, _ in _BOMS)) or _wide(data) or _by_escapes(data):
+    if data.startswith(tuple(mark for mark, _ in _BOMS)) or _wide(data) or _by_escapes(data) or is_ebcdic(data):
         return True
-    return len(_BINARY_CONTROLS.findall(sample)) <= max(2, len(sample) // 200)
+    if len(_BINARY_CONTROLS.findall(sample)) <= max(2, len(sample) // 200):
+        return True
+    inside = data.strip(b"\x00")[:_SAMPLE]
+    return _BINARY_CONTROLS.search(inside) is None and _WHITE.search(inside) is not None
 
 
 def _by_mark(data: bytes) -> Decoded | None:
@@ -122,6 +130,10 @@ def _utf_8(data: bytes) -> Decoded | None:
 def _by_zero_bytes(data: bytes) -> Decoded | None:
     encoding = _wide(data)
     return _strict(data, encoding, 0.9) if encoding else None
+
+
+def _ebcdic(data: bytes) -> Decoded | None:
+    return _strict(data, page_of(data), 0.8) if is_ebcdic(data) else None
 
 
 def _known(declared: str | None) -> str | None:

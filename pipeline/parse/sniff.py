@@ -9,6 +9,7 @@ import puremagic
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.decode import looks_like_text
+from pipeline.parse.ebcdic import has_lines, is_ebcdic
 from pipeline.parse.formats.base import Source
 from pipeline.parse.formats.csv import delimiter_of
 from pipeline.parse.formats.eml import is_mail
@@ -54,6 +55,10 @@ def media_type_of(source: Source) -> str:
         return "application/pdf"
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
         return "application/rtf"
+    if is_ebcdic(data) and not has_lines(data):
+        raise DocumentError(
+            Failure.UNSUPPORTED, "EBCDIC records of one length, whose fields a description elsewhere divides"
+        )
     if not looks_like_text(data):
         raise _unsupported(data)
     return _text(source)

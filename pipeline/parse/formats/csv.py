@@ -1,15 +1,19 @@
 """Tables as text: comma, semicolon, tab or bar between the cells. A row becomes a line."""
 
 import csv
+import re
 from collections import Counter
+from collections.abc import Iterator
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
 
-PARSER = "csv/1"
+PARSER = "csv/2"
 DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 200
+_LINE = re.compile(r"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")  # nothing else ends a row, as str.splitlines would have it
+_SAID = re.compile(r"\ufeff?sep=([^\w\s\"']|\t)(?:\r\n?|\n|\Z)", re.IGNORECASE)  # a first line for Excel, and no data
 
 
 def parse(source: Source, media_type: str) -> Parsed:
@@ -17,9 +21,12 @@ def parse(source: Source, media_type: str) -> Parsed:
     text = source.decoded.text
     writer, widths = source.writer(), Counter[int]()
     csv.field_size_limit(max(131_072, len(text)))
-    delimiter = "\t" if media_type == "text/tab-separated-values" else delimiter_of(text) or ","
+    said = _SAID.match(text)
+    delimiter = delimiter_of(text) or ","
+    if not said and media_type == "text/tab-separated-values":
+        delimiter = "\t"
     try:
-        for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
+        for row in csv.reader(_lines(text, said.end() if said else 0), delimiter=delimiter):
             widths[len(row)] += bool(row)
             writer.row(row)
     except csv.Error as error:
@@ -35,6 +42,8 @@ def delimiter_of(text: str, *, strict: bool = False) -> str | None:
 
     `strict`, for text that nothing else says is a table: three rows or more, all alike, and cells of a table's size.
     """
+    if said := _SAID.match(text):
+        return said[1]
     best: tuple[float, int, str] | None = None
     for delimiter in DELIMITERS:
         widths = _widths(text, delimiter)
@@ -47,10 +56,9 @@ def delimiter_of(text: str, *, strict: bool = False) -> str | None:
 
 
 def _widths(text: str, delimiter: str) -> list[int]:
-    lines = text[: 1 << 18].splitlines(keepends=True)
     widths = []
     try:
-        for row in csv.reader(lines, delimiter=delimiter):
+        for row in csv.reader(_lines(text[: 1 << 18]), delimiter=delimiter):
             if row:
                 widths.append(len(row))
             if len(widths) == _SAMPLE_ROWS:
@@ -58,6 +66,11 @@ def _widths(text: str, delimiter: str) -> list[int]:
     except csv.Error:
         return []
     return widths
+
+
+def _lines(text: str, start: int = 0) -> Iterator[str]:
+    """Line by line, with their ends: a list of all would be several times the text."""
+    return (line.group() for line in _LINE.finditer(text, start))
 
 
 def _is_plainly_a_table(text: str, widths: list[int], delimiter: str) -> bool:

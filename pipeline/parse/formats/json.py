@@ -38,6 +38,8 @@ def is_json(text: str) -> bool:
 
 def is_json_lines(text: str) -> bool:
     """Whether every line is an object or an array, and there are at least two."""
+    if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        return False
     lines = [line for line in text.splitlines() if line.strip()]
     return len(lines) > 1 and all(line.lstrip().startswith(("{", "[")) for line in lines) and all(map(is_json, lines))
 

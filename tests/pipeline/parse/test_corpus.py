@@ -36,9 +36,24 @@ def test_every_document_ends_as_text_or_as_a_typed_failure(outcomes: dict[Path, 
             assert outcome.text.strip(), path
             assert outcome.text == outcome.text.encode().decode()
             assert not re.search("[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]", outcome.text), path
-            assert list(outcome.page_starts) == sorted(outcome.page_starts)
-            for start in outcome.page_starts:
-                assert outcome.evidence(start, start + 9).text == outcome.text[start : start + 9]
+            assert_places(path, outcome)
+
+
+def assert_places(path: Path, parsed: Parsed) -> None:
+    """Pages and sections ascend, lie within the text, and a place knows in which it stands."""
+    starts, sections = list(parsed.page_starts), [section.start for section in parsed.sections]
+    assert starts == sorted(starts), path
+    assert sections == sorted(sections), path
+    assert starts[:1] in ([], [0]), path
+    for start in {*starts, *sections}:
+        assert 0 <= start <= len(parsed.text), path
+        evidence = parsed.evidence(start, start + 9)
+        assert evidence.text == parsed.text[start : start + 9], path
+        assert (evidence.page is None) == (not starts), path
+    for section in parsed.sections:
+        assert section.title.strip(), path
+        assert (section.level >= 0, bool(section.kind)) == (True, True), path
+        assert (parsed.section_of(section.start) or "").strip(), path
 
 
 def test_encrypted_and_scanned_documents_are_called_so(outcomes: dict[Path, Parsed | DocumentError]) -> None:

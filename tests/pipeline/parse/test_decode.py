@@ -82,3 +82,26 @@ def test_noise_is_no_text() -> None:
     with pytest.raises(DocumentError) as raised:
         decode(bytes(0x80 + (i * i * 31 + i) % 128 for i in range(4000)))
     assert raised.value.failure is Failure.CORRUPT
+
+
+@pytest.mark.parametrize("encoding", ["cp037", "cp500", "cp273"])
+@pytest.mark.parametrize("end", ["\x85", "\n", "\r\n"])
+def test_ebcdic_with_lines_is_read(parse, encoding: str, end: str) -> None:
+    """The letters of German are the same in 37 and 500."""
+    lines = ["MONTHLY REPORT 2026", "Total amount: 1,234.50", "Straße in Köln", "Ende"]
+    parsed = parse(end.join(lines).encode(encoding), "x.txt")
+    assert parsed.text == "\n".join(lines)
+    assert parsed.encoding == ("cp273" if encoding == "cp273" else "cp037")
+
+
+def test_ebcdic_without_lines_is_not_guessed_at(fail) -> None:
+    error = fail("0001MUELLER   BERLIN     000123450002MEIER     HAMBURG    00009900".encode("cp037"))
+    assert (error.failure, "EBCDIC" in error.reason) == (Failure.UNSUPPORTED, True)
+
+
+def test_zero_bytes_around_and_in_a_text(parse, fail) -> None:
+    assert parse(b"The text.\r\n" + bytes(4096), "x.txt").text == "The text."
+    assert parse(bytes(4096) + b"The text.", "x.txt").text == "The text."
+    assert parse(b"The\x00 text, which goes on for a while.\x00").text == "The text, which goes on for a while."
+    assert fail(bytes(4096), "x.txt").failure is Failure.UNSUPPORTED
+    assert fail(bytes(range(256)) * 40, "x.txt").failure is Failure.UNSUPPORTED

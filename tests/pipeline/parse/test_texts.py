@@ -21,6 +21,15 @@ def test_the_name_decides_between_kinds_of_text_only(parse) -> None:
     assert parse(b"%PDF is what it begins with", "a.pdf").media_type == "text/plain"
 
 
+@pytest.mark.parametrize(("name", "text"), [
+    ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>Hello"), ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello"),
+    ("a.tex", "\\section{One}\n% a remark"), ("a.rst", "Title\n=====\n\n.. note:: x"), ("a.adoc", "= Title\n\nText"),
+])  # fmt: skip
+def test_texts_of_other_kinds_stay_as_they_are(parse, name: str, text: str) -> None:
+    parsed = parse(text.encode(), name)
+    assert (parsed.media_type, parsed.text, parsed.sections) == ("text/plain", text, ())
+
+
 @pytest.mark.parametrize("data", [b"", b" \n\t \r\n", b"\xef\xbb\xbf", b"\n" * 5])
 def test_nothing_is_empty(fail, data: bytes) -> None:
     assert fail(data).failure is Failure.EMPTY
@@ -46,6 +55,28 @@ def test_cells_over_several_lines_and_uneven_rows(parse) -> None:
     parsed = parse(b'a,b\n"one\ntwo",3\n4\n5,6,7\n', "x.csv")
     assert parsed.text == "a | b\none two | 3\n4\n5 | 6 | 7"
     assert parsed.notes == ("2 rows have more or fewer than 2 cells",)
+
+
+def test_only_ends_of_lines_end_rows(parse) -> None:
+    data = 'a,b\r"one\r\ntwo",x\u2028y\r\n\x1c1,2\x85\n'
+    assert parse(data.encode(), "x.csv").text == "a | b\none two | x y\n1 | 2"
+
+
+@pytest.mark.parametrize(("said", "kind"), [(";", "csv"), ("|", "csv"), ("^", "csv"), ("\t", "csv")])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_first_line_for_excel_names_the_delimiter(parse, said: str, kind: str, encoding: str) -> None:
+    parsed = parse(f"sep={said}\r\na,b{said}c\r\nd{said}e\r\n".encode(encoding), f"x.{kind}")
+    assert parsed.text == "a,b | c\nd | e"
+
+
+@pytest.mark.parametrize("said", ['"', "x", " ", ""])
+def test_what_names_no_delimiter_is_a_row(parse, said: str) -> None:
+    assert parse(f"sep={said}\na,b\n".encode(), "x.csv").text.endswith("\na | b")
+
+
+def test_a_long_table_is_read_in_bounded_memory(parse, fail) -> None:
+    assert parse(b"a,b\n" * 300_000, "x.csv").text.count("\n") == 299_999
+    assert fail(b"a,b\n" * 12_000_000, "x.csv").failure is Failure.TOO_LARGE
 
 
 def test_json_keeps_order_numbers_and_equal_names(parse) -> None:
