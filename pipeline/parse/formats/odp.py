@@ -68,6 +68,7 @@ class _Slides:
         for notes in slide.iterchildren(full("presentation:notes")):
             text = self._flow.text_of(partial(_write_notes, self._flow, notes))
             self._flow.writer.block(f"Notes: {text}" if text else "")
+        self._flow.write_notes()
 
     def _write_behind(self, slide: etree._Element) -> None:
         """What stands on the page behind the slides and is no placeholder, with the first slide that shows it."""

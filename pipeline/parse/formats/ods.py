@@ -5,6 +5,7 @@ sheet are left out. Values are the stored ones, as of xlsx.py. Shapes and commen
 """
 
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import partial
 
 from lxml import etree
@@ -34,13 +35,13 @@ def parse(source: Source, media_type: str) -> Parsed:
     for table in document.body("office:spreadsheet").iterchildren(full("table:table")):
         name, style = attribute(table, "table:name"), attribute(table, "table:style-name")
         is_hidden = flow.styles.value("table", style, "style:table-properties", "table:display") == "false"
-        drop = is_hidden and writer.hide("hidden_sheet", "")
-        writer.page("" if drop else name, "sheet")
-        writer.block("" if drop else name)
+        writer.page("" if is_hidden else name, "sheet")
         before = writer.length
         if is_hidden:
-            flow.hidden("hidden_sheet", partial(_write_sheet, flow, table))
+            flow.hidden("hidden_sheet", partial(_write_hidden, flow, table))
         else:
+            writer.block(name)
+            before = writer.length
             _write_sheet(flow, table)
         empty = empty and writer.length == before
     if empty:  # names of sheets are no content
@@ -48,6 +49,11 @@ def parse(source: Source, media_type: str) -> Parsed:
         failure = Failure.NEEDS_OCR if document.pictures else Failure.EMPTY
         raise DocumentError(failure, "its sheets hold no text" + "".join(unseen[:1]))
     return finish(source, writer, media_type, PARSER, notes=document.notes())
+
+
+def _write_hidden(flow: Flow, table: etree._Element) -> None:
+    flow.writer.block(attribute(table, "table:name"))
+    _write_sheet(flow, table)
 
 
 def _write_sheet(flow: Flow, table: etree._Element) -> None:
@@ -66,7 +72,7 @@ class _Sheet:
         self._rows: list[tuple[int, int, dict[int, str]]] = []  # the first of equal rows, how many, text by column
         self._hidden: list[tuple[int, bool]] = []  # the column from which on columns are hidden, or are not
         self._comments: list[str] = []
-        self._shapes: list[etree._Element] = []
+        self._shapes: list[Callable[[], None]] = []
 
     def read(self, holder: etree._Element) -> None:
         """The columns, rows and shapes of a table or of a group in it."""
@@ -78,7 +84,7 @@ class _Sheet:
                 self._hidden.append((self._column, attribute(child, "table:visibility") in _HIDDEN))
                 self._column += repeats(child, "table:number-columns-repeated")
             elif name == "table:shapes":
-                self._shapes += child
+                self._shapes += [partial(self._flow.block, shape) for shape in child]
             elif name in _HOLDERS:
                 self.read(child)
 
@@ -94,10 +100,11 @@ class _Sheet:
             for _ in range(count):
                 writer.row(cells.get(column, "") for column in columns)
         writer.gap()
-        for shape in self._shapes:
-            self._flow.block(shape)
+        for write_shape in self._shapes:
+            write_shape()
         for comment in self._comments:
             writer.block(comment)
+        self._flow.write_notes()
 
     def _read_row(self, row: etree._Element) -> None:
         count, column = repeats(row, "table:number-rows-repeated"), 0
@@ -133,8 +140,9 @@ class _Sheet:
             if name == "office:annotation":
                 self._comment(child, f"{column_letters(column + 1)}{self._row + 1}")
             elif name.startswith("draw:"):
-                self._shapes.append(child)
+                self._shapes.append(partial(self._flow.block, child))
         text = self._text(cell)
+        self._shapes += self._flow.take_hung()
         covered = name_of(cell.tag) == "table:covered-table-cell"
         return "" if covered and text and self._flow.writer.hide("covered", text) else text
 

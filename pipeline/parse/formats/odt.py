@@ -62,7 +62,9 @@ def _write_margins(
         if attribute(margin, "style:display") == "false":
             continue
         inner = writer.inner()
-        Flow(inner, document, styles).blocks(margin)
+        flow = Flow(inner, document, styles)
+        flow.blocks(margin)
+        flow.write_notes()
         text, _ = inner.finish()
         if text not in seen:
             writer.block(text)

@@ -99,13 +99,18 @@ class Flow:
             for place, text in enumerate(texts, start=1):
                 self.writer.line(f"{_MARKS[kind].format(place)} {text.lstrip()}")
             self.writer.gap()
+            texts.clear()
+
+    def take_hung(self) -> list[Callable[[], None]]:
+        """What writes the shapes and comments that hang on lines read by `inline`."""
+        hung, self._hung = self._hung, []
+        return hung
 
     def inline(self, paragraph: etree._Element) -> str:
         """The text of one paragraph; what hangs on it waits."""
         line = Line()
         hidden = bool(self.styles.is_hidden("paragraph", attribute(paragraph, "text:style-name")))
-        marks = named(paragraph, "text:hidden-paragraph")
-        self._inline(paragraph, line, hidden or any(attribute(one, "text:is-hidden") == "true" for one in marks))
+        self._inline(paragraph, line, hidden or _hides_itself(paragraph))
         return line.finish()
 
     def _paragraph(self, paragraph: etree._Element) -> None:
@@ -278,6 +283,17 @@ class Flow:
                 self._hung.append(partial(self._show, root))
         else:
             self._hung.append(partial(self.block, element))
+
+
+def _hides_itself(paragraph: etree._Element) -> bool:
+    """Whether a field in it, and not in a box that hangs on it, hides the whole paragraph."""
+    for mark in named(paragraph, "text:hidden-paragraph"):
+        outer = mark.getparent()
+        while outer is not None and name_of(outer.tag) not in {"text:p", "text:h"}:
+            outer = outer.getparent()
+        if outer is paragraph and attribute(mark, "text:is-hidden") == "true":
+            return True
+    return False
 
 
 def _has_paragraph(item: etree._Element) -> bool:

@@ -105,6 +105,12 @@ def test_what_hangs_on_cells_follows_the_rows(parse) -> None:
     assert parsed.text == "A\n\na\nb | x\n\nin a box\n\nComment (B2, Ann): look"
 
 
+def test_what_hangs_on_a_line_of_a_cell(parse) -> None:
+    box = "<draw:frame><draw:text-box><text:p>in a box</text:p></draw:text-box></draw:frame>"
+    note = "<text:note text:note-class='footnote'><text:note-body><text:p>of it</text:p></text:note-body></text:note>"
+    assert parse(workbook(sheet(row(cell(f"x{box}{note}"))))).text == "A\n\nx[1]\n\nin a box\n\n[1] of it"
+
+
 def concealed() -> bytes:
     columns = '<table:table-column/><table:table-column table:visibility="collapse"/><table:table-column/>'
     rows = row(cell("a"), cell("column"), cell("b")) + row(cell("row", across(2)), more='table:visibility="filter"')
@@ -115,13 +121,17 @@ def concealed() -> bytes:
 def test_hidden_sheets_rows_and_columns_are_dropped(parse) -> None:
     parsed = parse(concealed())
     assert parsed.text == "A\n\na | b\n\nc | d"
-    assert parsed.hidden == (Hidden("covered", 5), Hidden("hidden_sheet", 6), Hidden("hidden_row", 12))
+    assert parsed.hidden == (
+        Hidden("covered", 5),
+        Hidden("hidden_sheet", len("Hiddensecret")),
+        Hidden("hidden_row", 12),
+    )
 
 
 def test_hidden_sheets_rows_and_columns_are_kept_by_the_rule(parse_members) -> None:
     parsed, _ = parse_members(concealed(), options=Options(hidden="keep"))
     assert parsed.text == "A\n\na | column | b\nrow | row\nc | below | d\n\nHidden\n\nsecret"
-    assert Hidden("hidden_sheet", 6) in parsed.hidden
+    assert Hidden("hidden_sheet", len("Hiddensecret")) in parsed.hidden
 
 
 def test_groups_of_rows_and_columns(parse) -> None:

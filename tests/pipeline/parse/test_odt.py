@@ -236,6 +236,12 @@ def test_flat_files(parse) -> None:
     assert parsed.notes == ("pictures and other media not read: 1",)
 
 
+def test_a_hidden_paragraph_in_a_box_hides_only_itself(parse) -> None:
+    inner = p("unseen" + '<text:hidden-paragraph text:is-hidden="true"/>')
+    parsed = parse(text(p(f"seen<draw:frame><draw:text-box>{inner}</draw:text-box></draw:frame>")))
+    assert (parsed.text, parsed.hidden) == ("seen", (Hidden("marked_hidden", 6),))
+
+
 def test_what_holds_no_text(fail) -> None:
     assert fail(text(p(""))).failure is Failure.EMPTY
     assert (
