@@ -16,12 +16,13 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.beneath import open_beneath
-from pipeline.manifest import MANIFEST, MAX_BYTES, BadManifestError, parse_manifest
+from pipeline.manifest import MANIFEST, MAX_BYTES, MAX_LINES, BadManifestError, parse_manifest
 from pipeline.sightings import Look, Sightings, look_of
 from pipeline.visible import shown
 
 READY = "_READY"
 _CHUNK = 1 << 20
+_CHARACTERS = 128 << 20
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,9 @@ class Batches:
     comparing: Comparing | None
     _scopes: list[_Scope] = field(default_factory=list)
     _batches: list[_Batch] = field(default_factory=list)
-    _named: dict[str, list[_Batch]] = field(default_factory=dict)
+    _named: dict[str, tuple[_Batch, ...]] = field(default_factory=dict)
+    _lines: int = 0  # of all manifests that bind
+    _characters: int = 0  # of the paths that they name
 
     def enter(self, folder: str) -> None:
         """The scan comes to `folder`."""
@@ -81,13 +84,13 @@ class Batches:
             return None
         path = os.path.join(folder, name)  # noqa: PTH118 - names of any bytes
         try:
-            files = parse_manifest(self._read(path))
+            batch = self._batch(folder, path)
         except BadManifestError as error:
             held = f"held: {shown(path)}:{error}"
         except OSError as error:
             held = f"held: {shown(path)} cannot be read: {error.strerror}"
         else:
-            return self._add(folder, path, files)
+            return self._add(batch)
         self._scopes.append(_Scope(folder, held=held))
         return f"the manifest of a batch, not a document; its folder is {held}"
 
@@ -116,13 +119,24 @@ class Batches:
                 held |= dict.fromkeys(batch.there.keys() - held.keys(), reason)
         return held
 
-    def _add(self, folder: str, path: str, files: dict[str, str]) -> str:
-        batch = _Batch(path, {os.path.join(folder, name): sha256 for name, sha256 in files.items()})  # noqa: PTH118
+    def _batch(self, folder: str, path: str) -> _Batch:
+        """What a manifest names. All that bind in one scan may have as many lines as one may: memory has a bound."""
+        files = parse_manifest(self._read(path))
+        characters = sum(map(len, files)) + len(files) * len(folder)
+        if self._lines + len(files) > MAX_LINES or self._characters + characters > _CHARACTERS:
+            expected = f"at most {MAX_LINES:,} lines, with short names, in all manifests: remove those that are over"
+            raise BadManifestError(1, "more", expected)
+        return _Batch(path, {os.path.join(folder, name): sha256 for name, sha256 in files.items()})  # noqa: PTH118
+
+    def _add(self, batch: _Batch) -> str:
         if self.comparing and all(self.comparing.processed(shown(p), sha256) for p, sha256 in batch.files.items()):
             return "the manifest of a batch that is over: each of its files was processed before"
         self._batches.append(batch)
+        self._lines += len(batch.files)
+        self._characters += sum(map(len, batch.files))
+        alone = (batch,)
         for each in batch.files:
-            self._named.setdefault(each, []).append(batch)
+            self._named[each] = (*self._named[each], batch) if each in self._named else alone
         later = "" if self.comparing else "; the bytes of its files are compared when a run starts"
         return f"the manifest of a batch, not a document{later}"
 

@@ -36,9 +36,11 @@ class Sightings:
     def still_for(self, path: str, status: os.stat_result) -> float:
         """Seconds since `path` was first seen as it looks now, in all scans since; 0 at first sight."""
         look, now = look_of(status), self.clock()
-        before, since = self._since_before.get(path, (look, now))
-        self._since[path] = (look, since if before == look else now)
-        return now - self._since[path][1]
+        known = self._since_before.pop(path, None)
+        if known is None or known[0] != look:
+            known = (look, now)
+        self._since[path] = known
+        return now - known[1]
 
     def sha256(self, path: str, look: Look, compute: Callable[[], str | None]) -> str | None:
         """Of the file's bytes; computed once as long as it looks the same. None if `compute` gives none."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import Input, RunPlan, Scan, run, scan
+from pipeline import Input, RunPlan, Scan, batches, run, scan
 from pipeline.batches import Comparing
 from pipeline.sightings import Sightings
 from tests.pipeline.conftest import Witness
@@ -132,6 +132,19 @@ def test_a_bad_manifest_holds_its_folder_and_all_below(tmp_path: Path) -> None:
     )
     assert dict(found.held) == dict.fromkeys(("in/a.txt", "in/deep/b.txt"), reason)
     assert dict(found.ignored).keys() == {"in/manifest.sha256", "in/x.pdf"}
+
+
+def test_all_manifests_together_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "MAX_LINES", 5)
+    for below in ("a", "b", "c"):
+        put(tmp_path, f"{below}/1.txt", f"{below}/2.txt")
+        manifest(tmp_path, ["1.txt", "2.txt"], below)
+    found = look(tmp_path)
+    assert ready(found) == ["a/1.txt", "a/2.txt", "b/1.txt", "b/2.txt"]
+    assert "held: c/manifest.sha256:1: found more, expected at most 5 lines" in found.held[0][1]
+    assert ready(look(tmp_path, done=["a/1.txt", "a/2.txt"])) == ["b/1.txt", "b/2.txt", "c/1.txt", "c/2.txt"]
+    monkeypatch.setattr(batches, "_CHARACTERS", 3 * len("a1.txt"))
+    assert ready(look(tmp_path)) == ["a/1.txt", "a/2.txt"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="every file can be read")
