@@ -1,8 +1,6 @@
 """What a document is, by its bytes. Its name decides only between kinds of text, which look alike."""
 
-import io
 import re
-import zipfile
 from pathlib import PurePath
 
 import puremagic
@@ -14,20 +12,25 @@ from pipeline.parse.formats.base import Source
 from pipeline.parse.formats.csv import delimiter_of
 from pipeline.parse.formats.eml import is_mail
 from pipeline.parse.formats.json import is_json, is_json_lines
+from pipeline.parse.formats.mbox import is_mailbox
 from pipeline.parse.formats.xml import is_xml
 from pipeline.parse.office.archive import Archive
 from pipeline.parse.office.ole import stream_names
 from pipeline.parse.office.package import CONTENT_TYPES, Package
+from pipeline.parse.unpack.directory import read_directory
+from pipeline.parse.unpack.magic import archive_type, unread_archive
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_PACKAGES = ("application/vnd.oasis.opendocument.", "application/vnd.sun.xml.", "application/epub+zip")
+_IWORK = re.compile(r"^(Index/.*\.iwa|Index\.zip|index\.apxl(\.gz)?|buildVersionHistory\.plist)$", re.MULTILINE)
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _HTML = re.compile(
     r"(?>(?:<\?xml[^>]*>|<!--.*?-->|\s+)*)<(!doctype\s+html|html|head|title|body|div|table|p|h1|meta|script)(?![\w:.-])",
     re.IGNORECASE | re.DOTALL,
 )
 _FLAT = re.compile(r'<office:document\s[^>]*?\boffice:mimetype="(application/vnd\.oasis\.opendocument\.[a-z-]+)"')
+_PGP = re.compile(rb"\x85..\x03|\x84.\x03|\xc1..?\x03|\x8c.\x04|\xc3.\x04", re.DOTALL)  # RFC 4880, 5.1 and 5.3
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_MBOX = re.compile(r"From \S+ .*\d\d:\d\d:\d\d.*\n[!-9;-~]+:")
 _BY_NAME = {
     ".md": "text/markdown",
     ".markdown": "text/markdown",
@@ -51,6 +54,12 @@ def media_type_of(source: Source) -> str:
         return _zip(data)
     if data.startswith(_OLE):
         return _ole(data)
+    if archive := archive_type(data):
+        return archive
+    if is_mailbox(data):
+        return "application/mbox"
+    if is_mail(data[:_HEAD].decode("latin-1").lstrip("\r\n")):  # attached may be anything, a PDF, too
+        return "message/rfc822"
     if b"%PDF-" in data[:1024]:
         return "application/pdf"
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
@@ -69,9 +78,7 @@ def _text(source: Source) -> str:
     head, suffix = text[:_HEAD].lstrip("\ufeff"), PurePath(source.name).suffix.lower()
     if head.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
         raise DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
-    if _MBOX.match(head):
-        raise DocumentError(Failure.UNSUPPORTED, "a mailbox (mbox) of messages; export each as .eml")
-    if is_mail(head):
+    if is_mail(head, named=suffix == ".eml"):
         return "message/rfc822"
     if is_json(text):
         return "application/json"
@@ -90,25 +97,15 @@ def _text(source: Source) -> str:
 
 
 def _zip(data: bytes) -> str:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if CONTENT_TYPES not in archive.namelist():
-                return _other_zip(data, archive, archive.namelist())
-            return Package(data).media_type or "an Office package of unknown kind"
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as error:
-        raise DocumentError(
-            Failure.CORRUPT, f"a ZIP container (Office document or archive) that is damaged: {error}"
-        ) from error
-
-
-def _other_zip(data: bytes, archive: zipfile.ZipFile, names: list[str]) -> str:
-    if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
-        return _said(Archive(data, "a document"))
-    if any(info.flag_bits & 1 for info in archive.infolist()):
-        raise DocumentError(Failure.ENCRYPTED, "a ZIP archive with a password")
-    if any(name.startswith(("Index/", "index.")) for name in names):
+    """Its directory is read with bounds before zipfile, which has none, sees it; what is no document is an archive."""
+    sizes = {entry.name: entry.size for entry in read_directory(data).entries}
+    if CONTENT_TYPES in sizes:
+        return Package(data).media_type or "an Office package of unknown kind"
+    if sizes.get("mimetype", _HEAD) < 200 and (kind := _said(Archive(data, "a document"))).startswith(_PACKAGES):
+        return kind
+    if _IWORK.search("\n".join(sizes)):
         raise DocumentError(Failure.UNSUPPORTED, "found an Apple iWork document (.pages, .numbers, .key)")
-    raise DocumentError(Failure.UNSUPPORTED, f"found a ZIP archive of {len(names)} files; unpack it")
+    return "application/zip"
 
 
 def _said(archive: Archive) -> str:
@@ -132,6 +129,10 @@ def _ole(data: bytes) -> str:
 
 
 def _unsupported(data: bytes) -> DocumentError:
+    if _PGP.match(data):
+        return DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
+    if archive := unread_archive(data):
+        return DocumentError(Failure.UNSUPPORTED, archive)
     try:
         kind, name = puremagic.from_string(data, mime=True), puremagic.magic_string(data)[0].name
     except (puremagic.PureError, ValueError, IndexError):

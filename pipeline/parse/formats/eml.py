@@ -1,29 +1,56 @@
-"""E-mail (RFC 5322, MIME): headers, the best text part, forwarded messages, and the names of what is attached."""
+"""E-mail (RFC 5322, MIME): headers, the best text part, forwarded messages; what is attached become documents.
 
-import email
+Pictures that are shown in the text (a logo in each signature) are counted and are no documents.
+"""
+
 import email.header
-import email.policy
 import re
-from email.message import Message
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.decode import Decoded, declared_in_markup, decode
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.formats.html import write_html
-from pipeline.parse.writer import TextWriter, one_line
+from pipeline.parse.mail.parts import Part, read_parts
+from pipeline.parse.mail.signed import signed_content
+from pipeline.parse.unpack.names import from_title, left_out, printable
+from pipeline.parse.writer import one_line
 
-PARSER = "eml/1"
+PARSER = "eml/2"
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
 _HEADER = re.compile(r"([!-9;-~]+)[ \t]*:")
 _USUAL = {
     "from", "to", "cc", "subject", "date", "received", "message-id", "mime-version", "content-type", "return-path",
     "delivered-to", "reply-to", "sender", "x-mailer", "content-transfer-encoding", "x-originating-ip", "dkim-signature",
 }  # fmt: skip
+_DATA = {"text/calendar", "text/vcard", "text/x-vcard", "text/directory"}  # text for programs
+_SIGNATURES = {"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
+_ENVELOPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
+_PGP = "-----BEGIN PGP MESSAGE-----"
+_NESTED = 5  # envelopes in envelopes
+_REFERENCE = re.compile(rb"""cid:([^"'\s>)]+)""", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:\\")
+_SUFFIXES = {
+    "application/pdf": "pdf", "application/msword": "doc", "application/rtf": "rtf", "application/zip": "zip",
+    "application/json": "json", "application/xml": "xml", "text/plain": "txt", "text/html": "html", "text/csv": "csv",
+    "text/xml": "xml", "text/calendar": "ics", "text/vcard": "vcf", "text/x-vcard": "vcf", "image/jpeg": "jpg",
+    "image/png": "png", "image/gif": "gif", "image/tiff": "tif", "application/vnd.ms-excel": "xls",
+    "application/vnd.ms-powerpoint": "ppt", "application/ms-tnef": "tnef", "application/gzip": "gz",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+}  # fmt: skip
 
 
-def is_mail(head: str) -> bool:
-    """Whether a text begins with header fields, at least three (or two, if one is Received) of those that mail has."""
+def is_mail(head: str, *, named: bool = False) -> bool:
+    """Whether a text begins with header fields, at least three (or two, if one is Received) of those that mail has.
+
+    In a file that is `named` as a mail, one of them is enough.
+    """
     found = set()
     for line in head.split("\n\n" if "\r" not in head else "\r\n\r\n", 1)[0].splitlines():
         match = _HEADER.match(line)
@@ -32,92 +59,192 @@ def is_mail(head: str) -> bool:
         elif not line.startswith((" ", "\t", ">From ")):
             break
     usual = found & _USUAL
-    return len(usual) > 2 or (
+    return len(usual) > (0 if named else 2) or (
         len(usual) == 2 and not usual.isdisjoint({"received", "message-id", "mime-version", "from"})
     )
 
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The message; raises DocumentError."""
-    message = email.message_from_bytes(source.data.lstrip(b"\xef\xbb\xbf\r\n"), policy=email.policy.compat32)
-    reading = _Reading(source.writer())
-    reading.message(message)
-    notes = [f"attachment not read: {name}" for name in reading.attachments]
-    notes += [f"its structure is damaged: {defect}" for defect in dict.fromkeys(reading.defects)]
+    reading = _Reading(source)
+    reading.mail(_mail(source))
+    notes = left_out(reading.counts)
+    if reading.signed:
+        notes.append("its signature was not checked")
+    notes += [f"its structure is damaged: {damage}" for damage in reading.damage]
     return finish(source, reading.writer, media_type, PARSER, notes=notes, decoded=reading.decoded)
+
+
+def _mail(source: Source) -> bytes:
+    """Its bytes; one that was saved as a text of two bytes a letter is made a mail again."""
+    data = source.data if source.data[:64].count(0) == 0 else source.decoded.text.encode("utf-8", "replace")
+    return data.lstrip(b"\xef\xbb\xbf\r\n")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a part stands: the folder of its attachments, its section, whether its text is read, and whether it is
+    there to be shown in another part.
+    """
+
+    folder: str = ""
+    title: str = "Body"
+    read: bool = True
+    related: bool = False
 
 
 class _Reading:
     """One message being read, those that it forwards included."""
 
-    def __init__(self, writer: TextWriter) -> None:
-        self.writer = writer
-        self.attachments: list[str] = []
-        self.defects: list[str] = []
+    def __init__(self, source: Source) -> None:
+        self.writer = source.writer()
+        self.counts = Counter[str]()
+        self.damage: list[str] = []
+        self.signed = False
         self.decoded: Decoded | None = None  # of the first body
+        self._members = source.members
+        self._title = ""
+        self._shown: set[str] = set()  # the Content-IDs that texts refer to
+        self._envelopes = 0
 
-    def message(self, message: "Message[str, str]") -> None:
-        """Headers, then the body."""
-        self.writer.gap()
+    def mail(self, data: bytes) -> None:
+        """A whole one: headers, then the body."""
+        message = self._tree(data)
+        self._message(message, "Headers", _Place())
+
+    def _tree(self, data: bytes) -> Part:
+        message, damage = read_parts(data)
+        self.damage += damage
+        for part in _all(message):
+            if part.kind == "text/html" and not part.parts:
+                self._shown.update(unquote(one.decode("latin-1")) for one in _REFERENCE.findall(_bytes(part)))
+        return message
+
+    def _message(self, message: Part, title: str, place: _Place) -> None:
+        self._enter(title)
         for name in _SHOWN:
-            for value in (value for key, value in message.raw_items() if key.lower() == name.lower()):
+            for value in (value for key, value in message.header.raw_items() if key.lower() == name.lower()):
                 self.writer.line(f"{name}: {header_text(value)}")
         self.writer.gap()
-        self._part(message)
+        self._part(message, place)
 
-    def _part(self, part: "Message[str, str]") -> None:
-        kind = part.get_content_type()
-        self.defects += [type(defect).__name__ for defect in part.defects]
-        if kind == "multipart/encrypted" or str(part.get_param("smime-type", "")).lower() == "enveloped-data":
+    def _enter(self, title: str) -> None:
+        if title != self._title:
+            self.writer.section(title, "mail")
+            self._title = title
+        self.writer.gap()
+
+    def _part(self, part: Part, place: _Place) -> None:
+        smime = str(part.header.get_param("smime-type", "")).lower()
+        if part.kind == "multipart/encrypted" or smime == "enveloped-data":
             raise DocumentError(Failure.ENCRYPTED, "an encrypted message")
-        if part.is_multipart():
-            self._parts(kind, part)
-        elif kind.startswith("multipart/"):  # its boundary never comes
-            self._body(part, "text/plain")
-        elif part.get_content_disposition() == "attachment" or part.get_filename() or not kind.startswith("text/"):
-            self._attachment(part, kind)
+        if part.kind in _ENVELOPES and (smime == "signed-data" or part.number == 1):
+            self._envelope(part, place)
+        elif part.is_message:
+            self._forwarded(part.parts[0], place)
+        elif part.parts:
+            self._parts(part, place)
+        elif _is_text(part):
+            self._body(part, place)
+        elif part.kind in _SIGNATURES:
+            self.signed = True
         else:
-            self._body(part, kind)
+            self._attachment(part, place)
 
-    def _parts(self, kind: str, part: "Message[str, str]") -> None:
-        parts = [one for one in part.get_payload() if isinstance(one, Message)]
-        if kind == "message/rfc822":
-            self.writer.block("Forwarded message:")
-            for one in parts:
-                self.message(one)
-        elif kind == "multipart/alternative":
-            self._part(_best(parts)) if parts else None
+    def _envelope(self, part: Part, place: _Place) -> None:
+        self._envelopes += 1
+        if self._envelopes > _NESTED:
+            raise DocumentError(Failure.BOMB, f"a mail with more than {_NESTED} signed envelopes")
+        self.signed = True
+        self._part(self._tree(signed_content(_bytes(part))), place)
+
+    def _forwarded(self, message: Part, place: _Place) -> None:
+        subject = header_text(message.header.get("subject", ""))
+        title = f"Forwarded message: {subject}" if subject else "Forwarded message"
+        self._enter(title)
+        self.writer.block("Forwarded message:")
+        folder = f"{place.folder}{from_title(subject, 'forwarded message')}/"
+        self._message(message, title, _Place(folder, title))
+
+    def _parts(self, part: Part, place: _Place) -> None:
+        if part.kind == "multipart/alternative":
+            best = _best(part.parts)
+            for one in part.parts:  # attachments may be in those that are not read: Apple Mail puts them there
+                self._part(one, place if one is best else replace(place, read=False))
+        elif part.kind == "multipart/signed":
+            self._part(part.parts[0], place)
+            self.signed = True
         else:
-            for one in parts:
-                self._part(one)
+            related = part.kind == "multipart/related"
+            for one in part.parts:
+                self._part(one, replace(place, related=place.related or (related and one is not part.parts[0])))
 
-    def _attachment(self, part: "Message[str, str]", kind: str) -> None:
-        name = one_line(header_text(part.get_filename() or f"without a name ({kind})"))
-        self.attachments.append(name)
-        self.writer.block(f"Attachment: {name}")
+    def _attachment(self, part: Part, place: _Place) -> None:
+        if self._is_decoration(part, place):
+            self.counts["pictures shown in its text, not read"] += 1
+            return
+        given = header_text(part.header.get_filename() or "")
+        name = given or f"part-{part.number}.{_SUFFIXES.get(part.kind, 'bin')}"
+        self._enter(place.title)
+        self.writer.block(f"Attachment: {given or f'without a name ({part.kind})'}")
+        self._members.add(place.folder + _file_name(name), part.content())
 
-    def _body(self, part: "Message[str, str]", kind: str) -> None:
-        payload = part.get_payload(decode=True)
-        data = payload if isinstance(payload, bytes) else b""
+    def _is_decoration(self, part: Part, place: _Place) -> bool:
+        """Whether it is a picture that the text shows. One that is called an attachment is that only if the text names
+        it and it comes with the text."""
+        if not part.kind.startswith("image/"):
+            return False
+        named = str(part.header.get("content-id", "")).strip(" <>") in self._shown
+        disposition = part.header.get_content_disposition()
+        if disposition == "attachment":
+            return named and place.related
+        return named or place.related or (disposition == "inline" and not part.header.get_filename())
+
+    def _body(self, part: Part, place: _Place) -> None:
+        data = _bytes(part) if place.read else b""
         if not data.strip():
             return
-        decoded = decode(data, part.get_content_charset() or declared_in_markup(data))
+        decoded = decode(data, part.header.get_content_charset() or declared_in_markup(data))
+        if decoded.text.lstrip().startswith(_PGP):
+            raise DocumentError(Failure.ENCRYPTED, "an encrypted message (OpenPGP)")
         self.decoded = self.decoded or decoded
-        self.writer.gap()
-        if kind in {"text/html", "application/xhtml+xml"}:
+        self._enter(place.title)
+        if part.kind in {"text/html", "application/xhtml+xml"}:
             write_html(self.writer, decoded.text)
         else:
             self.writer.line(decoded.text)
         self.writer.gap()
 
 
-def _best(parts: "list[Message[str, str]]") -> "Message[str, str]":
-    """Of alternatives the plain text, if there is something in it; else the last, which is the richest."""
+def _is_text(part: Part) -> bool:
+    """Whether it is text to be read in its place: also a multipart without parts, and what a mail server reports."""
+    if part.header.get_content_disposition() == "attachment" or part.header.get_filename():
+        return part.kind.startswith("multipart/")
+    return part.kind.startswith(("text/", "message/", "multipart/")) and part.kind not in _DATA
+
+
+def _best(parts: list[Part]) -> Part:
+    """Of alternatives the plain text, if there is something in it; else the last text, which is the richest."""
     for part in parts:
-        payload = part.get_payload(decode=True)
-        if part.get_content_type() == "text/plain" and isinstance(payload, bytes) and payload.strip():
+        if part.kind == "text/plain" and _bytes(part).strip():
             return part
-    return parts[-1]
+    return next((one for one in reversed(parts) if one.parts or _is_text(one)), parts[-1])
+
+
+def _all(part: Part) -> Iterator[Part]:
+    yield part
+    for one in part.parts:
+        yield from _all(one)
+
+
+def _bytes(part: Part) -> bytes:
+    return b"".join(part.content())
+
+
+def _file_name(name: str) -> str:
+    """A name that a sender gave, as one of a file: a path is none of his business."""
+    name = name.rpartition("\\")[2] if _DRIVE.match(name) else name
+    return printable(name).replace("/", "_").replace("\\", "_")
 
 
 def header_text(value: object) -> str:

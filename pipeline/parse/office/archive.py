@@ -1,6 +1,7 @@
 """The files in a ZIP container, read with caps: what Office packages, OpenDocument and EPUB have in common."""
 
 import io
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -60,5 +61,13 @@ class Archive:
 def _damage(what: str) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        NotImplementedError,
+        ValueError,
+        OSError,
+    ) as error:
         raise DocumentError(Failure.CORRUPT, f"{what} is damaged: {error}") from error

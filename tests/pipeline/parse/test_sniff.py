@@ -71,12 +71,17 @@ def test_a_damaged_compound_file_is_corrupt(fail) -> None:
         (b"\x89PNG\r\n\x1a\n" + bytes(60), Failure.NEEDS_OCR, "image/png"),
         (b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01" + bytes(60), Failure.NEEDS_OCR, "image/jpeg"),
         (b"GIF89a" + bytes(60), Failure.NEEDS_OCR, "image/gif"),
-        (b"\x1f\x8b\x08\x00" + bytes(60), Failure.UNSUPPORTED, "gzip"),
+        (b"\x1f\x8b\x08\x00" + bytes(60), Failure.CORRUPT, "compressed"),
+        (b"Rar!\x1a\x07\x01\0" + bytes(60), Failure.UNSUPPORTED, "RAR"),
+        (b"\x1f\x9d\x90a", Failure.UNSUPPORTED, "compress"),
+        (b"\x5d\0\0\x80\0" + bytes(60), Failure.UNSUPPORTED, "LZMA"),
+        (b"\x28\xb5\x2f\xfd" + bytes(60), Failure.UNSUPPORTED, "Zstandard"),
+        (b"MSCF\0\0\0\0" + bytes(60), Failure.UNSUPPORTED, "Cabinet"),
+        (b"\x85\x02\x0c\x03" + bytes(range(200)), Failure.ENCRYPTED, "OpenPGP"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(60), Failure.UNSUPPORTED, "7-Zip"),
         (b"\x7fELF" + bytes(60), Failure.UNSUPPORTED, ""),
         (bytes(range(256)) * 4, Failure.UNSUPPORTED, "unknown kind"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n", Failure.ENCRYPTED, "OpenPGP"),
-        (b"From ann@example.org Fri Nov 20 10:00:00 2026\nSubject: x\n\ny\n", Failure.UNSUPPORTED, "mailbox"),
     ],
 )
 def test_what_is_not_read_is_named(fail, data: bytes, failure: Failure, words: str) -> None:
@@ -86,13 +91,19 @@ def test_what_is_not_read_is_named(fail, data: bytes, failure: Failure, words: s
 
 
 def test_archives_and_other_containers(fail) -> None:
-    assert "ZIP archive of 2 files" in fail(archive(a=b"1", b=b"2"), "x.docx").reason
     base = fail(archive(mimetype=b"application/vnd.oasis.opendocument.base"), "x.odb")
     assert (base.failure, "opendocument.base" in base.reason) == (Failure.UNSUPPORTED, True)
+    pages = fail(archive(**{"Index/Document.iwa": b"1", "Metadata/x.plist": b"2"}), "x.pages")
+    assert (pages.failure, "iWork" in pages.reason) == (Failure.UNSUPPORTED, True)
     locked = {"mimetype": b"application/vnd.oasis.opendocument.text", "META-INF/manifest.xml": b"<encryption-data/>"}
     assert fail(archive(**locked)).failure is Failure.ENCRYPTED
     assert fail(archive(a=b"1")[:40], "x.docx").failure is Failure.CORRUPT
     assert fail(b"PK\x03\x04" + bytes(200), "x.docx").failure is Failure.CORRUPT
+
+
+@pytest.mark.parametrize("text", ["070701 is a number", "!<arch>\nof text", "LZIP is a program", "BZhang wrote this"])
+def test_words_that_archives_begin_with_are_words(parse, text: str) -> None:
+    assert parse(text.encode()).text == text
 
 
 def test_an_office_package_without_a_main_part_is_corrupt(fail) -> None:

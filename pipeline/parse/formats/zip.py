@@ -1,0 +1,148 @@
+"""ZIP archives: each file in them becomes a document of its own, in the order of the directory."""
+
+import bz2
+import lzma
+import stat
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.unpack.directory import Entry, read_directory
+from pipeline.parse.unpack.names import is_leaving, left_out, printable
+from pipeline.parse.unpack.streams import DICTIONARY, PIECE, Codec, DamagedError, deflated, expand, xz
+
+PARSER = "zip/1"
+_STORED, _LZMA = 0, 14
+_CODECS = {8: deflated, 12: bz2.BZ2Decompressor, 95: xz}
+_NAMED = {  # 4.4.5
+    1: "Shrink", 2: "Reduce", 3: "Reduce", 4: "Reduce", 5: "Reduce", 6: "Implode", 9: "Deflate64", 10: "PKWARE DCL",
+    93: "Zstandard", 94: "MP3", 96: "JPEG", 97: "WavPack", 98: "PPMd", 99: "AES encryption",
+}  # fmt: skip
+_ENCRYPTED = "it has a password"
+
+
+def parse(source: Source, media_type: str) -> Parsed:
+    """The files in it; raises DocumentError(ENCRYPTED) where each of them has a password."""
+    directory = read_directory(source.data)
+    files = [entry for entry in directory.entries if not entry.is_folder]
+    if files and all(entry.encrypted for entry in files):
+        raise DocumentError(Failure.ENCRYPTED, f"a ZIP archive with a password, of {len(files):,} files")
+    counts: Counter[str] = Counter()
+    for entry in files:
+        if (left := _left(entry)) is None:
+            _member(source, entry)
+        else:
+            counts[left] += 1
+    notes = [*directory.notes, *left_out(counts)]
+    if directory.declared & 0xFFFF != len(directory.entries) & 0xFFFF:
+        notes.append(f"its end record counts {directory.declared:,} files, its directory {len(directory.entries):,}")
+    return finish(source, source.writer(), media_type, PARSER, notes=notes)
+
+
+def _left(entry: Entry) -> str | None:
+    """Why it is no document, for a note."""
+    if is_leaving(entry.name):
+        return "files left by file systems, not read"
+    if entry.mode and stat.S_IFMT(entry.mode) not in (0, stat.S_IFREG):
+        return "links and devices in it, not followed"
+    return None
+
+
+def _member(source: Source, entry: Entry) -> None:
+    name = printable(entry.name)
+    try:
+        if entry.encrypted:
+            raise DamagedError(Failure.ENCRYPTED, _ENCRYPTED)
+        source.members.add(name, content(source.data, entry))
+    except DamagedError as error:
+        source.members.refuse(name, min(entry.size, 2**63), error.failure, error.reason)
+
+
+def content(data: bytes, entry: Entry) -> Iterator[bytes]:
+    """A member's bytes, in pieces. Raises DamagedError, also where they are not as long as the directory says."""
+    packed = _packed(data, entry)
+    pieces = _stored(packed) if entry.method == _STORED else _expanded(_codec(entry, packed), packed, entry)
+    size = crc = 0
+    for piece in pieces:
+        size += len(piece)
+        crc = zlib.crc32(piece, crc)
+        if size > entry.size:
+            raise DamagedError(Failure.CORRUPT, f"it is longer than the {entry.size:,} bytes that the archive says")
+        yield piece
+    if size < entry.size:
+        raise DamagedError(Failure.CORRUPT, f"it has {size:,} of the {entry.size:,} bytes that the archive says")
+    if crc != entry.crc:
+        raise DamagedError(Failure.CORRUPT, "its checksum (CRC-32) is wrong")
+
+
+def _packed(data: bytes, entry: Entry) -> memoryview:
+    """Where its compressed bytes lie: after the local header, whose name and fields may be longer than the others."""
+    try:
+        magic, name, extra = struct.unpack_from("<4s22x2H", data, entry.offset)
+    except struct.error as error:
+        raise DamagedError(Failure.CORRUPT, "its header is cut") from error
+    begin = entry.offset + 30 + name + extra
+    if magic != b"PK\x03\x04" or begin + entry.packed > len(data):
+        raise DamagedError(Failure.CORRUPT, "its header is not where the archive says")
+    return memoryview(data)[begin : begin + entry.packed]
+
+
+def _stored(packed: memoryview) -> Iterator[bytes]:
+    for at in range(0, len(packed), PIECE):
+        yield bytes(packed[at : at + PIECE])
+
+
+def _expanded(codec: Codec, packed: memoryview, entry: Entry) -> Iterator[bytes]:
+    begin = _lzma_header(packed)[1] if entry.method == _LZMA else 0
+    if entry.method != _LZMA or entry.flags & 2:  # then it has a mark of its end
+        yield from expand(codec, packed, begin)
+        return
+    left = entry.size
+    for piece in expand_to(codec, packed, begin, left):
+        left -= len(piece)
+        yield piece
+
+
+def expand_to(codec: Codec, packed: memoryview, begin: int, size: int) -> Iterator[bytes]:
+    """A stream without a mark of its end: as many bytes as it should have."""
+    pieces = expand(codec, packed, begin)
+    while size > 0:
+        piece = next(pieces, b"")
+        if not piece:
+            return
+        yield piece
+        size -= len(piece)
+
+
+def _codec(entry: Entry, packed: memoryview) -> Codec:
+    if entry.method in _CODECS:
+        return _CODECS[entry.method]()
+    if entry.method != _LZMA:
+        name = _NAMED.get(entry.method, f"number {entry.method}")
+        raise DamagedError(Failure.UNSUPPORTED, f"packed by a method that is not read ({name}); unpack the archive")
+    properties, _ = _lzma_header(packed)
+    return _lzma(properties)
+
+
+def _lzma_header(packed: memoryview) -> tuple[bytes, int]:
+    """The five bytes of properties, and where the stream begins (5.8.8)."""
+    if len(packed) < 9 or packed[2] != 5 or packed[3]:
+        raise DamagedError(Failure.CORRUPT, "its LZMA properties are damaged")
+    return bytes(packed[4:9]), 9
+
+
+def _lzma(properties: bytes) -> Codec:
+    rest, lc = divmod(properties[0], 9)
+    pb, lp = divmod(rest, 5)
+    window = int.from_bytes(properties[1:], "little")
+    if window > DICTIONARY:
+        raise DamagedError(Failure.OUT_OF_MEMORY, f"it needs {window:,} bytes of memory to be unpacked")
+    try:
+        options = {"id": lzma.FILTER_LZMA1, "dict_size": max(window, 4096), "lc": lc, "lp": lp, "pb": pb}
+        return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[options])
+    except (lzma.LZMAError, ValueError) as error:
+        raise DamagedError(Failure.CORRUPT, "its LZMA properties are damaged") from error

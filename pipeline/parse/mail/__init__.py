@@ -1,0 +1,1 @@
+"""What mails are made of: parts (MIME), their encodings, and signed envelopes (CMS)."""

@@ -1,0 +1,213 @@
+"""The parts of a mail (RFC 5322, RFC 2046) as places in its bytes: nothing is copied until it is asked for.
+
+Python's own parser goes through a mail line by line, once for each level of parts that is open; a mail of ten thousand
+levels takes it hours. Here a level is one search for its boundary, and levels, parts and headers have limits.
+"""
+
+import binascii
+import email.parser
+import email.policy
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.message import Message
+
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.decode import decode
+from pipeline.parse.limits import MIB
+
+_LEVELS = 100
+_PARTS = 10_000
+_HEADER = MIB  # bytes of one part's header
+_FIELD = 1 << 13  # characters of a field that is taken apart: the library takes the square of them in time
+_TAKEN_APART = ("content-type", "content-disposition", "content-transfer-encoding", "content-id")
+_FIELDS = re.compile(rb"(?:(?:[!-9;-~]*+:|[!-9;-~]++[ \t]*+:|[ \t]|>?From )[^\n]*+\n?)*+")
+_BLANK = re.compile(rb"[ \t]*\r?\n")
+_AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\Z)")
+_MESSAGES = {"message/rfc822", "message/global", "message/news"}
+_NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="))
+_PADS = re.compile(b"=+")
+_UU = {"x-uuencode", "uuencode", "uue", "x-uue"}
+
+
+@dataclass
+class Part:
+    """A part: its header, its content data[begin:end] as it is encoded, and the parts of a multipart or a message.
+
+    `number` counts from 1 through the whole mail.
+    """
+
+    header: "Message[str, str]"
+    data: bytes
+    begin: int
+    end: int
+    number: int
+    parts: "list[Part]" = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """Its media type, in lower case."""
+        return self.header.get_content_type()
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it holds a message of its own."""
+        return self.kind in _MESSAGES
+
+    @property
+    def encoding(self) -> str:
+        """How its content is encoded for the way ("base64")."""
+        return str(self.header.get("content-transfer-encoding", "")).strip().lower()
+
+    def content(self) -> Iterator[bytes]:
+        """Its bytes, decoded, in pieces."""
+        if self.encoding == "base64":
+            yield from _base64(self.data, self.begin, self.end)
+        elif self.encoding == "quoted-printable":
+            yield binascii.a2b_qp(self.data[self.begin : self.end])
+        elif self.encoding in _UU:
+            yield from _uu(self.data[self.begin : self.end])
+        else:
+            for at in range(self.begin, self.end, MIB):
+                yield self.data[at : min(at + MIB, self.end)]
+
+
+def read_parts(data: bytes) -> tuple[Part, list[str]]:
+    """The message as a tree, and what is wrong with it. Raises DocumentError beyond limits."""
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    reader = _Reader()
+    return reader.part(data, 0, len(data), 0, None), list(dict.fromkeys(reader.damage))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._count = 0
+        self.damage: list[str] = []
+
+    def part(self, data: bytes, begin: int, end: int, level: int, default: str | None) -> Part:
+        """The part that is data[begin:end], with those in it."""
+        self._count += 1
+        if level > _LEVELS or self._count > _PARTS:
+            raise DocumentError(Failure.BOMB, f"a mail of more than {_LEVELS} levels or {_PARTS:,} parts")
+        header, begin = _header(data, begin, end)
+        if default:
+            header.set_default_type(default)
+        part = Part(header, data, begin, end, self._count)
+        if part.is_message:
+            part.parts = [self._message(part, level)]
+        elif part.kind.startswith("multipart/"):
+            part.parts = list(self._parts(part, level))
+        return part
+
+    def _message(self, part: Part, level: int) -> Part:
+        if part.encoding in ("base64", "quoted-printable", *_UU):  # which nobody should do to a message
+            data = b"".join(part.content())
+            return self.part(data, 0, len(data), level + 1, None)
+        return self.part(part.data, part.begin, part.end, level + 1, None)
+
+    def _parts(self, part: Part, level: int) -> Iterator[Part]:
+        """Those between the boundaries; none where there is no boundary, which is noted."""
+        boundary = str(part.header.get_boundary("")).encode("utf-8", "surrogateescape")
+        default = "message/rfc822" if part.kind == "multipart/digest" else None
+        begin = None
+        for at, after, last in _borders(part, boundary) if boundary.strip() else ():
+            if begin is not None:
+                yield self.part(part.data, begin, _before(part.data, begin, at), level + 1, default)
+            begin = after
+            if last:
+                return
+        if begin is None:
+            self.damage.append("the boundary between its parts is missing")
+        else:
+            self.damage.append("the boundary after its last part is missing")
+            yield self.part(part.data, begin, part.end, level + 1, default)
+
+
+def read_header(data: bytes) -> "Message[str, str]":
+    """Fields; bytes that are not ASCII are read line by line, as each mailer wrote them in its own encoding."""
+    text = data.decode() if data.isascii() else "".join(map(_line, data.splitlines(keepends=True)))
+    return email.parser.HeaderParser(policy=email.policy.compat32).parsestr(text)
+
+
+def _line(data: bytes) -> str:
+    try:
+        return decode(data).text
+    except DocumentError:
+        return data.decode("latin-1")
+
+
+def _header(data: bytes, begin: int, end: int) -> "tuple[Message[str, str], int]":
+    """The fields, and where the content begins."""
+    found = _FIELDS.match(data, begin, end)
+    after = found.end() if found else begin
+    if after - begin > _HEADER:
+        raise DocumentError(Failure.TOO_LARGE, f"a mail with a header of {after - begin:,} bytes")
+    header = read_header(data[begin:after])
+    for name in _TAKEN_APART:
+        if len(str(header.get(name, ""))) > _FIELD:
+            raise DocumentError(Failure.TOO_LARGE, f"a mail whose {name} has more than {_FIELD:,} characters")
+    blank = _BLANK.match(data, after, end)
+    return header, blank.end() if blank else after
+
+
+def _borders(part: Part, boundary: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Lines that are the boundary: where they begin and end, and whether they say that it is the last."""
+    mark = b"--" + boundary.rstrip()
+    at = part.data.find(mark, part.begin, part.end)
+    while at >= 0:
+        after = at + len(mark)
+        if at == part.begin or part.data[at - 1] == 0x0A:
+            rest = _AFTER_BOUNDARY.match(part.data, after, part.end)
+            if rest:
+                yield at, rest.end(), rest[1] is not None
+        at = part.data.find(mark, after, part.end)
+
+
+def _before(data: bytes, begin: int, at: int) -> int:
+    """The end of a content: the line end before a boundary belongs to the boundary."""
+    if at > begin and data[at - 1] == 0x0A:
+        at -= 1
+    return at - 1 if at > begin and data[at - 1] == 0x0D else at
+
+
+def _base64(data: bytes, begin: int, end: int) -> Iterator[bytes]:
+    """What RFC 2045 calls base64, and several pieces of it, each with its padding, one after another."""
+    rest = b""
+    for at in range(begin, end, MIB):
+        *padded, rest = _PADS.split(rest + data[at : min(at + MIB, end)].translate(None, _NOT_BASE64))
+        for piece in padded:
+            yield _decoded(piece)
+        whole = len(rest) // 4 * 4
+        yield binascii.a2b_base64(rest[:whole])
+        rest = rest[whole:]
+    yield _decoded(rest)
+
+
+def _decoded(piece: bytes) -> bytes:
+    """Base64 whose padding is gone; a single character at its end holds no byte."""
+    odd = len(piece) % 4
+    return binascii.a2b_base64(piece[:-1] if odd == 1 else piece + b"=" * (-odd % 4))
+
+
+def _uu(data: bytes) -> Iterator[bytes]:
+    """Lines between "begin MODE NAME" and "end"."""
+    lines = iter(data.splitlines())
+    for line in lines:
+        if line.startswith(b"begin "):
+            break
+    for line in lines:
+        if line.strip() == b"end":
+            return
+        try:
+            yield binascii.a2b_uu(line)
+        except binascii.Error:  # some programs count the bytes of a line wrongly
+            length = (((line[0] - 32) & 63) * 4 + 5) // 3
+            yield _uu_short(line[:length])
+
+
+def _uu_short(line: bytes) -> bytes:
+    try:
+        return binascii.a2b_uu(line)
+    except binascii.Error as error:
+        raise DocumentError(Failure.CORRUPT, f"a part of the mail is no uuencoded text: {error}") from error
