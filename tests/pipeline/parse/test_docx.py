@@ -7,7 +7,9 @@ import docx
 import pytest
 from docx.enum.text import WD_BREAK
 
+from pipeline.document import Hidden
 from pipeline.errors import Failure
+from pipeline.parse.options import Options
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
@@ -215,3 +217,180 @@ def test_a_password_on_the_parts_is_encrypted(fail, office) -> None:
     place = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 4)
     data[place + 8] |= 1
     assert fail(bytes(data)).failure is Failure.ENCRYPTED
+
+
+STYLES = (
+    f"<w:styles {W}><w:docDefaults><w:rPrDefault><w:rPr><w:sz w:val='22'/></w:rPr></w:rPrDefault></w:docDefaults>"
+    "<w:style w:type='paragraph' w:default='1' w:styleId='N'><w:name w:val='Normal'/></w:style>"
+    "<w:style w:type='paragraph' w:styleId='berschrift1'><w:name w:val='heading 1'/><w:basedOn w:val='N'/></w:style>"
+    "<w:style w:type='paragraph' w:styleId='Own'><w:basedOn w:val='berschrift1'/></w:style>"
+    "<w:style w:type='paragraph' w:styleId='Clause'><w:pPr><w:outlineLvl w:val='2'/></w:pPr></w:style>"
+    "<w:style w:type='paragraph' w:styleId='Toc'><w:basedOn w:val='Own'/><w:pPr><w:outlineLvl w:val='9'/></w:pPr>"
+    "</w:style>"
+    "<w:style w:type='paragraph' w:styleId='Secret'><w:rPr><w:vanish/></w:rPr></w:style>"
+    "<w:style w:type='paragraph' w:styleId='Below'><w:basedOn w:val='Secret'/></w:style>"
+    "<w:style w:type='character' w:styleId='Gone'><w:rPr><w:vanish/></w:rPr></w:style>"
+    "<w:style w:type='character' w:styleId='Light'><w:rPr><w:color w:val='FEFEFE'/></w:rPr></w:style>"
+    "<w:style w:type='table' w:styleId='Dark'><w:tblStylePr w:type='firstRow'><w:tcPr><w:shd w:fill='000000'/></w:tcPr>"
+    "</w:tblStylePr></w:style>"
+    "<w:style w:type='paragraph' w:styleId='Loop'><w:basedOn w:val='Pool'/><w:rPr><w:vanish/></w:rPr></w:style>"
+    "<w:style w:type='paragraph' w:styleId='Pool'><w:basedOn w:val='Loop'/></w:style></w:styles>"
+)
+
+
+def styled(text: str, properties: str = "", style: str = "") -> str:
+    paragraph = f"<w:pPr><w:pStyle w:val='{style}'/></w:pPr>" if style else ""
+    return p(paragraph, f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>")
+
+
+@pytest.fixture
+def read_styled(parse_members, office, rels):
+    def read_styled(body: str, hidden: str = "drop"):
+        parts = {
+            "word/document.xml": document(body),
+            "word/styles.xml": STYLES,
+            "word/_rels/document.xml.rels": rels(("styles", "styles.xml")),
+        }
+        return parse_members(office("docx", parts), options=Options(hidden=hidden))[0]
+
+    return read_styled
+
+
+def test_headings_are_sections_by_the_level_of_their_style(read_styled) -> None:
+    body = styled("One", style="berschrift1") + styled("a") + styled("Clause", style="Clause") + styled("b")
+    body += styled("Contents", style="Toc") + styled("Two", style="Own")
+    body += p("<w:pPr><w:outlineLvl w:val='1'/></w:pPr>", "Direct")
+    parsed = read_styled(body)
+    assert parsed.text == "One\n\na\n\nClause\n\nb\nContents\n\nTwo\n\nDirect"
+    assert [(one.level, one.title) for one in parsed.sections] == [(1, "One"), (3, "Clause"), (1, "Two"), (2, "Direct")]
+    assert parsed.section_of(parsed.text.index("b")) == "One > Clause"
+
+
+@pytest.mark.parametrize(
+    ("properties", "style", "kind"),
+    [
+        ("<w:vanish/>", "", "marked_hidden"),
+        ("<w:vanish w:val='0'/>", "Secret", None),
+        ("<w:webHidden/>", "", None),
+        ("", "Secret", "marked_hidden"),
+        ("", "Below", "marked_hidden"),
+        ("", "Loop", "marked_hidden"),
+        ("", "Pool", "marked_hidden"),
+        ("<w:rStyle w:val='Gone'/>", "", "marked_hidden"),
+        ("<w:rStyle w:val='Gone'/>", "Secret", None),  # toggles of both styles add up
+        ("<w:sz w:val='2'/>", "", "tiny"),
+        ("<w:sz w:val='3'/>", "", None),
+        ("<w:sz w:val='x'/>", "", None),
+        ("<w:color w:val='FFFFFF'/>", "", "same_colour"),
+        ("<w:rStyle w:val='Light'/>", "", "same_colour"),
+        ("<w:color w:val='FFFFFF'/><w:shd w:val='clear' w:fill='000080'/>", "", None),
+        ("<w:color w:val='FFFFFF'/><w:highlight w:val='green'/>", "", None),
+        ("<w:color w:val='000000'/><w:shd w:val='clear' w:fill='000000'/>", "", "same_colour"),
+        ("<w:color w:val='auto'/><w:shd w:val='clear' w:fill='000000'/>", "", None),
+        ("<w:color w:val='FFFFFF'/><w:shd w:val='pct50' w:fill='FFFFFF'/>", "", None),
+    ],
+)  # fmt: skip
+def test_text_that_nobody_sees(read_styled, properties: str, style: str, kind: str | None) -> None:
+    body = styled("before") + styled("un seen", properties, style) + styled("after")
+    dropped, kept = read_styled(body), read_styled(body, "keep")
+    assert kept.text == "before\nun seen\nafter"
+    assert dropped.text == (kept.text if kind is None else "before\n\nafter")
+    assert dropped.hidden == kept.hidden == (() if kind is None else (Hidden(kind, 6),))
+
+
+def test_what_is_behind_white_text(read_styled) -> None:
+    white = styled("white", "<w:color w:val='FFFFFF'/>")
+
+    def table(properties: str, cell: str) -> str:
+        return f"<w:tbl><w:tblPr>{properties}</w:tblPr><w:tr><w:tc><w:tcPr>{cell}</w:tcPr>{white}</w:tc></w:tr></w:tbl>"
+
+    seen = [
+        table("<w:tblStyle w:val='Dark'/>", ""), table("", "<w:shd w:val='clear' w:fill='112233'/>"),
+        p("<w:pPr><w:shd w:val='clear' w:fill='112233'/></w:pPr>", white[5:-6]),
+        p(f"<w:r><w:drawing><w:txbxContent>{white}</w:txbxContent></w:drawing></w:r>"),
+        white + p("<w:r><w:drawing><wp:anchor xmlns:wp='http://schemas.openxmlformats.org/drawingml/2006/"
+                  "wordprocessingDrawing' behindDoc='1'/></w:drawing></w:r>"),
+    ]  # fmt: skip
+    for body in seen:
+        assert (read_styled(body).text, read_styled(body).hidden) == ("white", ()), body
+    for body in (white, table("", ""), table("<w:tblStyle w:val='Dark'/>", "<w:shd w:val='clear' w:fill='FFFFFF'/>")):
+        parsed = read_styled(body + p("x"))
+        assert (parsed.text.strip(), parsed.hidden) == ("x", (Hidden("same_colour", 5),)), body
+
+
+def test_a_row_whose_text_is_hidden_leaves_nothing(read_styled) -> None:
+    """A row marked as hidden is shown as soon as anything in it is (ISO/IEC 29500-1, 17.4.20)."""
+
+    def row(properties: str) -> str:
+        return f"<w:tr><w:trPr><w:hidden/></w:trPr><w:tc>{styled('cell', properties)}</w:tc></w:tr>"
+
+    parsed = read_styled(
+        f"<w:tbl>{row('<w:vanish/>')}{row('')}<w:tr><w:trPr><w:del/></w:trPr><w:tc>{p('no')}</w:tc></w:tr></w:tbl>"
+    )
+    assert (parsed.text, parsed.hidden) == ("cell", (Hidden("marked_hidden", 4),))
+
+
+def test_a_hidden_run_takes_its_box_and_its_note_along(parse, office, rels) -> None:
+    box = f"<w:drawing><w:txbxContent>{p('boxed')}</w:txbxContent></w:drawing>"
+    hidden = f"<w:r><w:rPr><w:vanish/></w:rPr>{box}<w:footnoteReference w:id='2'/></w:r>"
+    notes = "".join(f"<w:footnote w:id='{number}'>{p(f'note{number}')}</w:footnote>" for number in (2, 3))
+    parsed = parse(office("docx", {
+        "word/document.xml": document(p("text", hidden, "<w:r><w:footnoteReference w:id='3'/></w:r>")),
+        "word/_rels/document.xml.rels": rels(("footnotes", "footnotes.xml")),
+        "word/footnotes.xml": f"<w:footnotes {W}>{notes}</w:footnotes>",
+    }))  # fmt: skip
+    assert parsed.text == "text[1]\n\n[1] note3"
+    assert parsed.hidden == (Hidden("marked_hidden", len("boxed[1]note2")),)
+
+
+def test_headers_of_pages_that_there_are_not(parse, office, rels) -> None:
+    kinds = ("default", "first", "even")
+
+    def read(switches: str, settings: str):
+        named = enumerate(kinds, start=1)
+        references = "".join(f"<w:headerReference w:type='{kind}' r:id='rId{place}'/>" for place, kind in named)
+        targets = [*(("header", f"{kind}.xml") for kind in kinds), ("settings", "settings.xml")]
+        parts = {
+            "word/document.xml": document(p("x") + f"<w:sectPr>{references}{switches}</w:sectPr>"),
+            "word/settings.xml": f"<w:settings {W}>{settings}</w:settings>",
+            "word/_rels/document.xml.rels": rels(*targets),
+        }
+        return parse(office("docx", parts | {f"word/{kind}.xml": f"<w:hdr {W}>{p(kind)}</w:hdr>" for kind in kinds}))
+
+    parsed = read("", "<w:evenAndOddHeaders w:val='0'/>")
+    assert (parsed.text, parsed.hidden) == ("default\n\nx", (Hidden("marked_hidden", 9),))
+    assert read("<w:titlePg/>", "<w:evenAndOddHeaders/>").text == "default\n\nfirst\n\neven\n\nx"
+
+
+def test_embedded_files_and_chunks_are_documents(parse_members, office, rels) -> None:
+    inner = office("docx", {"word/document.xml": document(p("inner"))})
+    parsed, members = parse_members(office("docx", {
+        "word/document.xml": document(p("text") + "<w:altChunk r:id='rId1'/>"),
+        "word/_rels/document.xml.rels": rels(("aFChunk", "chunk.html"), ("package", "embeddings/a.docx")),
+        "word/chunk.html": "<p>x", "word/embeddings/a.docx": inner, "word/embeddings/behind.xlsx": b"x",
+        "word/charts/c.xml": "<c/>", "word/charts/_rels/c.xml.rels": rels(("package", "../embeddings/behind.xlsx")),
+    }))  # fmt: skip
+    assert members == {"chunk.html": b"<p>x", "a.docx": inner}
+    assert parsed.notes == (
+        "part of the document, read as a document of its own: chunk.html",
+        "workbooks behind charts not read: 1",
+    )
+
+
+def test_a_body_of_anything_between_its_paragraphs(text_of) -> None:
+    """Elements that the stream does not wait for come in their place."""
+    body = "".join(
+        f"<w:customXml>{p(f'a{number}')}</w:customXml>{p(f'b{number}')}<w:moveTo>{p(f'c{number}')}</w:moveTo>"
+        for number in range(900)
+    )
+    assert text_of(body + "<w:sectPr/>").split() == [f"{kind}{number}" for number in range(900) for kind in "abc"]
+
+
+def test_styles_that_are_based_on_fifty_thousand(parse, office, rels) -> None:
+    chain = "".join(f"<w:style w:styleId='s{n}'><w:basedOn w:val='s{n + 1}'/></w:style>" for n in range(50_000))
+    parsed = parse(office("docx", {
+        "word/document.xml": document("".join(styled(f"t{n}", style=f"s{n}") for n in range(200))),
+        "word/styles.xml": f"<w:styles {W}>{chain}</w:styles>",
+        "word/_rels/document.xml.rels": rels(("styles", "styles.xml")),
+    }))  # fmt: skip
+    assert parsed.text.split() == [f"t{n}" for n in range(200)]

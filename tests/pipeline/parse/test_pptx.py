@@ -2,12 +2,15 @@
 
 import io
 
+import pytest
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
+from pipeline.document import Hidden
 from pipeline.errors import Failure
+from pipeline.parse.options import Options
 
 P = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
@@ -89,3 +92,129 @@ def test_pictures_alone_need_ocr(fail, office, rels) -> None:
 
 def test_a_missing_slide_is_corrupt(fail, office) -> None:
     assert fail(office("pptx", {"ppt/presentation.xml": MAIN})).failure is Failure.CORRUPT
+
+
+def test_hidden_slides_are_empty_pages_by_the_rule(parse_members) -> None:
+    made = Presentation()
+    for text in ("first", "second", "third"):
+        slide = made.slides.add_slide(made.slide_layouts[5])
+        slide.shapes.title.text = text
+        slide.notes_slide.notes_text_frame.text = f"note {text}"
+    made.slides[1].element.set("show", "0")
+    dropped, kept = parse_members(saved(made))[0], parse_members(saved(made), options=Options(hidden="keep"))[0]
+    assert dropped.text == "first\n\nNotes: note first\n\nthird\n\nNotes: note third"
+    assert dropped.page_of(dropped.text.index("third")) == 3
+    assert [one.title for one in dropped.sections] == ["first", "third"]
+    assert "second\n\nNotes: note second" in kept.text
+    assert dropped.hidden == kept.hidden == (Hidden("hidden_slide", len("secondNotes:notesecond")),)
+
+
+def placed(text: str, x: float, y: float, attributes: str = "", turn: int = 0) -> str:
+    """A shape of one by one inch."""
+    off, inch = f"<a:off x='{int(x * 914400)}' y='{int(y * 914400)}'/>", "<a:ext cx='914400' cy='914400'/>"
+    return shape(text).replace(
+        "<p:sp>",
+        f"<p:sp><p:nvSpPr><p:cNvPr id='1' name='n' {attributes}/></p:nvSpPr>"
+        f"<p:spPr><a:xfrm rot='{turn}'>{off}{inch}</a:xfrm></p:spPr>",
+    )
+
+
+def group(inner: str, x: float, y: float, scale: float, attributes: str = "") -> str:
+    """A group whose children are drawn `scale` times as large, from x, y inches."""
+    size = 914400 * 4
+    return (
+        f"<p:grpSp><p:nvGrpSpPr><p:cNvPr id='2' name='g' {attributes}/></p:nvGrpSpPr><p:grpSpPr><a:xfrm>"
+        f"<a:off x='{int(x * 914400)}' y='{int(y * 914400)}'/><a:ext cx='{int(size * scale)}' "
+        f"cy='{int(size * scale)}'/>"
+        f"<a:chOff x='0' y='0'/><a:chExt cx='{size}' cy='{size}'/></a:xfrm></p:grpSpPr>{inner}</p:grpSp>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("drawn", "kind"),
+    [
+        (placed("x", 1, 1), None),
+        (placed("x", -0.5, 7), None),
+        (placed("x", -1.1, 1), "off_page"),
+        (placed("x", 1, 7.6), "off_page"),
+        (placed("x", 10.1, 1, turn=2700000), None),
+        (placed("x", 11, 1, turn=2700000), "off_page"),
+        (placed("x", 1, 1, "hidden='1'"), "marked_hidden"),
+        (placed("x", 1, 1, "hidden='0'"), None),
+        (group(placed("x", 1, 1), 1, 1, 0.5, "hidden='true'"), "marked_hidden"),
+        (group(placed("x", 3, 1), 7, 1, 1), None),
+        (group(placed("x", 3, 1), 7.5, 1, 1), "off_page"),
+        (group(placed("x", 3, 1), 7.5, 1, 0.5), None),
+        (group(group(placed("x", 3, 1), 2, 1, 1), 6, 1, 0.5), None),
+        (group(group(placed("x", 3, 1), 2, 1, 1), 7.6, 1, 0.5), "off_page"),
+        (placed("x", 1, 1).replace("914400", "9" * 5000), None),
+    ],
+)
+def test_shapes_that_nobody_sees(parse_members, office, rels, drawn: str, kind: str | None) -> None:
+    main = MAIN.replace("<p:sldIdLst>", "<p:sldSz cx='9144000' cy='6858000'/><p:sldIdLst>")
+    data = presentation(office, rels, shape("seen") + drawn, **{"ppt/presentation.xml": main})
+    dropped, kept = parse_members(data)[0], parse_members(data, options=Options(hidden="keep"))[0]
+    assert kept.text == "seen\n\nx"
+    assert dropped.text == ("seen" if kind else kept.text)
+    assert dropped.hidden == kept.hidden == ((Hidden(kind, 1),) if kind else ())
+
+
+def test_what_stands_behind_the_slides_comes_once_and_only_where_it_is_shown(parse, office, rels) -> None:
+    """Two slides of one layout; prompts of placeholders are not shown, nor a master that the layout hides."""
+    prompt = shape("Click to edit").replace("<p:sp>", "<p:sp><p:nvSpPr><p:nvPr><p:ph type='body'/></p:nvPr></p:nvSpPr>")
+
+    def read(slide: str, layout: str):
+        slides = {}
+        for number in (1, 2):
+            tree = f"<p:cSld><p:spTree>{shape(f's{number}')}</p:spTree></p:cSld>"
+            slides[f"ppt/slides/slide{number}.xml"] = f"<p:sld {P} {A} {R} {slide}>{tree}</p:sld>"
+            slides[f"ppt/slides/_rels/slide{number}.xml.rels"] = rels(("slideLayout", "../layout.xml"))
+        return parse(office("pptx", slides | {
+            "ppt/presentation.xml": MAIN.replace("</p:sldIdLst>", "<p:sldId r:id='rId2'/></p:sldIdLst>"),
+            "ppt/_rels/presentation.xml.rels": rels(("slide", "slides/slide1.xml"), ("slide", "slides/slide2.xml")),
+            "ppt/layout.xml": f"<p:sldLayout {P} {A} {layout}>{prompt}{shape('LAYOUT')}</p:sldLayout>",
+            "ppt/_rels/layout.xml.rels": rels(("slideMaster", "master.xml")),
+            "ppt/master.xml": f"<p:sldMaster {P} {A}>{prompt}{shape('MASTER')}</p:sldMaster>",
+        })).text  # fmt: skip
+
+    assert read("", "") == "s1\n\nLAYOUT\n\nMASTER\n\ns2"
+    assert read("", "showMasterSp='0'") == "s1\n\nLAYOUT\n\ns2"
+    assert read("showMasterSp='0'", "") == "s1\n\ns2"
+
+
+def test_numbers_that_powerpoint_draws(parse, office, rels) -> None:
+    def item(text: str, bullet: str, level: int = 0) -> str:
+        return f"<a:p><a:pPr lvl='{level}'>{bullet}</a:pPr><a:r><a:t>{text}</a:t></a:r></a:p>"
+
+    arabic, roman = "<a:buAutoNum type='arabicPeriod' startAt='3'/>", "<a:buAutoNum type='romanLcParenBoth'/>"
+    body = item("a", arabic) + item("b", roman, 1) + item("c", roman, 1) + "<a:p/>" + item("d", arabic)
+    body += item("e", roman, 1) + item("f", "<a:buNone/>") + item("g", arabic) + item("h", "")
+    styles = "<a:lstStyle><a:lvl1pPr><a:buAutoNum type='alphaUcParenR'/></a:lvl1pPr></a:lstStyle>"
+    slide = f"<p:sp><p:txBody>{styles}{body}</p:txBody></p:sp>"
+    assert parse(presentation(office, rels, slide)).text.splitlines() == [
+        "3. a", "(i) b", "(ii) c", "4. d", "(i) e", "f", "3. g", "A) h",
+    ]  # fmt: skip
+
+
+def test_a_chart_that_draws_itself_ends(parse, office, rels) -> None:
+    """A chart's own shapes may hold a chart, even the same."""
+    chart = "http://schemas.openxmlformats.org/drawingml/2006/chart"
+    again = f"<c:chart xmlns:c='{chart}' {R} r:id='rId1'/>"
+    data = presentation(office, rels, f"<p:graphicFrame>{again}</p:graphicFrame>", **{
+        "ppt/slides/_rels/slide1.xml.rels": rels(("chart", "../charts/c.xml")),
+        "ppt/charts/c.xml": f"<c:chartSpace xmlns:c='{chart}' {A}><c:title><c:tx><c:strRef><c:strCache><c:pt idx='0'>"
+        "<c:v>From a cell</c:v></c:pt></c:strCache></c:strRef></c:tx></c:title></c:chartSpace>",
+        "ppt/charts/_rels/c.xml.rels": rels(("chartUserShapes", "d.xml")),
+        "ppt/charts/d.xml": f"<d {A} {P}>{again}{shape('drawn on it')}</d>",
+        "ppt/charts/_rels/d.xml.rels": rels(("chart", "c.xml")),
+    })  # fmt: skip
+    assert parse(data).text == "From a cell\n\ndrawn on it"
+
+
+def test_embedded_files_are_documents(parse_members, office, rels) -> None:
+    data = presentation(office, rels, shape("x"), **{
+        "ppt/embeddings/a.docx": b"PK", "ppt/embeddings/deep/a.docx": b"two", "ppt/media/p.png": b"x",
+    })  # fmt: skip
+    parsed, members = parse_members(data)
+    assert members == {"a.docx": b"PK", "a (2).docx": b"two"}
+    assert parsed.notes == ("pictures and other media not read: 1",)

@@ -7,8 +7,10 @@ import pytest
 import python_calamine
 import xlsxwriter
 
+from pipeline.document import Hidden
 from pipeline.errors import Failure
 from pipeline.parse.office.cells import column_number, number_text
+from pipeline.parse.options import Options
 
 S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
@@ -124,3 +126,150 @@ def test_a_missing_text_is_corrupt(fail, office, rels) -> None:
         "xl/sheet.xml": f"<worksheet {S}><sheetData><row><c t='s'><v>7</v></c></row></sheetData></worksheet>",
     }
     assert fail(office("xlsx", parts)).failure is Failure.CORRUPT
+
+
+def by_rule(parse_members, data: bytes):
+    """The document with what is hidden dropped, and with it kept."""
+    return parse_members(data)[0], parse_members(data, options=Options(hidden="keep"))[0]
+
+
+def test_hidden_sheets_are_empty_pages_by_the_rule(parse_members) -> None:
+    def fill(book: xlsxwriter.Workbook) -> None:
+        for name in ("A", "B", "C", "D"):
+            book.add_worksheet(name).write(0, 0, name.lower())
+        book.get_worksheet_by_name("B").hide()
+        book.get_worksheet_by_name("B").write_comment(0, 0, "remark")
+        book.get_worksheet_by_name("B").set_row(0, None, None, {"hidden": True})
+        book.get_worksheet_by_name("C").very_hidden()
+
+    dropped, kept = by_rule(parse_members, workbook(fill))
+    assert dropped.text == "A\n\na\n\nD\n\nd"
+    assert (dropped.page_of(6), [one.title for one in dropped.sections]) == (4, ["A", "D"])
+    assert kept.text.replace(", ", "") == "A\n\na\n\nB\n\nb\n\nComment (A1): remark\n\nC\n\nc\n\nD\n\nd"
+    assert dropped.hidden == kept.hidden == (Hidden("hidden_sheet", len("BbComment(A1,):remarkCc")),)
+
+
+def test_a_workbook_that_is_hidden_as_a_whole_is_empty(fail) -> None:
+    def fill(book: xlsxwriter.Workbook) -> None:
+        book.add_worksheet("A")
+        book.add_worksheet("B").write(0, 0, "secret")
+        book.get_worksheet_by_name("B").hide()
+
+    error = fail(workbook(fill))
+    assert error.failure is Failure.EMPTY
+    assert "7 characters of hidden text" in error.reason
+
+
+def test_hidden_rows_and_columns(parse_members) -> None:
+    def fill(book: xlsxwriter.Workbook) -> None:
+        sheet = book.add_worksheet("A")
+        for row in range(5):
+            sheet.write_row(row, 0, [f"{column}{row}" for column in "abc"])
+        sheet.set_row(1, None, None, {"hidden": True})
+        sheet.set_row(2, 0)
+        sheet.set_column(1, 1, None, None, {"hidden": True})
+        sheet.autofilter(0, 0, 4, 2)
+        sheet.filter_column(0, "x == a4")
+        sheet.set_row(3, None, None, {"hidden": True})
+
+    dropped, kept = by_rule(parse_members, workbook(fill))
+    assert dropped.text == "A\n\na0 | c0\n\na4 | c4"
+    assert kept.text == "A\n\n" + "\n".join(f"a{row} | b{row} | c{row}" for row in range(5))
+    assert dropped.hidden == kept.hidden == (Hidden("hidden_row", 2 * (3 * 3 + 2)),)
+
+
+@pytest.mark.parametrize(
+    ("looks", "kind"),
+    [
+        ({"num_format": ";;;"}, "marked_hidden"),
+        ({"num_format": "0;;"}, None),
+        ({"font_color": "white"}, "same_colour"),
+        ({"font_color": "#FAFAFA"}, "same_colour"),
+        ({"font_color": "white", "bg_color": "navy"}, None),
+        ({"font_color": "navy", "bg_color": "navy"}, "same_colour"),
+        ({"font_color": "white", "bg_color": "navy", "pattern": 5}, None),
+        ({"font_size": 1}, "tiny"),
+        ({}, None),
+    ],
+)
+def test_cells_that_nobody_sees(parse_members, looks: dict, kind: str | None) -> None:
+    def fill(book: xlsxwriter.Workbook) -> None:
+        book.add_worksheet("A").write_row(0, 0, ["seen", "x"])
+        book.get_worksheet_by_name("A").write(0, 1, 42, book.add_format(looks))
+
+    dropped, kept = by_rule(parse_members, workbook(fill))
+    assert kept.text == "A\n\nseen | 42"
+    assert dropped.text == ("A\n\nseen" if kind else kept.text)
+    assert dropped.hidden == kept.hidden == ((Hidden(kind, 2),) if kind else ())
+
+
+def test_white_text_where_something_else_may_fill_the_cell(parse) -> None:
+    def fill(book: xlsxwriter.Workbook) -> None:
+        white, sheet = book.add_format({"font_color": "white"}), book.add_worksheet("A")
+        for row in range(4):
+            sheet.write_row(row, 0, [f"a{row}", f"b{row}", f"c{row}"], white)
+        navy = book.add_format({"bg_color": "navy"})
+        sheet.conditional_format("A1:A2", {"type": "no_blanks", "format": navy, "multi_range": "A1:A2 C4"})
+        sheet.add_table("B1:B3", {"columns": [{"header": "b0", "header_format": white}]})
+
+    parsed = parse(workbook(fill))
+    assert parsed.text == "A\n\na0 | b0\na1 | b1\n | b2\n |  | c3"
+    assert parsed.hidden == (Hidden("same_colour", 2 * 6),)
+
+
+def test_colours_of_the_theme(parse, office, rels) -> None:
+    a = "http://schemas.openxmlformats.org/drawingml/2006/main"
+    fonts = "".join(f"<font><color {said}/></font>" for said in ("theme='0'", "theme='1'", "theme='0' tint='-0.5'"))
+    styles = "".join(f"<xf fontId='{number}'/>" for number in range(3)) + "<xf fontId='9' fillId='9'/>"
+    cells = "".join(f"<c s='{number}'><v>{number}</v></c>" for number in range(5))
+    parts = {
+        "xl/workbook.xml": f"<workbook {S} {R}><sheets><sheet name='A' r:id='rId1'/></sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": rels(("worksheet", "sheet.xml"), ("styles", "s.xml"), ("theme", "theme.xml")),
+        "xl/theme.xml": f"<a:theme xmlns:a='{a}'><a:clrScheme><a:dk1><a:sysClr lastClr='000000'/></a:dk1><a:lt1>"
+        "<a:srgbClr val='FFFFFF'/></a:lt1></a:clrScheme></a:theme>",
+        "xl/s.xml": f"<styleSheet {S}><fonts>{fonts}</fonts><cellXfs>{styles}</cellXfs></styleSheet>",
+        "xl/sheet.xml": f"<worksheet {S}><sheetData><row>{cells}</row></sheetData></worksheet>",
+    }
+    parsed = parse(office("xlsx", parts))
+    assert (parsed.text, parsed.hidden) == ("A\n\n1 | 2 | 3 | 4", (Hidden("same_colour", 1),))
+
+
+def test_what_is_printed_around_a_sheet(parse) -> None:
+    def fill(book: xlsxwriter.Workbook) -> None:
+        sheet = book.add_worksheet("A")
+        sheet.write(0, 0, "x")
+        sheet.set_header('&L&"Arial,Bold"&12&KFF0000R&&D report&CPage &P of &N&R&D')
+        sheet.set_footer("&CConfidential")
+
+    assert parse(workbook(fill)).text == "A\n\nx\n\nR&D report\n\nConfidential"
+
+
+def test_threads_of_comments_come_once(parse, office, rels) -> None:
+    threads = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
+    parts = {
+        "xl/workbook.xml": f"<workbook {S} {R}><sheets><sheet name='A' r:id='rId1'/></sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": rels(("worksheet", "sheet.xml"), ("person", "person.xml")),
+        "xl/person.xml": f"<personList xmlns='{threads}'><person id='p' displayName='Ann'/></personList>",
+        "xl/sheet.xml": f"<worksheet {S}><sheetData/></worksheet>",
+        "xl/_rels/sheet.xml.rels": rels(("comments", "c.xml"), ("threadedComment", "t.xml")),
+        "xl/c.xml": f"<comments {S}><authors><author>tc={{1}}</author><author>Bob</author></authors><commentList>"
+        "<comment ref='A1' authorId='0'><text><t>Your version of Excel</t></text></comment>"
+        "<comment ref='A2' authorId='1'><text><t>old</t></text></comment></commentList></comments>",
+        "xl/t.xml": f"<ThreadedComments xmlns='{threads}'><threadedComment ref='A1' id='{{1}}' personId='p'>"
+        "<text>why?</text></threadedComment></ThreadedComments>",
+    }
+    assert parse(office("xlsx", parts)).text == "A\n\nComment (A2, Bob): old\n\nComment (A1, Ann): why?"
+
+
+def test_wide_and_sparse_rows_stay_in_proportion(parse) -> None:
+    """A row over all columns, then rows with a cell at its end: the text does not grow with what is empty."""
+
+    def fill(book: xlsxwriter.Workbook) -> None:
+        sheet = book.add_worksheet("A")
+        sheet.write_row(0, 0, [1] * 16_384)
+        for row in range(1, 1000):
+            sheet.write(row, 16_383, row)
+
+    lines = parse(workbook(fill)).text.splitlines()
+    assert len(lines) == 2 + 1000
+    assert lines[-1] == " | " * 50 + "999"
