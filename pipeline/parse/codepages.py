@@ -1,4 +1,4 @@
-"""The code pages that RTF names by number: of a document (\\ansicpg) and of a font (\\fcharset)."""
+"""The code pages that Office names by number: of a document (\\ansicpg) and of a font (\\fcharset)."""
 
 import codecs
 
@@ -12,6 +12,13 @@ _CHARSETS = {
 }  # fmt: skip
 _PAGES = {10000: "mac_roman", 10006: "mac_greek", 10007: "mac_cyrillic", 10029: "mac_latin2", 10081: "mac_turkish",
           65001: "utf-8", 20866: "koi8_r", 28591: "cp1252"}  # fmt: skip
+
+_LOW = {byte: ord(text) for byte in range(0x80, 0xA0) if (text := bytes([byte]).decode("cp1252", "ignore"))}
+
+
+def low_bytes(data: bytes) -> str:
+    """Text that Office stores as one byte for each character: Latin 1, with the signs of Windows at its controls."""
+    return data.decode("latin-1").translate(_LOW)
 
 
 def of_charset(number: int) -> str | None:

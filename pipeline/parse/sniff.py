@@ -15,7 +15,7 @@ from pipeline.parse.formats.json import is_json, is_json_lines
 from pipeline.parse.formats.mbox import is_mailbox
 from pipeline.parse.formats.xml import is_xml
 from pipeline.parse.office.archive import Archive
-from pipeline.parse.office.ole import stream_names
+from pipeline.parse.office.ole import CompoundFile
 from pipeline.parse.office.package import CONTENT_TYPES, Package
 from pipeline.parse.unpack.directory import read_directory
 from pipeline.parse.unpack.magic import archive_type, unread_archive
@@ -38,11 +38,15 @@ _BY_NAME = {
     ".tsv": "text/tab-separated-values",
     ".tab": "text/tab-separated-values",
 }
-_OLE_KINDS = {
-    "WordDocument": "a Word 97-2003 document (.doc)",
-    "Book": "an Excel 5.0 or 95 workbook (.xls)",
-    "PowerPoint Document": "a PowerPoint 97-2003 presentation (.ppt)",
-    "__properties_version1.0": "an Outlook message (.msg)",
+_OLE_KINDS = {  # by a stream that it has
+    "worddocument": "application/msword",
+    "workbook": "application/vnd.ms-excel",
+    "powerpoint document": "application/vnd.ms-powerpoint",
+    "__properties_version1.0": "application/vnd.ms-outlook",
+}
+_OLE_OLDER = {
+    "book": "an Excel 5.0 or 95 workbook (.xls)",
+    "pp40": "a PowerPoint 4.0 or 95 presentation (.ppt)",
 }
 _HEAD = 1 << 16  # characters of a text that are looked at where the whole is not needed
 
@@ -117,13 +121,16 @@ def _said(archive: Archive) -> str:
 
 
 def _ole(data: bytes) -> str:
-    names = stream_names(data)
-    if "EncryptedPackage" in names:
+    root = CompoundFile(data).root
+    if "encryptedpackage" in root.streams:
         raise DocumentError(Failure.ENCRYPTED, "an Office document with a password")
-    if "Workbook" in names:
-        return "application/vnd.ms-excel"
     for stream, kind in _OLE_KINDS.items():
-        if stream in names:
+        if stream in root.streams:
+            return kind
+    if "pp97_dualstorage" in root.storages:
+        return _OLE_KINDS["powerpoint document"]
+    for stream, kind in _OLE_OLDER.items():
+        if stream in root.streams:
             raise DocumentError(Failure.UNSUPPORTED, f"found {kind}; save it in a newer format or as PDF")
     raise DocumentError(Failure.UNSUPPORTED, "found an OLE compound file of unknown kind")
 

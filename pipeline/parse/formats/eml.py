@@ -15,13 +15,13 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.decode import Decoded, declared_in_markup, decode
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.formats.html import write_html
+from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name
 from pipeline.parse.mail.parts import Part, read_parts
 from pipeline.parse.mail.signed import signed_content
-from pipeline.parse.unpack.names import from_title, left_out, printable
+from pipeline.parse.unpack.names import from_title, left_out
 from pipeline.parse.writer import one_line
 
 PARSER = "eml/2"
-_SHOWN = ("From", "To", "Cc", "Date", "Subject")
 _HEADER = re.compile(r"([!-9;-~]+)[ \t]*:")
 _USUAL = {
     "from", "to", "cc", "subject", "date", "received", "message-id", "mime-version", "content-type", "return-path",
@@ -33,7 +33,6 @@ _ENVELOPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
 _PGP = "-----BEGIN PGP MESSAGE-----"
 _NESTED = 5  # envelopes in envelopes
 _REFERENCE = re.compile(rb"""cid:([^"'\s>)]+)""", re.IGNORECASE)
-_DRIVE = re.compile(r"[A-Za-z]:\\")
 _SUFFIXES = {
     "application/pdf": "pdf", "application/msword": "doc", "application/rtf": "rtf", "application/zip": "zip",
     "application/json": "json", "application/xml": "xml", "text/plain": "txt", "text/html": "html", "text/csv": "csv",
@@ -103,7 +102,7 @@ class _Reading:
         self.signed = False
         self.decoded: Decoded | None = None  # of the first body
         self._members = source.members
-        self._title = ""
+        self._layout = MailLayout(self.writer)
         self._shown: set[str] = set()  # the Content-IDs that texts refer to
         self._envelopes = 0
 
@@ -121,18 +120,10 @@ class _Reading:
         return message
 
     def _message(self, message: Part, title: str, place: _Place) -> None:
-        self._enter(title)
-        for name in _SHOWN:
-            for value in (value for key, value in message.header.raw_items() if key.lower() == name.lower()):
-                self.writer.line(f"{name}: {header_text(value)}")
-        self.writer.gap()
+        items = list(message.header.raw_items())
+        fields = [(name, value) for name in SHOWN for key, value in items if key.lower() == name.lower()]
+        self._layout.head(title, [(name, header_text(value)) for name, value in fields])
         self._part(message, place)
-
-    def _enter(self, title: str) -> None:
-        if title != self._title:
-            self.writer.section(title, "mail")
-            self._title = title
-        self.writer.gap()
 
     def _part(self, part: Part, place: _Place) -> None:
         smime = str(part.header.get_param("smime-type", "")).lower()
@@ -160,9 +151,7 @@ class _Reading:
 
     def _forwarded(self, message: Part, place: _Place) -> None:
         subject = header_text(message.header.get("subject", ""))
-        title = f"Forwarded message: {subject}" if subject else "Forwarded message"
-        self._enter(title)
-        self.writer.block("Forwarded message:")
+        title = self._layout.forwarded(subject)
         folder = f"{place.folder}{from_title(subject, 'forwarded message')}/"
         self._message(message, title, _Place(folder, title))
 
@@ -181,13 +170,12 @@ class _Reading:
 
     def _attachment(self, part: Part, place: _Place) -> None:
         if self._is_decoration(part, place):
-            self.counts["pictures shown in its text, not read"] += 1
+            self.counts[PICTURES] += 1
             return
         given = header_text(part.header.get_filename() or "")
         name = given or f"part-{part.number}.{_SUFFIXES.get(part.kind, 'bin')}"
-        self._enter(place.title)
-        self.writer.block(f"Attachment: {given or f'without a name ({part.kind})'}")
-        self._members.add(place.folder + _file_name(name), part.content())
+        self._layout.attachment(place.title, given or f"without a name ({part.kind})")
+        self._members.add(place.folder + file_name(name), part.content())
 
     def _is_decoration(self, part: Part, place: _Place) -> bool:
         """Whether it is a picture that the text shows. One that is called an attachment is that only if the text names
@@ -208,7 +196,7 @@ class _Reading:
         if decoded.text.lstrip().startswith(_PGP):
             raise DocumentError(Failure.ENCRYPTED, "an encrypted message (OpenPGP)")
         self.decoded = self.decoded or decoded
-        self._enter(place.title)
+        self._layout.enter(place.title)
         if part.kind in {"text/html", "application/xhtml+xml"}:
             write_html(self.writer, decoded.text)
         else:
@@ -239,12 +227,6 @@ def _all(part: Part) -> Iterator[Part]:
 
 def _bytes(part: Part) -> bytes:
     return b"".join(part.content())
-
-
-def _file_name(name: str) -> str:
-    """A name that a sender gave, as one of a file: a path is none of his business."""
-    name = name.rpartition("\\")[2] if _DRIVE.match(name) else name
-    return printable(name).replace("/", "_").replace("\\", "_")
 
 
 def header_text(value: object) -> str:

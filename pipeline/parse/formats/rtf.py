@@ -75,8 +75,14 @@ class _Flow:
 def parse(source: Source, media_type: str) -> Parsed:
     """The document; raises DocumentError."""
     writer = source.writer()
+    notes = write_rtf(writer, source.data)
+    return finish(source, writer, media_type, PARSER, notes=notes)
+
+
+def write_rtf(writer: TextWriter, data: bytes) -> list[str]:
+    """Write the text; the notes are what a reader of it should know."""
     reader = _Reader(writer)
-    reader.read(source.data)
+    reader.read(data)
     notes = []
     if reader.bad_bytes:
         notes.append(f"{reader.bad_bytes} stretches of bytes are not valid in their code page")
@@ -87,7 +93,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     if reader.depth > 0:
         notes.append("the file ends before the document does")
     reader.write()
-    return finish(source, writer, media_type, PARSER, notes=notes)
+    return notes
 
 
 class _Reader:

@@ -1,43 +1,161 @@
-"""The names of the streams in an OLE compound file ([MS-CFB]); enough to say which program it is from."""
+"""OLE compound files ([MS-CFB]): the storages and streams of what Office wrote until 2003, and of Outlook messages.
+
+Nothing that the file says of itself is believed: chains of sectors end where the file could hold no more of them, each
+entry of the directory is read once, and all streams together give no more bytes than a file of this size can hold.
+"""
 
 import struct
+import sys
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from pipeline.errors import DocumentError, Failure
 
-_END = 0xFFFFFFFA  # sector numbers from here on are marks
-_ENTRY = 128
+_LAST = 0xFFFFFFFA  # sector numbers from here on are marks
+_ENTRY = struct.Struct("<64sHBBIII36xIQ")  # name, its bytes, type, colour, left, right, child, first sector, size
 _SECTOR_SIZES = {9: 512, 12: 4096}
+_MINI_SIZES = {6: 64}
+_STORAGE, _STREAM, _ROOT = 1, 2, 5
+_IN_HEADER = 109  # sectors of the table of sectors that the header lists
+_DEPTH = 100
 
 
-def stream_names(data: bytes) -> set[str]:
-    """The names in its directory; raises DocumentError(CORRUPT)."""
-    try:
-        return set(_names(data))
-    except (struct.error, KeyError, UnicodeDecodeError) as error:
-        raise DocumentError(
-            Failure.CORRUPT, "an OLE compound file (Office 97-2003) whose directory is damaged"
-        ) from error
+@dataclass(frozen=True)
+class Stream:
+    """A file of a compound file: where it begins, and how long it says it is."""
+
+    name: str
+    sector: int
+    size: int
 
 
-def _names(data: bytes) -> list[str]:
-    size = _SECTOR_SIZES[struct.unpack_from("<H", data, 30)[0]]
-    names, seen = [], set[int]()
-    sector = struct.unpack_from("<I", data, 48)[0]
-    while sector < _END and sector not in seen:
-        seen.add(sector)
-        start = (sector + 1) * size
-        for entry in range(start, min(start + size, len(data) - _ENTRY + 1), _ENTRY):
-            length = struct.unpack_from("<H", data, entry + 64)[0]
-            if 2 <= length <= 64:
-                names.append(data[entry : entry + length - 2].decode("utf-16-le"))
-        sector = _next_sector(data, sector, size)
-    return names
+@dataclass
+class Storage:
+    """A folder of a compound file. Streams and storages are found by their names in lower case."""
+
+    name: str = ""
+    storages: "dict[str, Storage]" = field(default_factory=dict)
+    streams: dict[str, Stream] = field(default_factory=dict)
 
 
-def _next_sector(data: bytes, sector: int, size: int) -> int:
-    """From the table of sectors, whose first 109 sectors the header lists (that is 7 MiB and more of document)."""
-    per_sector = size // 4
-    if sector // per_sector >= 109:
-        return _END
-    table = struct.unpack_from("<I", data, 76 + 4 * (sector // per_sector))[0]
-    return int(struct.unpack_from("<I", data, (table + 1) * size + 4 * (sector % per_sector))[0])
+class CompoundFile:
+    """A compound file in memory; every method raises DocumentError(CORRUPT) where it is damaged."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        try:
+            shift, mini_shift = struct.unpack_from("<HH", data, 30)
+            self._size, self._mini_size = _SECTOR_SIZES[shift], _MINI_SIZES[mini_shift]
+            directory, self._cutoff, mini_table = struct.unpack_from("<I4xII", data, 48)
+            self._sectors = max(0, -(-len(data) // self._size) - 1)
+            self._left = 2 * len(data) + (1 << 20)
+            self._table = self._read_table()
+            self._mini_table = _numbers(b"".join(self._chain(mini_table)))
+            self.root = self._read_directory(b"".join(self._chain(directory)))
+        except (struct.error, KeyError) as error:
+            raise _damaged("its header") from error
+        self._mini: bytes | None = None
+
+    def read(self, storage: Storage, name: str) -> bytes | None:
+        """The bytes of a stream of a storage; None where there is none of this name."""
+        entry = storage.streams.get(name.lower())
+        if entry is None:
+            return None
+        start, size = entry.sector, entry.size
+        self._left -= size
+        if self._left < 0 or size > len(self._data):
+            raise _damaged("the sizes of its streams")
+        data = self._read_small(start, size) if size < self._cutoff else b"".join(self._chain(start, size))
+        if len(data) < size:
+            raise _damaged(f"its stream {name!r}")
+        return data[:size]
+
+    def need(self, storage: Storage, name: str) -> bytes:
+        """As `read`, for a stream that has to be there."""
+        data = self.read(storage, name)
+        if data is None:
+            raise _damaged(f"its stream {name!r}, which is missing")
+        return data
+
+    def _read_table(self) -> "array[int]":
+        """The table that gives for each sector the next one of its chain."""
+        pieces: list[bytes] = []
+        needed = -(-4 * self._sectors // self._size)
+        for sector in self._table_sectors():
+            if len(pieces) >= needed:
+                break
+            pieces.append(self._sector(sector))
+        return _numbers(b"".join(pieces))
+
+    def _table_sectors(self) -> Iterator[int]:
+        yield from (one for one in struct.unpack_from(f"<{_IN_HEADER}I", self._data, 76) if one < _LAST)
+        sector, seen = struct.unpack_from("<I", self._data, 68)[0], set[int]()
+        while sector < _LAST and sector not in seen:
+            seen.add(sector)
+            *listed, sector = _numbers(self._sector(sector)) or [_LAST]
+            yield from (one for one in listed if one < _LAST)
+
+    def _sector(self, number: int) -> bytes:
+        start = (number + 1) * self._size
+        return self._data[start : start + self._size]
+
+    def _chain(self, sector: int, size: int | None = None) -> Iterator[bytes]:
+        """The sectors of a chain, as many as `size` bytes need; a chain that comes back to itself is damage."""
+        room = self._sectors if size is None else min(self._sectors, -(-size // self._size))
+        while sector < _LAST:
+            if room == 0:
+                if size is None:
+                    raise _damaged("a chain of its sectors, which has no end")
+                return
+            room -= 1
+            yield self._sector(sector)
+            if sector >= len(self._table):
+                return
+            sector = self._table[sector]
+
+    def _read_small(self, sector: int, size: int) -> bytes:
+        """A stream below the cutoff: its sectors are small ones inside the stream of the root."""
+        if self._mini is None:
+            self._mini = b"".join(self._chain(self._root_sector))
+        pieces: list[bytes] = []
+        while sector < _LAST and len(pieces) * self._mini_size < size:
+            pieces.append(self._mini[sector * self._mini_size : (sector + 1) * self._mini_size])
+            if sector >= len(self._mini_table):
+                break
+            sector = self._mini_table[sector]
+        return b"".join(pieces)
+
+    def _read_directory(self, data: bytes) -> Storage:
+        entries = [_ENTRY.unpack_from(data, at) for at in range(0, len(data) - len(data) % 128, 128)]
+        if not entries or entries[0][2] != _ROOT:
+            raise _damaged("its directory")
+        self._root_sector = entries[0][7]
+        root, seen = Storage(), {0}
+        waiting = [(root, entries[0][6], 0)]  # a storage, one of its entries, how deep
+        while waiting:
+            storage, number, depth = waiting.pop()
+            if number >= len(entries) or number in seen:
+                continue
+            seen.add(number)
+            raw, length, kind, _, left, right, child, start, size = entries[number]
+            name = raw[: max(0, min(length, 64) - 2)].decode("utf-16-le", "replace")
+            waiting += [(storage, right, depth), (storage, left, depth)]
+            if kind == _STREAM:
+                size = size if self._size > 512 else size & 0xFFFFFFFF  # the upper half may hold anything there
+                storage.streams.setdefault(name.lower(), Stream(name, start, size))
+            elif kind == _STORAGE and depth < _DEPTH:
+                inner = storage.storages.setdefault(name.lower(), Storage(name))
+                waiting.append((inner, child, depth + 1))
+        return root
+
+
+def _numbers(data: bytes) -> "array[int]":
+    numbers = array("I", data[: len(data) - len(data) % 4])
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def _damaged(what: str) -> DocumentError:
+    return DocumentError(Failure.CORRUPT, f"an OLE compound file (Office 97-2003) with damage to {what}")

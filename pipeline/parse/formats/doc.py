@@ -1,0 +1,237 @@
+"""Word 97 to 2003 ([MS-DOC]): the stories of a document, laid out as by docx.py.
+
+Order: headers, body, text boxes, footnotes and endnotes, comments, footers. Of fields the result counts, not the
+instruction; deletions do not count.
+"""
+
+import re
+import struct
+from collections.abc import Callable
+from itertools import pairwise
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.office.objects import add_objects
+from pipeline.parse.office.ole import CompoundFile
+from pipeline.parse.office.word import Paragraph, WordText, whole
+from pipeline.parse.writer import TextWriter
+
+PARSER = "doc/1"
+_ENDS = re.compile("[\r\x07\x0c]")
+_SPECIAL = re.compile("[\x0b\x0e\x1e\x1f\x02]")
+_SIGNS = {"\x0b": "\n", "\x0e": "\n", "\x1e": "-"}
+_FIELD = re.compile("[\x13-\x15]")
+_TITLE = 62
+_HEADERS, _FOOTERS = (0, 1, 4), (2, 3, 5)  # of the six stories of a section
+_SEPARATORS = 6  # stories before those of the first section: what stands between text and notes
+
+
+def parse(source: Source, media_type: str) -> Parsed:
+    """The document; raises DocumentError."""
+    file = CompoundFile(source.data)
+    reading = _Reading(WordText(file, 2 * source.limits.output_characters), source.writer())
+    reading.write()
+    notes = reading.notes()
+    pool = file.root.storages.get("objectpool")
+    notes += add_objects(source.members, file, pool.storages.values() if pool else ())
+    if not reading.writer.length and reading.pictures and not source.members.finish()[0]:
+        raise DocumentError(Failure.NEEDS_OCR, "it holds pictures and no text")
+    return finish(source, reading.writer, media_type, PARSER, notes=notes)
+
+
+class _Reading:
+    """A document being written."""
+
+    def __init__(self, word: WordText, writer: TextWriter) -> None:
+        self.writer = writer
+        self.pictures = 0
+        self._word = word
+        self._text = word.text
+        self._marks: dict[int, str] = {}  # what is shown for the mark of a note, by its position
+        self._row: list[str] = []
+        self._cell: list[str] = []
+        self._in_table = False
+        self._listed = 0
+
+    def write(self) -> None:
+        """All stories."""
+        self._leave_out()
+        notes = [self._refer(2, "[{}]"), self._refer(46, "[e{}]")]
+        self._write_headers(_HEADERS)
+        self._story("header boxes", 58, 22, self.writer.block)
+        self._paragraphs(*self._word.stories["body"])
+        self.pictures = self._text.count("\x01") + self._text.count("\x08")
+        self._story("boxes", 56, 22, self.writer.block)
+        for (name, number), marks in zip((("footnotes", 3), ("endnotes", 47)), notes, strict=True):
+            self._write_notes(name, number, marks)
+        self._write_comments()
+        self._write_headers(_FOOTERS)
+
+    def notes(self) -> list[str]:
+        """What the reader of the result should know."""
+        notes = []
+        if pictures := self._text.count("\x01"):
+            notes.append(f"pictures not read: {pictures}")
+        if self._listed:
+            notes.append(f"paragraphs whose list numbers are not shown: {self._listed}")
+        if self._word.missing > 0:
+            notes.append(f"characters that it should have and has not: {self._word.missing}")
+        return notes
+
+    def _leave_out(self) -> None:
+        """Blank what is not shown: deletions, instructions of fields, hidden text; positions stay as they are."""
+        runs = self._word.runs
+        self._text = _replaced(self._text, [(a, b, "\0" if look.deleted else look.symbol) for a, b, look in runs])
+        instructions = [span for start, end in self._word.stories.values() for span in self._instructions(start, end)]
+        self._text = _replaced(self._text, [(a, b, "\0") for a, b in sorted(instructions)])
+        hidden = [(a, b) for a, b, look in sorted(runs, key=lambda run: run[:2]) if look.hidden and not look.deleted]
+        gone = [(a, b, "\0") for a, b in hidden if self.writer.hide("marked_hidden", _seen(self._text[a:b]))]
+        self._text = _replaced(self._text, gone)
+
+    def _instructions(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Where a field begins to where its result does; a field without an end is none."""
+        found, opened = [], list[tuple[int, int]]()  # of each open field its begin and its separator
+        for match in _FIELD.finditer(self._text, start, end):
+            if match.group() == "\x13":
+                opened.append((match.start(), 0))
+            elif opened and match.group() == "\x14":
+                opened[-1] = opened[-1][0], match.start()
+            elif opened:
+                begin, separator = opened.pop()
+                found.append((begin, separator or match.start()))
+        return found
+
+    def _refer(self, number: int, form: str) -> list[str]:
+        """The marks of the notes that the body refers to."""
+        references = self._word.positions(number, 2)[:-1]
+        marks = [form.format(place) for place in range(1, len(references) + 1)]
+        self._marks.update(zip(references, marks, strict=True))
+        return marks
+
+    def _story(self, name: str, number: int, width: int, write: Callable[[str], None]) -> None:
+        """The parts into which a PLC cuts a story."""
+        for text in self._parts(name, number, width):
+            write(text)
+
+    def _parts(self, name: str, number: int, width: int) -> list[str]:
+        start, end = self._word.stories[name]
+        inside = [start + cut for cut in self._word.positions(number, width) if 0 < cut < end - start]
+        cuts = sorted({start, end, *inside})
+        return [self._inner(*part) for part in pairwise(cuts)]
+
+    def _inner(self, start: int, end: int) -> str:
+        outer, self.writer = self.writer, self.writer.inner()
+        self._paragraphs(start, end)
+        inner, self.writer = self.writer, outer
+        return inner.finish()[0]
+
+    def _write_headers(self, kinds: tuple[int, ...]) -> None:
+        """Headers or footers, each text once."""
+        start, end = self._word.stories["headers"]
+        cuts = sorted(min(start + cut, end) for cut in self._word.positions(11, 0))
+        parts = [part for place, part in enumerate(pairwise(cuts[_SEPARATORS:])) if place % 6 in kinds]
+        for text in dict.fromkeys(self._inner(*part) for part in parts if part[0] < part[1]):
+            self.writer.block(text)
+
+    def _write_notes(self, name: str, number: int, marks: list[str]) -> None:
+        self.writer.gap()
+        texts = [text.lstrip() for text in self._parts(name, number, 0)]
+        for place, text in enumerate(texts):
+            if text:
+                self.writer.line(f"{marks[place]} {text}" if place < len(marks) else text)
+        self.writer.gap()
+
+    def _write_comments(self) -> None:
+        owners, data = _strings(self._word.part(36)), self._word.part(4)
+        count = max(0, (len(data) - 4) // 34)
+        self.writer.gap()
+        for place, text in enumerate(self._parts("comments", 5, 0)):
+            number = data[4 * (count + 1) + 30 * place + 20 :][:2] if place < count else b""
+            author = dict(enumerate(owners)).get(int.from_bytes(number, "little"), "") if number else ""
+            if text:
+                self.writer.line(f"Comment{f' ({author})' if author else ''}: {text.lstrip()}")
+        self.writer.gap()
+
+    def _paragraphs(self, start: int, end: int) -> None:
+        """The paragraphs and tables between two positions."""
+        at = start
+        for match in _ENDS.finditer(self._text, start, end):
+            look = self._word.paragraphs.get(match.start(), Paragraph())
+            self._paragraph(self._shown(at, match.start()), match.group(), look)
+            at = match.end()
+        self._paragraph(self._shown(at, end), "\r", Paragraph())
+        self._table(False)
+
+    def _paragraph(self, text: str, mark: str, look: Paragraph) -> None:
+        in_table = look.in_table or mark == "\x07"
+        self._table(in_table)
+        if in_table:
+            self._in_row(text, mark, look)
+            return
+        kind = self._word.styles.get(look.style, 0)
+        level = kind if 1 <= kind <= 9 else int(kind == _TITLE)
+        self._listed += bool(look.listed and text.strip())
+        if level and text.strip():
+            self.writer.heading(text.strip(), level)
+        elif text.strip():
+            self.writer.line(text)
+        if not text.strip() or mark == "\x0c":
+            self.writer.gap()
+
+    def _in_row(self, text: str, mark: str, look: Paragraph) -> None:
+        if mark == "\x07" and look.row_end:
+            self._end_row()
+        elif mark == "\x07":
+            self._row.append("".join([*self._cell, text]).rstrip("\n"))
+            self._cell.clear()
+        elif not look.inner_row:
+            self._cell.append(text + (" " if look.inner_cell else "\n"))
+        else:
+            self._cell.append("\n")
+
+    def _table(self, inside: bool) -> None:
+        """Enter or leave a table."""
+        if inside != self._in_table:
+            self._end_row()
+            self.writer.gap()
+        self._in_table = inside
+
+    def _end_row(self) -> None:
+        if self._cell:
+            self._row.append("".join(self._cell))
+        if self._row:
+            self.writer.cells(self._row)
+        self._row, self._cell = [], []
+
+    def _shown(self, start: int, end: int) -> str:
+        text = self._text[start:end]
+        return whole(_SPECIAL.sub(lambda match: self._sign(match.group(), start + match.start()), text))
+
+    def _sign(self, sign: str, position: int) -> str:
+        return self._marks.get(position, "") if sign == "\x02" else _SIGNS.get(sign, "")
+
+
+def _seen(text: str) -> str:
+    return re.sub("[\x00-\x08\x0e-\x1f]", "", text)
+
+
+def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
+    """The text with each span as so many times the character given, "" for none; spans ascend and may overlap."""
+    pieces, at = [], 0
+    for start, end, character in spans:
+        start = max(start, at)
+        if start < end and character:
+            pieces += [text[at:start], character * (end - start)]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _strings(data: bytes) -> list[str]:
+    """Texts, each behind its length."""
+    found, at = [], 0
+    while at + 2 <= len(data):
+        length = 2 * struct.unpack_from("<H", data, at)[0]
+        found.append(data[at + 2 : at + 2 + length].decode("utf-16-le", "replace"))
+        at += 2 + length
+    return found

@@ -1,0 +1,164 @@
+"""Outlook items ([MS-OXMSG]): a mail as eml.py writes it, appointments, contacts and tasks with their own fields.
+
+What is attached is a document of its own. A message inside the message is written where it is attached, and what is
+attached to that one stands in a folder named by its subject.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse import codepages
+from pipeline.parse.decode import declared_in_markup, decode
+from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.formats.html import write_html
+from pipeline.parse.formats.rtf import write_rtf
+from pipeline.parse.mail.layout import PICTURES, MailLayout, file_name
+from pipeline.parse.office.lzfu import decompress
+from pipeline.parse.office.mapi import FIXED, Properties, named
+from pipeline.parse.office.objects import file_of
+from pipeline.parse.office.ole import CompoundFile
+from pipeline.parse.unpack.names import from_title, left_out
+from pipeline.parse.writer import one_line
+
+PARSER = "msg/1"
+_OF_FILE, _OF_MESSAGE, _OF_PART = 32, 24, 8  # bytes before the entries of properties
+_CLASS, _SUBJECT, _BODY, _HTML, _RTF, _PAGE = 0x001A, 0x0037, 0x1000, 0x1013, 0x1009, 0x3FDE
+_SENT, _DELIVERED = 0x0039, 0x0E06
+_FROM = ((0x0042, 0x5D02, 0x0065), (0x0C1A, 0x5D01, 0x0C1F))  # name, address, address where it may be of Exchange
+_RECIPIENT = (0x3001, 0x39FE, 0x3003)
+_RECIPIENT_KIND, _SHOWN_TO = 0x0C15, {"To": 0x0E04, "Cc": 0x0E03}
+_KINDS = {1: "To", 2: "Cc"}
+_DATA, _METHOD, _NAMES, _MIME = 0x3701, 0x3705, (0x3707, 0x3704, 0x3001), 0x370E
+_UNSEEN, _PICTURES = 0x7FFE, (".png", ".jpg", ".jpeg", ".gif", ".bmp")  # pictures that the text shows
+_STORAGE = "__substg1.0_3701000d"
+_FIELDS = {  # by what the class begins with: properties that are shown, by number or as a name's number
+    "ipm.appointment": (("Location", 0x8208), ("Start", 0x820D), ("End", 0x820E)),
+    "ipm.schedule.meeting": (("Location", 0x8208), ("Start", 0x820D), ("End", 0x820E)),
+    "ipm.task": (("Start", 0x8104), ("Due", 0x8105), ("Owner", 0x811F)),
+    "ipm.contact": (
+        ("Name", 0x3001), ("Company", 0x3A16), ("Title", 0x3A17), ("Department", 0x3A18), ("E-mail", 0x8083),
+        ("E-mail", 0x8093), ("E-mail", 0x80A3), ("Business phone", 0x3A08), ("Home phone", 0x3A09),
+        ("Mobile", 0x3A1C), ("Fax", 0x3A24), ("Business address", 0x801B), ("Home address", 0x801A),
+        ("Web page", 0x802B),
+    ),
+}  # fmt: skip
+
+
+def parse(source: Source, media_type: str) -> Parsed:
+    """The item; raises DocumentError."""
+    file = CompoundFile(source.data)
+    reading = _Reading(source, file)
+    message = Properties(file, file.root, _OF_FILE)
+    if _is_locked(message):
+        raise DocumentError(Failure.ENCRYPTED, "an encrypted message")
+    reading.message(message, _Place("", "Headers", "Body"))
+    notes = [*left_out(reading.counts), *reading.notes]
+    return finish(source, reading.writer, media_type, PARSER, notes=notes)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a message stands: the folder of what is attached to it, and the sections of its head and its body."""
+
+    folder: str
+    head: str
+    body: str
+
+
+class _Reading:
+    """One item being read, those that it forwards included."""
+
+    def __init__(self, source: Source, file: CompoundFile) -> None:
+        self.writer = source.writer()
+        self.notes: list[str] = []
+        self.counts = Counter[str]()
+        self._source = source
+        self._file = file
+        self._layout = MailLayout(self.writer)
+        self._named = named(file)
+
+    def message(self, message: Properties, place: _Place) -> None:
+        """Head, body, then what is attached."""
+        self._layout.head(place.head, _head(message))
+        kind = message.text(_CLASS).lower()
+        for prefix, fields in _FIELDS.items():
+            if kind.startswith(prefix):
+                values = [(name, message.value(self._number(number))) for name, number in fields]
+                self._layout.head(place.head, values)
+        self._layout.enter(place.body)
+        self._body(message)
+        for attachment in message.inside("__attach", _OF_PART):
+            self._attachment(attachment, place)
+
+    def _number(self, number: int) -> int:
+        return self._named.get(number, 0) if number >= 0x8000 else number
+
+    def _body(self, message: Properties) -> None:
+        """The plain text, else the HTML, else the RTF."""
+        markup, packed = message.binary(_HTML), message.binary(_RTF)
+        if (text := message.text(_BODY)).strip():
+            self.writer.line(text)
+        elif markup and markup.strip():
+            declared = codepages.of_page(message.number(_PAGE) or 0) or declared_in_markup(markup)
+            write_html(self.writer, decode(markup, declared).text)
+        elif packed:
+            self.notes += write_rtf(self.writer, decompress(packed))
+        self.writer.gap()
+
+    def _attachment(self, attachment: Properties, place: _Place) -> None:
+        name = next(filter(None, (one_line(attachment.text(number)) for number in _NAMES)), "without a name")
+        inner = attachment.storage.storages.get(_STORAGE)
+        data = attachment.binary(_DATA) if inner is None else None
+        if inner is not None and FIXED in inner.streams:
+            self._forwarded(Properties(self._file, inner, _OF_MESSAGE), place)
+            return
+        if attachment.number(_UNSEEN) and name.lower().endswith(_PICTURES):
+            self.counts[PICTURES] += 1
+            return
+        self._layout.attachment(place.body, name)
+        if inner is not None and (found := file_of(self._file, inner)):
+            name, data = found
+        name = place.folder + file_name(name)
+        if data is None:
+            reason = "an object of another program" if inner else "only a link to a file"
+            self._source.members.refuse(name, 0, Failure.UNSUPPORTED, reason)
+        else:
+            self._source.members.add(name, [data])
+
+    def _forwarded(self, message: Properties, place: _Place) -> None:
+        subject = one_line(message.text(_SUBJECT))
+        title = self._layout.forwarded(subject)
+        if _is_locked(message):
+            self.notes.append(f"a message inside is encrypted: {subject}")
+        folder = f"{place.folder}{from_title(subject, 'forwarded message')}/"
+        self.message(message, _Place(folder, title, title))
+
+
+def _is_locked(message: Properties) -> bool:
+    """Whether the message is only an envelope; one that is signed can be read."""
+    if message.text(_CLASS).lower() != "ipm.note.smime":
+        return False
+    return not any("signed" in part.text(_MIME).lower() for part in message.inside("__attach", _OF_PART))
+
+
+def _head(message: Properties) -> Iterator[tuple[str, str]]:
+    yield "From", next(filter(None, (_address(message, numbers) for numbers in _FROM)), "")
+    people: dict[str, list[str]] = {}
+    for one in message.inside("__recip", _OF_PART):
+        people.setdefault(_KINDS.get((one.number(_RECIPIENT_KIND) or 1) & 0xF, ""), []).append(
+            _address(one, _RECIPIENT)
+        )
+    for name, number in _SHOWN_TO.items():
+        yield name, ", ".join(filter(None, people.get(name, []))) or message.text(number)
+    yield "Date", message.time(_SENT) or message.time(_DELIVERED)
+    yield "Subject", message.text(_SUBJECT)
+
+
+def _address(one: Properties, numbers: tuple[int, int, int]) -> str:
+    """As mails write it: the name, then the address, unless that is one of Exchange."""
+    name, *addresses = (one_line(one.text(number)) for number in numbers)
+    address = next((address for address in addresses if "@" in address), "")
+    return f"{name} <{address}>" if name and address and name != address else name or address

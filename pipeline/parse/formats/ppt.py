@@ -1,0 +1,175 @@
+"""PowerPoint 97 to 2003 ([MS-PPT]): slides in order, each with its notes and comments, laid out as by pptx.py."""
+
+from collections.abc import Iterator
+
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.office.ole import CompoundFile, Stream
+from pipeline.parse.office.records import Record, below, records
+from pipeline.parse.office.slides import NOTES, SLIDE, STRING, TITLES, Presentation, Slide, Text, string_of, texts_of
+from pipeline.parse.writer import TextWriter, one_line
+
+PARSER = "ppt/1"
+_DRAWING, _GROUP, _SHAPE = 0x040C, 0xF003, 0xF004
+_TEXTBOX, _CLIENT_DATA, _ANCHOR, _OPTIONS = 0xF00D, 0xF011, 0xF00F, 0xF122
+_OUTLINE, _PLACEHOLDER, _TRANSITION = 0x0F9E, 0x0BC3, 0x03F9
+_TAGS, _TAG, _TAG_DATA, _COMMENT = 0x1388, 0x138A, 0x138B, 0x2EE0
+_HEADERS, _HEADERS_ATOM, _DOCUMENT_ATOM = 0x0FD9, 0x0FDA, 0x03E9
+_OBJECTS, _OBJECT = 0x0409, 0x0FCC
+_HIDDEN = 0x04  # of the flags of a transition
+_IS_TABLE = 0x039F  # a property of the group that is a table
+_NOT_OF_NOTES = {5, 7, 8, 9, 10}  # placeholders on notes: the slide's picture, date, number, footer, header
+_HEADER_FLAGS = {0: (0x05, "date"), 1: (0x10, "header"), 2: (0x20, "footer")}
+
+
+def parse(source: Source, media_type: str) -> Parsed:
+    """The presentation; a slide is a page. Raises DocumentError."""
+    file, writer = CompoundFile(source.data), source.writer()
+    root = file.root.storages.get("pp97_dualstorage", file.root)
+    current, stream = file.need(root, "Current User"), file.need(root, "PowerPoint Document")
+    presentation = Presentation(current, stream)
+    reading = _Reading(writer, presentation)
+    for number, slide in enumerate(presentation.slides, start=1):
+        reading.slide(slide, number)
+    if not writer.length and not source.hidden.found() and "pictures" in root.streams:
+        raise DocumentError(Failure.NEEDS_OCR, "its slides hold pictures and no text")
+    return finish(source, writer, media_type, PARSER, notes=reading.notes(root.streams.get("pictures")))
+
+
+class _Reading:
+    """A presentation being written."""
+
+    def __init__(self, writer: TextWriter, presentation: Presentation) -> None:
+        self._outer = self._writer = writer
+        self._presentation = presentation
+        self._title = ""  # of the slide
+        self._furniture: dict[str, str] = {}  # what stands for the signs of number, date, header and footer
+        document = presentation.document
+        self._common = {one.instance: one for one in document.children() if one.kind == _HEADERS}
+        atom = document.first(_DOCUMENT_ATOM)
+        self._first = atom.number(32, 2) if atom else 1
+
+    def slide(self, slide: Slide, number: int) -> None:
+        """One slide, its notes, its comments."""
+        record = self._presentation.record(slide, SLIDE)
+        self._furniture = _furniture(record.first(_HEADERS) or self._common.get(3))
+        self._furniture["number"] = str(self._first + number - 1)
+        self._writer, self._title = self._outer.inner(), ""
+        self._shapes(record, slide.texts)
+        self._writer.block(self._furniture.get("date", ""))
+        self._writer.block(self._furniture.get("footer", ""))
+        self._notes(record)
+        self._comments(record)
+        text = self._writer.finish()[0]
+        transition = record.first(_TRANSITION)
+        if transition and transition.number(10, 2) & _HIDDEN and self._outer.hide("hidden_slide", text):
+            self._outer.page()
+        else:
+            self._outer.page(self._title, "slide")
+            self._outer.block(text)
+
+    def notes(self, pictures: Stream | None) -> list[str]:
+        """What the reader of the result should know."""
+        objects = self._presentation.document.first(_OBJECTS)
+        embedded = sum(one.kind == _OBJECT for one in objects.children()) if objects else 0
+        notes = ["pictures not read"] if pictures and pictures.size else []
+        return notes + ([f"embedded objects not read: {embedded}"] if embedded else [])
+
+    def _shapes(self, record: Record, outline: list[Text]) -> None:
+        """The texts of a slide's drawing, in its order; those of the outline that no shape refers to come first."""
+        drawing = record.first(_DRAWING)
+        shapes = list(below(drawing.children(), _TEXTBOX)) if drawing else []
+        referred = {one.number(0) for shape in shapes for one in shape.children() if one.kind == _OUTLINE}
+        for place, text in enumerate(outline):
+            if place not in referred:
+                self._write(text)
+        if drawing:
+            for one in drawing.children():
+                self._group(one, outline)
+
+    def _group(self, record: Record, outline: list[Text]) -> None:
+        if record.kind == _SHAPE:
+            for text in self._shape(record, outline):
+                self._write(text)
+        elif record.kind == _GROUP and _is_table(record):
+            self._table(record, outline)
+        elif record.is_container:
+            for child in record.children():
+                self._group(child, outline)
+
+    def _shape(self, shape: Record, outline: list[Text]) -> Iterator[Text]:
+        for box in shape.children():
+            if box.kind == _TEXTBOX:
+                parts = list(box.children())
+                places = [one.number(0) for one in parts if one.kind == _OUTLINE]
+                yield from (outline[place] for place in places if place < len(outline))
+                yield from texts_of(parts)
+
+    def _table(self, group: Record, outline: list[Text]) -> None:
+        """The cells of a table are shapes; those with the same upper edge are a row."""
+        rows: dict[int, list[tuple[int, str]]] = {}
+        for shape in below(group.children(), _SHAPE):
+            anchor = shape.first(_ANCHOR)
+            text = "\n".join(one.shown(self._furniture) for one in self._shape(shape, outline))
+            if anchor and shape.first(_TEXTBOX):
+                rows.setdefault(_signed(anchor.number(4)), []).append((_signed(anchor.number(0)), text))
+        self._writer.gap()
+        for top in sorted(rows):
+            self._writer.cells([text for _, text in sorted(rows[top])])
+        self._writer.gap()
+
+    def _notes(self, record: Record) -> None:
+        page = self._presentation.notes_of(record)
+        if page is None:
+            return
+        drawing = self._presentation.record(page, NOTES).first(_DRAWING)
+        shapes = below(drawing.children(), _SHAPE) if drawing else ()
+        texts = [text for shape in shapes if _is_of_notes(shape) for text in self._shape(shape, page.texts)]
+        lines = [text.shown(self._furniture) for text in texts]
+        if text := "\n".join(line for line in lines if line.strip()):
+            self._writer.block(f"Notes: {text}")
+
+    def _comments(self, record: Record) -> None:
+        for tag in (tag for tags in record.children() if tags.kind == _TAGS for tag in tags.children()):
+            data = tag.first(_TAG_DATA) if tag.kind == _TAG else None
+            for comment in (one for one in records(data.data) if one.kind == _COMMENT) if data else ():
+                texts = {one.instance: string_of(one) for one in comment.children() if one.kind == STRING}
+                author = one_line(texts.get(0, ""))
+                self._writer.block(f"Comment{f' ({author})' if author else ''}: {texts.get(1, '')}")
+
+    def _write(self, text: Text) -> None:
+        shown = text.shown(self._furniture)
+        if text.kind in TITLES:
+            self._title = self._title or one_line(shown)
+        self._writer.block(shown)
+
+
+def _furniture(headers: Record | None) -> dict[str, str]:
+    """The date, header and footer that are switched on and have a text of their own."""
+    atom = headers.first(_HEADERS_ATOM) if headers else None
+    if headers is None or atom is None:
+        return {}
+    flags = atom.number(2, 2)
+    texts = {one.instance: string_of(one) for one in headers.children() if one.kind == STRING}
+    return {
+        name: texts[place] for place, (bits, name) in _HEADER_FLAGS.items() if flags & bits == bits and place in texts
+    }
+
+
+def _is_of_notes(shape: Record) -> bool:
+    placeholder = shape.first(_CLIENT_DATA, _PLACEHOLDER)
+    return placeholder is None or placeholder.number(4, 1) not in _NOT_OF_NOTES
+
+
+def _is_table(group: Record) -> bool:
+    first = next(group.children(), None)
+    options = first.first(_OPTIONS) if first and first.kind == _SHAPE else None
+    return options is not None and any(
+        options.number(6 * place, 2) & 0x3FFF == _IS_TABLE and options.number(6 * place + 2) & 1
+        for place in range(options.instance)
+    )
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 32) if number >> 31 else number

@@ -1,0 +1,50 @@
+"""How a mail is laid out, whatever format it came in: its head, its body, where something is attached or forwarded."""
+
+from collections.abc import Iterable
+
+from pipeline.parse.unpack.names import printable
+from pipeline.parse.writer import TextWriter, one_line
+
+SHOWN = ("From", "To", "Cc", "Date", "Subject")
+PICTURES = "pictures shown in its text, not read"
+
+
+class MailLayout:
+    """A mail being written; each of its parts is a section."""
+
+    def __init__(self, writer: TextWriter) -> None:
+        self.writer = writer
+        self._title = ""
+
+    def enter(self, title: str) -> None:
+        """What comes next belongs to the part of this title."""
+        if title != self._title:
+            self.writer.section(title, "mail")
+            self._title = title
+        self.writer.gap()
+
+    def head(self, title: str, fields: Iterable[tuple[str, str]]) -> None:
+        """The fields, a line each; those without a text are left out."""
+        self.enter(title)
+        for name, value in fields:
+            if text := one_line(value):
+                self.writer.line(f"{name}: {text}")
+        self.writer.gap()
+
+    def attachment(self, title: str, name: str) -> None:
+        """Where something is attached."""
+        self.enter(title)
+        self.writer.block(f"Attachment: {name}")
+
+    def forwarded(self, subject: str) -> str:
+        """Where a message is forwarded; the title of that part."""
+        title = f"Forwarded message: {subject}" if subject else "Forwarded message"
+        self.enter(title)
+        self.writer.block("Forwarded message:")
+        return title
+
+
+def file_name(name: str) -> str:
+    """A name that a sender gave, as one of a file: a path is none of his business."""
+    name = name.rpartition("\\")[2] if name[1:3] == ":\\" else name
+    return printable(name).replace("/", "_").replace("\\", "_")

@@ -1,0 +1,115 @@
+"""PPT: slides in order with their notes and comments, tables, what stands on every slide, and what is locked."""
+
+import struct
+
+import pytest
+
+from pipeline.document import Hidden
+from pipeline.errors import Failure
+from tests.pipeline.parse.legacy import atom, presentation, record, shape, slide, text_atoms
+
+TITLE = 0
+
+
+def string(text: str, instance: int) -> bytes:
+    return atom(0x0FBA, text.encode("utf-16-le"), instance)
+
+
+def outline(place: int) -> bytes:
+    return shape(atom(0x0F9E, struct.pack("<I", place)))
+
+
+def test_slides_are_pages_with_titles(parse) -> None:
+    first = slide(outline(1), shape(text_atoms("a bo\rx")), outline(0))
+    texts = text_atoms("First", TITLE) + text_atoms("Größe\x0b€", 1)
+    parsed = parse(presentation([(first, texts), (slide(shape(text_atoms("Second", TITLE))), b"")]))
+    assert parsed.media_type == "application/vnd.ms-powerpoint"
+    assert parsed.text == "Größe\n€\n\na bo\nx\n\nFirst\n\nSecond"
+    assert [(one.start, one.kind, one.title) for one in parsed.sections] == [
+        (0, "slide", "First"),
+        (parsed.page_starts[1], "slide", "Second"),
+    ]
+
+
+def test_texts_that_no_shape_refers_to_are_not_lost(parse) -> None:
+    assert parse(presentation([(slide(), text_atoms("alone"))])).text == "alone"
+
+
+def test_hidden_slides(parse, parse_members) -> None:
+    slides = [(slide(shape(text_atoms("seen"))), b""), (slide(shape(text_atoms("un seen")), hidden=True), b"")]
+    parsed = parse(presentation(slides))
+    assert (parsed.text, parsed.hidden) == ("seen", (Hidden("hidden_slide", 6),))
+    assert len(parsed.page_starts) == 2
+
+
+def test_notes_and_comments(parse) -> None:
+    placeholder = record(0xF011, atom(0x0BC3, struct.pack("<IBBH", 0, 8, 0, 0)))
+    page = slide(
+        shape(text_atoms("said aloud")), record(0xF004, record(0xF00D, text_atoms("9")), placeholder), kind=0x03F0
+    )
+    comment = record(0x2EE0, string("Ann", 0), string("why?", 1), string("A", 2))
+    tag = record(0x138A, string("___PPT10", 0), atom(0x138B, comment))
+    one = slide(shape(text_atoms("x")), notes=1, more=record(0x1388, tag))
+    assert parse(presentation([(one, b"")], [page])).text == "x\n\nNotes: said aloud\n\nComment (Ann): why?"
+
+
+def test_tables_are_rows(parse) -> None:
+    def at(left: int, top: int, text: str) -> bytes:
+        return record(0xF004, atom(0xF00F, struct.pack("<4i", left, top, 9, 9)), record(0xF00D, text_atoms(text)))
+
+    options = record(0xF004, atom(0xF122, struct.pack("<HI", 0x039F, 1), instance=1))
+    cells = [at(5, 0, "b"), at(-5, 0, "a"), at(-5, 9, "c"), at(5, 9, "d")]
+    assert parse(presentation([(slide(record(0xF003, options, *cells)), b"")])).text == "a | b\nc | d"
+
+
+def test_numbers_dates_and_footers(parse) -> None:
+    signs = atom(0x0FD8, struct.pack("<I", 3)) + atom(0x0FFA, struct.pack("<I", 6))
+    footer = record(
+        0x0FD9, atom(0x0FDA, struct.pack("<HH", 0, 0x25)), string("today", 0), string("foot", 2), instance=3
+    )
+    slides = [(slide(shape(text_atoms("no *, *", signs=signs))), b"")] * 2
+    text = "no {}, foot\n\ntoday\n\nfoot"
+    assert parse(presentation(slides, more=footer)).text == "\n\n".join(text.format(number) for number in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("data", "failure"),
+    [
+        (presentation([(slide(shape(text_atoms("x"))), b"")], token=0xF3D1C4DF), Failure.ENCRYPTED),
+        (presentation([(slide(), b"")]), Failure.EMPTY),
+        (presentation([(slide(), b"")], others={"Pictures": b"x"}), Failure.NEEDS_OCR),
+        (presentation([(atom(0x03EE), b""), (atom(0x03F0), b"")]), Failure.CORRUPT),
+        (presentation([(slide(b"\x0f\0\x03\xf0\xff\xff\xff\x7f"), b"")]), Failure.CORRUPT),
+    ],
+)
+def test_what_cannot_be_read(fail, data: bytes, failure: Failure) -> None:
+    assert fail(data).failure is failure
+
+
+def test_deep_groups(parse, fail) -> None:
+    def nested(depth: int) -> bytes:
+        inside = shape(text_atoms("deep"))
+        for _ in range(depth):
+            inside = record(0xF003, inside)
+        return presentation([(slide(inside), b"")])
+
+    assert parse(nested(100)).text == "deep"
+    error = fail(nested(20_000))
+    assert (error.failure, "nested" in error.reason) == (Failure.CORRUPT, True)
+
+
+def test_a_slide_that_is_listed_a_thousand_times(fail) -> None:
+    """Its directory gives one place to all numbers."""
+    one = slide(shape(text_atoms("x" * 5000)))
+    data = bytearray(presentation([(one, b""), (slide(), b"")]))
+    at = data.index(struct.pack("<I", 3 << 20 | 1))
+    first, second = struct.unpack_from("<II", data, at + 8)
+    assert second == first + len(one)
+    struct.pack_into("<I", data, at + 12, first)
+    assert fail(bytes(data)).failure is Failure.CORRUPT
+
+
+def test_embedded_documents(parse_members) -> None:
+    objects = record(0x0409, record(0x0FCC, atom(0x0FC3, bytes(24))))
+    parsed, members = parse_members(presentation([(slide(shape(text_atoms("x"))), b"")], more=objects))
+    assert (parsed.notes, members) == (("embedded objects not read: 1",), {})
