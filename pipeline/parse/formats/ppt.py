@@ -55,15 +55,16 @@ class _Reading:
         record = self._presentation.record(slide, SLIDE)
         self._furniture = _furniture(record.first(_HEADERS) or self._common.get(3))
         self._furniture["number"] = str(self._first + number - 1)
-        self._writer, self._title = self._outer.inner(), ""
+        transition = record.first(_TRANSITION)
+        hidden = bool(transition and transition.number(10, 2) & _HIDDEN)
+        self._writer, self._title = self._outer.unseen() if hidden else self._outer.inner(), ""
         self._shapes(record, slide.texts)
         self._writer.block(self._furniture.get("date", ""))
         self._writer.block(self._furniture.get("footer", ""))
         self._notes(record)
         self._comments(record)
         text = self._writer.finish()[0]
-        transition = record.first(_TRANSITION)
-        if transition and transition.number(10, 2) & _HIDDEN and self._outer.hide("hidden_slide", text):
+        if hidden and self._outer.hide("hidden_slide", text):
             self._outer.page()
         else:
             self._outer.page(self._title, "slide")

@@ -48,7 +48,8 @@ def _write_sheet(
     aside: Sheet | None,
 ) -> bool:
     """Write a sheet, unless it is hidden and to be left out; whether there is something on it."""
-    inner = writer.inner()
+    hidden = sheet.visible != python_calamine.SheetVisibleEnum.Visible
+    inner = writer.unseen() if hidden else writer.inner()
     for row in workbook.get_sheet_by_name(sheet.name).to_python(skip_empty_area=True):
         inner.row(map(_text, row))
     for text in aside.boxes if aside else ():
@@ -56,7 +57,7 @@ def _write_sheet(
     for place, author, text in aside.comments if aside else ():
         inner.block(f"Comment ({place}, {author}): {text}")
     text = inner.finish()[0]
-    if sheet.visible != python_calamine.SheetVisibleEnum.Visible and writer.hide("hidden_sheet", text):
+    if hidden and writer.hide("hidden_sheet", text):
         writer.page()
         return False
     writer.page(sheet.name, "sheet")
