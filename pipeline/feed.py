@@ -23,7 +23,7 @@ from pipeline.document import Member, Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.history import History
 from pipeline.intake import Again, Arrival, StillChangingError, inner_path, staging_of, take, take_again, take_member
-from pipeline.parse import Options, ParserPool
+from pipeline.parse import Options, PageReader, ParserPool
 from pipeline.plan import RunPlan
 from pipeline.states import State
 from pipeline.visible import shown
@@ -109,13 +109,14 @@ class _Node:
 class Feed:
     """Takes files in one after another and parses them in `pool`; documents met twice are found here.
 
-    `expect` is told how many documents a container brings.
+    `pages` reads pictures of text, where that is possible; `expect` is told how many documents a container brings.
     """
 
     plan: RunPlan
     history: History
     pool: ParserPool
     workers: int
+    pages: PageReader | None = None
     expect: Callable[[int], None] = lambda count: None
     met: dict[str, str] = field(default_factory=dict)  # document -> its path, in this run
 
@@ -213,13 +214,24 @@ class Feed:
         if arrival.size > (limit := self.plan.site.max_document_bytes):
             raise DocumentError(Failure.TOO_LARGE, f"it has {arrival.size} bytes; the limit is {limit}")
         assert node.left is not None
-        options = Options(self.plan.input.hidden, max(0, node.left.documents), max(0, node.left.bytes))
-        out = tempfile.TemporaryFile(dir=self.plan.archive / ".staging", buffering=0)  # noqa: SIM115
+        left, hidden, images = node.left, self.plan.input.hidden, self.pages is not None
+        options = Options(hidden, max(0, left.documents), max(0, left.bytes), images)
         descriptor = os.open(arrival.staged(self.plan.archive), os.O_RDONLY | os.O_CLOEXEC)
         try:
-            return self.pool.parse(descriptor, arrival.name, options, out.fileno()), out
+            out = self._scratch()
+            parsed = self.pool.parse(descriptor, arrival.name, options, out.fileno())
+            if self.pages and parsed.images:
+                texts, notes = self.pages.read(out.fileno(), parsed.images)
+                out = self._scratch()
+                options = replace(options, images=False, page_texts=texts)
+                parsed = self.pages.named(self.pool.parse(descriptor, arrival.name, options, out.fileno()), notes)
+            return parsed, out
         finally:
             os.close(descriptor)
+
+    def _scratch(self) -> IO[bytes]:
+        """A file without a name for what is unpacked."""
+        return tempfile.TemporaryFile(dir=self.plan.archive / ".staging", buffering=0)
 
     def _decided(self, node: _Node, outcome: _Outcome) -> Work | Ended:
         """What a document is, now that everything before it is."""

@@ -8,6 +8,7 @@ from typing import Any
 import audit
 import engine
 from pipeline.discover import Scan
+from pipeline.parse import Tesseract
 from pipeline.plan import RunPlan
 from pipeline.software import software
 from pipeline.tasks import TASKS
@@ -43,7 +44,9 @@ def started(plan: RunPlan, digest: str, model_sha256: str, found: Scan, ready: i
     }
 
 
-def maker(plan: RunPlan, digest: str, model: engine.Model, parsing: Mapping[str, Any]) -> dict[str, Any]:
+def maker(
+    plan: RunPlan, digest: str, model: engine.Model, parsing: Mapping[str, Any], tesseract: Tesseract | None
+) -> dict[str, Any]:
     """What stands in every document's entry: which model, software and machine made the row."""
     return {
         "job_digest": digest,
@@ -53,7 +56,12 @@ def maker(plan: RunPlan, digest: str, model: engine.Model, parsing: Mapping[str,
         "numerics": engine.NUMERICS,
         "engine": dict(model.facts),
         "software": software(),
-        "parse_options": {"limits": parsing["limits"], "isolation": parsing["isolation"]},
+        "parse_options": {
+            "limits": parsing["limits"],
+            "isolation": parsing["isolation"],
+            "hidden": plan.input.hidden,
+            "ocr": tesseract.describe() if tesseract else None,
+        },
     }
 
 

@@ -22,8 +22,8 @@ from pipeline.feed import Ended, Feed, Source
 from pipeline.history import History, read_history
 from pipeline.intake import Arrival
 from pipeline.models import check_machine, check_model, load_model
-from pipeline.parse import ParserPool
-from pipeline.plan import Input, RunPlan
+from pipeline.parse import ParserPool, Tesseract, find_tesseract
+from pipeline.plan import Input, Ocr, RunPlan
 from pipeline.provenance import job_digest, maker, started
 from pipeline.recover import clear_staging, describe, recover
 from pipeline.report import LISTED, Observer, RunReport
@@ -71,8 +71,10 @@ def run(
         committer.note(*recovered, started(plan, digest, model_sha256, found, len(sources)))
         if model:
             with _tidied(committer), ParserPool(engine.threads(), site.limits) as pool:
-                committer.facts = maker(plan, digest, model, pool.describe())
-                feed = Feed(plan, history, pool, engine.threads(), tally.expect)
+                tesseract = _tesseract(plan.input.ocr, observer)
+                committer.facts = maker(plan, digest, model, pool.describe(), tesseract)
+                pages = pool.reader(tesseract) if tesseract else None
+                feed = Feed(plan, history, pool, engine.threads(), pages, tally.expect)
                 _Loop(plan, committer, make_task(plan.task, model), model, tally, observer, stop).work(feed)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
         committer.note(_finished(report))
@@ -235,6 +237,17 @@ def _ended_row(ended: Ended) -> dict[str, Any]:
         "tokens": 0,
         "seconds": 0.0,
     }
+
+
+def _tesseract(ocr: Ocr, observer: Observer) -> Tesseract | None:
+    """What reads pictures of text in this run. Without it they fail as needs_ocr, and the operator is told why."""
+    if not ocr.enabled:
+        return None
+    found = find_tesseract(ocr.languages)
+    if isinstance(found, str):
+        observer.note("pictures of text are not read", reason=found)
+        return None
+    return found
 
 
 def _refuse_fixed_inbox(source: Input) -> None:

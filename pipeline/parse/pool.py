@@ -11,6 +11,7 @@ from pipeline.parse.limits import Limits
 from pipeline.parse.options import Options
 from pipeline.parse.process import ChildProcess, ServerProcess
 from pipeline.parse.reply import parse_reply
+from pipeline.parse.tesseract import PageReader, Tesseract
 
 _UNSETTLING = {Failure.CRASHED, Failure.OUT_OF_MEMORY}  # after these a child's libraries are not trusted any more
 _PLAIN = Options()
@@ -78,6 +79,10 @@ class ParserPool:
             if not keep:
                 child.end()
             self._idle.put(child if keep else None)
+
+    def reader(self, tesseract: Tesseract) -> PageReader:
+        """Reads pictures of pages, in processes of this pool's server and under its limits."""
+        return PageReader(self._server, tesseract, self._limits)
 
     def _ready(self, child: ChildProcess | None) -> ChildProcess:
         """A living child: one that died while idle is not the next document's failure."""

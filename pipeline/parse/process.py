@@ -45,11 +45,18 @@ class ServerProcess:
             except (ChannelClosedError, ChannelTimeoutError) as error:
                 raise RuntimeError(f"the document parsers do not start: {self._tail() or error}") from error
 
-    def end(self, pid: int) -> tuple[int, int]:
-        """Kill and reap a child: its status (-signal or exit code) and its peak memory in bytes."""
+    def execute(self, command: Sequence[str], limits: Limits, source: int, target: int) -> int:
+        """Start another program under `limits`, reading from and writing to these descriptors: its pid."""
+        with self._lock:
+            self._control.send({"exec": list(command), "limits": vars(limits)}, [source, target])
+            answer, _ = self._control.receive(deadline=time.monotonic() + _START_SECONDS)
+            return int(answer["pid"])
+
+    def end(self, pid: int, patience: float = 0.0) -> tuple[int, int]:
+        """Reap a child, killing it after `patience` seconds: its status (-signal or exit code), its peak of memory."""
         with self._lock:
             try:
-                self._control.send({"end": pid})
+                self._control.send({"end": pid, "patience": patience})
                 answer, _ = self._control.receive(deadline=time.monotonic() + _START_SECONDS)
             except (ChannelClosedError, ChannelTimeoutError):
                 return -signal.SIGKILL, 0  # the server was killed, and with it all children

@@ -10,10 +10,11 @@ import platform
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from pipeline.parse import landlock
 from pipeline.parse.limits import Limits
-from pipeline.parse.seccomp import DENIED, program
+from pipeline.parse.seccomp import DENIED, OF_PROGRAMS, program
 
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38  # linux/prctl.h
 _SECCOMP_MODE_FILTER = 2
@@ -42,8 +43,30 @@ def lock(limits: Limits, parent: int) -> dict[str, bool]:
         "no_core_dumps": _limited(resource.RLIMIT_CORE, 0),
         "no_new_processes": _limited(resource.RLIMIT_NPROC, 0),
         "no_new_privileges": _prctl(_PR_SET_NO_NEW_PRIVS, 1),
-        "system_call_filter": _filter_system_calls(),
+        "no_files": landlock.restrict(),
+        "system_call_filter": _filter_system_calls(DENIED),
     }
+
+
+def lock_program(limits: Limits, parent: int, fds: Sequence[int], readable: Sequence[str]) -> None:
+    """Put this process, which is to become another program, under `limits`; `fds` become its stdin and stdout.
+
+    It may read below `readable` and nowhere else, where Landlock is there.
+    """
+    _silence()
+    for number, fd in enumerate(fds):
+        os.dup2(fd, number)
+    os.closerange(3, _OPEN_FILES)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+    _limited(resource.RLIMIT_AS, limits.memory_bytes)
+    _limited(resource.RLIMIT_CPU, int(limits.seconds) + 2)
+    _limited(resource.RLIMIT_FSIZE, 0)
+    _limited(resource.RLIMIT_CORE, 0)
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    landlock.restrict(readable)
+    _filter_system_calls(OF_PROGRAMS)
 
 
 def allow_seconds(seconds: float) -> None:
@@ -78,11 +101,11 @@ def _prctl(option: int, *arguments: int) -> bool:
     return bool(_libc.prctl(option, *(ctypes.c_ulong(value) for value in padded)) == 0)
 
 
-def _filter_system_calls() -> bool:
+def _filter_system_calls(denied: dict[str, int]) -> bool:
     """Seccomp; the numbers of system calls are those of x86-64, so elsewhere this is not in force."""
     if platform.machine() != "x86_64" or sys.maxsize <= 2**32:
         return False
-    filters = ctypes.create_string_buffer(program(DENIED, os.getpid()))
+    filters = ctypes.create_string_buffer(program(denied, os.getpid()))
 
     class Program(ctypes.Structure):  # struct sock_fprog
         _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))

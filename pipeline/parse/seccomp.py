@@ -25,6 +25,9 @@ DENIED = {
     "shmget": 29, "msgget": 68, "semget": 64, "mq_open": 240,
 }
 # fmt: on
+_ITS_OWN = {"open", "openat", "openat2", "readlink", "readlinkat", "clone", "clone3", "execve", "chdir"}
+OF_PROGRAMS = {name: number for name, number in DENIED.items() if name not in _ITS_OWN}
+"""What is denied to another program, which has to open its own files."""
 _TGKILL = 234
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JGE|K, BPF_RET|K

@@ -4,8 +4,9 @@ A fork of it costs milliseconds, where a fresh interpreter costs a fifth of a se
 ends with its parent, whose socket then ends, and its children end with it (sandbox.py).
 
     {"fork": Limits} + socket   ->  {"pid": 17}                          a child that serves that socket
-    {"end": 17}                 ->  {"status": -6, "peak_bytes": ...}    killed if still alive; status as of waitpid:
-                                                                         -signal, or the exit code
+    {"end": 17, "patience": 0}  ->  {"status": -6, "peak_bytes": ...}    killed if still alive after so many seconds;
+                                                                         status as of waitpid: -signal, or the exit code
+    {"exec": [...], "limits": Limits} + input, output  ->  {"pid": 18}   another program, which reads and writes those
 """
 
 import encodings
@@ -15,6 +16,8 @@ import os
 import pkgutil
 import signal
 import socket
+import time
+from collections.abc import Sequence
 from typing import Any
 
 from pipeline.parse import child, sandbox
@@ -22,6 +25,9 @@ from pipeline.parse.channel import Channel, ChannelClosedError
 from pipeline.parse.limits import Limits
 
 _OF_WINDOWS = {"mbcs", "oem"}
+PROGRAMS = ("/usr", "/bin", "/lib", "/lib64", "/opt", "/etc/ld.so.cache", "/dev/null", "/proc/cpuinfo")
+"""Where another program may read: itself, its libraries and its data."""
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_THREAD_LIMIT": "1"}
 
 
 def serve(control: Channel) -> None:
@@ -36,10 +42,12 @@ def serve(control: Channel) -> None:
             request, fds = control.receive()
         except ChannelClosedError:
             return
-        if fds:
+        if "fork" in request:
             control.send({"pid": _fork(control, fds[0], Limits(**request["fork"]), no_network)})
+        elif "exec" in request:
+            control.send({"pid": _execute(control, request["exec"], Limits(**request["limits"]), fds)})
         else:
-            control.send(_end(request["end"]))
+            control.send(_end(request["end"], request["patience"]))
 
 
 def _load_encodings() -> None:
@@ -63,8 +71,26 @@ def _fork(control: Channel, fd: int, limits: Limits, no_network: bool) -> int:
         os._exit(0)
 
 
-def _end(pid: int) -> dict[str, Any]:
+def _execute(control: Channel, command: list[str], limits: Limits, fds: Sequence[int]) -> int:
+    server = os.getpid()
+    pid = os.fork()
+    if pid:
+        for fd in fds:
+            os.close(fd)
+        return pid
+    try:
+        control.close()
+        sandbox.lock_program(limits, server, fds, readable=PROGRAMS)
+        os.execve(command[0], command, ENVIRONMENT)
+    finally:
+        os._exit(127)
+
+
+def _end(pid: int, patience: float) -> dict[str, Any]:
     # Not yet waited for, so the number is still this child's. One that is dying of a signal keeps that as its status.
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        time.sleep(0.001)
     os.kill(pid, signal.SIGKILL)
     _, status, usage = os.wait4(pid, 0)
     return {"status": os.waitstatus_to_exitcode(status), "peak_bytes": usage.ru_maxrss * 1024}

@@ -48,6 +48,14 @@ _OLE_OLDER = {
     "book": "an Excel 5.0 or 95 workbook (.xls)",
     "pp40": "a PowerPoint 4.0 or 95 presentation (.ppt)",
 }
+_PICTURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"II*\0", "image/tiff"),
+    (b"MM\0*", "image/tiff"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
 _HEAD = 1 << 16  # characters of a text that are looked at where the whole is not needed
 
 
@@ -64,6 +72,8 @@ def media_type_of(source: Source) -> str:
         return "application/mbox"
     if is_mail(data[:_HEAD].decode("latin-1").lstrip("\r\n")):  # attached may be anything, a PDF, too
         return "message/rfc822"
+    if kind := _picture(data):
+        return kind
     if b"%PDF-" in data[:1024]:
         return "application/pdf"
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
@@ -133,6 +143,15 @@ def _ole(data: bytes) -> str:
         if stream in root.streams:
             raise DocumentError(Failure.UNSUPPORTED, f"found {kind}; save it in a newer format or as PDF")
     raise DocumentError(Failure.UNSUPPORTED, "found an OLE compound file of unknown kind")
+
+
+def _picture(data: bytes) -> str | None:
+    for mark, kind in _PICTURES:
+        if data.startswith(mark):
+            return kind
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    return "image/bmp" if data.startswith(b"BM") and data[2:6] == len(data).to_bytes(4, "little") else None
 
 
 def _unsupported(data: bytes) -> DocumentError:

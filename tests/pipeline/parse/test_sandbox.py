@@ -83,6 +83,8 @@ def test_abort_still_dies_of_its_own_signal() -> None:
 def test_the_state_is_said_as_it_is() -> None:
     state, outcome, _ = run("return")
     assert state["memory_limit"] == state["no_new_privileges"] == state["dies_with_parent"] == "True"
+    if state["no_files"] == "True":
+        assert outcome["open"] == outcome["create"] == "PermissionError"
     assert (outcome["socket"] == "PermissionError") == (state["system_call_filter"] == "True")
 
 
