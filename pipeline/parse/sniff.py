@@ -25,7 +25,7 @@ _PACKAGES = ("application/vnd.oasis.opendocument.", "application/vnd.sun.xml.", 
 _IWORK = re.compile(r"^(Index/.*\.iwa|Index\.zip|index\.apxl(\.gz)?|buildVersionHistory\.plist)$", re.MULTILINE)
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _HTML = re.compile(
-    r"(?>(?:<\?xml[^>]*>|<!--.*?-->|\s+)*)<(!doctype\s+html|html|head|title|body|div|table|p|h1|meta|script)(?![\w:.-])",
+    r"(?>(?:<\?xml[^>]*>|<!--.*?-->|\s+)*)<(!doctype\s+html|html|head|title|body|div|table|p|h[1-6]|ol|ul|dl|span|center|form|font|meta|script)(?![\w:.-])",
     re.IGNORECASE | re.DOTALL,
 )
 _FLAT = re.compile(r'<office:document\s[^>]*?\boffice:mimetype="(application/vnd\.oasis\.opendocument\.[a-z-]+)"')

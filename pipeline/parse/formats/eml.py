@@ -28,6 +28,7 @@ _USUAL = {
     "delivered-to", "reply-to", "sender", "x-mailer", "content-transfer-encoding", "x-originating-ip", "dkim-signature",
 }  # fmt: skip
 _DATA = {"text/calendar", "text/vcard", "text/x-vcard", "text/directory"}  # text for programs
+_OF_PAGES = {"text/css", "text/javascript", "application/javascript", "application/x-javascript"}  # saved beside a page
 _SIGNATURES = {"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
 _ENVELOPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
 _PGP = "-----BEGIN PGP MESSAGE-----"
@@ -135,6 +136,8 @@ class _Reading:
             self._forwarded(part.parts[0], place)
         elif part.parts:
             self._parts(part, place)
+        elif part.kind in _OF_PAGES and place.related:
+            self.counts["styles and scripts of the page, no text"] += 1
         elif _is_text(part):
             self._body(part, place)
         elif part.kind in _SIGNATURES:

@@ -12,6 +12,7 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.looks import NO_TEXT, PageStyles, all_text
+from pipeline.parse.office.numbering import format_number
 from pipeline.parse.office.package import LXML, whole_number
 from pipeline.parse.styles import Look
 from pipeline.parse.writer import TextWriter, one_line
@@ -24,6 +25,7 @@ _BLOCKS = {
     "caption",
 }  # fmt: skip
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}  # of numbers, by `type`
 _LISTS = {"ol", "ul", "menu", "dir"}
 _CLOSE = {"li", "dt", "dd", "div", "optgroup", "option", "legend", "summary", "text"}  # no empty line around them
 _AS_TYPED = {"pre", "textarea", "listing", "xmp"}
@@ -166,7 +168,7 @@ class _Walk:
                 return "- "
             number = whole_number(element.get("value"), number)
             self._lists[-1] = number + 1
-            return f"{number}. "
+            return f"{format_number(number, _FORMS.get(element.getparent().get('type', '')))}. "
         if element.tag == "optgroup":
             return str(element.get("label", ""))
         if element.tag == "option" and self._chosen:

@@ -38,12 +38,16 @@ _HEAD = 1 << 16  # characters in which its first element must begin
 
 
 def is_xml(text: str, *, named_so: bool) -> bool:
-    """Whether a text says that it is XML, or ends as the element ends that it begins with; or its name says so."""
+    """Whether a text says that it is XML, or its name does; or else whether it is well-formed: it may be scraps of HTML."""
     begin = _BEGIN.match(text[:_HEAD].lstrip("\ufeff"))
-    if begin is None:
+    if begin is None or named_so or begin[1]:
+        return begin is not None
+    if not text[-_HEAD:].rstrip().endswith(f"</{begin[2] or begin[3]}>"):
         return False
-    end = text[-_HEAD:].rstrip()
-    return bool(named_so or begin[1] or end.endswith(f"</{begin[2] or begin[3]}>"))
+    try:
+        return read_xml(text) is not None
+    except DocumentError:
+        return False
 
 
 def parse(source: Source, media_type: str) -> Parsed:

@@ -169,6 +169,25 @@ def test_pictures_that_are_shown_are_no_documents(parse_members) -> None:
     assert parsed.notes == ("pictures shown in its text, not read: 2",)
 
 
+def test_a_saved_page_is_its_text(parse_members) -> None:
+    """MHTML, as browsers save it."""
+    style = "p { color: red }\n"
+    data = (
+        "From: <Saved by Blink>\nSubject: A page\nMIME-Version: 1.0\n"
+        'Content-Type: multipart/related; type="text/html"; boundary="b"\n\n'
+        "--b\nContent-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n"
+        "<h1>Gr=C3=BC=C3=9Fe</h1><p>text</p>\n"
+        f"--b\nContent-Type: text/css\nContent-Location: cid:css\n\n{style}"
+        "--b\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\niVBORw0KGgo=\n--b--\n"
+    )
+    parsed, members = parse_members(data.encode(), "page.mht")
+    assert parsed.text == "From: <Saved by Blink>\nSubject: A page\n\nGrüße\n\ntext"
+    assert members == {}
+    assert [note.rpartition(":")[0] for note in parsed.notes] == [
+        "styles and scripts of the page, no text", "pictures shown in its text, not read",
+    ]  # fmt: skip
+
+
 def test_attachments_of_an_alternative_that_is_not_read(parse_members) -> None:
     """As Apple Mail writes them: the files are among the pieces of HTML."""
     html = b"Content-Type: text/html\n\n<p>rich</p>"

@@ -81,6 +81,13 @@ def test_cells_stand_in_their_columns(parse) -> None:
     assert parsed.text == "Year | Ducks\n | fresh | salt\n2019 | 120 | 80\nx | y | z\nw\n\nother"
 
 
+def test_lists_are_counted_as_they_are_drawn(parse) -> None:
+    parsed = parse(
+        b"<ol type=a start=26><li>x<li>y<ol type=I><li>z</ol></ol><ul type=a><li>p</ul><ol type=?><li>q</ol>"
+    )
+    assert [line for line in parsed.text.splitlines() if line] == ["z. x", "aa. y", "I. z", "- p", "1. q"]
+
+
 def test_stray_text_in_a_row_is_kept(parse) -> None:
     assert parse(b"<table><tr>loose<td>cell</td>after</tr></table>").text == "loose | cell | after"
 

@@ -63,12 +63,18 @@ def test_a_drawing_is_its_words(parse) -> None:
     assert parsed.text == "Plan\nRoom A"
 
 
-def test_a_file_in_an_invoice_is_a_document_of_its_own(parse) -> None:
+def test_a_file_in_an_invoice_is_a_document_of_its_own(parse_members) -> None:
     data = base64.b64encode(b"%PDF-1.7 and more").decode()
-    parsed = parse(f'<I><BinaryObject mimeCode="application/pdf" filename="a.pdf">{data}</BinaryObject></I>'.encode())
-    assert data not in parsed.text
-    assert "a.pdf" in parsed.text
-    assert parsed.notes == ("documents inside it, not read: 1",)
+    parsed, members = parse_members(
+        f'<I><N>1</N><AttachmentBinaryObject mimeCode="application/pdf" filename="a.pdf">\n {data[:8]}\n {data[8:]}\n'
+        '</AttachmentBinaryObject><AttachmentBinaryObject filename="b.bin">no base64!</AttachmentBinaryObject>'
+        "</I>".encode()
+    )
+    assert parsed.text.splitlines()[3:] == [
+        "AttachmentBinaryObject[1] (mimeCode=application/pdf, filename=a.pdf): a.pdf",
+        "AttachmentBinaryObject[2] (b.bin): b.bin",
+    ]
+    assert members == {"a.pdf": b"%PDF-1.7 and more", "b.bin": Failure.CORRUPT}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "koi8-r"])
@@ -108,7 +114,9 @@ def test_entities_of_its_own_are_not_expanded(parse, fail) -> None:
         assert (error.failure, "amplification" in error.reason) == (Failure.CORRUPT, True)
 
 
-@pytest.mark.parametrize("data", [b"<b>bold</b> and a <i>tail>", b"<Ann> hi\n<Bo> hello\n", b"<a", b"<"])
+@pytest.mark.parametrize(
+    "data", [b"<b>bold</b> and a <i>tail>", b"<Ann> hi\n<Bo> hello\n", b"<nav>a<br>b</nav>", b"<a", b"<"]
+)
 def test_what_only_looks_like_xml_is_text(parse, data: bytes) -> None:
     parsed = parse(data)
     assert (parsed.media_type, parsed.text) == ("text/plain", data.decode().strip("\n"))
