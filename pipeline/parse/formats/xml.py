@@ -38,7 +38,7 @@ _HEAD = 1 << 16  # characters in which its first element must begin
 
 
 def is_xml(text: str, *, named_so: bool) -> bool:
-    """Whether a text says that it is XML, or its name does; or else whether it is well-formed: it may be scraps of HTML."""
+    """Whether a text or its name says that it is XML; else whether it is well-formed, which scraps of HTML are not."""
     begin = _BEGIN.match(text[:_HEAD].lstrip("\ufeff"))
     if begin is None or named_so or begin[1]:
         return begin is not None
