@@ -60,7 +60,8 @@ def test_results_tell_notes_and_which_document_of_one_path(ready: Place, cloiste
     told = cloister("results", "sort").out
     for digest in digests:
         assert f"a.txt {digest}" in told
-    assert "note: attachment not read: plan[red].bin" in told
+    assert "b.eml!/plan[red].bin " in told
+    assert "note: documents inside it, each with a row of its own: 1" in told
     assert "b.eml " in told
 
 

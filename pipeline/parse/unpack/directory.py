@@ -16,7 +16,7 @@ from pipeline.parse.decode import decode
 
 _ENTRIES = 100_000  # of a directory, folders among them; more is an attack on its reader
 _END, _END64, _LOCATOR, _ENTRY = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"PK\x01\x02"
-SPANNED = b"PK\x07\x08"
+_LOCAL_HEADER, SPANNED = b"PK\x03\x04", b"PK\x07\x08"
 _COMMENT = 0xFFFF
 _LOCAL = 30  # bytes of a local header before the name
 _BIG, _MANY = 0xFFFFFFFF, 0xFFFF  # "see the ZIP64 fields"
@@ -74,6 +74,8 @@ def read_directory(data: bytes) -> Directory:
         found = list(_entries(data, end))
     except (struct.error, IndexError) as error:
         raise _corrupt("its directory is cut") from error
+    if not found and data.startswith(_LOCAL_HEADER):
+        raise _corrupt("its directory is empty, but it is not")
     _refuse_overlaps(found)
     return _named(found, end.files)
 
@@ -89,11 +91,15 @@ def _end(data: bytes) -> _End:
         at = data.rfind(_END, max(0, len(data) - _COMMENT - 22), max(0, at))
         if at < 0:
             break
-        disk, first, here, count, size, offset = struct.unpack("<4x4H2L2x", data[at : at + 22].ljust(22, b"\0"))
+        if len(data) < at + 22:
+            continue
+        disk, first, here, count, size, offset, comment = struct.unpack_from("<4H2LH", data, at + 4)
         if _MANY in (count, disk) or _BIG in (size, offset):
             return _end_64(data, at, _End(count, size, offset, at))
         if disk or first or here != count:
-            raise _volume()
+            if at + 22 + comment == len(data):
+                raise _volume()
+            continue
         if size <= at - offset and (not size or data.startswith(_ENTRY, at - size)):
             return _End(count, size, offset, at)
     if data.startswith(SPANNED):

@@ -48,8 +48,9 @@ def _sums(block: bytes) -> bool:
         return False
     rest = block[:148] + b" " * 8 + block[156:]
     unsigned = sum(rest)
-    signed = unsigned - 256 * sum(byte > 127 for byte in rest)  # as some old programs added them
-    return _octal(written) in (unsigned, signed)
+    if (said := _octal(written)) == unsigned:
+        return True
+    return said == unsigned - 256 * sum(byte > 127 for byte in rest)  # signed bytes, as some old programs added them
 
 
 def _octal(digits: bytes) -> int | None:

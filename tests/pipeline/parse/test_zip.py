@@ -196,8 +196,10 @@ def test_a_directory_of_very_many_entries_is_not_read(fail, monkeypatch) -> None
         read_directory(archive({"a": b"1", "b": b"2"}))
 
 
-def test_an_empty_archive_is_empty(fail) -> None:
+def test_an_empty_archive_is_empty_and_one_that_says_so_is_damaged(fail) -> None:
     assert fail(archive({})).failure is Failure.EMPTY
+    assert fail(archive({"a": b"1"})[:31] + archive({})).failure is Failure.CORRUPT
+    assert fail(b"PK\3\4" + b"PK\5\6" * 1000).failure is Failure.CORRUPT
 
 
 def test_a_package_that_is_no_document_is_an_archive(parse_members) -> None:
