@@ -82,13 +82,14 @@ def _read(fd: int | None) -> bytes:
 
 
 def _pread_all(fd: int, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        piece = os.pread(fd, size - len(data), len(data))
-        if not piece:
-            raise DocumentError(Failure.UNREADABLE, f"it shrank to {len(data)} of {size} bytes")
-        data += piece
-    return bytes(data)
+    """In one read, mostly; then it is in memory once."""
+    pieces, read = list[bytes](), 0
+    while read < size:
+        pieces.append(os.pread(fd, size - read, read))
+        if not pieces[-1]:
+            raise DocumentError(Failure.UNREADABLE, f"it shrank to {read} of {size} bytes")
+        read += len(pieces[-1])
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _where(error: BaseException) -> str:
