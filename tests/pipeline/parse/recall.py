@@ -12,7 +12,8 @@ A word, on both sides: a run of letters or a run of digits, after case folding. 
 
 Left out of docling's words, because no document contains them:
 
-* Markdown's marks: emphasis, escapes, list and table rules, HTML tags, targets of links, comments for pictures.
+* Markdown's marks: emphasis, escapes, list and table rules, HTML tags, targets of links, comments for pictures, and
+  "[x]" for a box that is ticked, which documents draw.
 * Cells of a table that equal the one to the left or above: a merged cell is repeated for each column and row it spans.
 * "Line chart", "Other chart" and the like alone on a line after a picture: docling's guess of what the picture is.
 * Of "[author: Jane Smith (JS), time: 2026-06-18T17:35:35]:" before a comment all but the name: the labels are
@@ -50,6 +51,7 @@ _REWRITES = (
     (re.compile(r"^\[author: ([^(\n]*?)(?: \(\w+\))?(?:, time: [\dT:.-]+)?\]:", re.MULTILINE), r"\1"),
     (re.compile(r"!\[[^\]]*\]\([^)]*\)"), ""),
     (re.compile(r"\]\((?:[^()\s]|\([^()\s]*\))*(?: \"[^\"\n]*\")?\)"), "]"),
+    (re.compile(r"\[[ xX]\]"), " "),
     (re.compile(r"\\([_*#\[\]<>`$|!-])"), r"\1"),
     (re.compile(r"</?[a-zA-Z][^>]*>"), " "),
     (re.compile(r"(?<!\w)_+|_+(?!\w)|\*"), " "),

@@ -103,6 +103,16 @@ def test_the_words_of_another_reader_are_found(
         assert overall(files) >= required, [one for one in files if one.share < required]
 
 
+def test_no_better_recall_is_published_than_is_measured(outcomes: dict[Path, Parsed | DocumentError]) -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    published = re.findall(r"^\| ([A-Z]+) \|[^|]*\| (\d+) \|[^|]*\| (\d\.\d{4}) \|", readme, re.MULTILINE)
+    assert len(published) > 10
+    measured = list(recalls(outcomes.items()))
+    for kind, count, recall in published:
+        files = [one for one in measured if one.kind == kind.lower()]
+        assert (len(files), overall(files) >= float(recall) - 0.0001) == (int(count), True), kind
+
+
 def test_contracts_keep_their_words(data_folder: Path, pool: ParserPool) -> None:
     """CUAD: contracts as PDF and as text."""
     measured = list(contracts(pool, data_folder))
