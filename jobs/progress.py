@@ -36,8 +36,9 @@ class LineWatcher:
 
     def found(self, total: int) -> None:
         """So many documents will be worked on."""
+        if not self._total:  # those that archives and mails bring are told with the progress
+            self._log.info("documents found", total=total)
         self._total = total
-        self._log.info("documents found", total=total)
 
     def finished(self, path: str, state: str, reason: str | None) -> None:
         """One document reached its state."""

@@ -38,6 +38,7 @@ FORMAT_LIBRARIES = {
     "pypdfium2",
     "python_calamine",
     "lxml",
+    "PIL",
     "charset_normalizer",
     "puremagic",
 }

@@ -62,7 +62,7 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
             case 5:
                 changed[place : place + 1] = rng.choice((b"9" * 20, b"-1", b"<" * 100, b"(" * 100, b"{" * 100))
             case 6:
-                del changed[place + rng.randrange(len(changed)) // 4 :]
+                del changed[place + rng.randrange(len(changed) + 1) // 4 :]
     return bytes(changed) or b"\x00"
 
 
