@@ -15,6 +15,7 @@ KINDS = {
     "same_colour": "text in the colour of what is behind it",
     "tiny": "text too small to be read",
     "covered": "text under a picture, an area of colour or a merged cell",
+    "clipped": "text outside of the border within which it is drawn",
     "marked_hidden": "text that the document itself marks as hidden",
     "hidden_sheet": "a hidden sheet",
     "hidden_row": "hidden rows or columns",

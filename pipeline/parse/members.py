@@ -27,6 +27,7 @@ class Members:
     def __init__(self, out: int | None, container: int, limits: Limits, documents: int, size: int) -> None:
         self._out = out
         self._documents = documents
+        self._most = min(size, limits.unpacked_bytes)
         self._size = min(size, max(UNSUSPICIOUS, limits.unpacked_ratio * container))
         self._limits = limits
         self._members: list[Member] = []
@@ -51,7 +52,7 @@ class Members:
         self._count()
         begin = self._written
         for chunk in chunks:
-            self._write(chunk)
+            self._write(chunk, self._size)
         unsafe = _unsafe(name)
         failure = (Failure.NAME_REFUSED, f"its name is {name[:_NAME]!r}, {unsafe}") if unsafe else (None, None)
         self._members.append(Member(self._unique(name), self._written - begin, begin, *failure))
@@ -64,8 +65,13 @@ class Members:
     def picture(self, page: int, data: bytes) -> None:
         """A page without text, as a PGM file. Raises DocumentError(BOMB)."""
         begin = self._written
-        self._write(data)
+        self._write(data, self._most)
         self._images.append(PageImage(page, begin, len(data)))
+
+    @property
+    def room(self) -> int:
+        """Bytes that pictures may still have; they are of our making, so no ratio holds for them."""
+        return self._most - self._written if self.open else 0
 
     def finish(self) -> tuple[tuple[Member, ...], tuple[PageImage, ...]]:
         """All documents and pictures, in their order."""
@@ -76,9 +82,9 @@ class Members:
             limit = self._limits.unpacked_documents
             raise DocumentError(Failure.BOMB, f"it holds more documents than the {limit:,} that may be unpacked")
 
-    def _write(self, chunk: bytes) -> None:
+    def _write(self, chunk: bytes, most: int) -> None:
         assert self._out is not None
-        if self._written + len(chunk) > self._size:
+        if self._written + len(chunk) > most:
             limit = f"{self._limits.unpacked_bytes:,} bytes, or {self._limits.unpacked_ratio} times its size"
             raise DocumentError(Failure.BOMB, f"it unpacks to more than is allowed ({limit})")
         view = memoryview(chunk)

@@ -1,65 +1,14 @@
 """PDF: pages, fields, remarks, and what has no text."""
 
-import io
 import zlib
 
 import pytest
 from reportlab.lib.pdfencrypt import StandardEncryption
-from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from pipeline.errors import Failure
 from pipeline.parse.hyphens import join_words
-
-
-def pdf(*pages, **options) -> bytes:
-    """One function of a canvas a page."""
-    file = io.BytesIO()
-    canvas = Canvas(file, invariant=1, **options)
-    for draw in pages:
-        draw(canvas)
-        canvas.showPage()
-    canvas.save()
-    return file.getvalue()
-
-
-def words(*lines: str):
-    def draw(canvas: Canvas) -> None:
-        for place, line in enumerate(lines):
-            canvas.drawString(72, 760 - 20 * place, line)
-
-    return draw
-
-
-def image(canvas: Canvas) -> None:
-    from PIL import Image
-
-    canvas.drawImage(ImageReader(Image.new("RGB", (8, 8), "red")), 72, 500, 200, 200)
-
-
-def raw_pdf(*objects: bytes) -> bytes:
-    """A PDF of these objects by hand; the first is the catalog."""
-    body, places = b"%PDF-1.7\n", []
-    for number, content in enumerate(objects, start=1):
-        places.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    return (
-        body
-        + b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table)
-        + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(body))
-    )
-
-
-def one_page(content: bytes, page: bytes = b"", dictionary: bytes = b"") -> bytes:
-    return raw_pdf(
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> "
-        + page + b" >>",
-        b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), dictionary, content),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    )  # fmt: skip
+from tests.pdf_files import image, one_page, pdf, raw_pdf, words
 
 
 def test_pages_and_lines(parse) -> None:
@@ -98,7 +47,7 @@ def test_remarks_on_the_page(parse) -> None:
     assert parse(one_page(b"BT /F 12 Tf 72 700 Td (Text) Tj ET", note)).text == "Text\n\nRemark: please check"
 
 
-def test_attachments_are_named(parse) -> None:
+def test_attachments_are_documents_of_their_own(parse, parse_members) -> None:
     data = raw_pdf(
         b"<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles << /Names [(a) 6 0 R] >> >> >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -109,7 +58,11 @@ def test_attachments_are_named(parse) -> None:
         b"<< /Type /Filespec /F (invoice.xml) /UF (invoice.xml) /EF << /F 7 0 R >> >>",
         b"<< /Type /EmbeddedFile /Length 1 >>\nstream\nx\nendstream",
     )
-    assert parse(data).notes == ("attachment not read: invoice.xml",)
+    assert parse(data).notes == ("documents inside it, not read: 1",)
+    parsed, members = parse_members(data)
+    assert parsed.text == "Text"
+    assert parsed.notes == ()
+    assert members == {"invoice.xml": b"x"}
 
 
 def test_encryption(parse, fail) -> None:

@@ -1,0 +1,236 @@
+"""Which characters of a page nobody sees.
+
+What the survey of its objects leaves open is looked at: the page is drawn with and without the texts in question, and a
+character that changes nothing where it stands is hidden. Texts that are not painted at all but lie on a picture are the
+text layer of a scan, if something is to be seen where they stand.
+"""
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.parse.pdf import library as pdf
+from pipeline.parse.pdf.geometry import Rectangle, common
+from pipeline.parse.pdf.library import raw
+from pipeline.parse.pdf.picture import Look, look
+from pipeline.parse.pdf.survey import Survey, Suspect
+
+_ROUNDS = 6  # drawings in which texts that lie over one another are left out one after another
+_RUN = 3  # characters in a row, of a text that is seen in part
+_SCAN = 0.5  # of the page that pictures fill
+_ON_IMAGE = 0.5  # of a text that lies on a picture
+_BESIDE = 4.0  # points by which a scan's text layer may stand beside the picture of the text
+_FAMILIAR = 0x250  # letters before this one are in the fonts that pdfium brings along
+_DRAWING = 4_000_000  # what a drawing costs, beyond the pixels of its pictures
+_PER_OBJECT = 500
+
+
+@dataclass
+class Budget:
+    """The pixels that may still be drawn for one document, so that a long one is read in time."""
+
+    left: int = 3_000_000_000
+
+    def allows(self, cost: int) -> bool:
+        """Whether so much may be spent, which then is."""
+        if cost > self.left:
+            return False
+        self.left -= cost
+        return True
+
+
+@dataclass
+class Finding:
+    """What is hidden of a page, by kind; the objects that are so as a `whole`, and the `places` of all characters.
+
+    `parted`: of some object only a part is hidden. `scan`: some of its text is that of a picture. `unsure`: to be
+    sure, more would have to be drawn than is allowed.
+    """
+
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    whole: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    parted: bool = False
+    scan: bool = False
+    unsure: bool = False
+
+
+@dataclass(slots=True)
+class _Character:
+    place: int
+    text: str
+    area: Rectangle
+
+
+def find(page: Any, textpage: Any, survey: Survey, budget: Budget) -> Finding:
+    """What is hidden on a page among the suspects of its survey."""
+    search = _Search(page, survey, _characters(textpage, survey.suspects))
+    search.judge(budget)
+    return search.finding
+
+
+class _Search:
+    """Of one page; `characters`: those of each suspect that has any."""
+
+    def __init__(self, page: Any, survey: Survey, characters: dict[int, list[_Character]]) -> None:
+        self.finding = Finding()
+        self._page = page
+        self._scenery = survey.scenery
+        self._suspects = {item: survey.suspects[item] for item in characters}
+        self._characters = characters
+        self._cost = _DRAWING + _PER_OBJECT * len(survey.texts) + survey.scenery.cost()
+
+    def judge(self, budget: Budget) -> None:
+        """Every suspect: without drawing the page where that is possible."""
+        of_scan, unclear = [], []
+        for item, suspect in self._suspects.items():
+            if suspect.kind == "invisible" and self._is_on_image(suspect.area):
+                of_scan.append(item)
+            elif suspect.certain:
+                self._hide(item, suspect.kind, self._characters[item])
+            elif suspect.limit:
+                self._hide(item, suspect.kind, [one for one in self._characters[item] if _beyond(one, suspect.limit)])
+            else:
+                unclear.append(item)
+        if not of_scan and not unclear:
+            return
+        rounds = self._rounds(unclear)
+        if not budget.allows(self._cost * (1 + len(rounds))):
+            self.finding.unsure, self.finding.scan = bool(unclear), bool(of_scan)
+            return
+        picture = look(self._page)
+        for items in rounds:
+            of_scan += self._compare(picture, items)
+        self._judge_scan(picture, of_scan)
+
+    def _is_on_image(self, area: Rectangle) -> bool:
+        return sum(common(area, box) for _, box in self._scenery.images) >= _ON_IMAGE
+
+    def _rounds(self, items: list[int]) -> list[list[int]]:
+        """Texts in sets within which none lies over another one; what is left in the end joins the last set."""
+        rounds: list[tuple[int, list[int]]] = []
+        for item in items:
+            cells = self._scenery.cells(_core(self._suspects[item].area))
+            place = next((place for place, (taken, _) in enumerate(rounds) if not taken & cells), len(rounds))
+            if place == len(rounds) and len(rounds) < _ROUNDS:
+                rounds.append((0, []))
+            place = min(place, len(rounds) - 1)
+            taken, members = rounds[place]
+            members.append(item)
+            rounds[place] = (taken | cells, members)
+        return [members for _, members in rounds]
+
+    def _compare(self, picture: Look, items: list[int]) -> list[int]:
+        """Hide what the page looks the same without; those under the picture of a scan are given back."""
+        for item in items:
+            pdf.set_active(item, 0)
+        without = look(self._page)
+        of_scan = []
+        for item in items:
+            pdf.set_active(item, 1)
+            suspect = self._suspects[item]
+            unseen = [one for one in self._characters[item] if not picture.differs(without, one.area)]
+            if suspect.kind == "covered" and len(unseen) == len(self._characters[item]) and self._is_scan(suspect):
+                of_scan.append(item)
+            elif unseen and not _unknown(item, unseen):
+                self._hide(item, suspect.kind, unseen)
+        return of_scan
+
+    def _is_scan(self, suspect: Suspect) -> bool:
+        return self._scenery.share_of_images() >= _SCAN and self._is_on_image(suspect.area)
+
+    def _judge_scan(self, picture: Look, items: list[int]) -> None:
+        """What is not painted, where a picture is: the picture should show something there.
+
+        Letters of a text layer are seldom as wide as in the picture, so that the end of a line stands beside it: a line
+        is judged as one.
+        """
+        for line in self._lines(items):
+            blank = [item for item in line if not picture.has_ink(_around(self._suspects[item].area))]
+            if 2 * self._count(blank) <= self._count(line):
+                self.finding.scan, blank = True, []
+            self.finding.scan |= len(blank) < len(line)
+            for item in blank:
+                self._hide(item, self._suspects[item].kind, self._characters[item])
+
+    def _count(self, items: list[int]) -> int:
+        return sum(len(self._characters[item]) for item in items)
+
+    def _lines(self, items: list[int]) -> list[list[int]]:
+        """Texts whose middles are at one height."""
+        lines: list[list[int]] = []
+        last = float("-inf")
+        for item in sorted(items, key=lambda item: _middle(self._suspects[item].area)):
+            area = self._suspects[item].area
+            if not _middle(area) - last < (area[3] - area[1]) / 2:
+                lines.append([])
+            lines[-1].append(item)
+            last = _middle(area)
+        return lines
+
+    def _hide(self, item: int, kind: str, characters: list[_Character]) -> None:
+        if len(characters) == len(self._characters[item]):
+            self.finding.whole.append(item)
+        else:
+            characters = list(_in_runs(characters))
+            self.finding.parted |= bool(characters)
+        if characters:
+            self.finding.places += [one.place for one in characters]
+            self.finding.texts.setdefault(kind, []).append("".join(one.text for one in characters))
+
+
+def _characters(textpage: Any, suspects: dict[int, Suspect]) -> dict[int, list[_Character]]:
+    """The characters of each suspect that are not white space."""
+    found: dict[int, list[_Character]] = {}
+    handle = pdf.pointer(textpage)
+    for place in range(raw.FPDFText_CountChars(textpage)):
+        item = pdf.object_of_character(handle, place)
+        if item in suspects:
+            text = chr(raw.FPDFText_GetUnicode(textpage, place))
+            if not text.isspace() and text != "\0":
+                found.setdefault(item, []).append(_Character(place, text, _area(textpage, place)))
+    return found
+
+
+def _area(textpage: Any, place: int) -> Rectangle:
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    raw.FPDFText_GetCharBox(textpage, place, left, right, bottom, top)
+    return left.value, bottom.value, right.value, top.value
+
+
+def _in_runs(characters: list[_Character]) -> Iterator[_Character]:
+    """Those that stand together: of a single one it cannot be told whether it is hidden or only faint."""
+    run: list[_Character] = []
+    for one in characters:
+        if run and one.place > run[-1].place + 2:  # a space may lie between
+            yield from run if len(run) >= _RUN else ()
+            run = []
+        run.append(one)
+    yield from run if len(run) >= _RUN else ()
+
+
+def _beyond(one: _Character, limit: Rectangle) -> bool:
+    return not common(one.area, limit)
+
+
+def _middle(area: Rectangle) -> float:
+    return (area[1] + area[3]) / 2
+
+
+def _core(area: Rectangle) -> Rectangle:
+    """Without the quarter above and below, where lines of a paragraph overlap."""
+    quarter = (area[3] - area[1]) / 4
+    return area[0], area[1] + quarter, area[2], area[3] - quarter
+
+
+def _around(area: Rectangle) -> Rectangle:
+    """With a margin of its height: the words of a scan's text layer stand but near their pictures."""
+    margin = min(area[3] - area[1], area[2] - area[0]) + _BESIDE
+    return area[0] - margin, area[1] - margin, area[2] + margin, area[3] + margin
+
+
+def _unknown(item: int, characters: list[_Character]) -> bool:
+    """Whether they may be unseen only because a font is missing here that the document does not bring along."""
+    font = raw.FPDFTextObj_GetFont(ctypes.cast(item, raw.FPDF_PAGEOBJECT))
+    return not raw.FPDFFont_GetIsEmbedded(font) and any(ord(one.text) >= _FAMILIAR for one in characters)

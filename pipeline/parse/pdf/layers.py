@@ -1,0 +1,37 @@
+"""Whether a PDF has layers, which it may show or not; pdfium draws by them, but does not tell of them."""
+
+import re
+import zlib
+
+from pipeline.parse.pdf.library import mark_names
+
+_NAME = b"/OCProperties"
+_PACKED = re.compile(rb"/ObjStm[^>]{0,300}>>\s{0,4}stream\r?\n|/ObjStm")
+_MOST = 32 * 2**20  # bytes unpacked in search of them
+
+
+def may_have_layers(data: bytes) -> bool:
+    """False where there are certainly none: its name is nowhere, neither plain nor among objects that are packed."""
+    if _NAME in data:
+        return True
+    left = _MOST
+    for match in _PACKED.finditer(data):
+        start = match.end() if match.group().endswith(b"\n") else _stream_after(data, match.end())
+        try:
+            unpacked = zlib.decompressobj().decompress(memoryview(data)[start:], left) if start else b""
+        except zlib.error:  # encrypted, or packed in another way
+            return True
+        left -= len(unpacked)
+        if left <= 0 or not unpacked or _NAME in unpacked:
+            return True
+    return False
+
+
+def _stream_after(data: bytes, place: int) -> int:
+    match = re.compile(rb"stream\r?\n").search(data, place, place + 2000)
+    return match.end() if match else 0
+
+
+def is_in_layer(item: int) -> bool:
+    """Whether a page object is marked as part of a layer."""
+    return "OC" in mark_names(item)

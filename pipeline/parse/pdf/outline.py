@@ -1,0 +1,83 @@
+"""A document's bookmarks as headings: what they name, how deep they stand, and where on their page it begins."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pipeline.parse.pdf.library import pointer, raw, string
+
+_MOST = 20_000
+_DEEPEST = 50
+_WORD = re.compile(r"\w+")
+_SEARCHED = 12  # words of a title that are looked for
+
+
+@dataclass(frozen=True)
+class Bookmark:
+    """Level 1 is the highest."""
+
+    title: str
+    level: int
+
+
+def bookmarks_of(document: Any) -> dict[int, list[Bookmark]]:
+    """By page, from 0, in their order; those that lead nowhere are left out. Loops end where they begin."""
+    found: dict[int, list[Bookmark]] = defaultdict(list)
+    for handle, level in _walk(document):
+        title = string(partial(raw.FPDFBookmark_GetTitle, handle))
+        target = raw.FPDFBookmark_GetDest(document, handle)
+        page = raw.FPDFDest_GetDestPageIndex(document, target) if target else -1
+        if page >= 0 and title.strip():
+            found[page].append(Bookmark(title, level))
+    return found
+
+
+def _walk(document: Any) -> Iterator[tuple[Any, int]]:
+    """Handles with their levels, depth first, each once."""
+    waiting, met = [(raw.FPDFBookmark_GetFirstChild(document, None), 1)], set[int]()
+    while waiting and len(met) < _MOST:
+        handle, level = waiting.pop()
+        if not handle or (address := pointer(handle)) in met:
+            continue
+        met.add(address)
+        yield handle, level
+        waiting.append((raw.FPDFBookmark_GetNextSibling(document, handle), level))
+        if level < _DEEPEST:
+            waiting.append((raw.FPDFBookmark_GetFirstChild(document, handle), level + 1))
+
+
+def placed(text: str, bookmarks: list[Bookmark]) -> list[tuple[int, Bookmark]]:
+    """Each with the start of the line of the page's text that it names, ascending; 0 where none does."""
+    if not bookmarks:
+        return []
+    lines = _lines(text)
+    places = [(_place(lines, _words(one.title)), one) for one in bookmarks]
+    return sorted(places, key=lambda one: one[0])
+
+
+def _lines(text: str) -> list[tuple[int, list[str]]]:
+    """Start and words of each line."""
+    lines, start = [], 0
+    for line in text.split("\n"):
+        lines.append((start, _words(line)))
+        start += len(line) + 1
+    return lines
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _place(lines: list[tuple[int, list[str]]], title: list[str]) -> int:
+    """Where a line begins with the title, or with a number and the title; a title may go on in the lines after it."""
+    wanted = title[:_SEARCHED]
+    for place, (start, words) in enumerate(lines):
+        if words and wanted and wanted[0] in words[:3]:
+            following = [word for _, more in lines[place : place + 4] for word in more]
+            first = words.index(wanted[0])
+            if following[first : first + len(wanted)] == wanted:
+                return start
+    return 0

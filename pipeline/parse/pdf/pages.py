@@ -1,0 +1,141 @@
+"""The pages of a PDF, one after another: what of their text is seen, and which of them are pictures."""
+
+import re
+from typing import Any
+
+from pipeline.parse.formats.base import Source
+from pipeline.parse.pdf.attachments import Attachments
+from pipeline.parse.pdf.hidden import Budget, Finding, find
+from pipeline.parse.pdf.layers import may_have_layers
+from pipeline.parse.pdf.library import pdfium, pointer, raw, set_active
+from pipeline.parse.pdf.picture import pgm
+from pipeline.parse.pdf.remarks import annotations_of
+from pipeline.parse.pdf.survey import Survey, survey
+from pipeline.parse.writer import TextWriter
+
+_FEW = 20  # characters on a picture of the whole page: a number or a stamp, no text layer
+_FILLED = 0.7  # of the page that pictures fill
+_PICTURES = 500  # pages of a document that are given to OCR
+_SPACE = re.compile("[ \t]+(?=\n)")
+
+
+class PageReader:
+    """Of one document. Lists have an entry for each page; page numbers are from 1."""
+
+    def __init__(self, document: Any, source: Source, writer: TextWriter, attachments: Attachments) -> None:
+        self.texts: list[str] = []
+        self.remarks: list[list[str]] = []
+        self.broken: list[int] = []
+        self._document = document
+        self._source = source
+        self._writer = writer
+        self._attachments = attachments
+        self._layers = may_have_layers(source.data)
+        self._budget = Budget()
+        self._given = 0  # pictures
+        self._unread: list[int] = []
+        self._scans: list[int] = []
+        self._unsure: list[int] = []
+        self._crowded: list[int] = []
+
+    def read(self, number: int) -> None:
+        """The next page."""
+        self.texts.append("")
+        self.remarks.append([])
+        try:
+            page = self._document[number - 1]
+        except pdfium.PdfiumError:
+            self.broken.append(number)
+            return
+        self._annotations(page, number)
+        seen = survey(pointer(page), page.get_bbox(), self._layers)
+        text = self._text(page, seen, number)
+        if number in self._source.options.page_texts:
+            text = self._source.options.page_texts[number]
+        elif self._is_picture(text, seen):
+            self._picture(page, number)
+        self.texts[-1] = text
+        page.close()
+
+    def needs_ocr(self) -> bool:
+        """Whether there is nothing but pages that are pictures, and nobody to read them."""
+        others = (text for number, text in enumerate(self.texts, start=1) if number not in set(self._unread))
+        return bool(self._unread) and not self._given and not any(self.remarks) and not any(map(str.strip, others))
+
+    def notes(self) -> list[str]:
+        """What a reader of the result should know."""
+        told = {
+            "images without text, not read": self._unread,
+            "damaged, not read": self.broken,
+            "pages whose text is a scan's text layer": self._scans,
+            "whether text on them is hidden was not looked at, for they are too many": self._unsure,
+            "further remarks and form fields, not read": self._crowded,
+        }
+        return [f"{what}: {_pages(numbers)}" for what, numbers in told.items() if numbers]
+
+    def _annotations(self, page: Any, number: int) -> None:
+        found = annotations_of(page, self._document.formenv, self._attachments.add)
+        hidden = [text for text in found.hidden if not self._writer.hide("marked_hidden", text)]
+        self.remarks[-1] = found.shown + hidden
+        if found.left_out:
+            self._crowded.append(number)
+
+    def _text(self, page: Any, seen: Survey, number: int) -> str:
+        textpage = page.get_textpage()
+        if seen.suspects:
+            finding = find(page, textpage, seen, self._budget)
+            if finding.scan:
+                self._scans.append(number)
+            if finding.unsure:
+                self._unsure.append(number)
+            hidden = [self._writer.hide(kind, "".join(texts)) for kind, texts in finding.texts.items()]
+            if any(hidden):
+                return _without(page, textpage, finding)
+        return _text_of(textpage)
+
+    def _is_picture(self, text: str, seen: Survey) -> bool:
+        if not seen.scenery.images or self.remarks[-1]:
+            return False
+        letters = len("".join(text.split()))
+        return not letters or (letters < _FEW and seen.scenery.share_of_images() >= _FILLED)
+
+    def _picture(self, page: Any, number: int) -> None:
+        members = self._source.members
+        if self._source.options.images and self._given < _PICTURES and members.open:
+            picture = pgm(page)
+            if len(picture) <= members.room:
+                members.picture(number, picture)
+                self._given += 1
+                return
+        self._unread.append(number)
+
+
+def _text_of(textpage: Any) -> str:
+    text: str = textpage.get_text_range().replace("\r\n", "\n")
+    textpage.close()
+    return _SPACE.sub("", text) if " \n" in text or "\t\n" in text else text
+
+
+def _without(page: Any, textpage: Any, finding: Finding) -> str:
+    """The page's text without what is hidden."""
+    if not finding.parted:
+        textpage.close()
+        for item in finding.whole:
+            set_active(item, 0)
+        return _text_of(page.get_textpage())
+    places = {raw.FPDFText_GetTextIndexFromCharIndex(textpage, place) for place in finding.places}
+    text = textpage.get_text_range()
+    textpage.close()
+    return _SPACE.sub("", "".join(one for place, one in enumerate(text) if place not in places).replace("\r\n", "\n"))
+
+
+def _pages(numbers: list[int]) -> str:
+    """ "page 3", "pages 2, 5-9" """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    shown = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return f"{'page' if len(numbers) == 1 else 'pages'} {shown}"

@@ -1,0 +1,139 @@
+"""What stands on a page besides text: areas of colour and pictures, over or under which a text may be lost.
+
+Their places are kept as cells of a grid, so that thousands of them cost little; a cell that two share is a suspicion
+and no more than that.
+"""
+
+from dataclasses import dataclass
+
+from pipeline.parse.pdf import library as pdf
+from pipeline.parse.pdf.geometry import Matrix, Rectangle, transformed
+
+_CELLS = 64  # along each side
+_LAST = _CELLS - 1
+_ROWS = [sum(1 << (_CELLS * row) for row in range(count)) for count in range(_CELLS + 1)]
+_THINNEST = 2.0  # points; what is thinner is a line, under which no text fits
+_MOST = 4000  # areas that are told apart; further ones count as one
+_PER_AREA = 2000  # pixels that are as dear as the drawing of one area
+_NEAR = 24  # of 255 by which two colours differ at most that may look the same
+_PAPER = (255, 255, 255)
+
+Colour = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class _Area:
+    """Cells that were painted after `first` and up to `last` texts of the page; no colour: one of many."""
+
+    first: int
+    last: int
+    cells: int
+    colour: Colour | None
+
+
+class Scenery:
+    """Of one page, whose visible part is `box`. Texts are asked for in the order in which they are painted."""
+
+    def __init__(self, box: Rectangle) -> None:
+        self._left, self._bottom = box[0], box[1]
+        self._across = _CELLS / max(box[2] - box[0], 1e-3)
+        self._upwards = _CELLS / max(box[3] - box[1], 1e-3)
+        self._areas: list[_Area] = []
+        self._later: list[int] | None = None  # cells of each area and of all after it
+        self._behind: dict[Colour | None, int] = {}  # cells of each colour painted so far
+        self._next = 0
+        self._next_cover = 0
+        self._rows = 0  # a bit for each row of cells that something touches
+        self.images: list[tuple[int, Rectangle]] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing but text on white paper."""
+        return not self._areas
+
+    def add(self, item: int, kind: int, matrix: Matrix, texts: int) -> None:
+        """An object that is no text, painted after so many texts."""
+        colour: Colour | None = None
+        if kind == pdf.PATH:
+            if not pdf.is_filled(item):
+                return
+            fill = pdf.fill_of(item)
+            colour = fill[:3] if fill and fill[3] == 255 else None
+        box = transformed(pdf.bounds_of(item), matrix)
+        if box[2] - box[0] < _THINNEST or box[3] - box[1] < _THINNEST:
+            return
+        if kind == pdf.IMAGE:
+            self.images.append((item, box))
+        self._rows |= self._band(box)
+        self._add(texts, self.cells(box), colour)
+
+    def _add(self, texts: int, cells: int, colour: Colour | None) -> None:
+        if len(self._areas) < _MOST:
+            self._areas.append(_Area(texts, texts, cells, colour))
+        else:
+            last = self._areas[-1]
+            last.last, last.cells, last.colour = texts, last.cells | cells, None
+
+    def is_near(self, area: Rectangle) -> bool:
+        """Whether an area may touch any of it: whether there is any at its height."""
+        return bool(self._rows & self._band(area))
+
+    def covers(self, cells: int, place: int) -> bool:
+        """Whether something is painted over these cells after the text number `place`."""
+        if self._later is None:
+            self._later = [0]
+            for area in reversed(self._areas):
+                self._later.append(self._later[-1] | area.cells)
+            self._later.reverse()
+        while self._next_cover < len(self._areas) and self._areas[self._next_cover].last <= place:
+            self._next_cover += 1
+        return bool(self._later[self._next_cover] & cells)
+
+    def resembles(self, cells: int, place: int, colour: Colour) -> bool:
+        """Whether the text number `place` of this colour may be lost on what was painted before it, or on the paper."""
+        self._paint(place)
+        return _near(colour, _PAPER) or any(
+            (other is None or _near(colour, other)) and painted & cells for other, painted in self._behind.items()
+        )
+
+    def is_bare(self, cells: int, place: int) -> bool:
+        """Whether only paper is behind the text number `place`."""
+        self._paint(place)
+        return not any(painted & cells for painted in self._behind.values())
+
+    def _paint(self, place: int) -> None:
+        while self._next < len(self._areas) and self._areas[self._next].first <= place:
+            area = self._areas[self._next]
+            self._behind[area.colour] = self._behind.get(area.colour, 0) | area.cells
+            self._next += 1
+
+    def cells(self, box: Rectangle) -> int:
+        """The cells that a box touches, a bit for each; at the edge, those that are nearest."""
+        x0 = int(min(max(0.0, (box[0] - self._left) * self._across), _LAST))
+        x1 = int(min(max(x0, (box[2] - self._left) * self._across), _LAST))
+        y0 = int(min(max(0.0, (box[1] - self._bottom) * self._upwards), _LAST))
+        y1 = int(min(max(y0, (box[3] - self._bottom) * self._upwards), _LAST))
+        row = ((1 << (x1 - x0 + 1)) - 1) << x0
+        return (row * _ROWS[y1 - y0 + 1]) << (_CELLS * y0)
+
+    def _band(self, box: Rectangle) -> int:
+        low = (box[1] - self._bottom) * self._upwards
+        high = (box[3] - self._bottom) * self._upwards
+        y0 = int(low) if 0.0 < low < _CELLS else 0 if low <= 0.0 else _LAST
+        y1 = int(high) if 0.0 < high < _CELLS else 0 if high <= 0.0 else _LAST
+        return ((2 << (y1 - y0)) - 1) << y0 if y0 <= y1 else -1
+
+    def cost(self) -> int:
+        """About how many pixels are handled when it is drawn."""
+        return _PER_AREA * len(self._areas) + sum(pdf.pixels_of(item) for item, _ in self.images)
+
+    def share_of_images(self) -> float:
+        """The part of the page on which there are pictures, 0 to 1."""
+        cells = 0
+        for _, box in self.images:
+            cells |= self.cells(box)
+        return cells.bit_count() / _CELLS**2
+
+
+def _near(one: Colour, other: Colour) -> bool:
+    return abs(one[0] - other[0]) <= _NEAR and abs(one[1] - other[1]) <= _NEAR and abs(one[2] - other[2]) <= _NEAR
