@@ -1,7 +1,6 @@
 """PDF files that tests make: by a library, or object by object."""
 
 import io
-from collections.abc import Callable
 
 from PIL import Image
 from reportlab.lib.utils import ImageReader
@@ -33,16 +32,16 @@ def image(canvas: Canvas) -> None:
 
 def raw_pdf(*objects: bytes) -> bytes:
     """A PDF of these objects by hand; the first is the catalog."""
-    body, places = b"%PDF-1.7\n", []
+    parts, places = [b"%PDF-1.7\n"], []
+    length = len(parts[0])
     for number, content in enumerate(objects, start=1):
-        places.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    return (
-        body
-        + b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table)
-        + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(body))
-    )
+        places.append(length)
+        parts.append(b"%d 0 obj\n%s\nendobj\n" % (number, content))
+        length += len(parts[-1])
+    parts.append(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
+    parts += [b"%010d 00000 n \n" % place for place in places]
+    parts.append(b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, length))
+    return b"".join(parts)
 
 
 def one_page(content: bytes, page: bytes = b"", dictionary: bytes = b"") -> bytes:

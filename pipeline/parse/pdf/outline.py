@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.parse.pdf.library import pointer, raw, string
 
-_MOST = 20_000
+_MOST = 20_001  # one more than a parsed document may have; then it says so
 _DEEPEST = 50
 _WORD = re.compile(r"\w+")
 _SEARCHED = 12  # words of a title that are looked for

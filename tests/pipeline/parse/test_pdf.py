@@ -3,7 +3,9 @@
 import zlib
 
 import pytest
+from PIL import Image
 from reportlab.lib.pdfencrypt import StandardEncryption
+from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from pipeline.errors import Failure
@@ -117,3 +119,138 @@ def test_words_divided_at_the_end_of_a_line() -> None:
         "non confidential pre-Sale uncommon 5-6 -",
     ]
     assert join_words(["plain"]) == ["plain"]
+
+
+def outlined(entries: bytes, *objects: bytes) -> bytes:
+    """Two pages, and bookmarks from object 9 on, whose root is object 8."""
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents %d 0 R /Resources << /Font << /F 7 0 R >> >> >>"
+    texts = [b"(1  Scope) Tj 0 -2 Td (It is wide.) Tj 0 -2 Td (1.1 Time) Tj 0 -2 Td (Long.)", b"(Last page)"]
+    streams = [b"BT /F 1.1 Tf 0 8 Td %s Tj ET" % text for text in texts]
+    return raw_pdf(
+        b"<< /Type /Catalog /Pages 2 0 R /Outlines 8 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>",
+        page % 5,
+        page % 6,
+        *(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream) for stream in streams),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Type /Outlines %s >>" % entries,
+        *objects,
+    )
+
+
+def test_bookmarks_are_sections(parse) -> None:
+    parsed = parse(
+        outlined(
+            b"/First 9 0 R /Last 11 0 R",
+            b"<< /Title (Scope) /Parent 8 0 R /Dest [3 0 R /Fit] /First 10 0 R /Last 10 0 R /Next 11 0 R >>",
+            b"<< /Title (Time) /Parent 9 0 R /Dest [3 0 R /Fit] >>",
+            b"<< /Title (Annex) /Parent 8 0 R /Dest [4 0 R /Fit] >>",
+        )
+    )
+    assert parsed.text == "1 Scope\nIt is wide.\n\n1.1 Time\nLong.\n\nLast page"
+    found = [(parsed.text[one.start :][:8], one.level, one.title) for one in parsed.sections]
+    assert found == [("1 Scope\n", 1, "Scope"), ("1.1 Time", 2, "Time"), ("Last pag", 1, "Annex")]
+    assert parsed.section_of(parsed.text.index("Long")) == "Scope > Time"
+
+
+def test_bookmarks_in_a_circle_end(parse) -> None:
+    parsed = parse(
+        outlined(
+            b"/First 9 0 R /Last 9 0 R",
+            b"<< /Title (A) /Parent 8 0 R /Dest [3 0 R /Fit] /First 9 0 R /Next 10 0 R >>",
+            b"<< /Title (B) /Parent 8 0 R /Dest [3 0 R /Fit] /Next 9 0 R >>",
+        )
+    )
+    assert [one.title for one in parsed.sections] == ["A", "B"]
+
+
+def test_a_hundred_thousand_bookmarks(parse) -> None:
+    entry = b"<< /Title (T%d) /Parent 8 0 R /Dest [3 0 R /Fit] /Next %d 0 R >>"
+    parsed = parse(outlined(b"/First 9 0 R /Last 9 0 R", *(entry % (number, number + 10) for number in range(100_000))))
+    assert len(parsed.sections) == 20_000
+    assert parsed.notes == ("only the first 20,000 of its 20,001 headings are named in evidence",)
+
+
+def test_files_of_remarks_are_documents_too(parse_members) -> None:
+    data = raw_pdf(
+        b"<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles << /Names [(a) 6 0 R] >> >> >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Annots [<< /Type /Annot /Subtype /FileAttachment "
+        b"/Rect [0 0 9 9] /FS 8 0 R >> << /Type /Annot /Subtype /FileAttachment /Rect [0 0 9 9] /FS 6 0 R >>] >>",
+        b"null",
+        b"null",
+        b"<< /Type /Filespec /F (invoice.xml) /UF (invoice.xml) /EF << /F 7 0 R >> >>",
+        b"<< /Type /EmbeddedFile /Length 6 >>\nstream\n<a>1</\nendstream",
+        b"<< /Type /Filespec /F (../note.txt) /EF << /F 9 0 R >> >>",
+        b"<< /Type /EmbeddedFile /Length 1 >>\nstream\nx\nendstream",
+    )
+    parsed, members = parse_members(data)
+    assert parsed.text == ""
+    assert members == {"../note.txt": Failure.NAME_REFUSED, "invoice.xml": b"<a>1</"}
+
+
+def test_choices_of_lists_and_buttons(parse) -> None:
+    def form(canvas: Canvas) -> None:
+        canvas.acroForm.listbox(name="colours", value=["red"], options=["red", "green"], x=72, y=600)
+        canvas.acroForm.choice(name="size", value="large", options=["small", "large"], x=72, y=500)
+        canvas.acroForm.radio(name="pay", value="cash", selected=True, x=72, y=400)
+        canvas.acroForm.radio(name="pay", value="card", selected=False, x=72, y=300)
+
+    text = parse(pdf(form)).text
+    assert text.splitlines() == ["colours: red", "size: large", "pay: [x] cash"]
+
+
+def test_pages_for_ocr(parse, parse_members, pool) -> None:
+    from pipeline.parse.options import Options
+
+    scanned = pdf(words("First"), full_page, full_page)
+    assert parse(scanned).notes == ("images without text, not read: pages 2-3",)
+    parsed, _ = parse_members(scanned, options=Options(images=True))
+    assert [one.page for one in parsed.images] == [2, 3]
+    assert parsed.notes == ()
+    assert parsed.images[0].size == len(b"P5\n2480 3507\n255\n") + 2480 * 3507
+    read = Options(page_texts={2: "Read by OCR", 3: "More"})
+    assert parse_members(scanned, options=read)[0].text == "First\n\nRead by OCR\n\nMore"
+    parsed, _ = parse_members(pdf(full_page), options=Options(images=True))
+    assert (parsed.text, len(parsed.images)) == ("Page 17", 1)
+
+
+def full_page(canvas: Canvas) -> None:
+    canvas.drawImage(ImageReader(Image.new("L", (90, 120), 200)), 0, 0, 595, 841)
+    canvas.drawString(300, 20, "Page 17")
+
+
+def test_a_number_on_a_scan_is_no_text(fail) -> None:
+    assert fail(pdf(full_page)).failure is Failure.NEEDS_OCR
+
+
+def test_a_page_of_any_size_fits_into_a_picture(parse_members) -> None:
+    from pipeline.parse.options import Options
+
+    parsed, _ = parse_members(pdf(image, pagesize=(14400, 14400)), options=Options(images=True))
+    assert parsed.images[0].size <= 25_000_100
+
+
+def test_pages_in_a_circle_and_pages_without_end(parse, fail) -> None:
+    tree = (
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [2 0 R 3 0 R] /Count 1000000000 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>",
+    )
+    assert fail(raw_pdf(*tree)).failure in {Failure.CORRUPT, Failure.EMPTY}
+
+
+def test_a_million_remarks(parse) -> None:
+    note = b"6 0 R " * 1_000_000
+    data = raw_pdf(
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> "
+        b"/Annots [" + note + b"] >>",
+        b"<< /Length 33 >>\nstream\nBT /F 12 Tf 72 700 Td (Text) Tj ET\nendstream",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /Contents (again) >>",
+    )
+    parsed = parse(data)
+    assert parsed.text == "Text\n\nRemark: again"
+    assert parsed.notes == ("further remarks and form fields, not read: page 1",)
