@@ -14,7 +14,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.objects import add_objects
 from pipeline.parse.office.ole import CompoundFile
-from pipeline.parse.office.word import Paragraph, WordText, whole
+from pipeline.parse.office.word import Paragraph, Style, WordText, whole
 from pipeline.parse.writer import TextWriter
 
 PARSER = "doc/1"
@@ -52,7 +52,6 @@ class _Reading:
         self._row: list[str] = []
         self._cell: list[str] = []
         self._in_table = False
-        self._listed = 0
 
     def write(self) -> None:
         """All stories."""
@@ -73,8 +72,6 @@ class _Reading:
         notes = []
         if pictures := self._text.count("\x01"):
             notes.append(f"pictures not read: {pictures}")
-        if self._listed:
-            notes.append(f"paragraphs whose list numbers are not shown: {self._listed}")
         if self._word.missing > 0:
             notes.append(f"characters that it should have and has not: {self._word.missing}")
         return notes
@@ -158,10 +155,18 @@ class _Reading:
         at = start
         for match in _ENDS.finditer(self._text, start, end):
             look = self._word.paragraphs.get(match.start(), Paragraph())
-            self._paragraph(self._shown(at, match.start()), match.group(), look)
+            text = self._shown(at, match.start())
+            self._paragraph(self._label(look) + text if text.strip() else text, match.group(), look)
             at = match.end()
         self._paragraph(self._shown(at, end), "\r", Paragraph())
         self._table(False)
+
+    def _label(self, look: Paragraph) -> str:
+        """The number of a list before a paragraph."""
+        style = self._word.styles.get(look.style, Style())
+        number = style.listed if look.listed is None else look.listed
+        level = style.level if look.level is None else look.level
+        return self._word.lists.label(number or 0, level or 0)
 
     def _paragraph(self, text: str, mark: str, look: Paragraph) -> None:
         in_table = look.in_table or mark == "\x07"
@@ -169,9 +174,8 @@ class _Reading:
         if in_table:
             self._in_row(text, mark, look)
             return
-        kind = self._word.styles.get(look.style, 0)
+        kind = self._word.styles.get(look.style, Style()).kind
         level = kind if 1 <= kind <= 9 else int(kind == _TITLE)
-        self._listed += bool(look.listed and text.strip())
         if level and text.strip():
             self.writer.heading(text.strip(), level)
         elif text.strip():

@@ -14,6 +14,7 @@ from typing import TypeVar
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import codepages
 from pipeline.parse.office.ole import CompoundFile
+from pipeline.parse.office.word_lists import WordLists
 
 _IDENT, _FIRST_VERSION = 0xA5EC, 0x00C1
 _ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
@@ -24,19 +25,31 @@ _PAGE = 512
 # Bytes of an operand by the upper three bits of its number ([MS-DOC] 2.2.5.1); 6: it says so itself.
 _OPERANDS = (1, 1, 2, 4, 2, 2, 0, 3)
 _TABLE_SHAPE = 0xD608  # its length has two bytes and counts one too many
+_LISTED, _LEVEL = 0x460B, 0x260A
+_OF_PARAGRAPHS, _BASES = 1, 20
 _Look = TypeVar("_Look")
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """What is known of a paragraph: its style's number, its list (0: none) and its place in a table."""
+    """What is known of a paragraph: its style's number, its list and level (None: those of its style), its table."""
 
     style: int = 0
-    listed: int = 0
+    listed: int | None = None
+    level: int | None = None
     in_table: bool = False
     row_end: bool = False
     inner_cell: bool = False
     inner_row: bool = False
+
+
+@dataclass(frozen=True)
+class Style:
+    """What is known of a style: its kind (1 to 9 headings, 62 the title), and the list and level of its paragraphs."""
+
+    kind: int = 0
+    listed: int | None = None
+    level: int | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +77,9 @@ class WordText:
         paragraphs = self._by_position(self._looks(13, _paragraph))
         self.paragraphs = {end - 1: look for _, end, look in paragraphs}  # by the position of the mark at its end
         self.runs = [run for run in self._by_position(self._looks(12, _characters)) if run[2] != Characters()]
-        self.styles = _style_kinds(self.part(1))
+        self.styles = _read_styles(self.part(1))
+        lists = struct.unpack_from("<II", self._stream, _PAIRS + 8 * 73)  # the levels follow what its length says
+        self.lists = WordLists(self._table[lists[0] :] if lists[1] else b"", lists[1], self.part(74))
 
     def part(self, number: int) -> bytes:
         """A structure of the table stream by its number among the pairs of the FIB."""
@@ -138,7 +153,7 @@ def whole(text: str) -> str:
 
 def _checked(stream: bytes) -> int:
     """The flags of the FIB; raises DocumentError for a document that cannot be read."""
-    if len(stream) < _PAIRS + 8 * 60:
+    if len(stream) < _PAIRS + 8 * 75:
         raise _damaged("its header ends early")
     ident, version = struct.unpack_from("<HH", stream)
     flags = int(struct.unpack_from("<H", stream, 10)[0])
@@ -187,7 +202,8 @@ def _paragraph(page: bytes, at: int) -> Paragraph:
     found = {_PARAGRAPH.get(number): value for number, value in _changes(page[at + 2 : at + length])}
     return Paragraph(
         style=found.get("style", int.from_bytes(page[at : at + 2], "little")),
-        listed=found.get("listed", 0),
+        listed=found.get("listed"),
+        level=found.get("level"),
         in_table=bool(found.get("in_table") or found.get("nesting")),
         row_end=bool(found.get("row_end")),
         inner_cell=bool(found.get("inner_cell")),
@@ -196,8 +212,8 @@ def _paragraph(page: bytes, at: int) -> Paragraph:
 
 
 _PARAGRAPH = {
-    0x2416: "in_table", 0x2417: "row_end", 0x244B: "inner_cell", 0x244C: "inner_row", 0x460B: "listed", 0x4600: "style",
-    0x6649: "nesting",
+    _LISTED: "listed", _LEVEL: "level", 0x2416: "in_table", 0x2417: "row_end", 0x244B: "inner_cell",
+    0x244C: "inner_row", 0x4600: "style", 0x6649: "nesting",
 }  # fmt: skip
 
 
@@ -229,12 +245,38 @@ def _changes(data: bytes) -> Iterator[tuple[int, int]]:
         at += 2 + size
 
 
-def _style_kinds(sheet: bytes) -> dict[int, int]:
-    """What each style is by the number of its name in Word: 1 to 9 headings, 62 the title."""
-    kinds, at = {}, 2 + int.from_bytes(sheet[:2], "little")
+def _read_styles(sheet: bytes) -> dict[int, Style]:
+    """The styles by their numbers, each with the list of those that it is based on ([MS-DOC] 2.9.135)."""
+    styles, bases, at = dict[int, Style](), dict[int, int](), 2 + int.from_bytes(sheet[:2], "little")
+    head = int.from_bytes(sheet[4:6], "little")
     for number in range(int.from_bytes(sheet[2:4], "little")):
         length = int.from_bytes(sheet[at : at + 2], "little")
         if length:
-            kinds[number] = int.from_bytes(sheet[at + 2 : at + 4], "little") & 0x0FFF
+            entry = sheet[at + 2 : at + 2 + length]
+            styles[number] = _style(entry, head)
+            bases[number] = int.from_bytes(entry[2:4], "little") >> 4
         at += 2 + length + length % 2
-    return kinds
+    return {number: _inherited(number, styles, bases) for number in styles}
+
+
+def _style(entry: bytes, head: int) -> Style:
+    kind = int.from_bytes(entry[:2], "little") & 0x0FFF
+    at = head + 2 + 2 * int.from_bytes(entry[head : head + 2], "little") + 2
+    changes = _changes(entry[at + 4 : at + 2 + int.from_bytes(entry[at : at + 2], "little")])
+    found = dict(changes) if entry[2:3] and entry[2] & 0xF == _OF_PARAGRAPHS else {}
+    return Style(kind, found.get(_LISTED), found.get(_LEVEL))
+
+
+def _inherited(number: int, styles: dict[int, Style], bases: dict[int, int]) -> Style:
+    style, base = styles[number], bases[number]
+    for _ in range(_BASES):
+        if base not in styles or (style.listed is not None and style.level is not None):
+            break
+        above = styles[base]
+        style = Style(
+            style.kind,
+            above.listed if style.listed is None else style.listed,
+            above.level if style.level is None else style.level,
+        )
+        base = bases[base]
+    return style

@@ -53,6 +53,29 @@ def test_headings_are_sections(parse) -> None:
     assert [(one.level, one.title) for one in parsed.sections] == [(1, "Title"), (1, "One")]
 
 
+def level(form: int, pattern: str, start: int = 1) -> bytes:
+    head = struct.pack("<iB9x2x8xBBxx", start, form, 0, 0)
+    return head + struct.pack("<H", len(pattern)) + pattern.encode("utf-16-le")
+
+
+def test_numbers_of_lists(parse) -> None:
+    """Two levels of one list, one that a style names, a bullet, and an instance that begins elsewhere."""
+    lists = struct.pack("<H", 2) + struct.pack("<i22xBx", 7, 0) + struct.pack("<i22xBx", 8, 1)
+    levels = level(0, "\0.") + level(4, "\0.\1)") + level(255, "") * 7 + level(23, "\uf0b7")
+    instances = struct.pack("<I", 3) + struct.pack("<i8xBxxx", 7, 0) + struct.pack("<i8xBxxx", 8, 0)
+    instances += struct.pack("<i8xBxxx", 7, 1) + bytes(8) + struct.pack("<iiI", 0, 5, 0x10)
+    style = struct.pack("<HHHHHHH", 0, 0x0FFF << 4 | 1, 1, 0, 0, 0, 0) + struct.pack("<HHHH", 6, 0, 0x460B, 1)
+    sheet = struct.pack("<HHHH", 4, 1, 10, len(style)) + style
+    body = "one\rtwo\rin\rby style\rpoint\rfive\rplain\r"
+    marks = [place for place, one in enumerate(body) if one == "\r"]
+    first, inner = b"\x0b\x46\1\0", b"\x0a\x26\1"
+    looks = [look(9, first), look(9, first), look(9, first + inner), look(0), look(9, b"\x0b\x46\2\0"),
+             look(9, b"\x0b\x46\3\0"), look(0, b"\x0b\x46\0\0")]  # fmt: skip
+    paragraphs = {(place, place + 1): one for place, one in zip(marks, looks, strict=True)}
+    data = word({"body": body}, paragraphs=paragraphs, parts={1: sheet, 73: lists, 75: levels, 74: instances})
+    assert parse(data).text == "1. one\n2. two\n2.a) in\n3. by style\n- point\n5. five\nplain"
+
+
 def test_deleted_and_hidden_text(parse, parse_members) -> None:
     data = word({"body": "shown deleted hidden end\r"}, runs={(6, 14): DELETED, (14, 21): HIDDEN})
     parsed = parse(data)
