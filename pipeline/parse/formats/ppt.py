@@ -7,6 +7,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.ole import CompoundFile, Stream
 from pipeline.parse.office.records import Record, below, records
+from pipeline.parse.office.slide_lists import labels
 from pipeline.parse.office.slides import NOTES, SLIDE, STRING, TITLES, Presentation, Slide, Text, string_of, texts_of
 from pipeline.parse.writer import TextWriter, one_line
 
@@ -16,6 +17,7 @@ _TEXTBOX, _CLIENT_DATA, _ANCHOR, _OPTIONS = 0xF00D, 0xF011, 0xF00F, 0xF122
 _OUTLINE, _PLACEHOLDER, _TRANSITION = 0x0F9E, 0x0BC3, 0x03F9
 _TAGS, _TAG, _TAG_DATA, _COMMENT = 0x1388, 0x138A, 0x138B, 0x2EE0
 _HEADERS, _HEADERS_ATOM, _DOCUMENT_ATOM = 0x0FD9, 0x0FDA, 0x03E9
+_NUMBERED = 0x0FAC
 _OBJECTS, _OBJECT = 0x0409, 0x0FCC
 _HIDDEN = 0x04  # of the flags of a transition
 _IS_TABLE = 0x039F  # a property of the group that is a table
@@ -100,12 +102,14 @@ class _Reading:
                 self._group(child, outline)
 
     def _shape(self, shape: Record, outline: list[Text]) -> Iterator[Text]:
+        extended = _extension(shape)
         for box in shape.children():
             if box.kind == _TEXTBOX:
                 parts = list(box.children())
                 places = [one.number(0) for one in parts if one.kind == _OUTLINE]
-                yield from (outline[place] for place in places if place < len(outline))
-                yield from texts_of(parts)
+                for text in [*(outline[place] for place in places if place < len(outline)), *texts_of(parts)]:
+                    text.labels = labels(text.text, text.looks, extended) if extended else []
+                    yield text
 
     def _table(self, group: Record, outline: list[Text]) -> None:
         """The cells of a table are shapes; those with the same upper edge are a row."""
@@ -156,6 +160,18 @@ def _furniture(headers: Record | None) -> dict[str, str]:
     return {
         name: texts[place] for place, (bits, name) in _HEADER_FLAGS.items() if flags & bits == bits and place in texts
     }
+
+
+def _extension(shape: Record) -> bytes:
+    """How the paragraphs of a shape are numbered."""
+    client = shape.first(_CLIENT_DATA)
+    for tags in client.children() if client else ():
+        for tag in tags.children() if tags.kind == _TAGS else ():
+            data = tag.first(_TAG_DATA) if tag.kind == _TAG else None
+            for record in records(data.data) if data else ():
+                if record.kind == _NUMBERED:
+                    return bytes(record.data)
+    return b""
 
 
 def _is_of_notes(shape: Record) -> bool:

@@ -43,14 +43,15 @@ class Bullets:
         if count is None or (count.scheme, count.start) != (scheme, start):
             count = self._counts[level] = _Count(scheme, start, start - 1)
         count.number += 1
-        return _drawn(scheme, count.number)
+        return drawn_number(scheme, count.number)
 
 
 def _bullet(properties: etree._Element | None) -> etree._Element | None:
     return None if properties is None else next((child for child in properties if child.tag in _BULLETS), None)
 
 
-def _drawn(scheme: str, number: int) -> str:
+def drawn_number(scheme: str, number: int) -> str:
+    """A number as a scheme (ST_TextAutonumberScheme) draws it, with a space after it."""
     pattern = next((pattern for end, pattern in _AROUND.items() if scheme.endswith(end)), "{}.")
     form = next((form for begin, form in _FORMS.items() if scheme.startswith(begin)), None)
     return pattern.format(format_number(number, form)) + " "

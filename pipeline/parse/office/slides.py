@@ -7,6 +7,7 @@ placeholders lie beside the list of slides, those of other shapes in the slide's
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import codepages
@@ -15,6 +16,7 @@ from pipeline.parse.office.records import Record, record_at
 USER_EDIT, DIRECTORY, DOCUMENT = 0x0FF5, 0x1772, 0x03E8
 LIST, PERSIST, SLIDE, SLIDE_ATOM, NOTES = 0x0FF0, 0x03F3, 0x03EE, 0x03EF, 0x03F0
 TEXT_HEADER, TEXT_CHARS, TEXT_BYTES, STRING = 0x0F9F, 0x0FA0, 0x0FA8, 0x0FBA
+_LOOKS = 0x0FA1
 _FURNITURE = {
     0x0FD8: "number", 0x0FF7: "date", 0x0FF8: "date", 0x0FF9: "header", 0x0FFA: "footer", 0x1015: "date",
 }  # fmt: skip
@@ -30,14 +32,16 @@ class Text:
     kind: int
     text: str = ""
     signs: dict[int, str] = field(default_factory=dict)
+    looks: bytes = b""  # of its runs
+    labels: list[str] = field(default_factory=list)  # what is drawn before its paragraphs
 
     def shown(self, furniture: dict[str, str]) -> str:
         """The text with what the signs stand for."""
-        if not self.signs:
-            return self.text
-        return "".join(
+        text = "".join(
             furniture.get(self.signs[place], "") if place in self.signs else one for place, one in enumerate(self.text)
         )
+        paragraphs = zip_longest(self.labels, text.split("\r"), fillvalue="")
+        return "\n".join(label + paragraph for label, paragraph in paragraphs).replace("\x0b", "\n")
 
 
 @dataclass
@@ -118,7 +122,9 @@ def texts_of(records: Iterable[Record]) -> list[Text]:
         if record.kind == TEXT_HEADER or (record.kind in {TEXT_CHARS, TEXT_BYTES} and not texts):
             texts.append(Text(record.number(0) if record.kind == TEXT_HEADER else _OTHER))
         if record.kind in {TEXT_CHARS, TEXT_BYTES}:
-            texts[-1].text += string_of(record)
+            texts[-1].text += _stored(record)
+        elif record.kind == _LOOKS and texts:
+            texts[-1].looks = bytes(record.data)
         elif record.kind in _FURNITURE and texts:
             texts[-1].signs[record.number(0)] = _FURNITURE[record.kind]
     return texts
@@ -126,9 +132,12 @@ def texts_of(records: Iterable[Record]) -> list[Text]:
 
 def string_of(record: Record) -> str:
     """The text of a record, its paragraphs as lines."""
+    return _stored(record).replace("\r", "\n").replace("\x0b", "\n")
+
+
+def _stored(record: Record) -> str:
     data = bytes(record.data)
-    text = codepages.low_bytes(data) if record.kind == TEXT_BYTES else data.decode("utf-16-le", "replace")
-    return text.replace("\r", "\n").replace("\x0b", "\n")
+    return codepages.low_bytes(data) if record.kind == TEXT_BYTES else data.decode("utf-16-le", "replace")
 
 
 def _listed(container: Record) -> Iterator[Slide]:

@@ -38,8 +38,8 @@ from pipeline.errors import DocumentError
 from pipeline.parse import ParserPool
 
 REQUIRED = {
-    "csv": 0.99, "docx": 0.97, "epub": 0.99, "html": 0.95, "md": 0.99, "odp": 0.97, "ods": 0.99, "odt": 0.97,
-    "pdf": 0.99, "pptx": 0.98, "xls": 0.99, "xlsx": 0.98,
+    "csv": 0.99, "doc": 0.99, "docx": 0.97, "epub": 0.99, "html": 0.95, "md": 0.99, "odp": 0.97, "ods": 0.99,
+    "odt": 0.97, "pdf": 0.99, "ppt": 0.99, "pptx": 0.98, "xls": 0.99, "xlsx": 0.98,
 }  # fmt: skip
 REQUIRED_CUAD, REQUIRED_CUAD_EACH = 0.998, 0.96
 _ALIKE = {"xlsm": "xlsx"}

@@ -109,6 +109,36 @@ def test_a_slide_that_is_listed_a_thousand_times(fail) -> None:
     assert fail(bytes(data)).failure is Failure.CORRUPT
 
 
+def numbered(text: str, looks: bytes, *entries: bytes) -> bytes:
+    box = record(0xF00D, text_atoms(text, signs=atom(0x0FA1, looks)))
+    tag = record(0x138A, string("___PPT9", 0), atom(0x138B, atom(0x0FAC, b"".join(entries))))
+    return presentation([(slide(record(0xF004, box, record(0xF011, record(0x1388, tag)))), b"")])
+
+
+PLAIN, NUMBERS = bytes(12), struct.pack("<IHII", 0x02000000, 1, 0, 0)
+LETTERS = struct.pack("<IHHHII", 0x03000000, 1, 8, 3, 0, 0)
+
+
+def test_numbers_of_lists_by_runs_of_paragraphs(parse) -> None:
+    """A line without one, two levels, and a line break inside a paragraph."""
+    text = "head\rone\x0bmore\rin\rtwo"
+    looks = b"".join(struct.pack("<IHI", count, level, 0) for count, level in ((5, 0), (9, 0), (3, 1), (4, 0)))
+    looks += struct.pack("<II", len(text) + 1, 0)
+    parsed = parse(numbered(text, looks, PLAIN, NUMBERS, LETTERS, NUMBERS))
+    assert parsed.text == "head\n1. one\nmore\n(c) in\n2. two"
+
+
+def test_numbers_of_lists_by_runs_of_characters(parse) -> None:
+    looks = struct.pack("<IHIHH", 6, 0, 0x100080, 9, 1) + bytes(4)
+    looks += struct.pack("<IIH", 2, 0x0C00, 1 << 10) + struct.pack("<IIHI", 4, 0x40400, 0, 7)
+    assert parse(numbered("a\rb\rc", looks, PLAIN, NUMBERS)).text == "1. a\nb\nc"
+
+
+def test_numbers_of_lists_that_are_cut_off_or_absurd(parse) -> None:
+    for looks, entries in ((b"\xff" * 50, [NUMBERS]), (b"\1", [b"\xff" * 7]), (bytes(500), [LETTERS[:9]])):
+        assert "x" in parse(numbered("x\ry", looks, *entries)).text
+
+
 def test_embedded_documents(parse_members) -> None:
     objects = record(0x0409, record(0x0FCC, atom(0x0FC3, bytes(24))))
     parsed, members = parse_members(presentation([(slide(shape(text_atoms("x"))), b"")], more=objects))

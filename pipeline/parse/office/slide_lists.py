@@ -1,0 +1,110 @@
+"""The numbers that PowerPoint 97-2003 draws before paragraphs ([MS-PPT] 2.9): "2.", "(b)".
+
+How runs look stands beside the text; whether a paragraph is numbered, in an extension with an entry for each look. A
+run of characters says which entry is its own; where none says so, the entries follow the runs of paragraphs.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from pipeline.parse.office.bullets import drawn_number
+
+_SCHEMES = (
+    "alphaLcPeriod", "alphaUcPeriod", "arabicParenR", "arabicPeriod", "romanLcParenBoth", "romanLcParenR",
+    "romanLcPeriod", "romanUcPeriod", "alphaLcParenBoth", "alphaLcParenR", "alphaUcParenBoth", "alphaUcParenR",
+    "arabicParenBoth", "arabicPlain", "romanUcParenBoth", "romanUcParenR",
+)  # fmt: skip
+_USUAL, _DEEPEST = 3, 8
+# By bits of a mask the bytes of what is there, in the order of the fields; any of the bits suffices.
+_PARAGRAPH = ((0xF, 2), (0x80, 2), (0x10, 2), (0x40, 2), (0x20, 4), (0x800, 2), (0x1000, 2), (0x2000, 2), (0x4000, 2),
+              (0x100, 2), (0x400, 2), (0x8000, 2))  # fmt: skip
+_TABS, _BEHIND_TABS = 0x100000, ((0x10000, 2), (0xE0000, 2), (0x200000, 2))
+_FONT_STYLE = 0x3EB7
+_CHARACTERS = ((0x10000, 2), (0x200000, 2), (0x400000, 2), (0x800000, 2), (0x20000, 2), (0x40000, 4), (0x80000, 2))
+_BLIP, _HAS_SCHEME, _SCHEME, _RUN = 0x00800000, 0x02000000, 0x01000000, 0x100000
+_LANGUAGE, _SMART = ((0x1, 2), (0x2, 2), (0x4, 2), (0x20, 4), (0x40, 2)), 0x200
+_Number = tuple[str, int]  # scheme and first number
+
+
+class _Bytes:
+    """Numbers as they follow one another; zeros where the data end."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def number(self, size: int) -> int:
+        self.at += size
+        return int.from_bytes(self.data[self.at - size : self.at], "little")
+
+    def skip(self, mask: int, fields: tuple[tuple[int, int], ...]) -> None:
+        self.at += sum(size for bits, size in fields if mask & bits)
+
+    @property
+    def ended(self) -> bool:
+        return self.at >= len(self.data)
+
+
+def labels(text: str, looks: bytes, extended: bytes) -> list[str]:
+    """What stands before each paragraph of a text (they end in "\\r"), with a space after it."""
+    entries = list(_entries(_Bytes(extended)))
+    if not any(entries):
+        return []
+    data = _Bytes(looks)
+    paragraphs = list(_paragraph_runs(data, len(text)))
+    runs = list(_character_runs(data, len(text)))
+    said = any(entry for _, entry in runs)
+    ends, run_ends = [end for end, _ in paragraphs], [end for end, _ in runs]
+    found, at, counts = list[str](), 0, dict[int, int]()
+    for paragraph in text.split("\r"):
+        run, character = bisect_right(ends, at), bisect_right(run_ends, at)
+        level = min(paragraphs[run][1], _DEEPEST) if run < len(paragraphs) else 0
+        place = run if not said else runs[character][1] if character < len(runs) else len(entries)
+        entry = entries[place] if place < len(entries) and paragraph.strip() else None
+        counts = {deep: count for deep, count in counts.items() if deep < level + bool(entry)}
+        if entry:
+            counts[level] = counts.get(level, entry[1] - 1) + 1
+        found.append(drawn_number(entry[0], counts[level]) if entry else "")
+        at += len(paragraph) + 1
+    return found
+
+
+def _entries(data: _Bytes) -> Iterator[_Number | None]:
+    """Of each look the numbers that it draws; None for none."""
+    while not data.ended:
+        mask = data.number(4)
+        data.skip(mask, ((_BLIP, 2),))
+        numbered = mask & _HAS_SCHEME and data.number(2)
+        scheme, start = (data.number(2), data.number(2)) if mask & _SCHEME else (_USUAL, 1)
+        data.skip(data.number(4), ((_RUN, 4),))
+        language = data.number(4)
+        data.skip(language, _LANGUAGE)
+        if language & _SMART:
+            tags = data.number(4)
+            data.at += 4 * tags
+        yield (_SCHEMES[min(scheme, len(_SCHEMES) - 1)], start) if numbered else None
+
+
+def _paragraph_runs(data: _Bytes, length: int) -> Iterator[tuple[int, int]]:
+    """Where each run of paragraphs ends, and its level."""
+    end = 0
+    while end <= length and not data.ended:
+        end += data.number(4)
+        level, mask = data.number(2), data.number(4)
+        data.skip(mask, _PARAGRAPH)
+        if mask & _TABS:
+            tabs = data.number(2)
+            data.at += 4 * tabs
+        data.skip(mask, _BEHIND_TABS)
+        yield end, level
+
+
+def _character_runs(data: _Bytes, length: int) -> Iterator[tuple[int, int]]:
+    """Where each run of characters ends, and which entry is its own."""
+    end = 0
+    while end <= length and not data.ended:
+        end += data.number(4)
+        mask = data.number(4)
+        style = data.number(2) if mask & _FONT_STYLE else 0
+        data.skip(mask, _CHARACTERS)
+        yield end, style >> 10 & 0xF
