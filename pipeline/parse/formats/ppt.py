@@ -8,6 +8,7 @@ from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.ole import CompoundFile, Stream
 from pipeline.parse.office.records import Record, below, records
 from pipeline.parse.office.slide_lists import labels
+from pipeline.parse.office.slide_objects import add_objects_of
 from pipeline.parse.office.slides import NOTES, SLIDE, STRING, TITLES, Presentation, Slide, Text, string_of, texts_of
 from pipeline.parse.writer import TextWriter, one_line
 
@@ -18,7 +19,6 @@ _OUTLINE, _PLACEHOLDER, _TRANSITION = 0x0F9E, 0x0BC3, 0x03F9
 _TAGS, _TAG, _TAG_DATA, _COMMENT = 0x1388, 0x138A, 0x138B, 0x2EE0
 _HEADERS, _HEADERS_ATOM, _DOCUMENT_ATOM = 0x0FD9, 0x0FDA, 0x03E9
 _NUMBERED = 0x0FAC
-_OBJECTS, _OBJECT = 0x0409, 0x0FCC
 _HIDDEN = 0x04  # of the flags of a transition
 _IS_TABLE = 0x039F  # a property of the group that is a table
 _NOT_OF_NOTES = {5, 7, 8, 9, 10}  # placeholders on notes: the slide's picture, date, number, footer, header
@@ -34,9 +34,11 @@ def parse(source: Source, media_type: str) -> Parsed:
     reading = _Reading(writer, presentation)
     for number, slide in enumerate(presentation.slides, start=1):
         reading.slide(slide, number)
-    if not writer.length and not source.hidden.found() and "pictures" in root.streams:
+    notes = reading.notes(root.streams.get("pictures")) + add_objects_of(source.members, presentation)
+    unseen = source.hidden.found() or source.members.finish()[0]
+    if not writer.length and not unseen and "pictures" in root.streams:
         raise DocumentError(Failure.NEEDS_OCR, "its slides hold pictures and no text")
-    return finish(source, writer, media_type, PARSER, notes=reading.notes(root.streams.get("pictures")))
+    return finish(source, writer, media_type, PARSER, notes=notes)
 
 
 class _Reading:
@@ -74,10 +76,7 @@ class _Reading:
 
     def notes(self, pictures: Stream | None) -> list[str]:
         """What the reader of the result should know."""
-        objects = self._presentation.document.first(_OBJECTS)
-        embedded = sum(one.kind == _OBJECT for one in objects.children()) if objects else 0
-        notes = ["pictures not read"] if pictures and pictures.size else []
-        return notes + ([f"embedded objects not read: {embedded}"] if embedded else [])
+        return ["pictures not read"] if pictures and pictures.size else []
 
     def _shapes(self, record: Record, outline: list[Text]) -> None:
         """The texts of a slide's drawing, in its order; those of the outline that no shape refers to come first."""

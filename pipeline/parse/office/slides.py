@@ -72,10 +72,15 @@ class Presentation:
 
     def record(self, slide: Slide, kind: int) -> Record:
         """The record of a slide or of its notes; raises DocumentError(CORRUPT)."""
-        place = self._places.get(slide.place)
+        return self.stored(slide.place, kind)
+
+    def stored(self, number: int, kind: int) -> Record:
+        """A record by its number in the directories, each once; raises DocumentError(CORRUPT)."""
+        place = self._places.get(number)
         record = record_at(self._data, place) if place is not None and place not in self._used else None
         if record is None or place is None or record.kind != kind:
-            raise DocumentError(Failure.CORRUPT, "one of its slides is missing")
+            what = "slides" if kind in {SLIDE, NOTES} else "objects"
+            raise DocumentError(Failure.CORRUPT, f"one of its {what} is missing")
         self._used.add(place)
         return record
 

@@ -112,10 +112,11 @@ def presentation(
     notes: Iterable[bytes] = (),
     *,
     more: bytes = b"",
+    stored: Iterable[bytes] = (),
     token: int = 0xE391C05F,
     others: Tree | None = None,
 ) -> bytes:
-    """A PPT of (slide, texts of its placeholders), and pages of notes whose numbers are 1, 2, ..."""
+    """A PPT of (slide, texts of its placeholders), pages of notes with the numbers 1, 2, ..., and what else is stored."""
     notes = list(notes)
 
     def listed(first: int, texts: Iterable[bytes], instance: int) -> bytes:
@@ -133,7 +134,7 @@ def presentation(
         more,
     )
     stream, places = b"", list[int]()
-    for one in [document, *(one for one, _ in slides), *notes]:
+    for one in [document, *(one for one, _ in slides), *notes, *stored]:
         places.append(len(stream))
         stream += one
     directory = len(stream)

@@ -1,12 +1,13 @@
 """PPT: slides in order with their notes and comments, tables, what stands on every slide, and what is locked."""
 
 import struct
+import zlib
 
 import pytest
 
 from pipeline.document import Hidden
 from pipeline.errors import Failure
-from tests.pipeline.parse.legacy import atom, presentation, record, shape, slide, text_atoms
+from tests.pipeline.parse.legacy import atom, cell, presentation, record, shape, slide, text_atoms, workbook
 
 TITLE = 0
 
@@ -140,6 +141,22 @@ def test_numbers_of_lists_that_are_cut_off_or_absurd(parse) -> None:
 
 
 def test_embedded_documents(parse_members) -> None:
-    objects = record(0x0409, record(0x0FCC, atom(0x0FC3, bytes(24))))
-    parsed, members = parse_members(presentation([(slide(shape(text_atoms("x"))), b"")], more=objects))
-    assert (parsed.notes, members) == (("embedded objects not read: 1",), {})
+    """A workbook, compressed; a chart; a document whose bytes are damaged, and one that is not there."""
+    book = workbook({"One": cell(0, 0, "inside")})
+    good = atom(0x1011, struct.pack("<I", len(book)) + zlib.compress(book), instance=1)
+    bad = atom(0x1011, bytes(4) + zlib.compress(book)[:-9], instance=1)
+
+    def embedded(place: int, program: str) -> bytes:
+        return record(0x0FCC, atom(0x0FC3, struct.pack("<16xII", place, 0)), string(program, 2))
+
+    programs = ((3, "Excel.Sheet.8"), (9, "MSGraph.Chart.8"), (4, "Word.Document.8"), (99, "Package"))
+    objects = record(0x0409, *(embedded(*one) for one in programs))
+    data = presentation([(slide(shape(text_atoms("x"))), b"")], more=objects, stored=[good, bad])
+    parsed, members = parse_members(data)
+    assert (parsed.text, parsed.notes) == ("x", ("embedded objects not read: 1",))
+    assert [one if isinstance(one, Failure) else one[:4] for one in members.values()] == [
+        b"\xd0\xcf\x11\xe0", Failure.CORRUPT, Failure.CORRUPT,
+    ]  # fmt: skip
+    found = members["embedded document.xls"]
+    assert isinstance(found, bytes)
+    assert parse_members(found)[0].text == "One\n\ninside"
