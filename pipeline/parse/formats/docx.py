@@ -106,14 +106,16 @@ class _Part:
         self.writer.gap()
 
     def _table(self, table: etree._Element) -> None:
+        behind, self._behind = self._behind, self._sight.behind_table(table, self._behind)
         self.writer.gap()
         for row in _found(table, "tr"):
-            self.writer.cells([self._cell(table, cell) for cell in _found(row, "tc")])
+            self.writer.cells([self._cell(cell) for cell in _found(row, "tc")])
         self.writer.gap()
+        self._behind = behind
 
-    def _cell(self, table: etree._Element, cell: etree._Element) -> str:
+    def _cell(self, cell: etree._Element) -> str:
         outer, self.writer = self.writer, self.writer.inner()
-        behind, self._behind = self._behind, self._sight.behind_cell(table, cell, self._behind)
+        behind, self._behind = self._behind, self._sight.behind_cell(cell, self._behind)
         self.blocks(cell)
         self._behind = behind
         inner, self.writer = self.writer, outer

@@ -150,10 +150,12 @@ def transitional(data: bytes) -> bytes:
 
 
 def _ends(data: bytes, what: str, *tags: str) -> Iterator[etree._Element]:
+    known = False
     with _well_formed(what):
         for _, element in etree.iterparse(io.BytesIO(transitional(data)), tag=tags, **_SAFE):
-            if element.getroottree().docinfo.internalDTD is not None:
+            if not known and element.getroottree().docinfo.internalDTD is not None:
                 raise _declares(what)
+            known = True
             yield element
 
 

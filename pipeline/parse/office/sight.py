@@ -43,13 +43,17 @@ class Sight:
         colour = hexadecimal(look.colour)
         return "same_colour" if colour and self._merges(colour, look.fill, *fills) else None
 
-    def behind_cell(self, table: etree._Element, cell: etree._Element, behind: str) -> str:
-        """What is behind the text of a cell."""
+    def behind_table(self, table: etree._Element, behind: str) -> str:
+        """What is behind a table, as far as its cells say nothing else."""
         properties = table.find(W + "tblPr")
-        fill = _first(read_fill(cell.find(W + "tcPr")), read_fill(properties))
-        named = value(properties, "tblStyle")
+        fill, named = read_fill(properties), value(properties, "tblStyle")
         if fill is None and named and self.styles.style(named).coloured:
             return self.UNKNOWN
+        return behind if fill in {None, "auto"} else fill or self.UNKNOWN
+
+    def behind_cell(self, cell: etree._Element, behind: str) -> str:
+        """What is behind the text of a cell in a table, or part of one, with this behind it."""
+        fill = read_fill(cell.find(W + "tcPr"))
         return behind if fill in {None, "auto"} else fill or self.UNKNOWN
 
     def _vanishes(self, own: Look, character: Look, paragraph: Look) -> bool:
@@ -61,7 +65,3 @@ class Sight:
     def _merges(self, colour: str, *fills: str | None) -> bool:
         fill = next((one for one in fills if one not in {None, "auto"}), WHITE)
         return alike(colour, hexadecimal(fill)) and not (fill == WHITE and self._coloured)
-
-
-def _first(*values: str | None) -> str | None:
-    return next((one for one in values if one is not None), None)
