@@ -116,7 +116,7 @@ def presentation(
     token: int = 0xE391C05F,
     others: Tree | None = None,
 ) -> bytes:
-    """A PPT of (slide, texts of its placeholders), pages of notes with the numbers 1, 2, ..., and what else is stored."""
+    """A PPT of (slide, texts of its placeholders), pages of notes with the numbers 1, 2, ..., and other objects."""
     notes = list(notes)
 
     def listed(first: int, texts: Iterable[bytes], instance: int) -> bytes:
