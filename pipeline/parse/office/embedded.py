@@ -5,8 +5,14 @@ import posixpath
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source
 from pipeline.parse.members import Members
+from pipeline.parse.office.objects import file_of
+from pipeline.parse.office.ole import CompoundFile
 from pipeline.parse.office.package import Package
 from pipeline.parse.writer import TextWriter
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_WHOLE = {"worddocument": ".doc", "workbook": ".xls", "powerpoint document": ".ppt",
+          "__properties_version1.0": ".msg", "encryptedpackage": ".bin"}  # fmt: skip
 
 
 def add_embedded(members: Members, package: Package) -> list[str]:
@@ -14,24 +20,43 @@ def add_embedded(members: Members, package: Package) -> list[str]:
 
     The workbook behind a chart is none: what it shows, the chart itself holds.
     """
-    behind = _behind_charts(package)
+    behind, objects = _behind_charts(package), 0
     for part in package.names:
         if "/embeddings/" in part.lower() and not part.endswith("/") and part.lower() not in behind:
-            add_part(members, package, part)
-    pictures = package.count("media")
-    notes = [f"pictures and other media not read: {pictures}"] if pictures else []
-    return notes + ([f"workbooks behind charts not read: {len(behind)}"] if behind else [])
+            objects += not add_part(members, package, part)
+    counts = {"pictures and other media": package.count("media"), "workbooks behind charts": len(behind),
+              "embedded objects": objects}  # fmt: skip
+    return [f"{what} not read: {count}" for what, count in counts.items() if count]
 
 
-def add_part(members: Members, package: Package, part: str) -> None:
-    """Unpack one part by the name of its file; where it is damaged or too large, that is its own failure."""
+def add_part(members: Members, package: Package, part: str) -> bool:
+    """Unpack one part by the name of its file; where it is damaged or too large, that is its own failure.
+
+    False for an object of OLE that holds no file, such as a formula.
+    """
     name = posixpath.basename(part)
     try:
-        members.add(name, package.chunks(part))
+        data = package.bytes(part) if part.lower().endswith(".bin") else b""
+        if data.startswith(_OLE):
+            return _add_object(members, name, data)
+        members.add(name, [data] if data else package.chunks(part))
     except DocumentError as error:
         if error.failure is Failure.BOMB:
             raise
         members.refuse(name, 0, error.failure, error.reason)
+    return True
+
+
+def _add_object(members: Members, name: str, data: bytes) -> bool:
+    """The file in an OLE object, which may be the whole."""
+    file = CompoundFile(data)
+    if suffix := next((suffix for stream, suffix in _WHOLE.items() if stream in file.root.streams), None):
+        members.add(name.rpartition(".")[0] + suffix, [data])
+        return True
+    found = file_of(file, file.root)
+    if found is not None:
+        members.add(found[0], [found[1]])
+    return found is not None
 
 
 def refuse_pictures_alone(source: Source, writer: TextWriter, package: Package, what: str) -> None:

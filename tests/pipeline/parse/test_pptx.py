@@ -1,6 +1,7 @@
 """PowerPoint: slides as pages, with tables, charts, groups, notes and comments."""
 
 import io
+import zipfile
 
 import pytest
 from pptx import Presentation
@@ -10,6 +11,7 @@ from pptx.util import Inches
 
 from pipeline.document import Hidden
 from pipeline.errors import Failure
+from pipeline.parse.office.compound import format_compound
 from pipeline.parse.options import Options
 
 P = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
@@ -212,9 +214,25 @@ def test_a_chart_that_draws_itself_ends(parse, office, rels) -> None:
 
 
 def test_embedded_files_are_documents(parse_members, office, rels) -> None:
+    native = b"\0" * 6 + b"C:\\letter.txt\0a\0" + b"\0" * 4 + b"\1\0\0\0\0" + b"\5\0\0\0hello"
     data = presentation(office, rels, shape("x"), **{
         "ppt/embeddings/a.docx": b"PK", "ppt/embeddings/deep/a.docx": b"two", "ppt/media/p.png": b"x",
+        "ppt/embeddings/o1.bin": format_compound({"\x01Ole10Native": native}),
+        "ppt/embeddings/o2.bin": format_compound({"WordDocument": b"w" * 5000}),
+        "ppt/embeddings/o3.bin": format_compound({"Package": b"PK in it"}),
+        "ppt/embeddings/o4.bin": format_compound({"Equation Native": b"e"}),
+        "ppt/embeddings/o5.bin": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 damaged",
+        "ppt/embeddings/o6.bin": b"no compound file",
     })  # fmt: skip
     parsed, members = parse_members(data)
-    assert members == {"a.docx": b"PK", "a (2).docx": b"two"}
-    assert parsed.notes == ("pictures and other media not read: 1",)
+    assert members.pop("o2.doc") == data_of(data, "ppt/embeddings/o2.bin")
+    assert members == {
+        "a.docx": b"PK", "a (2).docx": b"two", "letter.txt": b"hello", "embedded document": b"PK in it",
+        "o5.bin": Failure.CORRUPT, "o6.bin": b"no compound file",
+    }  # fmt: skip
+    assert parsed.notes == ("pictures and other media not read: 1", "embedded objects not read: 1")
+
+
+def data_of(package: bytes, part: str) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(package)) as archive:
+        return archive.read(part)
