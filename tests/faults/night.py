@@ -108,9 +108,9 @@ def spend(plan: pipeline.RunPlan, allowed: Mapping[str, frozenset[str]], outside
     folder `outside`."""
     before, watch = _tree(outside), Watch()
     report = pipeline.run(plan, observer=watch)
-    rows = tuple(pipeline.results(plan.site))
     seconds = time.monotonic() - watch.began
-    grown = watch.resident[-1] - watch.resident[0] - SLACK if watch.resident else 0
+    grown = resident() - watch.resident[0] - SLACK if watch.resident else 0
+    rows = tuple(pipeline.results(plan.site))
     per_path = max(0.0, grown / max(1, watch.ended))
     wrong = [*_ends(rows, allowed), *_counts(report, rows, plan), *_left(plan)]
     if per_path > PER_PATH:
