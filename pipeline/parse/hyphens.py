@@ -8,19 +8,32 @@ not have both halves as words.
 import re
 
 MARK = "\ufffe"
-_DIVIDED = re.compile(rf"(?<!\w)(\w+){MARK}(\w+)")
+_DIVIDED = re.compile(rf"\b(\w+){MARK}(\w+)")
 _WORD = re.compile(r"\w+")
+_FEW = 100  # divided words that are looked for one by one, rather than to list all words
 
 
 def join_words(texts: list[str]) -> list[str]:
     """The pages' texts without marks."""
     if not any(MARK in text for text in texts):
         return texts
-    known = {word.casefold() for text in texts for word in _WORD.findall(_DIVIDED.sub(" ", text))}
+    known = _known(texts)
 
     def join(match: re.Match[str]) -> str:
         left, right = match[1].casefold(), match[2].casefold()
         halves_of_a_word = match[2].islower() and match[1].isalpha() and not known.issuperset({left, right})
         return f"{match[1]}{'' if left + right in known or halves_of_a_word else '-'}{match[2]}"
 
-    return [_DIVIDED.sub(join, text).replace(MARK, "-") for text in texts]
+    return [_DIVIDED.sub(join, text).replace(MARK, "-") if MARK in text else text for text in texts]
+
+
+def _known(texts: list[str]) -> set[str]:
+    """Those words of the text that it may be asked for: halves of divided words, and what both make."""
+    pairs = {
+        (one[1].casefold(), one[2].casefold()) for text in texts if MARK in text for one in _DIVIDED.finditer(text)
+    }
+    whole = " ".join(_DIVIDED.sub(" ", text) if MARK in text else text for text in texts).casefold()
+    if len(pairs) > _FEW:
+        return set(_WORD.findall(whole))
+    words = {word for left, right in pairs for word in (left, right, left + right)}
+    return {word for word in words if word in whole and re.search(rf"\b{word}\b", whole)}

@@ -11,6 +11,8 @@ def transformed(box: Rectangle, matrix: Matrix) -> Rectangle:
     if matrix is None:
         return box
     a, b, c, d, e, f = matrix
+    if b == 0.0 == c and a > 0.0 < d:
+        return a * box[0] + e, d * box[1] + f, a * box[2] + e, d * box[3] + f
     corners = [(a * x + c * y + e, b * x + d * y + f) for x in (box[0], box[2]) for y in (box[1], box[3])]
     xs, ys = [x for x, _ in corners], [y for _, y in corners]
     return min(xs), min(ys), max(xs), max(ys)

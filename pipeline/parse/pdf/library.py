@@ -64,6 +64,7 @@ _bytes = memoryview(_memory).cast("B")
 _wholes, _reals = _bytes[:16].cast("I"), _bytes[16:].cast("f")
 # The same about each of many texts: colour, size, matrix; of these the last two numbers are a place.
 _PLACES = (0, 4, 8, 12, 16, 20)
+_corners = Struct("=4f").unpack_from
 _RECORD, _STATE, _SIDES = Struct("=36s8x"), Struct("=4I5f"), Struct("=4f")
 
 
@@ -150,7 +151,7 @@ def corners_of(border: int, place: int) -> Rectangle:
     """The box between two opposite corners of a path of four sides: the whole one, if that is upright."""
     _get_point(clip_segment(border, place, 0), _LEFT, _BOTTOM)
     _get_point(clip_segment(border, place, 2), _RIGHT, _TOP)
-    x0, y0, x1, y1 = _reals[:4].tolist()
+    x0, y0, x1, y1 = _corners(_memory, 16)
     return (x0 if x0 < x1 else x1), (y0 if y0 < y1 else y1), (x1 if x0 < x1 else x0), (y1 if y0 < y1 else y0)
 
 

@@ -10,7 +10,7 @@ from pipeline.parse.pdf.library import raw
 _DOTS = 300  # an inch, which is what OCR likes
 _MOST_PIXELS = 25_000_000
 _LOOK_PIXELS = 2_000_000
-_LOOK_SCALE = 2.0  # pixels a point
+_LOOK_SCALE = 1.0  # pixels a point: letters of the smallest size still leave a grey
 _NOTICED = 10  # of 255 by which something must differ from what is behind it
 _INK = 48  # of 255 by which dark and light differ where something is written
 

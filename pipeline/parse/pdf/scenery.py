@@ -15,6 +15,8 @@ _ROWS = [sum(1 << (_CELLS * row) for row in range(count)) for count in range(_CE
 _THINNEST = 2.0  # points; what is thinner is a line, under which no text fits
 _MOST = 4000  # areas that are told apart; further ones count as one
 _PER_AREA = 2000  # pixels that are as dear as the drawing of one area
+_FEW = 64  # areas that are looked at one by one
+_TOUCH = 0.5  # points
 _NEAR = 24  # of 255 by which two colours differ at most that may look the same
 _PAPER = (255, 255, 255)
 
@@ -29,6 +31,7 @@ class _Area:
     last: int
     cells: int
     colour: Colour | None
+    box: Rectangle
 
 
 class Scenery:
@@ -41,6 +44,7 @@ class Scenery:
         self._areas: list[_Area] = []
         self._later: list[int] | None = None  # cells of each area and of all after it
         self._behind: dict[Colour | None, int] = {}  # cells of each colour painted so far
+        self._alike: dict[Colour, list[_Area]] = {}  # areas on which a text of a colour may be lost
         self._next = 0
         self._next_cover = 0
         self._rows = 0  # a bit for each row of cells that something touches
@@ -65,11 +69,11 @@ class Scenery:
         if kind == pdf.IMAGE:
             self.images.append((item, box))
         self._rows |= self._band(box)
-        self._add(texts, self.cells(box), colour)
+        self._add(texts, self.cells(box), colour, box)
 
-    def _add(self, texts: int, cells: int, colour: Colour | None) -> None:
+    def _add(self, texts: int, cells: int, colour: Colour | None, box: Rectangle) -> None:
         if len(self._areas) < _MOST:
-            self._areas.append(_Area(texts, texts, cells, colour))
+            self._areas.append(_Area(texts, texts, cells, colour, box))
         else:
             last = self._areas[-1]
             last.last, last.cells, last.colour = texts, last.cells | cells, None
@@ -78,8 +82,18 @@ class Scenery:
         """Whether an area may touch any of it: whether there is any at its height."""
         return bool(self._rows & self._band(area))
 
-    def covers(self, cells: int, place: int) -> bool:
-        """Whether something is painted over these cells after the text number `place`."""
+    def covers(self, text: Rectangle, place: int) -> bool:
+        """Whether something may be painted over the text number `place`, after it."""
+        if len(self._areas) > _FEW:
+            return self._covers(self.cells(text), place)
+        for area in reversed(self._areas):
+            if area.last <= place:
+                return False
+            if _overlap(text, area.box):
+                return True
+        return False
+
+    def _covers(self, cells: int, place: int) -> bool:
         if self._later is None:
             self._later = [0]
             for area in reversed(self._areas):
@@ -89,16 +103,26 @@ class Scenery:
             self._next_cover += 1
         return bool(self._later[self._next_cover] & cells)
 
-    def resembles(self, cells: int, place: int, colour: Colour) -> bool:
+    def resembles(self, text: Rectangle, place: int, colour: Colour) -> bool:
         """Whether the text number `place` of this colour may be lost on what was painted before it, or on the paper."""
+        if _near(colour, _PAPER):
+            return True
+        if len(self._areas) > _FEW:
+            return self._resembles(self.cells(text), place, colour)
+        if colour not in self._alike:
+            self._alike[colour] = [one for one in self._areas if one.colour is None or _near(colour, one.colour)]
+        return any(area.first <= place and _overlap(text, area.box) for area in self._alike[colour])
+
+    def _resembles(self, cells: int, place: int, colour: Colour) -> bool:
         self._paint(place)
-        return _near(colour, _PAPER) or any(
+        return any(
             (other is None or _near(colour, other)) and painted & cells for other, painted in self._behind.items()
         )
 
-    def is_bare(self, cells: int, place: int) -> bool:
+    def is_bare(self, text: Rectangle, place: int) -> bool:
         """Whether only paper is behind the text number `place`."""
         self._paint(place)
+        cells = self.cells(text)
         return not any(painted & cells for painted in self._behind.values())
 
     def _paint(self, place: int) -> None:
@@ -133,6 +157,16 @@ class Scenery:
         for _, box in self.images:
             cells |= self.cells(box)
         return cells.bit_count() / _CELLS**2
+
+
+def _overlap(text: Rectangle, box: Rectangle) -> bool:
+    """By more than where their edges touch."""
+    return (
+        text[0] < box[2] - _TOUCH
+        and text[2] > box[0] + _TOUCH
+        and text[1] < box[3] - _TOUCH
+        and text[3] > box[1] + _TOUCH
+    )
 
 
 def _near(one: Colour, other: Colour) -> bool:

@@ -103,10 +103,12 @@ class _Judge:
         groups = self._found.groups
         ends = [*(group.start for group in groups[1:]), len(self._found.texts)]
         for group, end in zip(groups, ends, strict=True):
-            places = self._places(group, end)
-            areas = pdf.all_bounds([self._found.texts[place] for place in places])
-            for place, area in zip(places, areas, strict=True):
-                self._judge(group, place, transformed(area, group.matrix))
+            places = self._places(group, end) if group.start < end else ()
+            if not places:
+                continue
+            boxes = pdf.all_bounds([self._found.texts[place] for place in places])
+            areas = boxes if group.matrix is None else [transformed(box, group.matrix) for box in boxes]
+            self._judge_some(group, places, areas)
 
     def _places(self, group: _Group, end: int) -> Sequence[int]:
         """Those texts of a group that have to be looked at singly."""
@@ -131,6 +133,16 @@ class _Judge:
 
     def _is_odd(self, group: _Group, place: int) -> bool:
         return self._paint.modes[place] != _FILLED or self._paint.states[place] in self._unusual_states(group)
+
+    def _judge_some(self, group: _Group, places: Sequence[int], areas: Sequence[Rectangle]) -> None:
+        scenery, cut, modes, states = self._found.scenery, self._paint.cut, self._paint.modes, self._paint.states
+        unusual = self._unusual_states(group)
+        doubtful = self._layers or not group.inside
+        nothing = scenery.is_empty
+        for place, area in zip(places, areas, strict=True):
+            odd = modes[place] != _FILLED or states[place] in unusual
+            if odd or doubtful or cut[place] or (not nothing and scenery.is_near(area)):
+                self._judge(group, place, area)
 
     def _judge(self, group: _Group, place: int, area: Rectangle) -> None:
         found, item = self._found, self._found.texts[place]
@@ -158,13 +170,12 @@ class _Judge:
     def _by_others(self, place: int, area: Rectangle) -> Suspect | None:
         """By the colour of what is behind it, or by what is over it."""
         scenery, colour = self._found.scenery, self._states[self._paint.states[place]][0]
-        cells = scenery.cells(area)
-        if scenery.covers(cells, place):
+        if scenery.covers(area, place):
             return Suspect("covered", area)
         if colour is None or self._paint.modes[place] != _FILLED:
             return Suspect("same_colour", area)
-        if scenery.resembles(cells, place, colour[:3]):
-            return Suspect("same_colour", area, min(colour[:3]) >= _WHITE and scenery.is_bare(cells, place))
+        if scenery.resembles(area, place, colour[:3]):
+            return Suspect("same_colour", area, min(colour[:3]) >= _WHITE and scenery.is_bare(area, place))
         return None
 
 
@@ -176,6 +187,7 @@ def _is_plain(colour: pdf.Colour | None, size: float, smallest: float) -> bool:
 def _by_border(item: int, area: Rectangle, matrix: Matrix) -> Suspect | None:
     """By a border outside of which nothing is painted."""
     path = pdf.clip_of(item)
+    # Most borders are upright boxes, of which two corners tell all.
     for place in range(pdf.count_clips(path)):
         count = pdf.count_clip_segments(path, place)
         if count in (4, 5) and within(area, transformed(pdf.corners_of(path, place), matrix)):
