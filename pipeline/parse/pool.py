@@ -72,7 +72,8 @@ class ParserPool:
         except ChannelClosedError as error:
             if self._closed:
                 raise RuntimeError("the document parsers were closed during a parse") from error
-            raise DocumentError(Failure.CRASHED, f"its parser died: {child.end()}") from error
+            failure = Failure.OUT_OF_MEMORY if child.was_full(self._limits) else Failure.CRASHED
+            raise DocumentError(failure, f"its parser died: {child.end()}") from error
         except BadMessageError as error:
             raise DocumentError(Failure.CRASHED, f"its parser answered with nonsense: {error}") from error
         finally:

@@ -17,6 +17,7 @@ from pipeline.parse.limits import MIB, Limits
 from pipeline.parse.options import Options
 
 _START_SECONDS = 30.0
+_FULL = 0.75  # of the limit on memory, which counts more than what is in use
 # Nothing of the user's environment reaches a parser. The seed fixes the order of sets inside libraries.
 _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 
@@ -121,6 +122,7 @@ class ChildProcess:
         self._server = server
         self._channel = channel
         self._death: str | None = None
+        self._peak = 0
 
     def ask(self, fds: Sequence[int], name: str, options: Options, limits: Limits) -> dict[str, Any]:
         """The child's answer for one document; raises ChannelClosedError, ChannelTimeoutError, BadMessageError.
@@ -140,9 +142,14 @@ class ChildProcess:
         """Kill it if it lives; how it died, in words."""
         if self._death is None:
             self._channel.close()
-            status, peak = self._server.end(self.pid)
-            self._death = f"{_in_words(status)}, with {peak // MIB} MiB in use"
+            status, self._peak = self._server.end(self.pid)
+            self._death = f"{_in_words(status)}, with {self._peak // MIB} MiB in use"
         return self._death
+
+    def was_full(self, limits: Limits) -> bool:
+        """Whether it died with so much memory in use that this will have been the reason: libraries abort then."""
+        self.end()
+        return self._peak >= _FULL * limits.memory_bytes
 
 
 def _in_words(status: int) -> str:

@@ -22,7 +22,7 @@ _SCAN = 0.5  # of the page that pictures fill
 _ON_IMAGE = 0.5  # of a text that lies on a picture
 _BESIDE = 4.0  # points by which a scan's text layer may stand beside the picture of the text
 _FAMILIAR = 0x250  # letters before this one are in the fonts that pdfium brings along
-_DRAWING = 4_000_000  # what a drawing costs, beyond the pixels of its pictures
+_DRAWING = 300_000  # what a drawing costs, beyond the pixels of its pictures
 _PER_OBJECT = 500
 
 

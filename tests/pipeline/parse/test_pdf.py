@@ -254,3 +254,32 @@ def test_a_million_remarks(parse) -> None:
     parsed = parse(data)
     assert parsed.text == "Text\n\nRemark: again"
     assert parsed.notes == ("further remarks and form fields, not read: page 1",)
+
+
+def test_a_form_in_itself_twice_is_out_of_memory(parse, fail) -> None:
+    """Nothing but the memory limit ends this; pdfium then aborts."""
+    data = raw_pdf(
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << /XObject << /X 5 0 R >> >> >>",
+        b"<< /Length 5 >>\nstream\n/X Do\nendstream",
+        b"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11 >>\n"
+        b"stream\n/X Do /X Do\nendstream",
+    )
+    error = fail(data)
+    assert error.failure is Failure.OUT_OF_MEMORY
+    assert "MiB in use" in error.reason
+    assert parse(pdf(words("next"))).text == "next"
+
+
+def test_ten_thousand_pages(parse) -> None:
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << /Font << /F 3 0 R >> >> >>"
+    kids = b" ".join(b"%d 0 R" % number for number in range(5, 10_005))
+    data = raw_pdf(
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [%s] /Count 10000 >>" % kids,
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Length 30 >>\nstream\nBT /F 2 Tf 1 2 Td (Text) Tj ET \nendstream",
+        *[page] * 10_000,
+    )
+    assert len(parse(data).page_starts) == 10_000
