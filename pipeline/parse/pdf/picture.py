@@ -36,6 +36,8 @@ class Look:
     def differs(self, other: "Look", area: Rectangle) -> bool:
         """Whether two pictures of a page differ in an area of it so much that it is noticed."""
         left, top, right, bottom = self._pixels_of(area)
+        left, top = max(0, left - 1), max(0, top - 1)  # boxes of letters are not exact
+        right, bottom = min(self.width, right + 1), min(self.height, bottom + 1)
         for row in range(top, bottom):
             place = slice(row * self.stride + 4 * left, row * self.stride + 4 * right)
             ours, theirs = self.pixels[place], other.pixels[place]
