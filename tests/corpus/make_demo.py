@@ -40,6 +40,8 @@ def write_job(folder: Path, sources: list[Source]) -> dict[str, dict[str, Any]]:
         kind = source.headers.get("As", path.rpartition(".")[2])
         _write(folder / path, WRITERS[kind](source))
         expected[path] = expectation(source) | {"format": kind}
+        for name, attached in source.attached.items():
+            expected[f"{path}!/{name}"] = expectation(attached) | {"format": name.rpartition(".")[2]}
     if folder.name in _EMPTY:
         _write(folder / _EMPTY[folder.name], b"")
         expected[_EMPTY[folder.name]] = {"state": "failed", "failure": "empty"}
