@@ -99,7 +99,7 @@ class PageReader:
         texts, notes = {}, []
         for image in images:
             try:
-                texts[image.page] = self._page(os.pread(unpacked, image.size, image.offset))
+                texts[image.page] = self._page(unpacked, image)
             except OcrError as error:
                 texts[image.page] = ""
                 notes.append(f"page {image.page} not recognised: {error}")
@@ -110,10 +110,10 @@ class PageReader:
         parser = f"{parsed.parser}; {self._tesseract.name}"
         return replace(parsed, parser=parser, notes=(*parsed.notes, *notes))
 
-    def _page(self, picture: bytes) -> str:
-        source = os.memfd_create("page")
+    def _page(self, unpacked: int, image: PageImage) -> str:
+        source = os.memfd_create("page")  # sees this page only, and has an offset of its own
         try:
-            _write_all(source, picture)
+            _copy(unpacked, image.offset, image.size, source)
             os.lseek(source, 0, os.SEEK_SET)
             return self._recognise(source)
         finally:
@@ -144,10 +144,11 @@ class PageReader:
         return text.decode("utf-8", "replace").replace("\f", "")
 
 
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+def _copy(source: int, offset: int, size: int, target: int) -> None:
+    """By the kernel: pictures of pages are large, and are not needed here."""
+    end = offset + size
+    while offset < end and (done := os.sendfile(target, source, offset, end - offset)):
+        offset += done
 
 
 def _read_until_end(fd: int, deadline: float) -> bytes:

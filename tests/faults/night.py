@@ -60,12 +60,12 @@ class Watch:
 
 
 def resident() -> int:
-    """Bytes of memory that are this process's own, after it has given back what it does not use."""
+    """Bytes of memory that are this process's own and no file's, after it has given back what it does not use."""
     gc.collect()
     pa.default_memory_pool().release_unused()
     ctypes.CDLL(None).malloc_trim(0)
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_Dirty:", "Private_Clean:"))) * 1024
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Anonymous:")) * 1024
 
 
 def make_plan(root: Path, seconds: float = SECONDS) -> pipeline.RunPlan:
