@@ -2,6 +2,9 @@
 
 The LLVM CPU is fixed by our instruction set, forced or not, so that what is tested is what ships. numba's cache does
 not notice a change in another file: so its folder is named by a digest of all of our code and of what compiles it.
+
+Processes may compile at the same time, as long as each function that is kept is called with arguments of one type: all
+of them then write the same file, whole. For a second type numba takes a number that another process may take as well.
 """
 
 import atexit

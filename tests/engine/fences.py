@@ -18,7 +18,8 @@ LENGTHS = [1, 2, 15, 16, 17, 33, 63, 64, 65, 128, 130, 200, 600]
 
 
 def fenced(array: NDArray[Any], side: str) -> NDArray[Any]:
-    """A copy right before (`end`) or after (`begin`) a page that cannot be touched."""
+    """A copy right before (`end`) or after (`begin`) a page that cannot be touched; read-only if the original is, so
+    that what is compiled for the product runs, and nothing else has to be compiled."""
     pages = -(-max(1, array.nbytes) // PAGE)
     memory = mmap.mmap(-1, (pages + 1) * PAGE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -27,6 +28,7 @@ def fenced(array: NDArray[Any], side: str) -> NDArray[Any]:
         raise OSError(ctypes.get_errno(), "mprotect")
     found = np.frombuffer(memory, array.dtype, array.size, at)
     found[:] = array
+    found.flags.writeable = array.flags.writeable
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import engine
+from engine.compiling import FOLDER
 from engine.cpu import ISAS
 from tests.encoders import write_encoder
 from tests.engine.digests import environment
@@ -61,6 +62,14 @@ def digests(models: list[Path]) -> list[str]:
 def test_every_instruction_set(isa: str, models: list[Path], digests: list[str]) -> None:
     need(isa)
     assert run(models, CLOISTER_ISA=isa) == digests
+
+
+@pytest.mark.usefixtures("digests")
+def test_what_is_kept_is_compiled_for_one_type_of_arguments() -> None:
+    """Of every architecture: numba's cache is safe for processes that compile at the same time only then."""
+    kept = {path.name for path in FOLDER.rglob("*.nbc")}
+    assert {"bert.encode", "nomic_bert.encode", "modern_bert.encode"} <= {name.partition("-")[0] for name in kept}
+    assert {name for name in kept if not name.endswith(".1.nbc")} == set()
 
 
 @pytest.mark.parametrize(("side", "beyond"), [("end", 64), ("begin", -1)])
