@@ -230,8 +230,9 @@ def test_the_mutations_reach_every_check(tmp_path: Path) -> None:
     assert [reason for reason in checks if not any(reason in each for each in reasons)] == []
 
 
-def test_damaged_models(tiny_folder: Folder, tmp_path: Path) -> None:
+def test_damaged_models(tiny_folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A whole model: what can be read but not computed is refused as well."""
+    monkeypatch.setenv("CLOISTER_CACHE", "/proc/self/nothing")  # the weights of hundreds of models are not kept
     path, chance = tmp_path / "f", random.Random(7)
     engine.import_model(tiny_folder(), path, name="tiny")
     whole = path.read_bytes()
