@@ -47,6 +47,7 @@ Cloister = Callable[..., Done]
 @pytest.fixture
 def cloister(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Cloister:
     """Runs the command with these arguments."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # as wide as where there is no terminal
 
     def run(*arguments: str | Path) -> Done:
         monkeypatch.setattr(sys, "argv", ["cloister", *map(str, arguments)])
