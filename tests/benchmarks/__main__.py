@@ -1,13 +1,15 @@
-"""`make bench`: the encoder beside its peers, then whole jobs; prints the report and writes it to a file.
+"""`make bench`: reading documents, the encoder beside its peers, whole jobs; prints a report and writes it to a file.
 
-python -m tests.benchmarks --report bench.md         needs CLOISTER_MODEL; peers need CLOISTER_MINILM
+python -m tests.benchmarks --report bench.md         needs CLOISTER_MODEL; peers CLOISTER_MINILM, parsers CLOISTER_DATA
 … --lengths 128 --rounds 2 --threads 1               a short run, while something is being changed
 """
 
 import argparse
 import os
 import platform
+import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import date
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -17,6 +19,11 @@ from tests.benchmarks import bench_encoder, bench_job, report
 from tests.benchmarks.bench_encoder import Plan
 from tests.benchmarks.results import Results
 
+DOCUMENTS = {
+    "Reading documents: word recall": "bench_recall",
+    "Reading documents: two processes to the bare library in one": "bench_parse",
+    "Finding documents: 100,000 files": "bench_scan",
+}
 VERSIONED = ("numpy", "numba", "torch", "transformers", "onnxruntime", "llama_cpp_python")
 
 
@@ -24,9 +31,10 @@ def main() -> None:
     """Measure, write, say where."""
     asked = arguments()
     plan = Plan(asked.lengths, asked.threads, asked.rounds, asked.texts, asked.contenders or Plan.names)
-    results = bench_encoder.measure(plan, say)
-    results.machine = machine()
-    if asked.jobs and find_spec("pyarrow") and find_spec("pytest"):
+    documents = [] if asked.encoder_only else list(measure_documents())
+    results = Results() if asked.documents_only else bench_encoder.measure(plan, say)
+    results.machine, results.documents = machine(), documents
+    if asked.jobs and not asked.documents_only and find_spec("pyarrow") and find_spec("pytest"):
         measure_jobs(asked.jobs, results)
     text = report.to_markdown(results)
     asked.report.write_text(text)
@@ -43,6 +51,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=Plan.rounds)
     parser.add_argument("--texts", type=int, default=Plan.texts, help="of the mixed set")
     parser.add_argument("--jobs", type=numbers, default=(100, 1000), help="documents of whole jobs; 0 for none")
+    parser.add_argument("--documents-only", action="store_true", help="only the parsers of documents")
+    parser.add_argument("--encoder-only", action="store_true", help="only the encoder and whole jobs")
     parser.add_argument("--contenders", type=lambda text: tuple(text.split(",")), help="names, with commas between")
     return parser.parse_args()
 
@@ -67,6 +77,16 @@ def machine() -> str:
         + ", ".join(known)
         + "."
     )
+
+
+def measure_documents() -> Iterator[tuple[str, str]]:
+    """Each in a process of its own: one of them holds itself to two CPUs."""
+    for heading, module in DOCUMENTS.items():
+        say(heading)
+        command = [sys.executable, "-m", f"tests.benchmarks.{module}"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        told = done.stdout.strip() or f"Not measured: {done.stderr.strip().splitlines()[-1]}"
+        yield heading, told if told.startswith("|") or not done.stdout else f"```\n{told}\n```"
 
 
 def measure_jobs(counts: tuple[int, ...], results: Results) -> None:

@@ -14,6 +14,7 @@ def to_markdown(results: Results) -> str:
     threads = sorted({point.threads for point in results.speeds})
     parts = [
         "# Benchmark", results.machine,
+        *(part for heading, text in results.documents for part in (f"## {heading}", text)),
         "## What must hold", _table(("must", "", "measured", "where", "verdict"), musts),
         *(part for count in threads for part in _speeds(results, count)),
         "## Two threads to one", _scaling(results),

@@ -30,6 +30,7 @@ class Results:
     own_bytes: dict[str, int] = field(default_factory=dict)
     start_seconds: list[float] = field(default_factory=list)
     cold_seconds: float | None = None
+    documents: list[tuple[str, str]] = field(default_factory=list)  # heading and text of each measurement of parsers
     jobs: list[tuple[int, float, float, int]] = field(default_factory=list)  # documents, tokens each, seconds, peak
     absent: list[str] = field(default_factory=list)
 
