@@ -155,6 +155,8 @@ class Look:
 
 def hides_all(declared: Declared, size: float) -> str | None:
     """The kind of hidden text that an element is with everything in it."""
+    if not declared:
+        return None
     if declared.get("display") == "none":
         return "marked_hidden"
     if (opacity := _length(declared.get("opacity", ""), 0.0)) is not None and opacity <= 0.01:
