@@ -110,14 +110,21 @@ class Batches:
             batch.there[path] = (look_of(status), settling)
         return bool(batches)
 
-    def decide(self) -> dict[str, str]:
-        """After the scan: the reason for each path that a manifest holds."""
+    def decide(self) -> tuple[dict[str, str], dict[str, str]]:
+        """After the scan: the reason for each path that a manifest holds, and what each manifest that holds waits for.
+
+        The second tells of a batch of which nothing has come yet. Without `comparing` it is empty: the files of a batch
+        that is over are gone too.
+        """
         held: dict[str, str] = {}
+        waiting: dict[str, str] = {}
         for batch in self._batches:
             if trouble := self._trouble(batch):
                 reason = f"held: {shown(batch.manifest)} names {trouble}"
                 held |= dict.fromkeys(batch.there.keys() - held.keys(), reason)
-        return held
+                if self.comparing:
+                    waiting[shown(batch.manifest)] = f"it names {trouble}"
+        return held, waiting
 
     def _batch(self, folder: str, path: str) -> _Batch:
         """What a manifest names. All that bind in one scan may have as many lines as one may: memory has a bound."""

@@ -18,6 +18,8 @@ from pipeline.visible import shown
 
 _DEEPEST = 200  # folders below the input folder
 _PATH_MAX = 4096  # bytes, as Linux has it
+_PASSED_OVER = "a hidden or temporary name"
+_UNFINISHED = (".part", ".tmp", ".filepart", ".partial", ".crdownload")  # an upload or a download goes on
 _FIRST = {MANIFEST: 0, READY: 1}  # of a folder's files: what they say holds for the others
 
 Reasons = tuple[tuple[str, str], ...]
@@ -83,16 +85,28 @@ class _Sorting:
         self.included = matcher(self.source.include)
         self.excluded = f"matches none of input.include: {', '.join(self.source.include)}"
 
-    def add(self, folder: str, name: str, status: os.stat_result | str) -> None:
+    def add(self, folder: str, name: str, status: os.stat_result | str | OSError) -> None:
         """The next path of the walk."""
         path = f"{folder}/{name}" if folder else name
         self.batches.enter(folder)
-        if isinstance(status, str):
+        if isinstance(status, OSError):
+            self._add_unseen(folder, name, path, status)
+        elif isinstance(status, str):
             self.ignored.append((shown(path), status))
         elif not stat.S_ISREG(status.st_mode):
             self.ignored.append((shown(path), f"not a regular file: {_kind(status.st_mode)}"))
         else:
             self._add_file(folder, name, path, status)
+
+    def _add_unseen(self, folder: str, name: str, path: str, error: OSError) -> None:
+        """What cannot be looked at is held, since documents may lie there; a name that is too long stays so."""
+        reason = f"cannot be looked at: {error.strerror}"
+        if _temporary(folder, name):
+            self.ignored.append((shown(path), _PASSED_OVER))
+        elif error.errno == errno.ENAMETOOLONG:
+            self.ignored.append((shown(path), reason))
+        else:
+            self.held.append((shown(path), f"held: {reason}"))
 
     def _add_file(self, folder: str, name: str, path: str, status: os.stat_result) -> None:
         settling = self._settling(path, status)
@@ -109,7 +123,7 @@ class _Sorting:
     def _never(self, folder: str, name: str, path: str, status: os.stat_result) -> str | None:
         """Why the file is no document; a marker or manifest takes effect."""
         if _temporary(folder, name):
-            return "a hidden or temporary name"
+            return _PASSED_OVER
         if sign := self.batches.sign(folder, name, status):
             return sign
         return None if self.included(name.lower()) or self.included(path.lower()) else self.excluded
@@ -133,20 +147,22 @@ class _Sorting:
     def scan(self) -> Scan:
         """After the last path: what the manifests say, and the order."""
         ready = self.ready
-        if held := self.batches.decide():
+        held, waiting = self.batches.decide()
+        if held:
             self.held += [(shown(each.path), held[each.path]) for each in ready if each.path in held]
             ready = [each for each in ready if each.path not in held]
         if self.source.priority:
             rank = ranker(self.source.priority)
             ready.sort(key=lambda candidate: rank(candidate.path))
-        return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(self.ignored))
+        ignored = ((path, f"{reason}; {waiting[path]}" if path in waiting else reason) for path, reason in self.ignored)
+        return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(ignored))
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, str, os.stat_result | str]]:
+def _walk(folder: Path) -> Iterator[tuple[str, str, os.stat_result | str | OSError]]:
     """What lies below `folder` and is no folder: its folder, its name and its status; links are not followed.
 
     A folder's files come first, its manifest and marker before the others, then its folders, each sorted by the bytes
-    of their names. What cannot be looked at, a folder too, comes with the reason; what was taken away since its folder
+    of their names. What cannot be looked at, a folder too, comes with the error; what was taken away since its folder
     was listed does not come at all.
     """
     waiting = [("", "", 0)]
@@ -165,14 +181,14 @@ def _walk(folder: Path) -> Iterator[tuple[str, str, os.stat_result | str]]:
             if not parent:
                 raise
             if error.errno != errno.ENOENT:
-                yield above, last, f"cannot be looked at: {error.strerror}"
+                yield above, last, error
             continue
         for name in files:
             try:
                 yield parent, name, os.lstat(place + name)
             except OSError as error:
                 if error.errno != errno.ENOENT:
-                    yield parent, name, f"cannot be looked at: {error.strerror}"
+                    yield parent, name, error
         waiting += [(parent, name, depth + 1) for name in reversed(folders)]
 
 
@@ -194,7 +210,7 @@ def _listed(folder: Path, path: str) -> tuple[list[str], list[str]]:
 def _temporary(folder: str, name: str) -> bool:
     """Hidden files and folders, and what office programs and copying tools leave while they work."""
     hidden = name.startswith((".", "~$")) or folder.startswith(".") or "/." in folder
-    return hidden or name.endswith((".part", ".tmp"))
+    return hidden or name.lower().endswith(_UNFINISHED)
 
 
 def _kind(mode: int) -> str:

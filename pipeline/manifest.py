@@ -3,7 +3,7 @@
 The mark is a space for text and `*` for binary mode, which mean the same here. A line that begins with a backslash has
 a name in which \\\\, \\n and \\r stand for those characters (coreutils manual, md5sum). Names are any bytes, below the
 folder of the manifest. Blank lines say nothing. Each line has an end, so that one that is cut off is not taken for a
-whole one.
+whole one; a carriage return before it belongs to it, for `sha256sum` writes one that is in a name as \\r.
 """
 
 import os
@@ -39,7 +39,7 @@ def parse_manifest(body: bytes) -> dict[str, str]:
     if rest:
         raise BadManifestError(len(lines) + 1, f"{_shown(rest)} without a line end", "a line end (is it complete?)")
     files: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate((line.removesuffix(b"\r") for line in lines), 1):
         if line.strip():
             name, sha256 = _parse_line(number, line)
             if files.setdefault(name, sha256) != sha256:

@@ -271,9 +271,10 @@ def _found(
 def _wait_until_still(look: Callable[[], Scan], seconds: float, observer: Observer, stop: Stop) -> Scan:
     """Scan; when files were touched a moment ago, give them time to become still, but no more than _PATIENCE."""
     found = look()
-    deadline = time.monotonic() + min(seconds + 0.1, _PATIENCE)
+    patience = min(seconds + 0.1, _PATIENCE)
+    deadline = time.monotonic() + patience
     if found.settling:
-        observer.note("waiting until files are still", files=len(found.settling), seconds=seconds)
+        observer.note("waiting until files are still", files=len(found.settling), at_most_seconds=round(patience, 1))
     while found.settling and time.monotonic() < deadline and not stop():
         time.sleep(min(0.5, seconds))
         found = look()

@@ -173,7 +173,7 @@ def _print_pending(report: "pipeline.RunReport") -> None:
     if pending:
         be = "is" if pending == 1 else "are"
         say(f"  pending  {counted(pending, 'document')} {be} still to be done: run again")
-        say_list([f"{path}: {reason}" for path, reason in report.pending], len(report.pending))
+        say_list([f"{path}: {reason}" for path, reason in report.pending], pending)
 
 
 def _outcome(report: "pipeline.RunReport") -> str:

@@ -227,6 +227,9 @@ def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
         ({"pending": 1}, {"pending": (("a.txt", "changed 0.1 s ago"),)}, [
             "sort: nothing is ready yet", "pending  1 document is still to be done: run again",
             "a.txt: changed 0.1 s ago"]),
+        ({"pending": 1200}, {"pending": tuple((f"{n}", "held") for n in range(1000))}, [
+            "sort: nothing is ready yet", "pending  1,200 documents are still to be done: run again",
+            *(f"{n}: held" for n in range(10)), "and 1,190 more"]),
         ({"ignored": 14}, {"known": 2, "ignored": tuple((f"{n}.tmp", "temporary") for n in range(12))}, [
             "sort: nothing to do: 2 documents were done before", "before   2 documents done in an earlier run",
             "ignored  12 files:", *(f"{n}.tmp: temporary" for n in range(10)), "and 2 more"]),

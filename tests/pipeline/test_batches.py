@@ -67,6 +67,16 @@ def test_a_missing_file_holds_the_batch(tmp_path: Path) -> None:
     reason = "held: in/manifest.sha256 names b.pdf, which is missing"
     assert found.held == (("in/a.txt", reason), ("in/deep/c.txt", reason))
     assert found.pending == found.held
+    assert found.ignored == (("in/manifest.sha256", f"{TODAY}; it names b.pdf, which is missing"),)
+
+
+def test_a_batch_of_which_nothing_has_come_is_told(tmp_path: Path) -> None:
+    manifest(tmp_path, ["b.pdf"], "in")
+    found = look(tmp_path)
+    assert found.pending == ()
+    assert found.ignored == (("in/manifest.sha256", f"{TODAY}; it names b.pdf, which is missing"),)
+    later = "the bytes of its files are compared when a run starts"
+    assert look(tmp_path, comparing=None).ignored == (("in/manifest.sha256", f"{TODAY}; {later}"),)
 
 
 def test_a_differing_file_holds_the_batch(tmp_path: Path) -> None:

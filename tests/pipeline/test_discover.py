@@ -103,14 +103,25 @@ def test_a_modification_time_in_the_future_does_not_settle_a_file(tmp_path: Path
     assert len(scan(source, changed + 6).ready) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="every folder can be read")
-def test_an_unreadable_folder_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["a.tmp", "A.TMP", "a.part", "a.pdf.filepart", "a.partial", "a.pdf.crdownload", "~$a", ".a"]
+)
+def test_names_of_what_is_still_written_are_passed_over(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
+    assert (found.ready, found.ignored) == ((), ((name, "a hidden or temporary name"),))
+
+
+def test_an_unreadable_folder_is_held(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     locked = tmp_path / "locked"
     locked.mkdir()
     (locked / "b.txt").touch()
     try:
         locked.chmod(0)
+        if os.access(locked, os.R_OK):
+            pytest.skip("every folder can be read")
+        (tmp_path / ".git").mkdir(0)
         found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
         locked.chmod(0o400)
         listed = scan(Input(tmp_path, ("*",), 0.0, "archive"))
@@ -120,8 +131,9 @@ def test_an_unreadable_folder_is_told(tmp_path: Path) -> None:
     finally:
         locked.chmod(0o700)
     assert [c.path for c in found.ready] == ["a.txt"]
-    assert found.ignored == (("locked", "cannot be looked at: Permission denied"),)
-    assert listed.ignored == (("locked/b.txt", "cannot be looked at: Permission denied"),)
+    assert found.held == (("locked", "held: cannot be looked at: Permission denied"),)
+    assert listed.held == (("locked/b.txt", "held: cannot be looked at: Permission denied"),)
+    assert found.ignored == listed.ignored == ((".git", "a hidden or temporary name"),)
 
 
 def test_paths_too_long_for_the_system_are_told(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_what_sha256sum_writes(tmp_path: Path, mode: str) -> None:
 def test_forms_of_lines() -> None:
     body = f"\n{A}  ./x/./a.pdf\n  \n{B.upper()} *b.pdf\n{A}  x/a.pdf\n".encode()
     assert parse_manifest(body) == {"x/a.pdf": A, "b.pdf": B}
+    assert parse_manifest(f"{A}  a.pdf\r\n\r\n\\{B}  b\\r\r\n".encode()) == {"a.pdf": A, "b\r": B}
     empty = hashlib.sha256(b"").hexdigest()
     assert parse_manifest(f"{A}  a\n{empty}  manifest.sha256\n".encode()) == {"a": A}
 
