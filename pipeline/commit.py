@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import audit
-from pipeline.history import identity
-from pipeline.intake import Arrival
+from pipeline.history import supersede
+from pipeline.intake import Arrival, staging_of
 from pipeline.markdown import format_markdown
 from pipeline.names import markdown_name
 from pipeline.placement import file_sha256, place, staged_name, sync
@@ -55,9 +55,11 @@ class Committer:
         part = self.plan.outbox / f"part-{self.run}-{len(self.parts) + 1:05d}.parquet"
         name = str(part.relative_to(root))
         first = self.log.next_index + len(self._placed)
-        for number, (row, _) in enumerate(rows, first):
-            row |= {"run": self.run, "audit_index": number, "supersedes": self._supersede(row, number)}
         by_path = self.plan.input.duplicates != "skip"
+        for number, (row, arrival) in enumerate(rows, first):
+            row |= {"run": self.run, "audit_index": number, "supersedes": supersede(self.last, row, number, by_path)}
+            if arrival.staging:
+                staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
         table = pa.Table.from_pylist([row for row, _ in rows], schema=schema(self.plan.task, by_path))
         sha256 = _write_table(staging / staged_name(name), table)
         arrivals = [arrival for _, arrival in rows]
@@ -81,15 +83,6 @@ class Committer:
         """Where inputs really lie: below the workspace as a relative path, so that it can be moved, else absolute."""
         folder, root = self.plan.input.folder.resolve(), self.plan.site.root.resolve()
         return str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
-
-    def _supersede(self, row: Row, number: int) -> int | None:
-        """The entry whose row this one takes the place of; a duplicate's row takes nobody's."""
-        if row["document"] is None or row["state"] == State.DUPLICATE:
-            return None
-        what = identity(row["document"], row["path"], self.plan.input.duplicates != "skip")
-        before = self.last.get(what)
-        self.last[what] = number
-        return before
 
     def _committed(self, first: int, count: int) -> Iterator[tuple[int, dict[str, Any]]]:
         entries = audit.read_entries(self.plan.site.audit, self.plan.site.public_key, start=first)

@@ -8,7 +8,18 @@ from typing import Any
 from pipeline.placement import raw_path
 from pipeline.states import State
 
+_ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
+
 Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A document in a container: its size (0 if it could not be had), and what it unpacked to, in all."""
+
+    size: int
+    documents: int
+    bytes: int
 
 
 @dataclass
@@ -16,8 +27,9 @@ class History:
     """The log, read once from its first entry, as one job with one digest of settings sees it.
 
     `done`: document -> its path, when it has an answer for these settings. `paths`: (path, document) of every file
-    these settings have met, also failed ones. `inner`: (path, document, container) of those in containers.
-    `last`: identity -> number of the entry that holds for this job. `failed`: document -> path -> what is known of
+    these settings have met, also failed ones. `inner`: container -> (path, document) of those in it -> what they hold,
+    of containers that have no answer yet: a run was cut off, or they failed.
+    `last`: identity -> number of the entry that holds for this job. `failed`: (document, path) -> what is known of
     those whose last row, whatever the settings, is a failure.
     `cut_off`: states that the last run (of any job) had committed, if it has no closing entry.
     `unplaced`: part entries (of every job) not yet said to be in place, each with its document entries.
@@ -25,9 +37,9 @@ class History:
 
     done: dict[str, str] = field(default_factory=dict)
     paths: set[tuple[str, str]] = field(default_factory=set)
-    inner: set[tuple[str, str, str]] = field(default_factory=set)
+    inner: dict[str, dict[tuple[str, str | None], Held]] = field(default_factory=dict)
     last: dict[str, int] = field(default_factory=dict)
-    failed: dict[str, dict[str, "FailedBefore"]] = field(default_factory=dict)
+    failed: dict[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
     unplaced: dict[str, tuple[Entry, list[Entry]]] = field(default_factory=dict)
     cut_off: Counter[str] | None = None
 
@@ -47,6 +59,25 @@ def identity(document: str, path: str, by_path: bool) -> str:
     return f"{document} {path}" if by_path else document
 
 
+def supersede(last: dict[str, int], row: Mapping[str, Any], number: int, by_path: bool) -> int | None:
+    """The entry whose row `row`, of entry `number`, takes the place of; `last` (History.last) is brought up to date.
+
+    An answer takes the place of an answer to the same document, and of its failure at this path; a failure only of what
+    there was at its path; a duplicate's row takes nobody's.
+    """
+    if row["document"] is None or row["state"] == State.DUPLICATE:
+        return None
+    answer, place = identity(row["document"], row["path"], by_path), identity(row["document"], row["path"], True)
+    before = last.get(place)
+    if row["state"] != State.FAILED:
+        before = max((last[key] for key in (answer, place) if key in last), default=None)
+        last[answer] = number
+    elif before is not None and last.get(answer) == before:
+        del last[answer]
+    last[place] = number
+    return before
+
+
 def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str, *, by_path: bool = False) -> History:
     """One pass over all entries; memory grows with the documents of this job only.
 
@@ -64,7 +95,7 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
                 documents.append(entry)
                 if history.cut_off is not None:
                     history.cut_off[entry["state"]] += 1
-                if entry["job"] == job and entry["document"]:
+                if entry["job"] == job:
                     _remember(history, number, entry, job_digest, by_path)
             case "part":
                 history.unplaced[entry["file"]] = (entry, documents)
@@ -75,25 +106,33 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
 
 
 def _remember(history: History, number: int, entry: Entry, job_digest: str, by_path: bool) -> None:
-    if entry["state"] != State.DUPLICATE:
-        history.last[identity(entry["document"], entry["path"], by_path)] = number
-    _remember_failure(history, entry, by_path)
-    if entry["job_digest"] != job_digest:
-        return
-    history.paths.add((entry["path"], entry["document"]))
-    if entry["parent"]:
-        history.inner.add((entry["path"], entry["document"], entry["parent"]))
-    if entry["state"] in (State.DONE, State.ABSTAINED, State.REVIEW):
-        history.done.setdefault(entry["document"], entry["path"])
-
-
-def _remember_failure(history: History, entry: Entry, by_path: bool) -> None:
-    """A document that has ended otherwise has not failed, and neither have its copies."""
     document, path = entry["document"], entry["path"]
+    supersede(history.last, entry, number, by_path)
+    if entry["job_digest"] == job_digest:
+        _remember_inner(history, entry)
+    if document is None:
+        return
     if entry["state"] == State.FAILED:
         failure = FailedBefore(raw_path(entry), entry["size"], entry["parent"], entry["failure"])
-        history.failed.setdefault(document, {})[path] = failure
-    elif by_path or entry["state"] == State.DUPLICATE:
-        history.failed.get(document, {}).pop(path, None)
+        history.failed[document, path] = failure
+        if history.done.get(document) == path:
+            del history.done[document]
     else:
-        history.failed.pop(document, None)
+        history.failed.pop((document, path), None)
+    if entry["job_digest"] == job_digest and entry["state"] in _ANSWERED:
+        history.done.setdefault(document, path)
+    if entry["job_digest"] == job_digest and not entry["parent"]:
+        history.paths.add((path, document))
+
+
+def _remember_inner(history: History, entry: Entry) -> None:
+    """An answered container is over: what was in it is met again only with a container that comes again."""
+    document, parent = entry["document"], entry["parent"]
+    brought = history.inner.get(document, {}) if entry["state"] != State.DUPLICATE else {}
+    if parent:
+        documents = sum(1 + held.documents for held in brought.values())
+        unpacked = sum(held.size + held.bytes for held in brought.values())
+        held = Held(entry["size"] if document else 0, documents, unpacked)
+        history.inner.setdefault(parent, {})[entry["path"], document] = held
+    if entry["state"] in _ANSWERED:
+        history.inner.pop(document, None)

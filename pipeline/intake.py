@@ -3,8 +3,10 @@
 import errno
 import hashlib
 import os
+import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +32,8 @@ class Arrival:
     """A document as it was taken in.
 
     `path` is below the input folder, as people read it; `raw` is the same as the system knows it. `sha256` is None for
-    one that could not be read; else its bytes are staged. `parent` is the sha256 of the container that it was in.
+    one that could not be read; else its bytes are staged, in the folder `staging`. `parent` is the sha256 of the
+    container that it was in.
     """
 
     path: str
@@ -38,6 +41,7 @@ class Arrival:
     size: int
     sha256: str | None = None
     parent: str | None = None
+    staging: str | None = None
 
     @property
     def name(self) -> str:
@@ -46,8 +50,8 @@ class Arrival:
 
     def staged(self, archive: Path) -> Path:
         """The file of exactly those bytes."""
-        assert self.sha256 is not None
-        return staging_of(archive, self.raw, self.sha256) / COPY
+        assert self.staging is not None
+        return staging_of(archive, self.staging) / COPY
 
 
 @dataclass(frozen=True)
@@ -61,18 +65,26 @@ class Again:
 
 
 COPY = "copy"
-_INSIDE = "!/"  # between the path of a container and that of a document in it
+INSIDE = "!/"
+"""Between the path of a container and that of a document in it."""
+_LIKE_INSIDE = re.compile(r"(!_*)/")
 
 
-def staging_of(archive: Path, raw: str, sha256: str) -> Path:
-    """The folder of one document, its COPY and its parsed text, text/SHA256.txt, until they are committed."""
-    key = hashlib.sha256(os.fsencode(raw) + b"\0" + sha256.encode()).hexdigest()
-    return archive / ".staging" / key[:32]
+def staging_of(archive: Path, name: str) -> Path:
+    """The folder of one document, its COPY and its parsed text, text/SHA256.txt, until they are in place.
+
+    Its name is anything that no other has; when the document is committed, it is the number of its entry.
+    """
+    return archive / ".staging" / name
 
 
 def inner_path(container: Arrival, member: Member) -> tuple[str, str]:
-    """The path of a document in a container, for people and for the system."""
-    return f"{container.path}{_INSIDE}{member.name}", f"{container.raw}{_INSIDE}{member.name}"
+    """The path of a document in a container, for people and for the system.
+
+    Folders whose names end in "!" get a "_" behind, so that none looks like a container.
+    """
+    name = _LIKE_INSIDE.sub(r"\1_/", member.name)
+    return f"{container.path}{INSIDE}{name}", f"{container.raw}{INSIDE}{name}"
 
 
 def take(candidate: Candidate, folder: Path, archive: Path) -> Arrival:
@@ -118,7 +130,7 @@ def take_again(again: Again, failed: Path, archive: Path) -> Arrival:
             os.close(source)
         if staged.sha256 == again.sha256:
             return staged
-        shutil.rmtree(staging_of(archive, again.path, staged.sha256 or ""))
+        shutil.rmtree(staged.staged(archive).parent)
     raise StillChangingError("its copy in failed/ is gone, or was changed")
 
 
@@ -126,18 +138,19 @@ def _stage(
     arrival: Arrival, chunks: Iterable[bytes], archive: Path, check: Callable[[], None] = lambda: None
 ) -> Arrival:
     """The arrival with its sha256, its bytes in staging; `check` raises where they are not to be trusted."""
-    incoming = archive / ".staging" / "incoming"
-    incoming.parent.mkdir(parents=True, exist_ok=True)
-    with incoming.open("wb") as copy:
-        digest = hashlib.sha256()
-        for chunk in chunks:
-            digest.update(chunk)
-            copy.write(chunk)
-    check()
-    staged = staging_of(archive, arrival.raw, digest.hexdigest())
-    staged.mkdir()
-    incoming.rename(staged / COPY)
-    return replace(arrival, sha256=digest.hexdigest())
+    staging = archive / ".staging"
+    staging.mkdir(parents=True, exist_ok=True)
+    folder, digest = Path(tempfile.mkdtemp(prefix="new-", dir=staging)), hashlib.sha256()
+    try:
+        with (folder / COPY).open("wb") as copy:
+            for chunk in chunks:
+                digest.update(chunk)
+                copy.write(chunk)
+        check()
+    except DocumentError:
+        shutil.rmtree(folder)
+        raise
+    return replace(arrival, sha256=digest.hexdigest(), staging=folder.name)
 
 
 def _open(folder: Path, candidate: Candidate) -> int:

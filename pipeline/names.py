@@ -23,15 +23,18 @@ def markdown_name(path: str) -> str:
 
 
 def failed_name(path: str) -> str:
-    """`path`, possible for a file to which REASON is added. No document is ever called as the reason of another."""
-    parts = [f"{part}_" if part.endswith((REASON, "_")) else part for part in path.split("/")]
+    """`path`, possible for a file to which REASON is added.
+
+    No document is ever called as the reason of another, or as a folder of failed_apart.
+    """
+    parts = [f"{part}_" if part.endswith((REASON, "_")) or part.startswith("~") else part for part in path.split("/")]
     return _possible("/".join(parts), path, "", room=len(REASON))
 
 
 def failed_apart(path: str, sha256: str | None) -> str:
     """The name in a folder of its own, for a document in whose place another one lies."""
     name = failed_name(path).rpartition("/")[2]
-    return f"~{(sha256 or _digest(path))[:16]}/{name}"
+    return f"~{sha256 or _digest(path)}/{name}"
 
 
 def archive_name(path: str) -> str:

@@ -92,7 +92,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _staging(root: Path, entry: Entry) -> Path:
-    return staging_of(root / "archive" / entry["job"], raw_path(entry), entry["document"] or "")
+    return staging_of(root / "archive" / entry["job"], str(entry["n"]))
 
 
 def _to_archive(root: Path, entry: Entry) -> None:
@@ -161,7 +161,7 @@ def _failed_place(folder: Path, path: str, sha256: str | None) -> Path:
     above = [parent for parent in target.parents if parent.is_relative_to(folder)]
     blocked = target.is_dir() or target.with_name(target.name + REASON).is_dir()
     blocked |= any(parent.exists() and not parent.is_dir() for parent in above)
-    if blocked or (target.exists() and sha256 and file_sha256(target) != sha256):
+    if blocked or (target.exists() and file_sha256(target) != sha256):
         return folder / failed_apart(path, sha256)
     return target
 

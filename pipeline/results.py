@@ -55,31 +55,32 @@ def _of_job(folder: Path) -> Iterator[dict[str, Any]]:
 def _holding(parts: Sequence[Path]) -> list[_Row]:
     """The rows that hold, by path.
 
-    Copies of a failed document each keep their row until the document ends otherwise, a duplicate's row stands for its
-    path, and the row of a file that could not be read goes with any later one of its path. Where a job answers copies
-    too, a document at another path is another one.
+    A failure is one of a document at its path: each copy keeps its row, as it keeps its place in failed/, until it ends
+    otherwise itself. A duplicate's row stands for its path, and the row of a file that could not be read goes with any
+    later one of its path. Where a job answers copies too, a document at another path is another one.
     """
     answers: dict[str, _Row] = {}
-    failures: dict[str, dict[str, _Row]] = {}  # document -> path -> row
+    failures: dict[str, _Row] = {}
     duplicates: dict[str, _Row] = {}
     unread: dict[str, _Row] = {}
     rows = [row for part, path in enumerate(parts) for row in _narrow(path, part)]
     for _, document, state, row in sorted(rows, key=lambda row: row[0]):
         unread.pop(row.path, None)
-        document = identity(document, row.path, row.by_path) if document else None
         if document is None:
             unread[row.path] = row
-        elif state == State.FAILED:
-            answers.pop(document, None)
-            failures.setdefault(document, {})[row.path] = row
+            continue
+        what, place = identity(document, row.path, row.by_path), identity(document, row.path, True)
+        if state == State.FAILED:
+            if what in answers and answers[what].path == row.path:
+                del answers[what]
+            failures[place] = row
         else:
-            failures.pop(document, None)
+            failures.pop(place, None)
             if state == State.DUPLICATE:
                 duplicates[row.path] = row
             else:
-                answers[document] = row
-    failed = (row for copies in failures.values() for row in copies.values())
-    return sorted([*answers.values(), *failed, *duplicates.values(), *unread.values()])
+                answers[what] = row
+    return sorted([*answers.values(), *failures.values(), *duplicates.values(), *unread.values()])
 
 
 def _narrow(path: Path, part: int) -> Iterator[tuple[int, str | None, str, _Row]]:

@@ -10,12 +10,12 @@ from pipeline.intake import Again
 def again(history: History, classes: Collection[Failure]) -> tuple[Again, ...]:
     """The documents of the job whose last row is a failure of one of `classes`, by path.
 
-    Those that could not be read when they came still lie in the input folder, where the next run finds them.
+    Those that could not be read when they came still lie in the input folder, where the next run finds them. A name
+    that was refused would be refused again.
     """
     found = [
         (path, Again(before.raw, before.size, document, before.parent))
-        for document, places in history.failed.items()
-        for path, before in places.items()
-        if before.failure in classes
+        for (document, path), before in history.failed.items()
+        if before.failure in classes and before.failure != Failure.NAME_REFUSED
     ]
     return tuple(source for _, source in sorted(found, key=lambda one: one[0]))

@@ -16,15 +16,17 @@ import engine
 from pipeline.batches import Comparing
 from pipeline.commit import Committer
 from pipeline.compute import Work, answer_all, failed_row, input_columns
+from pipeline.decide import Decisions
 from pipeline.discover import Scan, scan
-from pipeline.errors import Failure
-from pipeline.feed import Ended, Feed, Source
+from pipeline.feed import Feed
 from pipeline.history import History, read_history
 from pipeline.intake import Arrival
 from pipeline.models import check_machine, check_model, load_model
+from pipeline.order import Ended, Source
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
 from pipeline.plan import Input, Ocr, RunPlan
 from pipeline.provenance import job_digest, maker, started
+from pipeline.reader import Reader
 from pipeline.recover import clear_staging, describe, recover
 from pipeline.report import LISTED, Observer, RunReport
 from pipeline.retry import again
@@ -74,7 +76,8 @@ def run(
                 tesseract = _tesseract(plan.input.ocr, observer)
                 committer.facts = maker(plan, digest, model, pool.describe(), tesseract)
                 pages = pool.reader(tesseract) if tesseract else None
-                feed = Feed(plan, history, pool, engine.threads(), pages, tally.expect)
+                reader, decisions = Reader(plan, pool, pages), Decisions(plan, history)
+                feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
                 _Loop(plan, committer, make_task(plan.task, model), model, tally, observer, stop).work(feed)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
         committer.note(_finished(report))
@@ -141,7 +144,7 @@ class _Loop:
     stop: Stop
     batch: list[Work | Ended] = field(default_factory=list)
     rows: list[tuple[dict[str, Any], Arrival]] = field(default_factory=list)
-    failed: dict[str, tuple[str, str]] = field(default_factory=dict)  # document -> how it failed in this run
+    failed: dict[str, dict[str, Any]] = field(default_factory=dict)  # document -> its row, of those computed in vain
     last_commit: float = field(default_factory=time.monotonic)
     told: int = 0  # tenths of a long batch that the observer knows of
 
@@ -167,6 +170,8 @@ class _Loop:
         answered = iter(answer_all(works, self.task, self.model, self._pulse, review_hidden=review))
         for item in self.batch:
             row = next(answered) if isinstance(item, Work) else self._ended_row(item)
+            if isinstance(item, Work) and row["state"] == State.FAILED:
+                self.failed[row["document"]] = row
             self._count(row)
             if row["state"] not in (State.IGNORED, State.PENDING):
                 self.rows.append((self._complete(row), item.arrival))
@@ -181,17 +186,15 @@ class _Loop:
         self.told = tenths
 
     def _ended_row(self, ended: Ended) -> dict[str, Any]:
-        """The same bytes as a document that has just failed have failed too: so it is after a restart as well."""
+        """The same bytes as a document that was computed in vain are so too: as they are after a restart."""
         original = self.failed.get(ended.arrival.sha256 or "")
         if ended.state == State.DUPLICATE and original:
-            return failed_row(ended.arrival, None, Failure(original[0]), original[1])
+            return original | {"path": ended.arrival.path, "parent": ended.arrival.parent}
         return _ended_row(ended)
 
     def _complete(self, row: dict[str, Any]) -> dict[str, Any]:
         facts = self.committer.facts
         same = {key: facts[key] for key in ("model_sha256", "numerics", "job_digest")}
-        if row["state"] == State.FAILED and row["document"]:
-            self.failed[row["document"]] = (row["failure"], row["reason"])
         return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
 
     def _count(self, row: dict[str, Any]) -> None:

@@ -27,7 +27,6 @@ class Members:
     def __init__(self, out: int | None, container: int, limits: Limits, documents: int, size: int) -> None:
         self._out = out
         self._documents = documents
-        self._most = min(size, limits.unpacked_bytes)
         self._size = min(size, max(UNSUSPICIOUS, limits.unpacked_ratio * container))
         self._limits = limits
         self._members: list[Member] = []
@@ -65,13 +64,14 @@ class Members:
     def picture(self, page: int, data: bytes) -> None:
         """A page without text, as a PGM file. Raises DocumentError(BOMB)."""
         begin = self._written
-        self._write(data, self._most)
+        self._write(data, self._limits.unpacked_bytes)
         self._images.append(PageImage(page, begin, len(data)))
 
     @property
     def room(self) -> int:
-        """Bytes that pictures may still have; they are of our making, so no ratio holds for them."""
-        return self._most - self._written if self.open else 0
+        """Bytes that pictures may still have. They are of our making, and are gone once they are read: neither a ratio
+        holds for them nor what the documents around leave."""
+        return self._limits.unpacked_bytes - self._written if self.open else 0
 
     def finish(self) -> tuple[tuple[Member, ...], tuple[PageImage, ...]]:
         """All documents and pictures, in their order."""

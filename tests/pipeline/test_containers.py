@@ -1,6 +1,8 @@
 """Documents inside documents: each has a row, in order, whatever was killed when and whatever they claim to be."""
 
+import hashlib
 import io
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
@@ -11,8 +13,9 @@ from typing import Any
 import pytest
 
 import audit
+import engine
 import pipeline
-from pipeline import RunPlan
+from pipeline import Failure, RunPlan
 from tests.pipeline.conftest import Witness, make_plan, make_site
 
 Drop = Callable[[str, bytes | str], Path]
@@ -152,7 +155,7 @@ def test_a_disk_that_is_full_stops_the_run(plan: RunPlan, drop: Drop, monkeypatc
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("no /dev/full")
-    monkeypatch.setattr("pipeline.feed.tempfile.TemporaryFile", lambda **_: full.open("wb", buffering=0))
+    monkeypatch.setattr("pipeline.reader.tempfile.TemporaryFile", lambda **_: full.open("wb", buffering=0))
     drop("post.zip", zipped({"lease.txt": LEASE}))
     with pytest.raises(OSError, match="while a document was unpacked"):
         go(plan)
@@ -198,3 +201,110 @@ def test_the_log_knows_what_was_inside_what(plan: RunPlan, drop: Drop) -> None:
     inner, outer = entries
     assert inner["parent"] == outer["document"]
     assert outer["parent"] is None
+
+
+def test_a_good_file_does_not_fail_of_the_name_of_a_copy(plan: RunPlan, drop: Drop) -> None:
+    drop("evil.zip", zipped({"../lease.txt": LEASE}))
+    drop("good.txt", LEASE)
+    go(plan)
+    assert states(plan) == {"evil.zip": "done", "evil.zip!/../lease.txt": "name_refused", "good.txt": "done"}
+    assert [path.read_bytes() for path in plan.failed.rglob("*.txt")] == [LEASE]
+    assert go(replace(plan, retry=frozenset(Failure))).seen == 0
+
+
+def test_paths_that_look_alike(plan: RunPlan, drop: Drop) -> None:
+    """A folder beside an archive, and one in it, that are called as its inside; the same bytes, and others."""
+    inner = zipped({"lease.txt": LEASE})
+    drop("a.zip", zipped({"x.zip": inner, "x.zip!/lease.txt": LEASE, "broken.pdf": b"%PDF-1.7\nbroken"}))
+    for name, body in {"x.zip": inner, "x.zip!/lease.txt": LEASE, "broken.pdf": b"%PDF-1.7\nother"}.items():
+        drop(f"a.zip!/{name}", body)
+    plan = replace(plan, input=replace(plan.input, duplicates="process"))
+    report = go(plan)
+    assert (report.counts["done"], report.counts["failed"], report.seen) == (7, 2, 9)
+    assert "a.zip!/x.zip!_/lease.txt" in states(plan)
+    assert len([path for path in plan.failed.rglob("broken.pdf") if path.is_file()]) == 2
+    assert not any(path.is_file() for path in plan.input.folder.rglob("*"))
+    assert pipeline.verify(plan.site).ok
+
+
+def test_a_failed_container_and_what_failed_in_it_are_taken_up_together(
+    plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The archive failed after one of its documents had failed in a run that was cut off."""
+    drop("post.zip", zipped({"a.txt": LEASE * 10, "b.txt": INVOICE, "c.txt": LEASE}))
+    few = replace(plan.site.limits, output_characters=100)
+    witness, cut_off = Witness(), replace(plan, site=replace(plan.site, limits=few))
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["pipeline.run"], "_BATCH_DOCUMENTS", 1)
+        pipeline.run(cut_off, observer=witness, stop=lambda: bool(witness.states))
+    assert states(plan) == {"post.zip!/a.txt": "too_large"}
+    go(replace(plan, site=replace(plan.site, limits=replace(few, unpacked_documents=2))))
+    assert states(plan) == {"post.zip!/a.txt": "too_large", "post.zip": "bomb"}
+    again = go(replace(plan, retry=frozenset(Failure)))
+    assert (again.counts["done"], again.counts["ignored"], again.seen) == (4, 1, 5)
+    assert set(states(plan).values()) == {"done"}
+    assert not any(path.is_file() for path in plan.failed.rglob("*"))
+
+
+def test_what_is_left_to_unpack_is_the_same_after_a_stop(tmp_path: Path, tiny_model: Path) -> None:
+    inner = {f"{i}.zip": zipped({f"{i}-{j}.txt": b"text %d %d" % (i, j) for j in range(3)}) for i in range(4)}
+    found = []
+    for stops in (0, 9, 12):
+        plan = make_plan(make_site(tmp_path / str(stops)), tiny_model)
+        plan = replace(plan, site=replace(plan.site, limits=replace(plan.site.limits, unpacked_documents=10)))
+        (plan.input.folder / "many.zip").write_bytes(zipped(inner))
+        if stops:
+            asked = iter(range(100))
+            left = pipeline.run(plan, observer=Witness(), stop=lambda asked=asked, n=stops: next(asked) > n)  # type: ignore[misc]
+            assert left.counts["pending"] > 0
+        go(plan)
+        found.append({path: (row["state"], row["reason"]) for path, row in rows(plan).items()})
+    assert found[0] == found[1] == found[2]
+    assert [path for path, (state, _) in found[0].items() if state == "failed"] == [
+        "many.zip!/2.zip",
+        "many.zip!/3.zip",
+    ]
+
+
+def test_rows_are_the_same_with_any_number_of_parsers(
+    tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left to unpack, and which copy is the document, are no matter of speed."""
+    inner = zipped({"1.txt": b"one text", "2.txt": LEASE})
+    post = {
+        "a.zip": inner,
+        "b.zip": zipped({"3.txt": b"three", "4.txt": LEASE, "c.zip": inner}),
+        "z.zip": zipped({"5.txt": INVOICE, "6.txt": b"six"}),
+    }
+    found = []
+    for workers in (1, 2, 4):
+        monkeypatch.setattr(engine, "threads", lambda workers=workers: workers)
+        plan = make_plan(make_site(tmp_path / str(workers)), tiny_model)
+        plan = replace(plan, site=replace(plan.site, limits=replace(plan.site.limits, unpacked_documents=9)))
+        (plan.input.folder / "post.zip").write_bytes(zipped(post))
+        (plan.input.folder / "lease.txt").write_bytes(LEASE)
+        go(plan)
+        found.append({path: (row["state"], row["reason"], row["duplicate_of"]) for path, row in rows(plan).items()})
+    assert found[0] == found[1] == found[2]
+    assert found[0]["post.zip!/z.zip"][0] == "failed"
+
+
+def test_a_document_that_is_called_as_a_folder_of_ours(plan: RunPlan, drop: Drop) -> None:
+    """Its failed copy would stand where another one needs a folder of its own, and nothing could be committed."""
+    bodies = [b"%PDF-1.7\nbroken" + bytes([i]) for i in range(3)]
+    drop(f"~{hashlib.sha256(bodies[2]).hexdigest()}", bodies[0])
+    drop(f"~{hashlib.sha256(bodies[2]).hexdigest()[:16]}", bodies[0] + b"!")
+    drop("x.zip", zipped({"x": bodies[1], "x/y": bodies[2]}))
+    go(plan)
+    kept = {path.read_bytes() for path in plan.failed.rglob("*") if path.is_file()}
+    assert {*bodies, bodies[0] + b"!"} <= kept
+
+
+def test_a_large_archive_ahead_of_its_turn_is_read_again(
+    plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.feed._AHEAD_UNPACKED", 1000)
+    drop("a.txt", INVOICE)
+    drop("b.zip", zipped({"large.txt": LEASE * 100}))
+    go(plan)
+    assert set(states(plan).values()) == {"done"}

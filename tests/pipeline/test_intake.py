@@ -34,7 +34,8 @@ def test_the_copy_has_the_files_bytes_and_hash(folder: Path, tmp_path: Path) -> 
     (folder / "in" / "a.txt").write_bytes(content)
     arrival = take(_found(folder), folder, tmp_path)
     assert arrival.sha256 == hashlib.sha256(content).hexdigest()
-    assert arrival.staged(tmp_path) == staging_of(tmp_path, "in/a.txt", arrival.sha256) / COPY
+    assert arrival.staged(tmp_path) == staging_of(tmp_path, arrival.staging or "") / COPY
+    assert take(_found(folder), folder, tmp_path).staging != arrival.staging  # whatever is taken, and how often
     assert arrival.staged(tmp_path).read_bytes() == content
     assert (arrival.path, arrival.raw, arrival.size) == ("in/a.txt", "in/a.txt", 3_000_000)
     assert arrival.name == "a.txt"
@@ -92,7 +93,7 @@ def test_a_file_written_to_while_it_is_read_has_failed(folder: Path, tmp_path: P
 
     def write_meanwhile(event: str, arguments: tuple[object, ...]) -> None:
         nonlocal chunks
-        if event == "open" and str(arguments[0]).endswith("incoming"):
+        if event == "open" and str(arguments[0]).endswith(f"/{COPY}"):
             chunks += 1
             os.truncate(path, 4_999_999)
 
@@ -101,6 +102,7 @@ def test_a_file_written_to_while_it_is_read_has_failed(folder: Path, tmp_path: P
         take(candidate, folder, tmp_path)
     assert raised.value.failure is Failure.CHANGED_WHILE_READING
     assert chunks == 1
+    assert not any((tmp_path / ".staging").iterdir())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="every file can be read")

@@ -2,13 +2,16 @@
 
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import pipeline
-from pipeline import RunPlan, Site
+from pipeline import Failure, RunPlan, Site
 from tests.pipeline.conftest import Witness, make_plan, make_site
+from tests.pipeline.test_containers import INVOICE, LEASE, zipped
 
 KILLED = 77
 WRITES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "shutil.rmtree"}
@@ -19,11 +22,11 @@ DOCUMENTS = {
     "empty.txt": b"",
     "invoice.md": b"# Invoice 9\n\nTotal due: EUR 12.00",
 }
-VARYING = {"run", "audit_index", "tokens", "seconds", "finished_at"}
+VARYING = {"run", "audit_index", "tokens", "seconds", "finished_at", "supersedes"}
 
 
-def fill(plan: RunPlan) -> RunPlan:
-    for name, body in DOCUMENTS.items():
+def fill(plan: RunPlan, documents: Mapping[str, bytes] = DOCUMENTS) -> RunPlan:
+    for name, body in documents.items():
         path = plan.input.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(body)
@@ -85,7 +88,7 @@ def test_killed_before_every_change(tmp_path: Path, tiny_model: Path, undisturbe
         report = pipeline.verify(plan.site)
         assert report.ok, (step, report.integrity, report.altered)
         assert not report.absent, step
-        step += 2  # every other one: each costs two runs
+        step += 3  # not every one: each costs two runs
     assert step > 25
 
 
@@ -110,3 +113,80 @@ def test_a_file_that_replaced_a_committed_one_stays(tmp_path: Path, tiny_model: 
     pipeline.run(plan, observer=Replacing())
     assert (plan.input.folder / "invoice.md").read_text() == "# Another invoice, put here meanwhile"
     assert pipeline.verify(plan.site).ok
+
+
+MAIL = (
+    b"""From: Anna <anna@example.org>
+Subject: Papers
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=frontier
+
+--frontier
+Content-Type: text/plain
+
+The landlord of the flat sends two papers.
+--frontier
+Content-Type: text/plain
+Content-Disposition: attachment; filename=first.txt
+
+%s
+--frontier
+Content-Type: text/plain
+Content-Disposition: attachment; filename=second.txt
+
+The total due is EUR 77.
+--frontier--
+"""
+    % INVOICE
+)
+POST = {
+    "copy.txt": LEASE,
+    "mail.eml": MAIL,
+    "post.zip": zipped(
+        {
+            "a/lease.txt": LEASE,
+            "broken.pdf": b"%PDF-1.7\nbroken",
+            "inner.zip": zipped({"note.txt": b"The tenant of the flat.", "lease.txt": LEASE}),
+            "../away.txt": b"The landlord was away.",
+            "last.txt": b"The last paper: total due.",
+        }
+    ),
+    "post.zip!/a/lease.txt": LEASE,
+    "z.txt": b"The landlord was away.",
+}
+
+
+def prepared(tmp_path: Path, model: Path, rule: str, afterwards: str, again: bool) -> RunPlan:
+    """A workspace in which little is committed at a time; `again`: with documents that failed, to be taken up again."""
+    plan = make_plan(make_site(tmp_path), model, part_documents=2)
+    plan = fill(replace(plan, input=replace(plan.input, duplicates=rule, afterwards=afterwards)), POST)
+    if not again:
+        return plan
+    few = replace(plan.site.limits, output_characters=20, unpacked_documents=4)
+    pipeline.run(replace(plan, site=replace(plan.site, limits=few)), observer=Witness())
+    return replace(plan, retry=frozenset(Failure))
+
+
+@pytest.mark.parametrize(
+    ("rule", "afterwards", "again"),
+    [("skip", "archive", False), ("process", "archive", False), ("warn", "keep", False), ("skip", "archive", True)],
+)
+def test_containers_killed_again_and_again(
+    tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, rule: str, afterwards: str, again: bool
+) -> None:
+    """Computed and committed in twos, so that documents of one container are spread over runs."""
+    monkeypatch.setattr(sys.modules["pipeline.run"], "_BATCH_DOCUMENTS", 2)
+    whole = prepared(tmp_path / "whole", tiny_model, rule, afterwards, again)
+    pipeline.run(whole, observer=Witness())
+    plan = prepared(tmp_path / "killed", tiny_model, rule, afterwards, again)
+    kills = 0
+    while run_and_die(plan, 35 + 23 * kills):
+        kills += 1
+    pipeline.run(plan, observer=Witness())
+    assert kills > 3
+    assert rows(plan.site) == rows(whole.site)
+    assert tree(plan.archive) == tree(whole.archive)
+    assert tree(plan.failed).keys() == tree(whole.failed).keys()
+    assert tree(plan.input.folder) == tree(whole.input.folder)
+    check = pipeline.verify(plan.site)
+    assert (check.ok, check.absent) == (True, ())

@@ -68,8 +68,11 @@ def test_copies_of_a_failed_document_are_all_listed(plan: RunPlan) -> None:
     ("rows", "holding"),
     [
         ([("x", "a", "failed"), ("x", "b", "failed"), ("x", "a", "failed")], [("a", 2), ("b", 1)]),
-        ([("x", "a", "failed"), ("x", "b", "failed"), ("x", "c", "done")], [("c", 2)]),
-        ([("x", "a", "done"), ("x", "b", "failed")], [("b", 1)]),
+        ([("x", "a", "failed"), ("x", "b", "failed"), ("x", "c", "done")], [("a", 0), ("b", 1), ("c", 2)]),
+        ([("x", "a", "failed"), ("x", "a", "done")], [("a", 1)]),
+        ([("x", "a", "failed"), ("x", "a", "duplicate")], [("a", 1)]),
+        ([("x", "a", "done"), ("x", "b", "failed")], [("a", 0), ("b", 1)]),
+        ([("x", "a", "done"), ("x", "a", "failed")], [("a", 1)]),
         ([("x", "a", "done"), ("x", "b", "duplicate"), ("x", "b", "duplicate")], [("a", 0), ("b", 2)]),
         ([("x", "a", "done"), ("y", "a", "done")], [("a", 0), ("a", 1)]),
         ([(None, "a", "failed"), ("x", "a", "failed")], [("a", 1)]),

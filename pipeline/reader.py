@@ -1,0 +1,65 @@
+"""A staged document is parsed, what it holds unpacked, and its pictures of text are read; on threads of a feed."""
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from typing import IO
+
+from pipeline.compute import Work
+from pipeline.document import Member, Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.intake import Arrival
+from pipeline.order import Ended, Outcome, Room
+from pipeline.parse import Options, PageReader, ParserPool
+from pipeline.plan import RunPlan
+from pipeline.states import State
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Parses in `pool`; `pages` reads pictures of text, where that is possible."""
+
+    plan: RunPlan
+    pool: ParserPool
+    pages: PageReader | None
+
+    def __call__(self, arrival: Arrival, room: Room, begun: float, member: Member | None = None) -> Outcome:
+        """What comes of a document that may unpack to `room`; `member`: what its container says of it.
+
+        OSError where what it holds cannot be written.
+        """
+        if member and member.failure:
+            return Outcome(Ended(arrival, State.FAILED, member.reason, member.failure))
+        file = self._scratch()
+        try:
+            if arrival.size > (limit := self.plan.site.max_document_bytes):
+                raise DocumentError(Failure.TOO_LARGE, f"it has {arrival.size} bytes; the limit is {limit}")
+            parsed, file = self._read(arrival, room, file)
+        except DocumentError as error:
+            return Outcome(failed(arrival, error), written=os.fstat(file.fileno()).st_size)
+        work = Work(arrival, parsed, time.perf_counter() - begun)
+        return Outcome(work, file if parsed.members else None, os.fstat(file.fileno()).st_size)
+
+    def _read(self, arrival: Arrival, room: Room, out: IO[bytes]) -> tuple[Parsed, IO[bytes]]:
+        options = Options(self.plan.input.hidden, room.documents, room.bytes, self.pages is not None)
+        descriptor = os.open(arrival.staged(self.plan.archive), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            parsed = self.pool.parse(descriptor, arrival.name, options, out.fileno())
+            if self.pages and parsed.images:
+                texts, notes = self.pages.read(out.fileno(), parsed.images)
+                out = self._scratch()
+                options = replace(options, images=False, page_texts=texts)
+                parsed = self.pages.named(self.pool.parse(descriptor, arrival.name, options, out.fileno()), notes)
+            return parsed, out
+        finally:
+            os.close(descriptor)
+
+    def _scratch(self) -> IO[bytes]:
+        """A file without a name for what is unpacked."""
+        return tempfile.TemporaryFile(dir=self.plan.archive / ".staging", buffering=0)
+
+
+def failed(arrival: Arrival, error: DocumentError) -> Ended:
+    """A document that ended with `error`."""
+    return Ended(arrival, State.FAILED, error.reason, error.failure)
