@@ -308,3 +308,47 @@ def test_a_large_archive_ahead_of_its_turn_is_read_again(
     drop("b.zip", zipped({"large.txt": LEASE * 100}))
     go(plan)
     assert set(states(plan).values()) == {"done"}
+
+
+def test_an_archive_that_comes_again_under_another_name(plan: RunPlan, drop: Drop) -> None:
+    body = zipped({"a.txt": LEASE, "b.pdf": b"%PDF-1.7\nbroken"})
+    drop("1.zip", body)
+    drop("2.zip", body)
+    assert go(plan).counts["duplicate"] == 1
+    drop("3.zip", body)
+    assert (go(plan).counts["duplicate"], go(plan).seen) == (1, 0)
+    answering = replace(plan, input=replace(plan.input, duplicates="process"))
+    for _ in range(2):
+        drop("3.zip", body)
+        report = go(answering)
+        assert (report.counts["done"], report.counts["failed"], report.seen) == (2, 1, 3)
+    assert pipeline.verify(plan.site).ok
+
+
+def test_an_archive_replaced_by_another_while_nobody_ran(
+    plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop("post.zip", zipped({"a.txt": LEASE, "b.txt": INVOICE}))
+    witness = Witness()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["pipeline.run"], "_BATCH_DOCUMENTS", 1)
+        report = pipeline.run(plan, observer=witness, stop=lambda: bool(witness.states))
+    assert (report.counts["done"], report.counts["pending"]) == (1, 2)
+    drop("post.zip", zipped({"a.txt": LEASE, "b.txt": b"Another invoice."}))
+    report = go(plan)
+    assert (report.counts["done"], report.counts["duplicate"], report.seen) == (2, 1, 3)
+    assert pipeline.verify(plan.site).ok
+
+
+def test_an_engine_that_breaks_inside_an_archive(plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch) -> None:
+    drop("post.zip", zipped({"a.txt": LEASE, "b.txt": INVOICE}))
+
+    def broken(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine.Model, "embed", broken)
+        with pytest.raises(MemoryError):
+            go(plan)
+    assert not list(plan.site.root.rglob(".staging"))
+    assert go(plan).counts["done"] == 3
