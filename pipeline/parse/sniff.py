@@ -57,6 +57,11 @@ _PICTURES = (
     (b"GIF89a", "image/gif"),
 )
 _HEAD = 1 << 16  # characters of a text that are looked at where the whole is not needed
+_NO_DOCUMENTS = (  # of which the table of first bytes says what is not so
+    (b"MZ", "found a program for Windows"),
+    (b"\x7fELF", "found a program for Linux"),
+    (bytes(64), "it begins with zero bytes, as a copy that broke off leaves them"),
+)
 
 
 def media_type_of(source: Source) -> str:
@@ -159,6 +164,9 @@ def _unsupported(data: bytes) -> DocumentError:
         return DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
     if archive := unread_archive(data):
         return DocumentError(Failure.UNSUPPORTED, archive)
+    for mark, what in _NO_DOCUMENTS:
+        if data.startswith(mark):
+            return DocumentError(Failure.UNSUPPORTED, what)
     try:
         kind, name = puremagic.from_string(data, mime=True), puremagic.magic_string(data)[0].name
     except (puremagic.PureError, ValueError, IndexError):

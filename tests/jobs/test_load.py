@@ -196,6 +196,13 @@ def test_site(tmp_path: Path) -> None:
     assert error.value.problems[2].remedy == "did you mean 'parse_memory_mib'?"
 
 
+def test_a_limit_of_memory_that_no_document_could_be_read_in_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    file.write_text("log: {origin: o, key: keys/log.key, public_key: k}\nlimits: {parse_memory_mib: 64}\n")
+    with pytest.raises(ConfigError, match="greater than or equal to 128"):
+        load_site(file)
+
+
 def test_paths_are_shown_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert shown(tmp_path / "jobs" / "a.yaml") == "jobs/a.yaml"

@@ -56,6 +56,9 @@ def test_a_damaged_compound_file_is_corrupt(fail) -> None:
         (b"7z\xbc\xaf\x27\x1c" + bytes(60), Failure.UNSUPPORTED, "7-Zip"),
         (b"\x7fELF" + bytes(60), Failure.UNSUPPORTED, ""),
         (bytes(range(256)) * 4, Failure.UNSUPPORTED, "unknown kind"),
+        (b"MZ\x90\0\x03\0\0\0\x04\0\0\0\xff\xff\0\0" + bytes(range(256)), Failure.UNSUPPORTED, "program for Windows"),
+        (b"\x7fELF\x02\x01\x01" + bytes(range(256)), Failure.UNSUPPORTED, "program for Linux"),
+        (bytes(4096), Failure.UNSUPPORTED, "zero bytes, as a copy that broke off"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n", Failure.ENCRYPTED, "OpenPGP"),
     ],
 )
