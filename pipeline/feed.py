@@ -19,6 +19,7 @@ from pipeline.discover import Candidate
 from pipeline.errors import DocumentError
 from pipeline.intake import Again, Arrival, StillChangingError, inner_path, take, take_again, take_member
 from pipeline.order import Ended, Inner, Left, Node, Outcome, Room, Source, Unpacked, depth_of, now
+from pipeline.parse import StoppedError
 from pipeline.plan import RunPlan
 from pipeline.reader import Reader, failed
 from pipeline.states import State
@@ -56,6 +57,8 @@ class Feed:
                     order.extendleft([Node(None, node.left, outcome=now(_closed(item))), *reversed(inner)])
                 else:
                     yield self._kept(item)
+        except StoppedError:  # in the middle of a document, which stays pending
+            return
         finally:  # also when the caller stops in the middle: what has not begun need not be parsed
             threads.shutdown(cancel_futures=True)
 

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import IO
 
@@ -23,11 +24,12 @@ class Reader:
     plan: RunPlan
     pool: ParserPool
     pages: PageReader | None
+    stop: Callable[[], bool] = lambda: False
 
     def __call__(self, arrival: Arrival, room: Room, begun: float, member: Member | None = None) -> Outcome:
         """What comes of a document that may unpack to `room`; `member`: what its container says of it.
 
-        OSError where what it holds cannot be written.
+        OSError where what it holds cannot be written, StoppedError when `stop()` becomes true before all is read.
         """
         if member and member.failure:
             return Outcome(Ended(arrival, State.FAILED, member.reason, member.failure))
@@ -47,7 +49,7 @@ class Reader:
         try:
             parsed = self.pool.parse(descriptor, arrival.name, options, out.fileno())
             if self.pages and parsed.images:
-                texts, notes = self.pages.read(out.fileno(), parsed.images)
+                texts, notes = self.pages.read(out.fileno(), parsed.images, self.stop)
                 out = self._scratch()
                 options = replace(options, images=False, page_texts=texts)
                 parsed = self.pages.named(self.pool.parse(descriptor, arrival.name, options, out.fileno()), notes)

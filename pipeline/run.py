@@ -76,7 +76,7 @@ def run(
                 tesseract = _tesseract(plan.input.ocr, observer)
                 committer.facts = maker(plan, digest, model, pool.describe(), tesseract)
                 pages = pool.reader(tesseract) if tesseract else None
-                reader, decisions = Reader(plan, pool, pages), Decisions(plan, history)
+                reader, decisions = Reader(plan, pool, pages, stop), Decisions(plan, history)
                 feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
                 _Loop(plan, committer, make_task(plan.task, model), model, tally, observer, stop).work(feed)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)

@@ -11,7 +11,7 @@ import select
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,10 @@ _NOT_LANGUAGES = {"osd", "equ", "snum"}
 _LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9_/-]{0,60}")
 _MOST_TEXT = 4 << 20  # bytes of one page
 _PATIENCE = 2.0  # seconds from its last word to its end
+
+
+class StoppedError(Exception):
+    """The run is to stop, and a document has pages that are not read yet."""
 
 
 class OcrError(Exception):
@@ -91,13 +95,18 @@ class PageReader:
         self._tesseract = tesseract
         self._limits = replace(limits, memory_bytes=max(limits.memory_bytes, _MEMORY))
 
-    def read(self, unpacked: int, images: Sequence[PageImage]) -> tuple[dict[int, str], list[str]]:
+    def read(
+        self, unpacked: int, images: Sequence[PageImage], stop: Callable[[], bool] = lambda: False
+    ) -> tuple[dict[int, str], list[str]]:
         """The text of each page, its picture lying in the file open at `unpacked`; and what went wrong, as notes.
 
-        A page that could not be read has the text "".
+        A page that could not be read has the text "". Each may take as long as a document. StoppedError when `stop()`
+        becomes true between two pages.
         """
         texts, notes = {}, []
         for image in images:
+            if stop():
+                raise StoppedError
             try:
                 texts[image.page] = self._page(unpacked, image)
             except OcrError as error:

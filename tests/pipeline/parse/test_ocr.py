@@ -167,3 +167,18 @@ def test_a_job_without_ocr_says_what_its_pictures_need(plan: RunPlan) -> None:
     plan = replace(plan, retry=frozenset({Failure.NEEDS_OCR}), input=replace(plan.input, ocr=Ocr()))
     if not isinstance(find_tesseract(()), str):
         assert pipeline.run(plan, observer=Witness()).counts["done"] == 1
+
+
+def test_a_run_stops_between_two_pages(plan: RunPlan, tesseract: Tesseract) -> None:
+    (plan.input.folder / "scan.tiff").write_bytes(picture(kind="TIFF", pages=3))
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 4  # the scan, the feed and the first page are past by then
+
+    report = pipeline.run(plan, observer=Witness(), stop=stop)
+    assert (report.interrupted, report.counts["pending"]) == (True, 1)
+    assert not list(plan.site.root.rglob(".staging"))
+    assert pipeline.run(plan, observer=Witness()).counts["done"] == 1
