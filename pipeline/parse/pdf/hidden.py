@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.parse.pdf import library as pdf
+from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.geometry import Rectangle, common
-from pipeline.parse.pdf.library import raw
+from pipeline.parse.pdf.library import pointer, raw
 from pipeline.parse.pdf.picture import Look, look
 from pipeline.parse.pdf.survey import Survey, Suspect
 
@@ -183,9 +183,8 @@ class _Search:
 def _characters(textpage: Any, suspects: dict[int, Suspect]) -> dict[int, list[_Character]]:
     """The characters of each suspect that are not white space."""
     found: dict[int, list[_Character]] = {}
-    handle = pdf.pointer(textpage)
-    for place in range(raw.FPDFText_CountChars(textpage)):
-        item = pdf.object_of_character(handle, place)
+    count = raw.FPDFText_CountChars(textpage)
+    for place, item in enumerate(pdf.objects_of_characters(pointer(textpage), count)):
         if item in suspects:
             text = chr(raw.FPDFText_GetUnicode(textpage, place))
             if not text.isspace() and text != "\0":

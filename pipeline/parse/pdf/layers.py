@@ -3,7 +3,7 @@
 import re
 import zlib
 
-from pipeline.parse.pdf.library import mark_names
+from pipeline.parse.pdf.objects import mark_names
 
 _NAME = b"/OCProperties"
 _PACKED = re.compile(rb"/ObjStm[^>]{0,300}>>\s{0,4}stream\r?\n|/ObjStm")

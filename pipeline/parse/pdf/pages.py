@@ -7,7 +7,8 @@ from pipeline.parse.formats.base import Source
 from pipeline.parse.pdf.attachments import Attachments
 from pipeline.parse.pdf.hidden import Budget, Finding, find
 from pipeline.parse.pdf.layers import may_have_layers
-from pipeline.parse.pdf.library import pdfium, pointer, raw, set_active
+from pipeline.parse.pdf.library import pdfium, pointer, raw
+from pipeline.parse.pdf.objects import set_active
 from pipeline.parse.pdf.picture import pgm
 from pipeline.parse.pdf.remarks import annotations_of
 from pipeline.parse.pdf.survey import Survey, survey

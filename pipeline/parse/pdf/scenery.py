@@ -6,7 +6,7 @@ and no more than that.
 
 from dataclasses import dataclass
 
-from pipeline.parse.pdf import library as pdf
+from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.geometry import Matrix, Rectangle, transformed
 
 _CELLS = 64  # along each side
@@ -25,13 +25,13 @@ Colour = tuple[int, int, int]
 
 @dataclass(slots=True)
 class _Area:
-    """Cells that were painted after `first` and up to `last` texts of the page; no colour: one of many."""
+    """What was painted after `first` and up to `last` texts of the page; no colour: a picture, or one of many."""
 
     first: int
     last: int
-    cells: int
     colour: Colour | None
     box: Rectangle
+    more: int = 0  # cells of further areas, of which this one is the last
 
 
 class Scenery:
@@ -42,6 +42,7 @@ class Scenery:
         self._across = _CELLS / max(box[2] - box[0], 1e-3)
         self._upwards = _CELLS / max(box[3] - box[1], 1e-3)
         self._areas: list[_Area] = []
+        self._colours: set[Colour | None] = set()
         self._later: list[int] | None = None  # cells of each area and of all after it
         self._behind: dict[Colour | None, int] = {}  # cells of each colour painted so far
         self._alike: dict[Colour, list[_Area]] = {}  # areas on which a text of a colour may be lost
@@ -51,9 +52,13 @@ class Scenery:
         self.images: list[tuple[int, Rectangle]] = []
 
     @property
-    def is_empty(self) -> bool:
-        """Nothing but text on white paper."""
-        return not self._areas
+    def last(self) -> int:
+        """How many texts are painted before the last of it, and may be covered."""
+        return self._areas[-1].last if self._areas else 0
+
+    def has_like(self, colour: Colour) -> bool:
+        """Whether there is anything on which a text of a colour may be lost, wherever it is."""
+        return any(other is None or _near(colour, other) for other in self._colours)
 
     def add(self, item: int, kind: int, matrix: Matrix, texts: int) -> None:
         """An object that is no text, painted after so many texts."""
@@ -69,14 +74,12 @@ class Scenery:
         if kind == pdf.IMAGE:
             self.images.append((item, box))
         self._rows |= self._band(box)
-        self._add(texts, self.cells(box), colour, box)
-
-    def _add(self, texts: int, cells: int, colour: Colour | None, box: Rectangle) -> None:
-        if len(self._areas) < _MOST:
-            self._areas.append(_Area(texts, texts, cells, colour, box))
+        if len(self._areas) == _MOST:
+            last, colour = self._areas[-1], None
+            last.last, last.more, last.colour = texts, last.more | self.cells(box), None
         else:
-            last = self._areas[-1]
-            last.last, last.cells, last.colour = texts, last.cells | cells, None
+            self._areas.append(_Area(texts, texts, colour, box))
+        self._colours.add(colour)
 
     def is_near(self, area: Rectangle) -> bool:
         """Whether an area may touch any of it: whether there is any at its height."""
@@ -97,7 +100,7 @@ class Scenery:
         if self._later is None:
             self._later = [0]
             for area in reversed(self._areas):
-                self._later.append(self._later[-1] | area.cells)
+                self._later.append(self._later[-1] | self._cells_of(area))
             self._later.reverse()
         while self._next_cover < len(self._areas) and self._areas[self._next_cover].last <= place:
             self._next_cover += 1
@@ -128,8 +131,11 @@ class Scenery:
     def _paint(self, place: int) -> None:
         while self._next < len(self._areas) and self._areas[self._next].first <= place:
             area = self._areas[self._next]
-            self._behind[area.colour] = self._behind.get(area.colour, 0) | area.cells
+            self._behind[area.colour] = self._behind.get(area.colour, 0) | self._cells_of(area)
             self._next += 1
+
+    def _cells_of(self, area: _Area) -> int:
+        return self.cells(area.box) | area.more
 
     def cells(self, box: Rectangle) -> int:
         """The cells that a box touches, a bit for each; at the edge, those that are nearest."""

@@ -5,9 +5,9 @@ This looks at every object of every page, so it asks only for numbers. What they
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from typing import Any
 
-from pipeline.parse.pdf import library as pdf
+from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.geometry import Matrix, Rectangle, common, shrinking, times, transformed, within
 from pipeline.parse.pdf.layers import is_in_layer
 from pipeline.parse.pdf.scenery import Scenery
@@ -20,6 +20,7 @@ _SMALLEST = 1.0  # points; smaller letters cannot be read
 _WHITE = 250  # of 255: a colour that is nowhere darker is lost on white paper
 _FORMS = 40  # forms in forms; pdfium goes no deeper
 _SIMPLE = 16  # segments of a border that is looked at exactly
+_BORDERS = 4  # of a text; one with more is looked at singly
 
 
 @dataclass(slots=True)
@@ -54,6 +55,8 @@ class Survey:
     texts: list[int] = field(default_factory=list)
     suspects: dict[int, Suspect] = field(default_factory=dict)
     groups: list[_Group] = field(default_factory=list)
+    arguments: list[Any] = field(default_factory=list)  # the texts, for questions to many at once
+    modes: list[int] = field(default_factory=list)  # the ways of painting them
 
 
 def survey(page: int, box: Rectangle, layers: bool) -> Survey:
@@ -61,26 +64,38 @@ def survey(page: int, box: Rectangle, layers: bool) -> Survey:
     found = Survey(box, Scenery(box))
     whole = _Group(0, None, False, False)
     found.groups.append(whole)
-    _walk(found, list(map(pdf.get_object, repeat(page), range(pdf.count_objects(page)))), whole, _FORMS)
-    _Judge(found, layers).judge()
+    _walk(found, pdf.objects_of(page), whole, _FORMS)
+    if found.texts:
+        _Judge(found, layers).judge()
     return found
 
 
 def _walk(found: Survey, items: list[int], group: _Group, deeper: int) -> None:
-    kinds = list(map(pdf.type_of, items))
-    if kinds.count(pdf.TEXT) == len(items):
-        found.texts += items
+    arguments = list(map(pdf.argument, items))
+    modes = list(map(pdf.render_mode, arguments))
+    if min(modes, default=0) >= 0:
+        _add_texts(found, items, arguments, modes)
         return
-    for item, kind in zip(items, kinds, strict=True):
-        if kind == pdf.TEXT:
-            found.texts.append(item)
-        elif kind != pdf.FORM:
-            found.scenery.add(item, kind, group.matrix, len(found.texts))
+    start = 0
+    for place, mode in enumerate(modes):
+        if mode >= 0 or (kind := pdf.type_of(arguments[place])) == pdf.TEXT:
+            continue
+        _add_texts(found, items[start:place], arguments[start:place], modes[start:place])
+        start = place + 1
+        if kind != pdf.FORM:
+            found.scenery.add(items[place], kind, group.matrix, len(found.texts))
         elif deeper:
-            inner = _group(found, item, group)
+            inner = _group(found, items[place], group)
             found.groups.append(inner)
-            _walk(found, list(map(pdf.get_inner, repeat(item), range(pdf.count_inner(item)))), inner, deeper - 1)
+            _walk(found, pdf.inner_objects_of(items[place]), inner, deeper - 1)
             found.groups.append(replace(group, start=len(found.texts)))
+    _add_texts(found, items[start:], arguments[start:], modes[start:])
+
+
+def _add_texts(found: Survey, items: list[int], arguments: list[Any], modes: list[int]) -> None:
+    found.texts += items
+    found.arguments += arguments
+    found.modes += modes
 
 
 def _group(found: Survey, form: int, around: _Group) -> _Group:
@@ -94,8 +109,12 @@ class _Judge:
     def __init__(self, found: Survey, layers: bool) -> None:
         self._found = found
         self._layers = layers
-        self._paint = pdf.Paint(found.texts)
-        self._states = {state: pdf.colour_and_size(state) for state in set(self._paint.states)}
+        self._borders = pdf.count_borders(found.arguments)
+        self._states = pdf.states_of(found.arguments)
+        self._kinds = {state: pdf.colour_and_size(state) for state in set(self._states)}
+        self._resembling = {
+            state for state, (colour, _) in self._kinds.items() if colour and found.scenery.has_like(colour[:3])
+        }
         self._unusual: dict[float, set[bytes]] = {}  # states that are unusual, by the least size
 
     def judge(self) -> None:
@@ -103,65 +122,81 @@ class _Judge:
         groups = self._found.groups
         ends = [*(group.start for group in groups[1:]), len(self._found.texts)]
         for group, end in zip(groups, ends, strict=True):
-            places = self._places(group, end) if group.start < end else ()
-            if not places:
-                continue
-            boxes = pdf.all_bounds([self._found.texts[place] for place in places])
-            areas = boxes if group.matrix is None else [transformed(box, group.matrix) for box in boxes]
-            self._judge_some(group, places, areas)
+            if group.start < end and (places := self._places(group, end)):
+                self._judge_some(group, places)
 
     def _places(self, group: _Group, end: int) -> Sequence[int]:
-        """Those texts of a group that have to be looked at singly."""
-        places = range(group.start, end)
-        if not group.inside or not self._found.scenery.is_empty or self._layers:
+        """Those texts of a group that may be hidden, or of which only their places can tell."""
+        start, places = group.start, range(group.start, end)
+        if not group.inside or self._layers:
             return places
-        unusual = self._unusual_states(group)
+        doubtful = self._unusual_states(group) | self._resembling
         if (
-            not unusual
-            and not any(self._paint.cut[group.start : end])
-            and not any(self._paint.modes[group.start : end])
+            not doubtful
+            and start >= self._found.scenery.last
+            and max(self._borders[start:end]) <= 0
+            and not any(self._found.modes[start:end])
         ):
             return ()
-        return [place for place in places if self._paint.cut[place] or self._is_odd(group, place)]
+        return [place for place in places if self._borders[place] > 0 or self._is_doubtful(place, doubtful)]
+
+    def _is_doubtful(self, place: int, doubtful: set[bytes]) -> bool:
+        return (
+            self._states[place] in doubtful or place < self._found.scenery.last or self._found.modes[place] != _FILLED
+        )
 
     def _unusual_states(self, group: _Group) -> set[bytes]:
         shrunk = shrinking(group.matrix)
         smallest = (_SMALLEST / shrunk) ** 2 if shrunk else float("inf")
         if smallest not in self._unusual:
-            self._unusual[smallest] = {state for state, of in self._states.items() if not _is_plain(*of, smallest)}
+            self._unusual[smallest] = {state for state, of in self._kinds.items() if not _is_plain(*of, smallest)}
         return self._unusual[smallest]
 
-    def _is_odd(self, group: _Group, place: int) -> bool:
-        return self._paint.modes[place] != _FILLED or self._paint.states[place] in self._unusual_states(group)
+    def _judge_some(self, group: _Group, places: Sequence[int]) -> None:
+        boxes = pdf.all_bounds([self._found.arguments[place] for place in places])
+        areas = dict(
+            zip(places, (transformed(box, group.matrix) for box in boxes) if group.matrix else boxes, strict=True)
+        )
+        beyond = (
+            set() if group.inside else {place for place, area in areas.items() if not within(area, self._found.page)}
+        )
+        crossing = self._crossing(group, areas)
+        doubtful = self._unusual_states(group) | self._resembling
+        for place, area in areas.items():
+            if self._layers or place in beyond or place in crossing or self._is_doubtful(place, doubtful):
+                suspect = self._suspect(group, place, area, place in beyond, place in crossing)
+                if suspect:
+                    self._found.suspects[self._found.texts[place]] = suspect
 
-    def _judge_some(self, group: _Group, places: Sequence[int], areas: Sequence[Rectangle]) -> None:
-        scenery, cut, modes, states = self._found.scenery, self._paint.cut, self._paint.modes, self._paint.states
-        unusual = self._unusual_states(group)
-        doubtful = self._layers or not group.inside
-        nothing = scenery.is_empty
-        for place, area in zip(places, areas, strict=True):
-            odd = modes[place] != _FILLED or states[place] in unusual
-            if odd or doubtful or cut[place] or (not nothing and scenery.is_near(area)):
-                self._judge(group, place, area)
+    def _crossing(self, group: _Group, areas: dict[int, Rectangle]) -> set[int]:
+        """Those whose borders are no boxes around them; most are, so these are asked for all texts at once."""
+        crossing = {place for place in areas if self._borders[place] > _BORDERS}
+        for number in range(_BORDERS):
+            cut = [place for place in areas if self._borders[place] > number]
+            boxes = pdf.corners_of_borders([self._found.arguments[place] for place in cut], number)
+            limits = {box: transformed(box, group.matrix) for box in set(boxes) if box}
+            crossing.update(
+                place for place, box in zip(cut, boxes, strict=True) if not box or not within(areas[place], limits[box])
+            )
+        return crossing
 
-    def _judge(self, group: _Group, place: int, area: Rectangle) -> None:
+    def _suspect(self, group: _Group, place: int, area: Rectangle, beyond: bool, crossing: bool) -> Suspect | None:
         found, item = self._found, self._found.texts[place]
-        odd = self._is_odd(group, place)
+        odd = found.modes[place] != _FILLED or self._states[place] in self._unusual_states(group)
         suspect = self._by_itself(group, place, area) if odd else None
-        if not suspect and not group.inside and not within(area, found.page):
+        if not suspect and beyond:
             suspect = Suspect("off_page", area, not common(area, found.page), found.page)
-        if not suspect and self._paint.cut[place]:
+        if not suspect and crossing:
             suspect = _by_border(item, area, group.matrix)
         if not suspect and self._layers and (group.form or is_in_layer(item)):
             suspect = Suspect("marked_hidden", area)
         if not suspect and (odd or found.scenery.is_near(area)):
             suspect = self._by_others(place, area)
-        if suspect:
-            found.suspects[item] = suspect
+        return suspect
 
     def _by_itself(self, group: _Group, place: int, area: Rectangle) -> Suspect | None:
         """By how it is painted, and its size."""
-        mode, (colour, size) = self._paint.modes[place], self._states[self._paint.states[place]]
+        mode, (colour, size) = self._found.modes[place], self._kinds[self._states[place]]
         if mode in _UNPAINTED or (mode == _FILLED and colour and colour[3] < _OPAQUE):
             return Suspect("invisible", area, certain=True)
         shrunk = shrinking(group.matrix)
@@ -169,10 +204,10 @@ class _Judge:
 
     def _by_others(self, place: int, area: Rectangle) -> Suspect | None:
         """By the colour of what is behind it, or by what is over it."""
-        scenery, colour = self._found.scenery, self._states[self._paint.states[place]][0]
+        scenery, colour = self._found.scenery, self._kinds[self._states[place]][0]
         if scenery.covers(area, place):
             return Suspect("covered", area)
-        if colour is None or self._paint.modes[place] != _FILLED:
+        if colour is None or self._found.modes[place] != _FILLED:
             return Suspect("same_colour", area)
         if scenery.resembles(area, place, colour[:3]):
             return Suspect("same_colour", area, min(colour[:3]) >= _WHITE and scenery.is_bare(area, place))
@@ -186,18 +221,12 @@ def _is_plain(colour: pdf.Colour | None, size: float, smallest: float) -> bool:
 
 def _by_border(item: int, area: Rectangle, matrix: Matrix) -> Suspect | None:
     """By a border outside of which nothing is painted."""
-    path = pdf.clip_of(item)
-    # Most borders are upright boxes, of which two corners tell all.
-    for place in range(pdf.count_clips(path)):
-        count = pdf.count_clip_segments(path, place)
-        if count in (4, 5) and within(area, transformed(pdf.corners_of(path, place), matrix)):
-            continue
-        if 0 < count <= _SIMPLE and not within(area, limit := _box(path, place, count, matrix)):
+    for points in pdf.borders_of(item, _SIMPLE):
+        if points and not within(area, limit := _box(points, matrix)):
             return Suspect("clipped", area, not common(area, limit), limit)
     return None
 
 
-def _box(path: int, place: int, count: int, matrix: Matrix) -> Rectangle:
-    points = [pdf.point_of(pdf.clip_segment(path, place, segment)) for segment in range(count)]
+def _box(points: list[tuple[float, float]], matrix: Matrix) -> Rectangle:
     xs, ys = [x for x, _ in points], [y for _, y in points]
     return transformed((min(xs), min(ys), max(xs), max(ys)), matrix)
