@@ -13,6 +13,7 @@ from typing import Any
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.geometry import Rectangle, common
 from pipeline.parse.pdf.library import pointer, raw
+from pipeline.parse.pdf.page import Page
 from pipeline.parse.pdf.picture import Look, look
 from pipeline.parse.pdf.survey import Survey, Suspect
 
@@ -63,9 +64,9 @@ class _Character:
     area: Rectangle
 
 
-def find(page: Any, textpage: Any, survey: Survey, budget: Budget) -> Finding:
-    """What is hidden on a page among the suspects of its survey."""
-    search = _Search(page, survey, _characters(textpage, survey.suspects))
+def find(page: Page, survey: Survey, budget: Budget) -> Finding:
+    """What is hidden on a page, whose text is loaded, among the suspects of its survey."""
+    search = _Search(page.handle, survey, _characters(page.characters, survey.suspects))
     search.judge(budget)
     return search.finding
 

@@ -25,34 +25,35 @@ argument: Callable[[int], Any] = c_void_p.from_param
 _index: Callable[[int], Any] = c_ulong.from_param
 
 
-def _fast(function: Any, result: Any) -> Callable[..., Any]:
+def fast(function: Any, result: Any) -> Callable[..., Any]:
+    """A function of pdfium with such a result, to be called as said above."""
     address: int = ctypes.cast(function, c_void_p).value or 0
     call: Callable[..., Any] = ctypes.PYFUNCTYPE(result)(address)
     return call
 
 
-render_mode = _fast(raw.FPDFTextObj_GetTextRenderMode, c_int)  # -1: no text
-type_of = _fast(raw.FPDFPageObj_GetType, c_int)
-_count_objects = _fast(raw.FPDFPage_CountObjects, c_int)
-_get_object = _fast(raw.FPDFPage_GetObject, c_void_p)
-_count_inner = _fast(raw.FPDFFormObj_CountObjects, c_int)
-_get_inner = _fast(raw.FPDFFormObj_GetObject, c_void_p)
-_clip_of = _fast(raw.FPDFPageObj_GetClipPath, c_void_p)
-_count_clips = _fast(raw.FPDFClipPath_CountPaths, c_int)
-_count_segments = _fast(raw.FPDFClipPath_CountPathSegments, c_int)
-_get_segment = _fast(raw.FPDFClipPath_GetPathSegment, c_void_p)
-_object_of_character = _fast(raw.FPDFText_GetTextObject, c_void_p)
-_set_active = _fast(raw.FPDFPageObj_SetIsActive, c_int)
-_get_fill = _fast(raw.FPDFPageObj_GetFillColor, c_int)
-_get_bounds = _fast(raw.FPDFPageObj_GetBounds, c_int)
-_get_matrix = _fast(raw.FPDFPageObj_GetMatrix, c_int)
-_get_size = _fast(raw.FPDFTextObj_GetFontSize, c_int)
-_get_point = _fast(raw.FPDFPathSegment_GetPoint, c_int)
-_count_marks = _fast(raw.FPDFPageObj_CountMarks, c_int)
-_get_mark = _fast(raw.FPDFPageObj_GetMark, c_void_p)
-_get_mark_name = _fast(raw.FPDFPageObjMark_GetName, c_int)
-_get_pixels = _fast(raw.FPDFImageObj_GetImagePixelSize, c_int)
-_get_draw_mode = _fast(raw.FPDFPath_GetDrawMode, c_int)
+render_mode = fast(raw.FPDFTextObj_GetTextRenderMode, c_int)  # -1: no text
+type_of = fast(raw.FPDFPageObj_GetType, c_int)
+_count_objects = fast(raw.FPDFPage_CountObjects, c_int)
+_get_object = fast(raw.FPDFPage_GetObject, c_void_p)
+_count_inner = fast(raw.FPDFFormObj_CountObjects, c_int)
+_get_inner = fast(raw.FPDFFormObj_GetObject, c_void_p)
+_clip_of = fast(raw.FPDFPageObj_GetClipPath, c_void_p)
+_count_clips = fast(raw.FPDFClipPath_CountPaths, c_int)
+_count_segments = fast(raw.FPDFClipPath_CountPathSegments, c_int)
+_get_segment = fast(raw.FPDFClipPath_GetPathSegment, c_void_p)
+_object_of_character = fast(raw.FPDFText_GetTextObject, c_void_p)
+_set_active = fast(raw.FPDFPageObj_SetIsActive, c_int)
+_get_fill = fast(raw.FPDFPageObj_GetFillColor, c_int)
+_get_bounds = fast(raw.FPDFPageObj_GetBounds, c_int)
+_get_matrix = fast(raw.FPDFPageObj_GetMatrix, c_int)
+_get_size = fast(raw.FPDFTextObj_GetFontSize, c_int)
+_get_point = fast(raw.FPDFPathSegment_GetPoint, c_int)
+_count_marks = fast(raw.FPDFPageObj_CountMarks, c_int)
+_get_mark = fast(raw.FPDFPageObj_GetMark, c_void_p)
+_get_mark_name = fast(raw.FPDFPageObjMark_GetName, c_int)
+_get_pixels = fast(raw.FPDFImageObj_GetImagePixelSize, c_int)
+_get_draw_mode = fast(raw.FPDFPath_GetDrawMode, c_int)
 
 # Where pdfium writes its answers: of a text red, green, blue, alpha, size and a, b, c, d, e, f of its matrix; of a box
 # its sides, of a path two corners.

@@ -9,6 +9,7 @@ from pipeline.parse.pdf.hidden import Budget, Finding, find
 from pipeline.parse.pdf.layers import may_have_layers
 from pipeline.parse.pdf.library import pdfium, pointer, raw
 from pipeline.parse.pdf.objects import set_active
+from pipeline.parse.pdf.page import Page
 from pipeline.parse.pdf.picture import pgm
 from pipeline.parse.pdf.remarks import annotations_of
 from pipeline.parse.pdf.survey import Survey, survey
@@ -44,19 +45,22 @@ class PageReader:
         self.texts.append("")
         self.remarks.append([])
         try:
-            page = self._document[number - 1]
+            page = Page(self._document, number - 1)
         except pdfium.PdfiumError:
             self.broken.append(number)
             return
+        with page:
+            self._read(page, number)
+
+    def _read(self, page: Page, number: int) -> None:
         self._annotations(page, number)
-        seen = survey(pointer(page), page.get_bbox(), self._layers)
+        seen = survey(pointer(page.handle), page.box(), self._layers)
         text = self._text(page, seen, number)
         if number in self._source.options.page_texts:
             text = self._source.options.page_texts[number]
         elif self._is_picture(text, seen):
             self._picture(page, number)
         self.texts[-1] = text
-        page.close()
 
     def needs_ocr(self) -> bool:
         """Whether there is nothing but pages that are pictures, and nobody to read them."""
@@ -74,25 +78,25 @@ class PageReader:
         }
         return [f"{what}: {_pages(numbers)}" for what, numbers in told.items() if numbers]
 
-    def _annotations(self, page: Any, number: int) -> None:
-        found = annotations_of(page, self._document.formenv, self._attachments.add)
+    def _annotations(self, page: Page, number: int) -> None:
+        found = annotations_of(page.handle, self._document.formenv, self._attachments.add)
         hidden = [text for text in found.hidden if not self._writer.hide("marked_hidden", text)]
         self.remarks[-1] = found.shown + hidden
         if found.left_out:
             self._crowded.append(number)
 
-    def _text(self, page: Any, seen: Survey, number: int) -> str:
-        textpage = page.get_textpage()
+    def _text(self, page: Page, seen: Survey, number: int) -> str:
+        page.load_text()
         if seen.suspects:
-            finding = find(page, textpage, seen, self._budget)
+            finding = find(page, seen, self._budget)
             if finding.scan:
                 self._scans.append(number)
             if finding.unsure:
                 self._unsure.append(number)
             hidden = [self._writer.hide(kind, "".join(texts)) for kind, texts in finding.texts.items()]
             if any(hidden):
-                return _without(page, textpage, finding)
-        return _text_of(textpage)
+                return _without(page, finding)
+        return _in_lines(page.text())
 
     def _is_picture(self, text: str, seen: Survey) -> bool:
         if not seen.scenery.images or self.remarks[-1]:
@@ -100,10 +104,10 @@ class PageReader:
         letters = len("".join(text.split()))
         return not letters or (letters < _FEW and seen.scenery.share_of_images() >= _FILLED)
 
-    def _picture(self, page: Any, number: int) -> None:
+    def _picture(self, page: Page, number: int) -> None:
         members = self._source.members
         if self._source.options.images and self._given < _PICTURES and members.open:
-            picture = pgm(page)
+            picture = pgm(page.handle)
             if len(picture) <= members.room:
                 members.picture(number, picture)
                 self._given += 1
@@ -111,23 +115,21 @@ class PageReader:
         self._unread.append(number)
 
 
-def _text_of(textpage: Any) -> str:
-    text: str = textpage.get_text_range().replace("\r\n", "\n")
-    textpage.close()
+def _in_lines(text: str) -> str:
+    """With "\n" at the ends of lines, and no white space before them."""
+    text = text.replace(" \r\n", "\n").replace("\r\n", "\n")
     return _SPACE.sub("", text) if " \n" in text or "\t\n" in text else text
 
 
-def _without(page: Any, textpage: Any, finding: Finding) -> str:
+def _without(page: Page, finding: Finding) -> str:
     """The page's text without what is hidden."""
     if not finding.parted:
-        textpage.close()
         for item in finding.whole:
             set_active(item, 0)
-        return _text_of(page.get_textpage())
-    places = {raw.FPDFText_GetTextIndexFromCharIndex(textpage, place) for place in finding.places}
-    text = textpage.get_text_range()
-    textpage.close()
-    return _SPACE.sub("", "".join(one for place, one in enumerate(text) if place not in places).replace("\r\n", "\n"))
+        page.load_text()
+        return _in_lines(page.text())
+    places = {raw.FPDFText_GetTextIndexFromCharIndex(page.characters, place) for place in finding.places}
+    return _in_lines("".join(one for place, one in enumerate(page.text()) if place not in places))
 
 
 def _pages(numbers: list[int]) -> str:

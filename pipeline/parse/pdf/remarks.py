@@ -24,10 +24,15 @@ class Annotations:
     left_out: int
 
 
+_NONE = Annotations([], [], 0)
+
+
 def annotations_of(page: Any, form: Any, on_file: Any) -> Annotations:
     """Those of a page; `form`: the document's forms, if it has any; `on_file` is called for each attached file."""
-    shown, hidden = dict[str, None](), dict[str, None]()
     count = raw.FPDFPage_GetAnnotCount(page)
+    if not count:
+        return _NONE
+    shown, hidden = dict[str, None](), dict[str, None]()
     for place in range(min(count, _MOST)):
         annotation = raw.FPDFPage_GetAnnot(page, place)
         if not annotation:

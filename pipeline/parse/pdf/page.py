@@ -1,0 +1,79 @@
+"""A page of a PDF by pdfium's handles: pypdfium2's own classes track each one, at the cost of a short page's text."""
+
+import ctypes
+from ctypes import addressof, c_int
+from types import TracebackType
+from typing import Any, Self
+
+from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.library import pdfium, pointer, raw
+from pipeline.parse.pdf.objects import argument, fast
+
+_get_text = fast(raw.FPDFText_GetText, c_int)
+_text_place = fast(raw.FPDFText_GetTextIndexFromCharIndex, c_int)
+_count_characters = fast(raw.FPDFText_CountChars, c_int)
+_ROOM = 10_000  # characters of the buffer that most pages fit in
+_buffer = ctypes.create_string_buffer(2 * _ROOM)
+
+
+class Page:
+    """The page number `index`, from 0, of a document; a context manager. PdfiumError where it cannot be loaded.
+
+    `handle` and `characters` are for pdfium: of the page, and of its text once that is loaded.
+    """
+
+    def __init__(self, document: Any, index: int) -> None:
+        self.handle = raw.FPDF_LoadPage(document, index)
+        if not self.handle:
+            raise pdfium.PdfiumError("Failed to load page.")
+        self.characters: Any = None
+        self._form = document.formenv
+        if self._form:
+            raw.FORM_OnAfterLoadPage(self.handle, self._form)
+
+    def box(self) -> Rectangle:
+        """The part that is seen, in points."""
+        box = raw.FS_RECTF()
+        if not raw.FPDF_GetPageBoundingBox(self.handle, box):
+            raise pdfium.PdfiumError("Failed to get page bounding box.")
+        return box.left, box.bottom, box.right, box.top
+
+    def load_text(self) -> None:
+        """Find the characters of the objects that are active now."""
+        self._close_text()
+        self.characters = raw.FPDFText_LoadPage(self.handle)
+        if not self.characters:
+            raise pdfium.PdfiumError("Failed to load text page.")
+
+    def text(self) -> str:
+        """Of the characters, with "\\r\\n" at the ends of lines."""
+        characters = argument(pointer(self.characters))
+        first, end = 0, _count_characters(characters)
+        # Characters at either end that are no part of the text would make pdfium read beyond the others.
+        while first < end and _text_place(characters, first) < 0:
+            first += 1
+        while first < end and _text_place(characters, end - 1) < 0:
+            end -= 1
+        if first >= end:
+            return ""
+        count = _text_place(characters, end - 1) + 2 - _text_place(characters, first)
+        room = max(count, end - first + 1)
+        buffer = _buffer if room <= _ROOM else ctypes.create_string_buffer(2 * room)
+        written = _get_text(characters, first, end - first, argument(addressof(buffer)))
+        return ctypes.string_at(buffer, 2 * max(0, written - 1)).decode("utf-16-le", "ignore")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close_text()
+        if self._form:
+            raw.FORM_OnBeforeClosePage(self.handle, self._form)
+        raw.FPDF_ClosePage(self.handle)
+
+    def _close_text(self) -> None:
+        if self.characters:
+            raw.FPDFText_ClosePage(self.characters)
+            self.characters = None
