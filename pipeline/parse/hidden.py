@@ -27,6 +27,7 @@ KINDS = {
 _SUSPECT = re.compile(
     "[\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\uffa0\U000e0000-\U000e0fff]+"
 )
+_PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # those before U+10000 for which str.isprintable holds
 _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _MARKS = frozenset("\u061c\u200e\u200f")
 _JOINERS = frozenset("\u200c\u200d")
@@ -48,9 +49,12 @@ class HiddenText:
         self._counts[kind] += sum(not one.isspace() for one in text)
         return not self._drop
 
-    def visible(self, text: str) -> str:
-        """The text without characters that nobody sees; those that a script needs are left alone."""
-        if not _SUSPECT.search(text):
+    def visible(self, text: str, *, printable: bool = False) -> str:
+        """The text without characters that nobody sees; those that a script needs are left alone.
+
+        `printable`: all of it is, in the sense of str.isprintable, but for line ends, tabs and no-break spaces.
+        """
+        if (printable and _has_none(text)) or not _SUSPECT.search(text):
             return text
         return _SUSPECT.sub(lambda run: self._checked(text, run), text)
 
@@ -66,6 +70,13 @@ class HiddenText:
             if needed or self.keeps(_kind(one), one):
                 kept.append(one)
         return "".join(kept)
+
+
+def _has_none(text: str) -> bool:
+    """Whether a printable text has no suspects; told in a tenth of the time that the pattern takes."""
+    return text.isascii() or not (
+        any(one in text for one in _PRINTABLE) or len(text.encode("utf-16-le")) > 2 * len(text)
+    )
 
 
 def _kind(one: str) -> str:

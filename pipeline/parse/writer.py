@@ -23,8 +23,15 @@ _LAYOUT = 1000  # characters of a cell from which on a table is taken for a mean
 
 def clean(text: str) -> str:
     """The text with "\\n" at line ends, without invisible characters, and valid Unicode."""
-    if text.replace("\n", "").replace("\t", "").replace("\xa0", "").isprintable():
-        return text  # as nearly all are; this is told in a fraction of the time
+    return text if _is_plain(text) else _clean(text)
+
+
+def _is_plain(text: str) -> bool:
+    """As nearly all are; this is told in a fraction of the time."""
+    return text.replace("\n", "").replace("\t", "").replace("\xa0", "").isprintable()
+
+
+def _clean(text: str) -> str:
     return _INVISIBLE.sub("", _SURROGATES.sub("\ufffd", _LINE_ENDS.sub("\n", text)))
 
 
@@ -85,7 +92,11 @@ class TextWriter:
 
     def line(self, text: str) -> None:
         """A line, or several; nothing but white space is no line."""
-        text = clean(text) if self._is_inner else self._hidden.visible(clean(text))
+        plain = _is_plain(text)
+        if not plain:
+            text = _clean(text)
+        if not self._is_inner:
+            text = self._hidden.visible(text, printable=plain)
         if not text or text.isspace():
             return
         text = text.strip("\n")

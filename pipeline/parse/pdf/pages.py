@@ -1,6 +1,5 @@
 """The pages of a PDF, one after another: what of their text is seen, and which of them are pictures."""
 
-import re
 from typing import Any
 
 from pipeline.parse.formats.base import Source
@@ -18,7 +17,6 @@ from pipeline.parse.writer import TextWriter
 _FEW = 20  # characters on a picture of the whole page: a number or a stamp, no text layer
 _FILLED = 0.7  # of the page that pictures fill
 _PICTURES = 500  # pages of a document that are given to OCR
-_SPACE = re.compile("[ \t]+(?=\n)")
 
 
 class PageReader:
@@ -118,7 +116,10 @@ class PageReader:
 def _in_lines(text: str) -> str:
     """With "\n" at the ends of lines, and no white space before them."""
     text = text.replace(" \r\n", "\n").replace("\r\n", "\n")
-    return _SPACE.sub("", text) if " \n" in text or "\t\n" in text else text
+    if " \n" not in text and "\t\n" not in text:
+        return text
+    *lines, last = text.split("\n")
+    return "\n".join([*(line.rstrip(" \t") for line in lines), last])
 
 
 def _without(page: Page, finding: Finding) -> str:
