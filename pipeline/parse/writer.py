@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from pipeline.document import Section
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.hidden import HiddenText
+from pipeline.parse.hidden import HiddenText, unusual
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Invisible and no part of the text: other controls, the soft hyphen, byte order marks, what is no character at all.
@@ -23,15 +23,8 @@ _LAYOUT = 1000  # characters of a cell from which on a table is taken for a mean
 
 def clean(text: str) -> str:
     """The text with "\\n" at line ends, without invisible characters, and valid Unicode."""
-    return text if _is_plain(text) else _clean(text)
-
-
-def _is_plain(text: str) -> bool:
-    """As nearly all are; this is told in a fraction of the time."""
-    return text.replace("\n", "").replace("\t", "").replace("\xa0", "").isprintable()
-
-
-def _clean(text: str) -> str:
+    if text.isprintable() or unusual(text).replace("\xa0", "").isprintable():
+        return text  # as nearly all are
     return _INVISIBLE.sub("", _SURROGATES.sub("\ufffd", _LINE_ENDS.sub("\n", text)))
 
 
@@ -92,11 +85,7 @@ class TextWriter:
 
     def line(self, text: str) -> None:
         """A line, or several; nothing but white space is no line."""
-        plain = _is_plain(text)
-        if not plain:
-            text = _clean(text)
-        if not self._is_inner:
-            text = self._hidden.visible(text, printable=plain)
+        text = clean(text) if self._is_inner else self._hidden.visible(clean(text))
         if not text or text.isspace():
             return
         text = text.strip("\n")

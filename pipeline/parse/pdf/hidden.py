@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.geometry import Rectangle, common
-from pipeline.parse.pdf.library import pointer, raw
+from pipeline.parse.pdf.library import raw
 from pipeline.parse.pdf.page import Page
 from pipeline.parse.pdf.picture import Look, look
 from pipeline.parse.pdf.survey import Survey, Suspect
@@ -66,7 +66,7 @@ class _Character:
 
 def find(page: Page, survey: Survey, budget: Budget) -> Finding:
     """What is hidden on a page, whose text is loaded, among the suspects of its survey."""
-    search = _Search(page.handle, survey, _characters(page.characters, survey.suspects))
+    search = _Search(page.handle, survey, _characters(page, survey.suspects))
     search.judge(budget)
     return search.finding
 
@@ -181,22 +181,15 @@ class _Search:
             self.finding.texts.setdefault(kind, []).append("".join(one.text for one in characters))
 
 
-def _characters(textpage: Any, suspects: dict[int, Suspect]) -> dict[int, list[_Character]]:
+def _characters(page: Page, suspects: dict[int, Suspect]) -> dict[int, list[_Character]]:
     """The characters of each suspect that are not white space."""
     found: dict[int, list[_Character]] = {}
-    count = raw.FPDFText_CountChars(textpage)
-    for place, item in enumerate(pdf.objects_of_characters(pointer(textpage), count)):
+    for place, item in enumerate(pdf.objects_of_characters(page.characters, page.count_characters())):
         if item in suspects:
-            text = chr(raw.FPDFText_GetUnicode(textpage, place))
+            text = page.character(place)
             if not text.isspace() and text != "\0":
-                found.setdefault(item, []).append(_Character(place, text, _area(textpage, place)))
+                found.setdefault(item, []).append(_Character(place, text, page.box_of_character(place)))
     return found
-
-
-def _area(textpage: Any, place: int) -> Rectangle:
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-    raw.FPDFText_GetCharBox(textpage, place, left, right, bottom, top)
-    return left.value, bottom.value, right.value, top.value
 
 
 def _in_runs(characters: list[_Character]) -> Iterator[_Character]:

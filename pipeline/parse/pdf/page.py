@@ -1,7 +1,9 @@
 """A page of a PDF by pdfium's handles: pypdfium2's own classes track each one, at the cost of a short page's text."""
 
 import ctypes
-from ctypes import addressof, c_int
+from collections.abc import Iterable
+from ctypes import addressof, c_double, c_int, c_uint, c_void_p
+from itertools import repeat
 from types import TracebackType
 from typing import Any, Self
 
@@ -9,9 +11,15 @@ from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.library import pdfium, pointer, raw
 from pipeline.parse.pdf.objects import argument, fast
 
+_load_text = fast(raw.FPDFText_LoadPage, c_void_p)
+_close_text = fast(raw.FPDFText_ClosePage, None)
 _get_text = fast(raw.FPDFText_GetText, c_int)
 _text_place = fast(raw.FPDFText_GetTextIndexFromCharIndex, c_int)
 _count_characters = fast(raw.FPDFText_CountChars, c_int)
+_get_unicode = fast(raw.FPDFText_GetUnicode, c_uint)
+_get_box = fast(raw.FPDFText_GetCharBox, c_int)
+_box = (c_double * 4)()
+_sides_of_box = [argument(addressof(_box) + 8 * place) for place in range(4)]
 _ROOM = 10_000  # characters of the buffer that most pages fit in
 _buffer = ctypes.create_string_buffer(2 * _ROOM)
 
@@ -19,17 +27,23 @@ _buffer = ctypes.create_string_buffer(2 * _ROOM)
 class Page:
     """The page number `index`, from 0, of a document; a context manager. PdfiumError where it cannot be loaded.
 
-    `handle` and `characters` are for pdfium: of the page, and of its text once that is loaded.
+    `handle` is the page for pypdfium2's functions, `address` the same as a number; `characters`, a number too, is its
+    text, once that is loaded.
     """
 
     def __init__(self, document: Any, index: int) -> None:
         self.handle = raw.FPDF_LoadPage(document, index)
         if not self.handle:
             raise pdfium.PdfiumError("Failed to load page.")
-        self.characters: Any = None
+        self.address = pointer(self.handle)
+        self.characters = 0
         self._form = document.formenv
         if self._form:
             raw.FORM_OnAfterLoadPage(self.handle, self._form)
+
+    def count_characters(self) -> int:
+        """Of its text; they have places from 0."""
+        return int(_count_characters(argument(self.characters)))
 
     def box(self) -> Rectangle:
         """The part that is seen, in points."""
@@ -41,14 +55,14 @@ class Page:
     def load_text(self) -> None:
         """Find the characters of the objects that are active now."""
         self._close_text()
-        self.characters = raw.FPDFText_LoadPage(self.handle)
+        self.characters = _load_text(argument(self.address)) or 0
         if not self.characters:
             raise pdfium.PdfiumError("Failed to load text page.")
 
     def text(self) -> str:
         """Of the characters, with "\\r\\n" at the ends of lines."""
-        characters = argument(pointer(self.characters))
-        first, end = 0, _count_characters(characters)
+        characters = argument(self.characters)
+        first, end = 0, self.count_characters()
         # Characters at either end that are no part of the text would make pdfium read beyond the others.
         while first < end and _text_place(characters, first) < 0:
             first += 1
@@ -61,6 +75,20 @@ class Page:
         buffer = _buffer if room <= _ROOM else ctypes.create_string_buffer(2 * room)
         written = _get_text(characters, first, end - first, argument(addressof(buffer)))
         return ctypes.string_at(buffer, 2 * max(0, written - 1)).decode("utf-16-le", "ignore")
+
+    def character(self, place: int) -> str:
+        """The one at a place."""
+        return chr(_get_unicode(argument(self.characters), place))
+
+    def box_of_character(self, place: int) -> Rectangle:
+        """In points of the page."""
+        _get_box(argument(self.characters), place, *_sides_of_box)
+        left, right, bottom, top = _box
+        return left, bottom, right, top
+
+    def text_places(self, places: Iterable[int]) -> set[int]:
+        """Where in its text characters of these places stand."""
+        return set(map(_text_place, repeat(argument(self.characters)), places))
 
     def __enter__(self) -> Self:
         return self
@@ -75,5 +103,5 @@ class Page:
 
     def _close_text(self) -> None:
         if self.characters:
-            raw.FPDFText_ClosePage(self.characters)
-            self.characters = None
+            _close_text(argument(self.characters))
+            self.characters = 0

@@ -6,7 +6,7 @@ from pipeline.parse.formats.base import Source
 from pipeline.parse.pdf.attachments import Attachments
 from pipeline.parse.pdf.hidden import Budget, Finding, find
 from pipeline.parse.pdf.layers import may_have_layers
-from pipeline.parse.pdf.library import pdfium, pointer, raw
+from pipeline.parse.pdf.library import pdfium
 from pipeline.parse.pdf.objects import set_active
 from pipeline.parse.pdf.page import Page
 from pipeline.parse.pdf.picture import pgm
@@ -52,7 +52,7 @@ class PageReader:
 
     def _read(self, page: Page, number: int) -> None:
         self._annotations(page, number)
-        seen = survey(pointer(page.handle), page.box(), self._layers)
+        seen = survey(page.address, page.box(), self._layers)
         text = self._text(page, seen, number)
         if number in self._source.options.page_texts:
             text = self._source.options.page_texts[number]
@@ -77,7 +77,7 @@ class PageReader:
         return [f"{what}: {_pages(numbers)}" for what, numbers in told.items() if numbers]
 
     def _annotations(self, page: Page, number: int) -> None:
-        found = annotations_of(page.handle, self._document.formenv, self._attachments.add)
+        found = annotations_of(page, self._document.formenv, self._attachments.add)
         hidden = [text for text in found.hidden if not self._writer.hide("marked_hidden", text)]
         self.remarks[-1] = found.shown + hidden
         if found.left_out:
@@ -115,11 +115,8 @@ class PageReader:
 
 def _in_lines(text: str) -> str:
     """With "\n" at the ends of lines, and no white space before them."""
-    text = text.replace(" \r\n", "\n").replace("\r\n", "\n")
-    if " \n" not in text and "\t\n" not in text:
-        return text
     *lines, last = text.split("\n")
-    return "\n".join([*(line.rstrip(" \t") for line in lines), last])
+    return "\n".join([*(line.rstrip(" \t\r") for line in lines), last])
 
 
 def _without(page: Page, finding: Finding) -> str:
@@ -129,7 +126,7 @@ def _without(page: Page, finding: Finding) -> str:
             set_active(item, 0)
         page.load_text()
         return _in_lines(page.text())
-    places = {raw.FPDFText_GetTextIndexFromCharIndex(page.characters, place) for place in finding.places}
+    places = page.text_places(finding.places)
     return _in_lines("".join(one for place, one in enumerate(page.text()) if place not in places))
 
 

@@ -1,11 +1,14 @@
 """What stands on a page as annotations: values of form fields, and remarks; in the page's order, each once."""
 
 from collections.abc import Iterator
+from ctypes import c_int
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pipeline.parse.pdf.library import raw, string
+from pipeline.parse.pdf.objects import argument, fast
+from pipeline.parse.pdf.page import Page
 
 _REMARKS = {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE,
             raw.FPDF_ANNOT_STRIKEOUT, raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_CARET}  # fmt: skip
@@ -13,6 +16,7 @@ _CHECKED = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
 _UNSEEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
 _MOST = 100_000  # annotations of a page
 _OPTIONS = 10_000  # of a list
+_count = fast(raw.FPDFPage_GetAnnotCount, c_int)
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,14 @@ class Annotations:
 _NONE = Annotations([], [], 0)
 
 
-def annotations_of(page: Any, form: Any, on_file: Any) -> Annotations:
+def annotations_of(page: Page, form: Any, on_file: Any) -> Annotations:
     """Those of a page; `form`: the document's forms, if it has any; `on_file` is called for each attached file."""
-    count = raw.FPDFPage_GetAnnotCount(page)
+    count = _count(argument(page.address))
     if not count:
         return _NONE
     shown, hidden = dict[str, None](), dict[str, None]()
     for place in range(min(count, _MOST)):
-        annotation = raw.FPDFPage_GetAnnot(page, place)
+        annotation = raw.FPDFPage_GetAnnot(page.handle, place)
         if not annotation:
             continue
         text = _text_of(annotation, form, on_file)
