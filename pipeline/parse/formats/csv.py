@@ -46,7 +46,7 @@ def delimiter_of(text: str, *, strict: bool = False) -> str | None:
         return said[1]
     best: tuple[float, int, str] | None = None
     for delimiter in DELIMITERS:
-        widths = _widths(text, delimiter)
+        widths = _widths(text, delimiter, strict)
         if not widths or (strict and not _is_plainly_a_table(text, widths, delimiter)):
             continue
         usual, count = Counter(widths).most_common(1)[0]
@@ -55,12 +55,15 @@ def delimiter_of(text: str, *, strict: bool = False) -> str | None:
     return best[2] if best else None
 
 
-def _widths(text: str, delimiter: str) -> list[int]:
-    widths = []
+def _widths(text: str, delimiter: str, strict: bool) -> list[int]:
+    """Numbers of cells of the first rows; where these must be `strict`ly alike, none as soon as they are not."""
+    widths: list[int] = []
     try:
         for row in csv.reader(_lines(text[: 1 << 18]), delimiter=delimiter):
             if row:
                 widths.append(len(row))
+                if strict and (len(row) < 2 or len(row) != widths[0]):
+                    return []
             if len(widths) == _SAMPLE_ROWS:
                 break
     except csv.Error:
