@@ -49,7 +49,7 @@ _SENTENCES = {
 _REMEDIES = {
     Failure.ENCRYPTED: "Remove the password and drop the document again.",
     Failure.CORRUPT: "Ask the sender for an undamaged copy, or open and save it again in its own program.",
-    Failure.EMPTY: "There is no text in it; check whether the right file was sent.",
+    Failure.EMPTY: "Check whether the right file was sent.",
     Failure.UNSUPPORTED: "Convert it to PDF, DOCX or plain text and drop it again.",
     Failure.NEEDS_OCR: "Install Tesseract and cloister[ocr], or run OCR on it yourself and drop the result.",
     Failure.TOO_LARGE: "Split it, or raise the limit in site.yaml.",

@@ -19,11 +19,12 @@ from pipeline.states import State
 
 @dataclass(frozen=True)
 class Reader:
-    """Parses in `pool`; `pages` reads pictures of text, where that is possible."""
+    """Parses in `pool`; `pages` reads pictures of text, and where that is not possible, `no_pages` says why."""
 
     plan: RunPlan
     pool: ParserPool
     pages: PageReader | None
+    no_pages: str = ""
     stop: Callable[[], bool] = lambda: False
 
     def __call__(self, arrival: Arrival, room: Room, begun: float, member: Member | None = None) -> Outcome:
@@ -39,6 +40,8 @@ class Reader:
                 raise DocumentError(Failure.TOO_LARGE, f"it has {arrival.size} bytes; the limit is {limit}")
             parsed, file = self._read(arrival, room, file)
         except DocumentError as error:
+            if error.failure == Failure.NEEDS_OCR and self.no_pages:
+                error = DocumentError(error.failure, f"{error.reason}; {self.no_pages}")
             return Outcome(failed(arrival, error), written=os.fstat(file.fileno()).st_size)
         work = Work(arrival, parsed, time.perf_counter() - begun)
         return Outcome(work, file if parsed.members else None, os.fstat(file.fileno()).st_size)

@@ -73,10 +73,10 @@ def run(
         committer.note(*recovered, started(plan, digest, model_sha256, found, len(sources)))
         if model:
             with _tidied(committer), ParserPool(engine.threads(), site.limits) as pool:
-                tesseract = _tesseract(plan.input.ocr, observer)
+                tesseract, lacking = _tesseract(plan.input.ocr, observer)
                 committer.facts = maker(plan, digest, model, pool.describe(), tesseract)
                 pages = pool.reader(tesseract) if tesseract else None
-                reader, decisions = Reader(plan, pool, pages, stop), Decisions(plan, history)
+                reader, decisions = Reader(plan, pool, pages, lacking, stop), Decisions(plan, history)
                 feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
                 _Loop(plan, committer, make_task(plan.task, model), model, tally, observer, stop).work(feed)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
@@ -207,7 +207,8 @@ class _Loop:
             _list(self.tally.pending, (path, row["reason"]))
         elif state == State.IGNORED:
             self.tally.known += 1
-        self.observer.finished(path, state.value, row["reason"])
+        told = f"{row['failure']}: {row['reason']}" if row.get("failure") else row["reason"]
+        self.observer.finished(path, state.value, told)
 
     def _commit_if_due(self) -> None:
         while len(self.rows) >= self.plan.part_documents:
@@ -242,15 +243,15 @@ def _ended_row(ended: Ended) -> dict[str, Any]:
     }
 
 
-def _tesseract(ocr: Ocr, observer: Observer) -> Tesseract | None:
-    """What reads pictures of text in this run. Without it they fail as needs_ocr, and the operator is told why."""
+def _tesseract(ocr: Ocr, observer: Observer) -> tuple[Tesseract | None, str]:
+    """What reads pictures of text in this run, or why nothing does: then they fail as needs_ocr."""
     if not ocr.enabled:
-        return None
+        return None, "text recognition is off in the job"
     found = find_tesseract(ocr.languages)
-    if isinstance(found, str):
-        observer.note("pictures of text are not read", reason=found)
-        return None
-    return found
+    if isinstance(found, Tesseract):
+        return found, ""
+    observer.note("pictures of text are not read", reason=found)
+    return None, found
 
 
 def _refuse_fixed_inbox(source: Input) -> None:

@@ -1,5 +1,6 @@
 """Children that parse, one document at a time each; what happens to a child is the failure of its document alone."""
 
+import contextlib
 import queue
 from types import TracebackType
 from typing import Any, Self
@@ -15,7 +16,12 @@ from pipeline.parse.tesseract import PageReader, Tesseract
 
 _UNSETTLING = {Failure.CRASHED, Failure.OUT_OF_MEMORY}  # after these a child's libraries are not trusted any more
 _PLAIN = Options()
+_SERVERS = 5  # that a document may see die
 _NAME = 1000  # characters of a document's name; of more only the end matters
+
+
+class _OrphanError(Exception):
+    """A child died because its server did, which says nothing of its document."""
 
 
 class ParserPool:
@@ -58,6 +64,12 @@ class ParserPool:
         inside this one and of pages as pictures. Raises DocumentError; OSError if `out` cannot be written;
         RuntimeError if no child starts, or the pool is closed meanwhile.
         """
+        for _ in range(_SERVERS):
+            with contextlib.suppress(_OrphanError):
+                return self._parse(fd, name, options, out)
+        raise RuntimeError("the server of the document parsers is killed again and again")
+
+    def _parse(self, fd: int, name: str, options: Options, out: int | None) -> Parsed:
         child, keep = self._ready(self._idle.get()), False
         try:
             fds = [fd] if out is None else [fd, out]
@@ -72,6 +84,9 @@ class ParserPool:
         except ChannelClosedError as error:
             if self._closed:
                 raise RuntimeError("the document parsers were closed during a parse") from error
+            child.end()
+            if child.is_orphan:
+                raise _OrphanError from error
             failure = Failure.OUT_OF_MEMORY if child.was_full(self._limits) else Failure.CRASHED
             raise DocumentError(failure, f"its parser died: {child.end()}") from error
         except BadMessageError as error:

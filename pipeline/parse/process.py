@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.parse.channel import Channel, ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.limits import MIB, Limits
@@ -34,6 +34,7 @@ class ServerProcess:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._closed = False
+        self._starts = 0
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         self._start()
 
@@ -52,21 +53,26 @@ class ServerProcess:
             except (ChannelClosedError, ChannelTimeoutError) as error:
                 raise RuntimeError(f"the document parsers do not start: {self._tail() or error}") from error
 
-    def execute(self, command: Sequence[str], limits: Limits, source: int, target: int) -> int:
-        """Start another program under `limits`, reading from and writing to these descriptors: its pid."""
+    def execute(self, command: Sequence[str], limits: Limits, source: int, target: int) -> "Forked":
+        """Start another program under `limits`, reading from and writing to these descriptors."""
         with self._lock:
             self._control.send({"exec": list(command), "limits": vars(limits)}, [source, target])
             answer, _ = self._control.receive(deadline=time.monotonic() + _START_SECONDS)
-            return int(answer["pid"])
+            return Forked(answer["pid"], self._starts)
 
-    def end(self, pid: int, patience: float = 0.0) -> tuple[int, int]:
-        """Reap a child, killing it after `patience` seconds: its status (-signal or exit code), its peak of memory."""
+    def end(self, child: "Forked", patience: float = 0.0) -> tuple[int, int] | None:
+        """Reap a child, killing it after `patience` seconds: its status (-signal or exit code), its peak of memory.
+
+        None if the server has gone, and the child with it: its number may be another's by now.
+        """
         with self._lock:
+            if child.server != self._starts:
+                return None
             try:
-                self._control.send({"end": pid, "patience": patience})
+                self._control.send({"end": child.pid, "patience": patience})
                 answer, _ = self._control.receive(deadline=time.monotonic() + _START_SECONDS)
             except (ChannelClosedError, ChannelTimeoutError):
-                return -signal.SIGKILL, 0  # the server was killed, and with it all children
+                return None
             return answer["status"], answer["peak_bytes"]
 
     def close(self) -> None:
@@ -90,6 +96,7 @@ class ServerProcess:
                 start_new_session=True,  # Ctrl-C on the terminal is for the parent, which then ends the children
             )
         self._control = Channel(ours)
+        self._starts += 1
 
     def _stop(self) -> None:
         self._control.close()
@@ -111,24 +118,33 @@ class ServerProcess:
         except BaseException:
             channel.close()
             raise
-        return ChildProcess(self, channel, answer["pid"], hello)
+        return ChildProcess(self, channel, Forked(answer["pid"], self._starts), hello)
 
     def _tail(self) -> str:
         self._stderr.seek(max(0, self._stderr.seek(0, 2) - 2000))
         return self._stderr.read().decode("utf-8", "replace").strip()
 
 
+class Forked(NamedTuple):
+    """A process below a server, which is the so-manieth that was started."""
+
+    pid: int
+    server: int
+
+
 class ChildProcess:
     """One child; used by one thread at a time. `hello` is what it said of itself before its first document."""
 
-    def __init__(self, server: ServerProcess, channel: Channel, pid: int, hello: dict[str, Any]) -> None:
-        self.pid = pid
+    def __init__(self, server: ServerProcess, channel: Channel, forked: Forked, hello: dict[str, Any]) -> None:
+        self.pid = forked.pid
+        self._forked = forked
         self.hello = hello
         self.documents = 0
         self._server = server
         self._channel = channel
         self._death: str | None = None
         self._peak = 0
+        self.is_orphan = False  # it died with its server, of which no document is the cause
 
     def ask(self, fds: Sequence[int], name: str, options: Options, limits: Limits) -> dict[str, Any]:
         """The child's answer for one document; raises ChannelClosedError, ChannelTimeoutError, BadMessageError.
@@ -148,7 +164,9 @@ class ChildProcess:
         """Kill it if it lives; how it died, in words."""
         if self._death is None:
             self._channel.close()
-            status, self._peak = self._server.end(self.pid)
+            ended = self._server.end(self._forked)
+            self.is_orphan = ended is None
+            status, self._peak = ended or (-signal.SIGKILL, 0)
             self._death = f"{_in_words(status)}, with {self._peak // MIB} MiB in use"
         return self._death
 

@@ -135,7 +135,7 @@ class PageReader:
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
             try:
-                pid = self._server.execute(command, self._limits, source, theirs)
+                child = self._server.execute(command, self._limits, source, theirs)
             except (ChannelClosedError, ChannelTimeoutError) as error:
                 raise OcrError("Tesseract could not be started") from error
             finally:
@@ -143,13 +143,13 @@ class PageReader:
             try:
                 text = _read_until_end(ours, time.monotonic() + self._limits.seconds)
             except OcrError:
-                self._server.end(pid)
+                self._server.end(child)
                 raise
         finally:
             os.close(ours)
-        status, _ = self._server.end(pid, _PATIENCE)
-        if status:
-            raise OcrError(f"Tesseract ended with {status}")
+        ended = self._server.end(child, _PATIENCE)
+        if ended is None or ended[0]:
+            raise OcrError(f"Tesseract ended with {ended[0] if ended else 'its server'}")
         return text.decode("utf-8", "replace").replace("\f", "")
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -96,6 +97,17 @@ def test_a_server_killed_from_outside_is_started_again(watched, parse_with) -> N
     assert select.select([descriptor], [], [], 5)[0], "a child outlived its server"
     os.close(descriptor)
     assert parse_with(pool, TEXT).text.startswith("A letter.")
+
+
+def test_a_document_whose_parser_was_killed_with_the_server_is_read_again(processes, parse_with) -> None:
+    before = processes(os.getpid())
+    body = json.dumps([{"name": "value", "number": place} for place in range(60_000)]).encode()
+    with ParserPool(1, Limits(seconds=30)) as pool, ThreadPoolExecutor(1) as thread:
+        server = below(processes, before)[0]
+        parsing = thread.submit(parse_with, pool, body)
+        time.sleep(0.05)
+        os.kill(server, signal.SIGKILL)
+        assert parsing.result().text.count("\n") >= 119_000
 
 
 def test_children_are_replaced_after_their_share_of_documents(processes, parse_with) -> None:
