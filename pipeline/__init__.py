@@ -13,7 +13,7 @@ from pipeline.models import (
     list_models,
     quantize_model,
 )
-from pipeline.parse import Limits
+from pipeline.parse import Limits, find_tesseract
 from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
 from pipeline.report import Observer, RunReport
 from pipeline.results import BadPartError, results
@@ -67,6 +67,7 @@ __all__ = [
     "bench_model",
     "check_machine",
     "check_model",
+    "find_tesseract",
     "import_model",
     "inspect_model",
     "label",

@@ -84,12 +84,22 @@ def _told(job: LoadedJob, plan: "pipeline.RunPlan", sha256: str, facts: dict[str
         + {"archive": "archived afterwards", "keep": "kept afterwards"}[plan.input.afterwards],
         **({"held": first_few(scan.held, len(scan.held))} if scan.held else {}),
         **({"ignored": first_few(scan.ignored, len(scan.ignored))} if scan.ignored else {}),
+        "ocr": _reads_pictures(plan),
         "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
         "model": f"{plan.model.name}, {facts['architecture']}",
         "sha256": sha256 + ("" if plan.model.sha256 else " (not pinned: write it into the job as model.sha256)"),
         "task": asks(job),
         "output": f"{shown(plan.outbox)} ({', '.join(plan.formats)})",
     }
+
+
+def _reads_pictures(plan: "pipeline.RunPlan") -> str:
+    import pipeline
+
+    if not plan.input.ocr.enabled:
+        return "off: pictures of text fail as needs_ocr"
+    found = pipeline.find_tesseract(plan.input.ocr.languages)
+    return f"{found}: pictures of text fail as needs_ocr" if isinstance(found, str) else found.name
 
 
 def _print(checked: Checked) -> None:
