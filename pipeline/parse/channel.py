@@ -1,6 +1,7 @@
 """Messages between parent, server and child: JSON with its length before it, over a socket pair; never a pickle.
 
     frame = length (4 bytes, big-endian) + UTF-8 JSON of an object
+    text  = length (4 bytes, big-endian) + UTF-8, behind a frame that says so: long, and nothing to be quoted
 
 File descriptors may travel with the first byte of a frame (SCM_RIGHTS).
 """
@@ -38,10 +39,10 @@ class Channel:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
 
-    def send(self, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
-        """Send a message, and descriptors with it; raises ChannelClosedError."""
+    def send(self, message: dict[str, Any], fds: Sequence[int] = (), text: str | None = None) -> None:
+        """Send a message, and descriptors with it, and a text behind it; raises ChannelClosedError."""
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
-        frame = memoryview(_LENGTH.pack(len(body)) + body)
+        frame = memoryview(_LENGTH.pack(len(body)) + body + (b"" if text is None else _framed(text)))
         try:
             if fds:
                 frame = frame[socket.send_fds(self._sock, [frame], fds) :]
@@ -64,6 +65,16 @@ class Channel:
             for fd in fds:
                 os.close(fd)
             raise
+
+    def receive_text(self, limit: int, deadline: float | None = None) -> str:
+        """The text behind a message, of at most `limit` bytes of UTF-8; raises as `receive`."""
+        (size,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline))
+        if size > limit:
+            raise BadMessageError(f"a text of {size} bytes, more than {limit}")
+        try:
+            return self._exactly(size, deadline).decode()
+        except UnicodeDecodeError as error:
+            raise BadMessageError(f"a text that is no UTF-8: {error}") from error
 
     def is_quiet(self) -> bool:
         """Whether the other side is there and has said nothing."""
@@ -105,6 +116,11 @@ class Channel:
         if left <= 0:
             raise ChannelTimeoutError
         self._sock.settimeout(left)
+
+
+def _framed(text: str) -> bytes:
+    data = text.encode("utf-8", "replace")
+    return _LENGTH.pack(len(data)) + data
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -35,7 +35,9 @@ def serve(channel: Channel, limits: Limits, isolation: dict[str, bool]) -> None:
         except ChannelClosedError:
             return
         sandbox.allow_seconds(limits.seconds)
-        channel.send(_answer(fds, request, limits))
+        answer = _answer(fds, request, limits)
+        text = answer.pop("text", None)
+        channel.send(answer if text is None else answer | {"text_follows": True}, text=text)
 
 
 def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict[str, Any]:

@@ -22,11 +22,11 @@ class Limits:
     unpacked_documents: int = 10_000
     unpacked_bytes: int = 1024 * MIB
     unpacked_ratio: int = 200
-    documents_per_child: int = 100
+    documents_per_child: int = 1000
 
     @property
     def reply_bytes(self) -> int:
-        """The longest answer that a child may send: every character escaped, room for notes, sections and members."""
+        """The longest answer that a child may send beside the text, or request that it may get: with what OCR read."""
         return 6 * self.output_characters + 32 * MIB
 
 

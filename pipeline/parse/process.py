@@ -153,7 +153,10 @@ class ChildProcess:
         """
         self.documents += 1
         self._channel.send({"name": name, "options": options.to_message()}, fds)
-        answer, _ = self._channel.receive(limits.reply_bytes, time.monotonic() + limits.seconds)
+        deadline = time.monotonic() + limits.seconds
+        answer, _ = self._channel.receive(limits.reply_bytes, deadline)
+        if answer.pop("text_follows", False):
+            answer["text"] = self._channel.receive_text(4 * limits.output_characters, deadline)
         return answer
 
     def alive(self) -> bool:

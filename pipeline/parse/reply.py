@@ -95,10 +95,11 @@ def _no_room(message: dict[str, Any]) -> OSError:
 def _text(value: object, limit: int) -> str:
     if not isinstance(value, str) or len(value) > limit:
         raise BadMessageError(f"not a string of at most {limit} characters")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise BadMessageError("a string with lone surrogates") from error
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise BadMessageError("a string with lone surrogates") from error
     return value
 
 

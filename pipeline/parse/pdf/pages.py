@@ -115,6 +115,9 @@ class PageReader:
 
 def _in_lines(text: str) -> str:
     """With "\n" at the ends of lines, and no white space before them."""
+    text = text.replace("\r\n", "\n")
+    if " \n" not in text and "\t\n" not in text and "\r" not in text:
+        return text
     *lines, last = text.split("\n")
     return "\n".join([*(line.rstrip(" \t\r") for line in lines), last])
 

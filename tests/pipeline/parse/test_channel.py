@@ -63,6 +63,31 @@ def test_a_deadline_holds_in_the_middle_of_a_message_too(ends: tuple[Channel, so
         channel.receive(deadline=time.monotonic() + 0.05)
 
 
+def test_a_text_follows_its_message(ends: tuple[Channel, socket.socket]) -> None:
+    channel, sock = ends
+    other = Channel(sock)
+    channel.send({"text_follows": True}, text="Ä\ud800 " * 10)
+    assert other.receive()[0] == {"text_follows": True}
+    assert other.receive_text(1000) == "Ä? " * 10
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        (struct.pack(">I", 0xFFFFFFFF), BadMessageError),
+        (struct.pack(">I", 3) + b"a\xff\xff", BadMessageError),
+        (struct.pack(">I", 3) + b"\xed\xa0\x80", BadMessageError),
+        (struct.pack(">I", 3) + b"a", ChannelTimeoutError),
+        (b"", ChannelTimeoutError),
+    ],
+)
+def test_a_text_is_read_strictly(ends: tuple[Channel, socket.socket], sent: bytes, error: type[Exception]) -> None:
+    channel, sock = ends
+    sock.sendall(sent)
+    with pytest.raises(error):
+        channel.receive_text(1000, time.monotonic() + 0.05)
+
+
 def test_nobody_there_is_closed(ends: tuple[Channel, socket.socket]) -> None:
     channel, sock = ends
     assert channel.is_quiet()
