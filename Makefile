@@ -71,9 +71,9 @@ $(GGUF): $(VENV)/.runtime $(MODEL_FOLDER)
 
 lock:
 	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-		--no-emit-index-url --no-emit-find-links --extra build -o requirements.lock pyproject.toml
+		--no-emit-index-url --no-emit-find-links --extra build --extra ocr -o requirements.lock pyproject.toml
 	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-		--no-emit-index-url --no-emit-find-links --extra build --extra test -c requirements.lock \
+		--no-emit-index-url --no-emit-find-links --extra build --extra ocr --extra test -c requirements.lock \
 		-o requirements-test.lock pyproject.toml
 
 clean:

@@ -70,15 +70,20 @@ def format_public_key(key: PublicKey) -> str:
 
 
 def parse_public_key(text: str) -> PublicKey:
-    """KeyRefused unless `text` is exactly what format_public_key gives for some key."""
+    """KeyRefused unless `text` is exactly what format_public_key gives for some key.
+
+    What was given is not repeated: it may be a secret.
+    """
+    if text.startswith(_PRIVATE):
+        raise KeyRefused("this is a private key, which nobody else should see; expected its public half")
     origin, _, rest = text.partition("+")
     try:
         key = PublicKey(origin, _key_bytes(rest))
         Ed25519PublicKey.from_public_bytes(key.raw)
     except ValueError as error:
-        raise KeyRefused(f"{text!r} is no public key: {error}; expected ORIGIN+HASH+BASE64") from None
+        raise KeyRefused(f"this is no public key: {error}; expected ORIGIN+HASH+BASE64") from None
     if not origin or format_public_key(key) != text:
-        raise KeyRefused(f"{text!r} is no public key: its hash does not fit; expected ORIGIN+HASH+BASE64")
+        raise KeyRefused("this is no public key: its hash does not fit; expected ORIGIN+HASH+BASE64")
     return key
 
 

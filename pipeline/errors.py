@@ -36,7 +36,7 @@ _SENTENCES = {
     Failure.CORRUPT: "It is damaged, or not what it says it is.",
     Failure.EMPTY: "There is no text in it.",
     Failure.UNSUPPORTED: "It is of a kind that is not read.",
-    Failure.NEEDS_OCR: "It is a picture of text, and no text recognition is installed.",
+    Failure.NEEDS_OCR: "It is a picture of text, and there is no text recognition that could read it.",
     Failure.TOO_LARGE: "It, or the text in it, is larger than the limits of this workspace.",
     Failure.BOMB: "It unpacks to more documents, bytes or levels than the limits of this workspace.",
     Failure.TIMEOUT: "Reading it took longer than the limit of this workspace.",

@@ -1,6 +1,7 @@
 """`cloister check`: everything that is wrong with jobs, before a run finds out."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -99,7 +100,9 @@ def _reads_pictures(plan: "pipeline.RunPlan") -> str:
     if not plan.input.ocr.enabled:
         return "off: pictures of text fail as needs_ocr"
     found = pipeline.find_tesseract(plan.input.ocr.languages)
-    return f"{found}: pictures of text fail as needs_ocr" if isinstance(found, str) else found.name
+    if isinstance(found, str):
+        return f"{found}: pictures of text fail as needs_ocr"
+    return found.name if find_spec("PIL") else f"{found.name}, for PDF only: Pillow is not installed (cloister[ocr])"
 
 
 def _print(checked: Checked) -> None:

@@ -183,7 +183,7 @@ def _outcome(report: "pipeline.RunReport") -> str:
         pace = f", {worked / report.seconds:.1f} a second" if report.seconds >= 1 else ""
         return f"{counted(worked, 'document')} in {report.seconds:.1f} s{pace}"
     if report.retried and not report.seen:
-        return "nothing to do: no document of the job has failed so and not ended otherwise since"
+        return "nothing to do: nothing that failed so can be taken up again"
     if report.interrupted:
         return "stopped before the first document was finished"
     if report.counts["pending"]:

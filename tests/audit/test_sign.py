@@ -167,3 +167,13 @@ def test_wycheproof(data: Path) -> None:
 
 def test_the_raw_key_is_in_the_public_key() -> None:
     assert b64decode(PUBLIC.rpartition("+")[2])[1:] == parse_public_key(PUBLIC).raw
+
+
+def test_what_is_given_as_a_public_key_is_not_repeated(tmp_path: Path) -> None:
+    audit.generate_key(tmp_path / "key", "test.example/log")
+    private = (tmp_path / "key").read_text().strip()
+    for secret in (private, private[:-1], "a password+0+AAAA"):
+        with pytest.raises(audit.KeyRefused) as raised:
+            parse_public_key(secret)
+        assert secret not in str(raised.value)
+        assert secret[-6:] not in str(raised.value)

@@ -41,8 +41,10 @@ def parse(source: Source, media_type: str) -> Parsed:
             writer.page()
             writer.line(source.options.page_texts[page])
         return finish(source, writer, media_type, PARSER)
-    if not find_spec("PIL") or not source.options.images:
+    if not source.options.images:
         raise DocumentError(Failure.NEEDS_OCR, f"a picture ({media_type})")
+    if not find_spec("PIL"):
+        raise DocumentError(Failure.NEEDS_OCR, f"a picture ({media_type}), and Pillow is not installed: cloister[ocr]")
     for place, pixels in enumerate(_pages(source.data, media_type), start=1):
         source.members.picture(place, pixels)
     return finish(source, source.writer(), media_type, PARSER)
