@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.errors import Failure
 from pipeline.parse.members import Members
-from pipeline.parse.pdf.library import raw, string
+from pipeline.parse.pdf.binding import raw, string
 
 _MOST = 20_000  # more than any limit of documents inside one
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.parse.pdf import objects as pdf
+from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import Rectangle, common
-from pipeline.parse.pdf.library import raw
 from pipeline.parse.pdf.page import Page
 from pipeline.parse.pdf.picture import Look, look
 from pipeline.parse.pdf.survey import Survey, Suspect

@@ -12,8 +12,8 @@ from itertools import repeat
 from struct import Struct
 from typing import Any
 
+from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import Rectangle
-from pipeline.parse.pdf.library import raw
 
 TEXT, PATH, IMAGE, SHADING, FORM = 1, 2, 3, 4, 5  # types of page objects
 Colour = tuple[int, int, int, int]  # red, green, blue and alpha, 0 to 255

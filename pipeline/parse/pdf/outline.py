@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pipeline.parse.pdf.library import pointer, raw, string
+from pipeline.parse.pdf.binding import pointer, raw, string
 
 _MOST = 20_001  # one more than a parsed document may have; then it says so
 _DEEPEST = 50

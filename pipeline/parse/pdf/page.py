@@ -7,8 +7,8 @@ from itertools import repeat
 from types import TracebackType
 from typing import Any, Self
 
+from pipeline.parse.pdf.binding import pdfium, pointer, raw
 from pipeline.parse.pdf.geometry import Rectangle
-from pipeline.parse.pdf.library import pdfium, pointer, raw
 from pipeline.parse.pdf.objects import argument, fast
 
 _load_text = fast(raw.FPDFText_LoadPage, c_void_p)

@@ -4,9 +4,9 @@ from typing import Any
 
 from pipeline.parse.formats.base import Source
 from pipeline.parse.pdf.attachments import Attachments
+from pipeline.parse.pdf.binding import pdfium
 from pipeline.parse.pdf.hidden import Budget, Finding, find
 from pipeline.parse.pdf.layers import may_have_layers
-from pipeline.parse.pdf.library import pdfium
 from pipeline.parse.pdf.objects import set_active
 from pipeline.parse.pdf.page import Page
 from pipeline.parse.pdf.picture import pgm

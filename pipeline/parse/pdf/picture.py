@@ -4,8 +4,8 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import Rectangle
-from pipeline.parse.pdf.library import raw
 
 _DOTS = 300  # an inch, which is what OCR likes
 _MOST_PIXELS = 25_000_000

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pipeline.parse.pdf.library import raw, string
+from pipeline.parse.pdf.binding import raw, string
 from pipeline.parse.pdf.objects import argument, fast
 from pipeline.parse.pdf.page import Page
 
