@@ -23,7 +23,10 @@ _ISO_2022 = (
     (re.compile(rb"\x1b\$\([OPQ]"), "iso2022_jp_2004"),
 )
 _BINARY_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROLS_BUT_ZERO = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
 _WHITE = re.compile(rb"[ \t\r\n]")
+_HOLE = bytes(64)
+_EUC = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xfe]{2}|\x8e[\xa1-\xb0][\xa1-\xfe]{2})++")  # CNS 11643 in four bytes
 _IN_MARKUP = re.compile(rb"""<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _HEAD = 4096  # bytes in which markup must say its encoding
 # What is meant by names that Python does not know, or takes more narrowly than writers do (WHATWG Encoding Standard).
@@ -72,7 +75,8 @@ class Decoded:
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
-    """The text of bytes, `declared` being what the document says of its encoding; raises DocumentError(CORRUPT).
+    """The text of bytes, `declared` being what the document says of its encoding; raises DocumentError: UNSUPPORTED for
+    an encoding of two bytes a character that is none of those known, CORRUPT for what is no text.
 
     The same bytes give the same answer on every machine. UTF-8 that holds is believed before any declaration: other
     text is practically never valid UTF-8.
@@ -83,6 +87,8 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     name = _known(declared)
     found = (_strict(data, name, 0.8) if name else None) or _nearly(data, "utf-8", 0.7) or _guessed(data)
     found = found or (_nearly(data, name, 0.3) if name else None)
+    if found is None and _EUC.fullmatch(data):
+        raise DocumentError(Failure.UNSUPPORTED, "text in an encoding that is not known here, such as EUC-TW")
     if found is None:
         raise DocumentError(Failure.CORRUPT, "its bytes are no text in any encoding that is known here")
     return found
@@ -106,6 +112,11 @@ def looks_like_text(data: bytes) -> bool:
         return True
     inside = data.strip(b"\x00")[:_SAMPLE]
     return _BINARY_CONTROLS.search(inside) is None and _WHITE.search(inside) is not None
+
+
+def has_holes(data: bytes) -> bool:
+    """Whether it would be text but for runs of zero bytes."""
+    return _HOLE in data and _CONTROLS_BUT_ZERO.search(data) is None
 
 
 def _by_mark(data: bytes) -> Decoded | None:

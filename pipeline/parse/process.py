@@ -1,11 +1,11 @@
 """The parent's side of the processes: one server, and the children that it forks and reaps."""
 
 import contextlib
+import os
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -35,7 +35,8 @@ class ServerProcess:
         self._lock = threading.Lock()
         self._closed = False
         self._starts = 0
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
+        # In memory, because nothing is written outside of the workspace, which is not known here.
+        self._stderr = open(os.memfd_create("stderr"), "w+b")  # noqa: SIM115, PTH123
         self._start()
 
     def fork(self, limits: Limits) -> "ChildProcess":

@@ -6,7 +6,7 @@ from pathlib import PurePath
 import puremagic
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.decode import looks_like_text
+from pipeline.parse.decode import has_holes, looks_like_text
 from pipeline.parse.ebcdic import has_lines, is_ebcdic
 from pipeline.parse.formats.base import Source
 from pipeline.parse.formats.csv import delimiter_of
@@ -60,7 +60,6 @@ _HEAD = 1 << 16  # characters of a text that are looked at where the whole is no
 _NO_DOCUMENTS = (  # of which the table of first bytes says what is not so
     (b"MZ", "found a program for Windows"),
     (b"\x7fELF", "found a program for Linux"),
-    (bytes(64), "it begins with zero bytes, as a copy that broke off leaves them"),
 )
 
 
@@ -167,6 +166,8 @@ def _unsupported(data: bytes) -> DocumentError:
     for mark, what in _NO_DOCUMENTS:
         if data.startswith(mark):
             return DocumentError(Failure.UNSUPPORTED, what)
+    if has_holes(data):
+        return DocumentError(Failure.CORRUPT, "holes of zero bytes, as a copy that broke off leaves them")
     try:
         kind, name = puremagic.from_string(data, mime=True), puremagic.magic_string(data)[0].name
     except (puremagic.PureError, ValueError, IndexError):

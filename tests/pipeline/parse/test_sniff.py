@@ -58,7 +58,9 @@ def test_a_damaged_compound_file_is_corrupt(fail) -> None:
         (bytes(range(256)) * 4, Failure.UNSUPPORTED, "unknown kind"),
         (b"MZ\x90\0\x03\0\0\0\x04\0\0\0\xff\xff\0\0" + bytes(range(256)), Failure.UNSUPPORTED, "program for Windows"),
         (b"\x7fELF\x02\x01\x01" + bytes(range(256)), Failure.UNSUPPORTED, "program for Linux"),
-        (bytes(4096), Failure.UNSUPPORTED, "zero bytes, as a copy that broke off"),
+        (bytes(4096), Failure.CORRUPT, "zero bytes, as a copy that broke off"),
+        (bytes(64) + b"a" + bytes(900) + b"<title>Letter</title>", Failure.CORRUPT, "zero bytes, as a copy"),
+        (bytes(64) + b"CD001\x01" + bytes(900), Failure.UNSUPPORTED, ""),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n", Failure.ENCRYPTED, "OpenPGP"),
     ],
 )
