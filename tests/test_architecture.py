@@ -15,7 +15,7 @@ ARROW = {"engine": set(), "audit": set(), "pipeline": {"engine", "audit"}, "jobs
 ALLOWED = {
     "numpy": ("engine/", "pipeline/"),
     "numba": ("engine/",),
-    "llvmlite": ("engine/simd/",),
+    "llvmlite": ("engine/simd/", "pipeline/parse/pdf/each.py"),
     "regex": ("engine/tokenizer/", "pipeline/values/"),
     "cryptography": ("audit/sign.py",),
     "structlog": ("jobs/", "pipeline/"),

@@ -9,7 +9,8 @@ MIB = 2**20
 class Limits:
     """Limits on the parsing of one document; each is named in the reason of the failure that it causes.
 
-    `seconds` is wall time; `memory_bytes` the address space of a child; `output_characters` the longest parsed text.
+    `seconds` is wall time; `memory_bytes` the address space of a child beyond its code; `output_characters` the
+    longest parsed text.
     A document that holds others may unpack to `unpacked_documents` and `unpacked_bytes` in all, `unpacked_depth` deep,
     and beyond UNSUSPICIOUS bytes to no more than `unpacked_ratio` times its own size.
     A child is replaced after `documents_per_child` documents, so that what leaks in a library does not add up.

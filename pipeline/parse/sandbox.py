@@ -11,6 +11,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from pipeline.parse import landlock
 from pipeline.parse.limits import Limits
@@ -37,7 +38,7 @@ def lock(limits: Limits, parent: int) -> dict[str, bool]:
         os._exit(0)
     return {
         "dies_with_parent": dies,
-        "memory_limit": _limited(resource.RLIMIT_AS, limits.memory_bytes),
+        "memory_limit": _limited(resource.RLIMIT_AS, _mapped() + limits.memory_bytes),
         "file_size_limit": _limited(resource.RLIMIT_FSIZE, limits.unpacked_bytes),
         "few_open_files": _limited(resource.RLIMIT_NOFILE, _OPEN_FILES),
         "no_core_dumps": _limited(resource.RLIMIT_CORE, 0),
@@ -86,6 +87,11 @@ def _silence() -> None:
 
 def _limited(which: int, value: int) -> bool:
     return _succeeds(lambda: resource.setrlimit(which, (value, value)))
+
+
+def _mapped() -> int:
+    """Bytes of addresses in use: the parsers' code, for the most part, which is no document's."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 def _succeeds(act: Callable[[], None]) -> bool:

@@ -3,7 +3,7 @@
 Rectangle = tuple[float, float, float, float]  # left, bottom, right, top
 Matrix = tuple[float, float, float, float, float, float] | None  # None: nothing is moved
 IDENTITY = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-_MARGIN = 1.0  # points by which a text may stick out of a box that it is within
+MARGIN = 1.0  # points by which a text may stick out of a box that it is within
 
 
 def transformed(box: Rectangle, matrix: Matrix) -> Rectangle:
@@ -36,13 +36,31 @@ def shrinking(matrix: Matrix) -> float:
     return side
 
 
+def stretching(matrix: Matrix) -> float:
+    """The factor by which a matrix makes a step to a side and upwards larger, at most."""
+    if matrix is None:
+        return 1.0
+    a, b, c, d, _, _ = matrix
+    return max(abs(a) + abs(c), abs(b) + abs(d))
+
+
+def before(box: Rectangle, matrix: Matrix) -> Rectangle | None:
+    """The box that a matrix moves to `box`; None where it turns or mirrors what it moves."""
+    if matrix is None:
+        return box
+    a, b, c, d, e, f = matrix
+    if not (b == 0.0 == c and a > 0.0 < d):
+        return None
+    return (box[0] - e) / a, (box[1] - f) / d, (box[2] - e) / a, (box[3] - f) / d
+
+
 def within(area: Rectangle, box: Rectangle) -> bool:
     """Whether an area lies in a box, but for what nobody would notice."""
     return (
-        area[0] >= box[0] - _MARGIN
-        and area[1] >= box[1] - _MARGIN
-        and area[2] <= box[2] + _MARGIN
-        and area[3] <= box[3] + _MARGIN
+        area[0] >= box[0] - MARGIN
+        and area[1] >= box[1] - MARGIN
+        and area[2] <= box[2] + MARGIN
+        and area[3] <= box[3] + MARGIN
     )
 
 

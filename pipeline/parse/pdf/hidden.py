@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.parse.pdf import many
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import Rectangle, common
@@ -184,7 +185,7 @@ class _Search:
 def _characters(page: Page, suspects: dict[int, Suspect]) -> dict[int, list[_Character]]:
     """The characters of each suspect that are not white space."""
     found: dict[int, list[_Character]] = {}
-    for place, item in enumerate(pdf.objects_of_characters(page.characters, page.count_characters())):
+    for place, item in enumerate(many.objects_of_characters(page.characters, page.count_characters())):
         if item in suspects:
             text = page.character(place)
             if not text.isspace() and text != "\0":

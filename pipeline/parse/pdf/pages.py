@@ -115,7 +115,7 @@ class PageReader:
 
 def _in_lines(text: str) -> str:
     """With "\n" at the ends of lines, and no white space before them."""
-    text = text.replace("\r\n", "\n")
+    text = text.replace("\r\n", "\n").replace(" \n", "\n")  # there is one, mostly
     if " \n" not in text and "\t\n" not in text and "\r" not in text:
         return text
     *lines, last = text.split("\n")

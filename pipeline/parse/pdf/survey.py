@@ -3,12 +3,24 @@
 This looks at every object of every page, so it asks only for numbers. What they leave open, a picture decides.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
 
+from pipeline.parse.pdf import many
 from pipeline.parse.pdf import objects as pdf
-from pipeline.parse.pdf.geometry import Matrix, Rectangle, common, shrinking, times, transformed, within
+from pipeline.parse.pdf.geometry import (
+    MARGIN,
+    Matrix,
+    Rectangle,
+    before,
+    common,
+    shrinking,
+    stretching,
+    times,
+    transformed,
+    within,
+)  # fmt: skip
 from pipeline.parse.pdf.layers import is_in_layer
 from pipeline.parse.pdf.scenery import Scenery
 
@@ -55,7 +67,6 @@ class Survey:
     texts: list[int] = field(default_factory=list)
     suspects: dict[int, Suspect] = field(default_factory=dict)
     groups: list[_Group] = field(default_factory=list)
-    arguments: list[Any] = field(default_factory=list)  # the texts, for questions to many at once
     modes: list[int] = field(default_factory=list)  # the ways of painting them
 
 
@@ -64,38 +75,34 @@ def survey(page: int, box: Rectangle, layers: bool) -> Survey:
     found = Survey(box, Scenery(box))
     whole = _Group(0, None, False, False)
     found.groups.append(whole)
-    _walk(found, pdf.objects_of(page), whole, _FORMS)
+    _walk(found, many.objects_of(page), whole, _FORMS)
     if found.texts:
         _Judge(found, layers).judge()
     return found
 
 
-def _walk(found: Survey, items: list[int], group: _Group, deeper: int) -> None:
-    arguments = list(map(pdf.argument, items))
-    modes = list(map(pdf.render_mode, arguments))
-    if min(modes, default=0) >= 0:
-        _add_texts(found, items, arguments, modes)
-        return
+def _walk(found: Survey, items: many.Items, group: _Group, deeper: int) -> None:
     start = 0
-    for place, mode in enumerate(modes):
-        if mode >= 0 or (kind := pdf.type_of(arguments[place])) == pdf.TEXT:
+    for place in [place for place, mode in enumerate(items.modes) if mode < 0]:
+        kind = items.kinds[place]
+        if kind == pdf.TEXT:
             continue
-        _add_texts(found, items[start:place], arguments[start:place], modes[start:place])
-        start = place + 1
+        if start < place:
+            _add_texts(found, items, start, place)
+        start, item = place + 1, items.objects[place]
         if kind != pdf.FORM:
-            found.scenery.add(items[place], kind, group.matrix, len(found.texts))
+            found.scenery.add(item, kind, group.matrix, len(found.texts))
         elif deeper:
-            inner = _group(found, items[place], group)
+            inner = _group(found, item, group)
             found.groups.append(inner)
-            _walk(found, pdf.inner_objects_of(items[place]), inner, deeper - 1)
-            found.groups.append(replace(group, start=len(found.texts)))
-    _add_texts(found, items[start:], arguments[start:], modes[start:])
+            _walk(found, many.inner_objects_of(item), inner, deeper - 1)
+            found.groups.append(_Group(len(found.texts), group.matrix, group.inside, group.form))
+    _add_texts(found, items, start, len(items.objects))
 
 
-def _add_texts(found: Survey, items: list[int], arguments: list[Any], modes: list[int]) -> None:
-    found.texts += items
-    found.arguments += arguments
-    found.modes += modes
+def _add_texts(found: Survey, items: many.Items, start: int, end: int) -> None:
+    found.texts += items.objects[start:end]
+    found.modes += items.modes[start:end]
 
 
 def _group(found: Survey, form: int, around: _Group) -> _Group:
@@ -109,9 +116,8 @@ class _Judge:
     def __init__(self, found: Survey, layers: bool) -> None:
         self._found = found
         self._layers = layers
-        self._borders = pdf.count_borders(found.arguments)
-        self._states = pdf.states_of(found.arguments)
-        self._kinds = {state: pdf.colour_and_size(state) for state in set(self._states)}
+        self._states, self._borders = many.states_and_borders(found.texts)
+        self._kinds = {state: many.colour_and_size(state) for state in set(self._states)}
         self._resembling = {
             state for state, (colour, _) in self._kinds.items() if colour and found.scenery.has_like(colour[:3])
         }
@@ -122,23 +128,33 @@ class _Judge:
         groups = self._found.groups
         ends = [*(group.start for group in groups[1:]), len(self._found.texts)]
         for group, end in zip(groups, ends, strict=True):
-            if group.start < end and (places := self._places(group, end)):
-                self._judge_some(group, places)
+            if group.start < end:
+                self._judge_group(group, range(group.start, end))
 
-    def _places(self, group: _Group, end: int) -> Sequence[int]:
-        """Those texts of a group that may be hidden, or of which only their places can tell."""
-        start, places = group.start, range(group.start, end)
-        if not group.inside or self._layers:
-            return places
+    def _judge_group(self, group: _Group, places: range) -> None:
         doubtful = self._unusual_states(group) | self._resembling
-        if (
-            not doubtful
-            and start >= self._found.scenery.last
-            and max(self._borders[start:end]) <= 0
-            and not any(self._found.modes[start:end])
-        ):
-            return ()
-        return [place for place in places if self._borders[place] > 0 or self._is_doubtful(place, doubtful)]
+        if not self._layers and not doubtful and group.inside and self._is_plain(places):
+            return
+        beyond, crossing = self._beyond(group, places), self._crossing(group, places)
+        judged = [
+            place
+            for place in places
+            if self._layers or place in beyond or place in crossing or self._is_doubtful(place, doubtful)
+        ]
+        for place, box in zip(judged, many.all_bounds(self._texts(judged)), strict=True):
+            area = transformed(box, group.matrix)
+            suspect = self._suspect(group, place, area, place in beyond, place in crossing)
+            if suspect:
+                self._found.suspects[self._found.texts[place]] = suspect
+
+    def _is_plain(self, places: range) -> bool:
+        """Whether no text of these has anything around it, over it or special about it."""
+        part = slice(places.start, places.stop)
+        return (
+            places.start >= self._found.scenery.last
+            and max(self._borders[part]) <= 0
+            and not any(self._found.modes[part])
+        )
 
     def _is_doubtful(self, place: int, doubtful: set[bytes]) -> bool:
         return (
@@ -152,39 +168,30 @@ class _Judge:
             self._unusual[smallest] = {state for state, of in self._kinds.items() if not _is_plain(*of, smallest)}
         return self._unusual[smallest]
 
-    def _judge_some(self, group: _Group, places: Sequence[int]) -> None:
-        boxes = pdf.all_bounds([self._found.arguments[place] for place in places])
-        areas = dict(
-            zip(places, (transformed(box, group.matrix) for box in boxes) if group.matrix else boxes, strict=True)
-        )
-        beyond = (
-            set() if group.inside else {place for place, area in areas.items() if not within(area, self._found.page)}
-        )
-        crossing = self._crossing(group, areas)
-        doubtful = self._unusual_states(group) | self._resembling
-        for place, area in areas.items():
-            if self._layers or place in beyond or place in crossing or self._is_doubtful(place, doubtful):
-                suspect = self._suspect(group, place, area, place in beyond, place in crossing)
-                if suspect:
-                    self._found.suspects[self._found.texts[place]] = suspect
+    def _texts(self, places: Iterable[int]) -> list[int]:
+        return list(map(self._found.texts.__getitem__, places))
 
-    def _crossing(self, group: _Group, areas: dict[int, Rectangle]) -> set[int]:
-        """Those whose borders are no boxes around them; most are, so these are asked for all texts at once."""
-        crossing = {place for place in areas if self._borders[place] > _BORDERS}
+    def _beyond(self, group: _Group, places: Sequence[int]) -> set[int]:
+        """Those that may reach beyond the page."""
+        if group.inside:
+            return set()
+        page = before(self._found.page, group.matrix)
+        return set(compress(places, many.may_reach_beyond(self._texts(places), page)) if page else places)
+
+    def _crossing(self, group: _Group, places: Sequence[int]) -> set[int]:
+        """Those that may reach beyond their borders; most do not, so many are asked for at once."""
+        margin = MARGIN / max(stretching(group.matrix), 1e-9)
+        crossing = {place for place in places if self._borders[place] > _BORDERS}
         for number in range(_BORDERS):
-            cut = [place for place in areas if self._borders[place] > number]
-            boxes = pdf.corners_of_borders([self._found.arguments[place] for place in cut], number)
-            limits = {box: transformed(box, group.matrix) for box in set(boxes) if box}
-            crossing.update(
-                place for place, box in zip(cut, boxes, strict=True) if not box or not within(areas[place], limits[box])
-            )
+            cut = [place for place in places if self._borders[place] > number]
+            crossing.update(compress(cut, many.may_cross_border(self._texts(cut), number, margin)))
         return crossing
 
     def _suspect(self, group: _Group, place: int, area: Rectangle, beyond: bool, crossing: bool) -> Suspect | None:
         found, item = self._found, self._found.texts[place]
         odd = found.modes[place] != _FILLED or self._states[place] in self._unusual_states(group)
         suspect = self._by_itself(group, place, area) if odd else None
-        if not suspect and beyond:
+        if not suspect and beyond and not within(area, found.page):
             suspect = Suspect("off_page", area, not common(area, found.page), found.page)
         if not suspect and crossing:
             suspect = _by_border(item, area, group.matrix)
