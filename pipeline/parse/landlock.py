@@ -6,7 +6,7 @@ The numbers of its system calls are the same on all machines, so it holds also w
 import ctypes
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION
@@ -14,6 +14,7 @@ _PATH_BENEATH = 1  # LANDLOCK_RULE_PATH_BENEATH
 _EXECUTE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 2, 1 << 3
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # ABI -> how many rights on files it knows
 _LATEST = 16  # since ABI 5
+_OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # execute, write, read, truncate, ioctl
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -23,30 +24,43 @@ def restrict(readable: Sequence[str] = ()) -> bool:
 
     The caller has given up new privileges (PR_SET_NO_NEW_PRIVS).
     """
-    version = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
-    if version < 1:
+    rights = (1 << _RIGHTS.get(version(), _LATEST)) - 1
+    return hold(rights, dict.fromkeys(readable, _EXECUTE | _READ_FILE | _READ_DIR))
+
+
+def version() -> int:
+    """Of Landlock's ABI; below 1 where it is not there."""
+    return int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION)))
+
+
+def hold(rights: int, allowed: Mapping[str, int]) -> bool:
+    """From now on this thread, and what it starts, has these `rights` only where they are `allowed`, below a path.
+
+    False if that is not in force. The caller has given up new privileges.
+    """
+    if version() < 1:
         return False
-    rights = (1 << _RIGHTS.get(version, _LATEST)) - 1
     attributes = ctypes.create_string_buffer(struct.pack("<Q", rights), 8)
     rules = _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(8), ctypes.c_uint32(0))
     if rules < 0:
         return False
     try:
-        for path in readable:
-            _allow(rules, path)
+        for path, wanted in allowed.items():
+            _allow(rules, path, wanted)
         return bool(_libc.syscall(_RESTRICT_SELF, ctypes.c_int(rules), ctypes.c_uint32(0)) == 0)
     finally:
         os.close(rules)
 
 
-def _allow(rules: int, path: str) -> None:
-    """Reading and executing below a path; one that is not there needs no rule."""
+def _allow(rules: int, path: str, wanted: int) -> None:
+    """Rights below a path, of them for a file those that files have; one that is not there needs no rule."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        wanted = _EXECUTE | _READ_FILE | (_READ_DIR if os.path.isdir(path) else 0)  # noqa: PTH112
+        if not os.path.isdir(path):  # noqa: PTH112
+            wanted &= _OF_FILES
         rule = ctypes.create_string_buffer(struct.pack("<Qi", wanted, descriptor), 12)
         _libc.syscall(_ADD_RULE, ctypes.c_int(rules), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
     finally:

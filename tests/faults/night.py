@@ -4,7 +4,8 @@
     python -m tests.faults.night --folder "$CLOISTER_DATA/documents"     those of a folder, copied first
 
 prints the classes in which they ended, the time of the slowest, and the memory that a path costs the parent; exit 1 and
-a line for each thing that does not hold.
+a line for each thing that does not hold. It runs where nothing but its workspace and the engine's cache can be written
+(confine.py), and says so; where the kernel has no Landlock, it says that, and looks at the folder for temporary files.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import ctypes
 import gc
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,14 +28,17 @@ import pyarrow as pa
 import audit
 import engine
 import pipeline
-from tests.faults.hostile import hostile
+from engine.compiling import FOLDER, LASTING
+from tests.faults.confine import can_write, run_confined
+from tests.faults.expected import EXPECTED, READ
+from tests.faults.hostile import ANY, hostile
+from tests.faults.stopwatch import Stopwatch
 from tests.models import write_bert_folder
 
 SECONDS = 10.0  # for one document
 PER_PATH = 1024  # bytes that the parent may grow by
 PART = 50  # rows, so that what waits for its part is as much early as late
 SLACK = 16 << 20  # bytes that the texts of one batch differ by from those of another
-OVERRUN = 2.0  # seconds
 
 
 @dataclass
@@ -84,7 +89,7 @@ def make_plan(root: Path, seconds: float = SECONDS) -> pipeline.RunPlan:
         site=pipeline.Site(root, "test.example/log", key, public, limits, 256 << 20),
         job="night",
         job_file_sha256="0" * 64,
-        input=pipeline.Input(folder, ("*",), 0.0, "archive"),
+        input=pipeline.Input(folder, ("*",), 0.0, "archive", ocr=pipeline.Ocr(enabled=False)),
         model=pipeline.ModelRef("tiny", model, None),
         task=pipeline.ClassifySettings(labels, threshold=0.0),
         formats=("parquet",),
@@ -100,36 +105,46 @@ class Morning:
     rows: tuple[dict[str, Any], ...]
     seconds: float
     per_path: float
+    slowest: tuple[float, str]
     wrong: tuple[str, ...]
 
 
-def spend(plan: pipeline.RunPlan, allowed: Mapping[str, frozenset[str]], outside: Path) -> Morning:
-    """Run the job and look at everything. `allowed`: how a path may end, empty for anyhow; nothing may change in the
-    folder `outside`."""
-    before, watch = _tree(outside), Watch()
-    report = pipeline.run(plan, observer=watch)
+@dataclass(frozen=True)
+class Ends:
+    """How a path may end, and how those of which nothing is said, as of documents inside others; empty: anyhow."""
+
+    paths: Mapping[str, frozenset[str]]
+    others: frozenset[str] = ANY
+
+
+def spend(plan: pipeline.RunPlan, allowed: Ends, outside: Path) -> Morning:
+    """Run the job and look at everything; nothing may change in the folder `outside`."""
+    before, watch, stopwatch = _tree(outside), Watch(), Stopwatch()
+    with stopwatch.running():
+        report = pipeline.run(plan, observer=watch)
     seconds = time.monotonic() - watch.began
     grown = resident() - watch.resident[0] - SLACK if watch.resident else 0
     rows = tuple(pipeline.results(plan.site))
     per_path = max(0.0, grown / max(1, watch.ended))
     wrong = [*_ends(rows, allowed), *_counts(report, rows, plan), *_left(plan)]
+    wrong += stopwatch.late(plan.site.limits.seconds)
     if per_path > PER_PATH:
         wrong.append(f"the parent grew by {per_path:.0f} bytes a path")
     wrong += [f"outside the workspace: {path}" for path in sorted(_tree(outside) ^ before)]
     if not (verified := pipeline.verify(plan.site)).ok or verified.absent:
         wrong += [str(each) for each in (*verified.integrity, *verified.altered, *verified.absent)]
-    return Morning(report, rows, seconds, per_path, tuple(wrong))
+    return Morning(report, rows, seconds, per_path, stopwatch.slowest, tuple(wrong))
 
 
 def _tree(folder: Path) -> set[str]:
     return {str(path) for path in folder.rglob("*")}
 
 
-def _ends(rows: tuple[dict[str, Any], ...], allowed: Mapping[str, frozenset[str]]) -> list[str]:
+def _ends(rows: tuple[dict[str, Any], ...], allowed: Ends) -> list[str]:
     ended = {row["path"]: row["failure"] or row["state"] for row in rows}
-    wrong = [f"{path}: has no row" for path in allowed if path not in ended]
+    wrong = [f"{path}: has no row" for path in allowed.paths if path not in ended]
     for path, state in ended.items():
-        if (right := allowed.get(path)) and state not in right | {"duplicate"}:
+        if (right := allowed.paths.get(path, allowed.others)) and state not in right:
             wrong.append(f"{path}: ended as {state}, expected {', '.join(sorted(right))}")
     return wrong
 
@@ -150,19 +165,24 @@ def _left(plan: pipeline.RunPlan) -> list[str]:
     return [f"left behind: {path}" for path in left]
 
 
-def fill(folder: Path, files: int) -> dict[str, frozenset[str]]:
+def fill(folder: Path, files: int) -> Ends:
     """So many hostile files into `folder`; how each may end."""
     allowed = {}
     for one in hostile(files):
         (folder / one.name).write_bytes(one.data)
-        allowed[one.name] = one.ends
-    return allowed
+        allowed[one.name] = one.ends and one.ends | {"duplicate"}
+    return Ends(allowed)
 
 
-def copy(source: Path, folder: Path) -> dict[str, frozenset[str]]:
-    """The files below `source` into `folder`; each may end anyhow."""
+def copy(source: Path, folder: Path) -> Ends:
+    """The files below `source` into `folder`; each of the real documents ends as expected.py says, others anyhow."""
     shutil.copytree(source, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
-    return {str(path.relative_to(folder)): frozenset() for path in folder.rglob("*") if path.is_file()}
+    paths = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+    data = os.environ.get("CLOISTER_DATA")
+    if data is None or source.resolve() != (Path(data) / "documents").resolve():
+        return Ends(dict.fromkeys(paths, ANY))
+    failed = {path: frozenset({failure}) for path, failure in EXPECTED.items()}
+    return Ends(dict.fromkeys(paths, READ) | failed, READ)
 
 
 def main() -> None:
@@ -170,17 +190,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--folder", type=Path, help="documents to be read instead")
+    parser.add_argument("--within", type=Path, help="an empty folder to work in, by this very process")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        outside = Path(name)
-        (outside / "elsewhere").mkdir()
-        os.environ["TMPDIR"] = tempfile.tempdir = str(outside / "elsewhere")
-        plan = make_plan(outside / "workspace")
-        folder = plan.input.folder
-        allowed = copy(asked.folder, folder) if asked.folder else fill(folder, asked.files)
-        morning = spend(plan, allowed, outside / "elsewhere")
+    if asked.within is None:
+        with tempfile.TemporaryDirectory() as name:
+            sys.exit(start(Path(name)))
+    morning = work(asked, asked.within)
     tell(morning)
     sys.exit(bool(morning.wrong))
+
+
+def start(within: Path) -> int:
+    """This program once more, in a process that can write only to the workspace and the engine's cache."""
+    for folder in ("elsewhere", "workspace"):
+        (within / folder).mkdir()
+    cache = FOLDER.parent if LASTING else within / "workspace" / "cache"
+    os.environ |= {"TMPDIR": str(within / "elsewhere"), "CLOISTER_CACHE": str(cache)}
+    command = [sys.executable, "-m", "tests.faults.night", *sys.argv[1:], "--within", str(within)]
+    ended = run_confined(command, [within / "workspace", cache])
+    return subprocess.run(command, check=False).returncode if ended is None else ended
+
+
+def work(asked: argparse.Namespace, within: Path) -> Morning:
+    """The night itself."""
+    held = not can_write(within / "elsewhere")
+    told = "only the workspace and the engine's cache can be written" if held else "NOT CONFINED: no Landlock here"
+    print(told, flush=True)
+    plan = make_plan(within / "workspace")
+    folder = plan.input.folder
+    allowed = copy(asked.folder, folder) if asked.folder else fill(folder, asked.files)
+    return spend(plan, allowed, within / "elsewhere")
 
 
 def tell(morning: Morning) -> None:
@@ -190,6 +229,7 @@ def tell(morning: Morning) -> None:
         print(f"{count:7,}  {state}")
     print(f"{morning.report.seen:7,}  in all, {morning.seconds:.0f} s")
     print(f"{morning.per_path:7.0f}  bytes by which the parent grew for each path")
+    print(f"{morning.slowest[0]:7.2f}  s for the slowest, {morning.slowest[1]}")
     for line in morning.wrong:
         print(f"WRONG: {line}")
 

@@ -43,7 +43,7 @@ def _pptx() -> bytes:
 
 def _xlsx() -> bytes:
     buffer = io.BytesIO()
-    with xlsxwriter.Workbook(buffer) as book:
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
         for name in ("A", "B"):
             sheet = book.add_worksheet(name)
             for row in range(20):

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import DocumentError
+from pipeline.errors import DocumentError, Failure
 from pipeline.parse import Limits, Options, ParserPool
+from tests.faults.confine import run_confined
+from tests.faults.expected import EXPECTED, GROUPS
 from tests.faults.hostile import BOMBS, hostile
-from tests.faults.night import OVERRUN
 from tests.faults.samples import SAMPLES
+from tests.faults.stopwatch import OVERRUN, Stopwatch
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 2.0
@@ -33,8 +35,49 @@ def test_a_night_of_hostile_files() -> None:
 
 
 def test_a_night_of_real_documents(data_folder: Path) -> None:
+    """Each in the class of expected.py; none of them crashed, in time."""
     told = night("--folder", data_folder / "documents")
     assert not {"crashed", "timeout", "out_of_memory"} & set(told.split())
+
+
+def test_the_real_documents_that_fail_are_named_once() -> None:
+    named = [path for _, paths in GROUPS for path in paths.split("\n") if path]
+    assert sorted(named) == sorted(EXPECTED)
+    assert set(EXPECTED.values()) <= set(Failure)
+
+
+def test_a_confined_process_writes_nowhere_else(tmp_path: Path) -> None:
+    """Nor does what it starts: here a file is made, changed, moved in, moved out and removed."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "old").write_text("old")
+    tries = (
+        "echo a > {}/new",
+        "echo a >> {}/old",
+        "mkdir {}/made",
+        "ln -s / {}/link",
+        "mv {}/old {}/moved; rm {}/moved",
+    )
+    for folder, works in ((outside, False), (inside, True)):
+        for each in tries:
+            ended = run_confined(["/bin/sh", "-c", each.replace("{}", str(folder))], [inside])
+            if ended is None:
+                pytest.skip("this kernel has no Landlock of ABI 3 or later")
+            assert (ended == 0) is works, (folder, each)
+    assert [path.name for path in outside.iterdir()] == ["old"]
+    assert (outside / "old").read_text() == "old"
+
+
+def test_a_stopwatch_tells_what_came_too_late(pool: ParserPool) -> None:
+    stopwatch = Stopwatch()
+    with tempfile.TemporaryFile() as file, stopwatch.running():
+        file.write(b"a letter")
+        file.flush()
+        pool.parse(file.fileno(), "letter.txt", Options())
+    assert stopwatch.slowest[1] == "letter.txt"
+    assert stopwatch.late(SECONDS) == []
+    assert "letter.txt: took" in stopwatch.late(-OVERRUN)[0]
 
 
 def test_the_generator_makes_the_same_files_again() -> None:
