@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import audit
-from pipeline.history import supersede
+from pipeline.history import Identity, supersede
 from pipeline.intake import Arrival, staging_of
 from pipeline.markdown import format_markdown
 from pipeline.names import markdown_name
@@ -37,7 +37,7 @@ class Committer:
     plan: RunPlan
     log: audit.Log
     run: str
-    last: dict[str, int]
+    last: dict[Identity, int]
     facts: Mapping[str, Any] = field(default_factory=dict)
     parts: list[Path] = field(default_factory=list)
     placing: bool = False  # a part may be committed whose files are staged still

@@ -1,5 +1,6 @@
 """What the log already knows: documents done before, their rows, and parts that may not be in place yet."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from pipeline.states import State
 _ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
 
 Entry = Mapping[str, Any]
+Identity = str | bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class History:
     done: dict[str, str] = field(default_factory=dict)
     paths: set[tuple[str, str]] = field(default_factory=set)
     inner: dict[str, dict[tuple[str, str | None], Held]] = field(default_factory=dict)
-    last: dict[str, int] = field(default_factory=dict)
+    last: dict[Identity, int] = field(default_factory=dict)
     failed: dict[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
     unplaced: dict[str, tuple[Entry, list[Entry]]] = field(default_factory=dict)
     cut_off: Counter[str] | None = None
@@ -54,12 +56,15 @@ class FailedBefore:
     failure: str
 
 
-def identity(document: str, path: str, by_path: bool) -> str:
-    """What a row is about: a document, or, where copies are processed too, a document at its path."""
-    return f"{document} {path}" if by_path else document
+def identity(document: str, path: str, by_path: bool) -> Identity:
+    """What a row is about: a document, or, where copies are processed too, a document at its path.
+
+    Of the latter a digest, which costs the same however long the path is.
+    """
+    return hashlib.blake2b(f"{document} {path}".encode(), digest_size=24).digest() if by_path else document
 
 
-def supersede(last: dict[str, int], row: Mapping[str, Any], number: int, by_path: bool) -> int | None:
+def supersede(last: dict[Identity, int], row: Mapping[str, Any], number: int, by_path: bool) -> int | None:
     """The entry whose row `row`, of entry `number`, takes the place of; `last` (History.last) is brought up to date.
 
     An answer takes the place of an answer to the same document, and of its failure at this path; a failure only of what

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.history import identity
+from pipeline.history import Identity, identity
 from pipeline.plan import Site
 from pipeline.schema import BY_PATH, to_text
 from pipeline.states import State
@@ -59,8 +59,8 @@ def _holding(parts: Sequence[Path]) -> list[_Row]:
     otherwise itself. A duplicate's row stands for its path, and the row of a file that could not be read goes with any
     later one of its path. Where a job answers copies too, a document at another path is another one.
     """
-    answers: dict[str, _Row] = {}
-    failures: dict[str, _Row] = {}
+    answers: dict[Identity, _Row] = {}
+    failures: dict[Identity, _Row] = {}
     duplicates: dict[str, _Row] = {}
     unread: dict[str, _Row] = {}
     rows = [row for part, path in enumerate(parts) for row in _narrow(path, part)]

@@ -21,6 +21,7 @@ from pipeline.discover import Scan, scan
 from pipeline.feed import Feed
 from pipeline.history import History, read_history
 from pipeline.intake import Arrival
+from pipeline.memory import give_back_freed
 from pipeline.models import check_machine, check_model, load_model
 from pipeline.order import Ended, Source
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
@@ -56,6 +57,7 @@ def run(
     """
     begun, site = time.monotonic(), plan.site
     check_machine()
+    give_back_freed()
     with audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key) as log:
         model_sha256 = check_model(plan.model)
         digest = job_digest(plan, model_sha256)

@@ -14,5 +14,9 @@ def visible(text: str) -> str:
 
 
 def shown(path: str) -> str:
-    """`path` for people, log and table: what is not UTF-8, or controls a terminal or the direction, is escaped."""
-    return visible(os.fsencode(path).decode("utf-8", "backslashreplace"))
+    """`path` for people, log and table: what is not UTF-8, or controls a terminal or the direction, is escaped.
+
+    Where nothing is, it is the same object: a run keeps both for every path.
+    """
+    told = visible(os.fsencode(path).decode("utf-8", "backslashreplace"))
+    return path if told == path else told

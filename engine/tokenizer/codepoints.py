@@ -8,8 +8,8 @@ from bisect import bisect_right
 
 from engine.tokenizer import unicode_tables as tables
 
-MAX_KEPT = 1 << 16
-"""Code points whose replacement is remembered; a text may hold any number of different ones."""
+MAX_KEPT = 1 << 14
+"""Code points whose replacement is remembered, some 200 bytes each; a text may hold any number of different ones."""
 
 HANGUL_FIRST, HANGUL_COUNT = 0xAC00, 11172
 LEADS, VOWELS, TAILS = 0x1100, 0x1161, 0x11A7
@@ -34,12 +34,13 @@ class Ranges:
 
 
 class Replacements(dict[int, str]):
-    """A table for str.translate that is filled as code points turn up."""
+    """A table for str.translate that is filled as code points turn up; when it is full it starts anew."""
 
     def __missing__(self, number: int) -> str:
         result = self.replace(number)
-        if len(self) < MAX_KEPT:
-            self[number] = result
+        if len(self) >= MAX_KEPT:
+            self.clear()
+        self[number] = result
         return result
 
     def replace(self, number: int) -> str:

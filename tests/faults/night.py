@@ -1,16 +1,15 @@
 """A night over a folder of bad documents, and what must hold in the morning whatever they were.
 
     python -m tests.faults.night --files 10000                       generated ones
-    python -m tests.faults.night --folder "$CLOISTER_DATA/documents"     those of a folder, copied first
+    python -m tests.faults.night --folder "$CLOISTER_DATA/documents"     those of a folder, copied twice
 
 prints the classes in which they ended, the time of the slowest, and the memory that a path costs the parent; exit 1 and
 a line for each thing that does not hold. It runs where nothing but its workspace and the engine's cache can be written
 (confine.py), and says so; where the kernel has no Landlock, it says that, and looks at the folder for temporary files.
+memory.py says how that is measured.
 """
 
 import argparse
-import ctypes
-import gc
 import os
 import shutil
 import subprocess
@@ -19,11 +18,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 import audit
 import engine
@@ -32,13 +29,13 @@ from engine.compiling import FOLDER, LASTING
 from tests.faults.confine import can_write, run_confined
 from tests.faults.expected import EXPECTED, READ
 from tests.faults.hostile import ANY, hostile
+from tests.faults.memory import AT_ONCE, PER_PATH, Memory
 from tests.faults.stopwatch import Stopwatch
 from tests.models import write_bert_folder
 
 SECONDS = 10.0  # for one document
-PER_PATH = 1024  # bytes that the parent may grow by
+COPIES = ("first", "second")  # of the documents of a folder: what is done again is compared with itself
 PART = 50  # rows, so that what waits for its part is as much early as late
-SLACK = 16 << 20  # bytes that the texts of one batch differ by from those of another
 
 
 @dataclass
@@ -48,29 +45,20 @@ class Watch:
     began: float = field(default_factory=time.monotonic)
     ended: int = 0
     total: int = 0
-    resident: list[int] = field(default_factory=list)
+    memory: Memory = field(default_factory=Memory)
 
     def note(self, event: str, **facts: str | int | float | None) -> None:
-        """Nothing is done with it."""
+        """Look at the memory when a part is committed; of several in a row the last one counts."""
+        if event == "part committed":
+            self.memory.look(self.ended)
 
     def found(self, total: int) -> None:
         self.total = total
 
     def finished(self, path: str, state: str, reason: str | None) -> None:
         self.ended += 1
-        if self.ended % 100 == 0:
-            self.resident.append(resident())
-            if sys.stderr.isatty():
-                print(f"\r{self.ended:,} of {self.total:,}", end="", file=sys.stderr)
-
-
-def resident() -> int:
-    """Bytes of memory that are this process's own and no file's, after it has given back what it does not use."""
-    gc.collect()
-    pa.default_memory_pool().release_unused()
-    ctypes.CDLL(None).malloc_trim(0)
-    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Anonymous:")) * 1024
+        if self.ended % 100 == 0 and sys.stderr.isatty():
+            print(f"\r{self.ended:,} of {self.total:,}", end="", file=sys.stderr)
 
 
 def make_plan(root: Path, seconds: float = SECONDS) -> pipeline.RunPlan:
@@ -105,6 +93,7 @@ class Morning:
     rows: tuple[dict[str, Any], ...]
     seconds: float
     per_path: float
+    at_once: int
     slowest: tuple[float, str]
     wrong: tuple[str, ...]
 
@@ -123,17 +112,18 @@ def spend(plan: pipeline.RunPlan, allowed: Ends, outside: Path) -> Morning:
     with stopwatch.running():
         report = pipeline.run(plan, observer=watch)
     seconds = time.monotonic() - watch.began
-    grown = resident() - watch.resident[0] - SLACK if watch.resident else 0
     rows = tuple(pipeline.results(plan.site))
-    per_path = max(0.0, grown / max(1, watch.ended))
+    per_path, at_once = watch.memory.per_path(), watch.memory.at_once()
     wrong = [*_ends(rows, allowed), *_counts(report, rows, plan), *_left(plan)]
     wrong += stopwatch.late(plan.site.limits.seconds)
     if per_path > PER_PATH:
         wrong.append(f"the parent grew by {per_path:.0f} bytes a path")
+    if at_once > AT_ONCE:
+        wrong.append(f"the parent held {at_once:,} bytes more than after its first part")
     wrong += [f"outside the workspace: {path}" for path in sorted(_tree(outside) ^ before)]
     if not (verified := pipeline.verify(plan.site)).ok or verified.absent:
         wrong += [str(each) for each in (*verified.integrity, *verified.altered, *verified.absent)]
-    return Morning(report, rows, seconds, per_path, stopwatch.slowest, tuple(wrong))
+    return Morning(report, rows, seconds, per_path, at_once, stopwatch.slowest, tuple(wrong))
 
 
 def _tree(folder: Path) -> set[str]:
@@ -175,13 +165,15 @@ def fill(folder: Path, files: int) -> Ends:
 
 
 def copy(source: Path, folder: Path) -> Ends:
-    """The files below `source` into `folder`; each of the real documents ends as expected.py says, others anyhow."""
-    shutil.copytree(source, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    """The files below `source` twice into `folder`; each of the real documents ends as expected.py says, others
+    anyhow."""
+    for name in COPIES:
+        shutil.copytree(source, folder / name, copy_function=shutil.copyfile)
     paths = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
     data = os.environ.get("CLOISTER_DATA")
     if data is None or source.resolve() != (Path(data) / "documents").resolve():
         return Ends(dict.fromkeys(paths, ANY))
-    failed = {path: frozenset({failure}) for path, failure in EXPECTED.items()}
+    failed = {f"{name}/{path}": frozenset({failure}) for name in COPIES for path, failure in EXPECTED.items()}
     return Ends(dict.fromkeys(paths, READ) | failed, READ)
 
 
@@ -218,6 +210,8 @@ def work(asked: argparse.Namespace, within: Path) -> Morning:
     print(told, flush=True)
     plan = make_plan(within / "workspace")
     folder = plan.input.folder
+    if asked.folder:
+        plan = replace(plan, input=replace(plan.input, duplicates="process"))
     allowed = copy(asked.folder, folder) if asked.folder else fill(folder, asked.files)
     return spend(plan, allowed, within / "elsewhere")
 
@@ -229,6 +223,7 @@ def tell(morning: Morning) -> None:
         print(f"{count:7,}  {state}")
     print(f"{morning.report.seen:7,}  in all, {morning.seconds:.0f} s")
     print(f"{morning.per_path:7.0f}  bytes by which the parent grew for each path")
+    print(f"{morning.at_once >> 20:7,}  MiB that it held at most beyond what it held after its first part")
     print(f"{morning.slowest[0]:7.2f}  s for the slowest, {morning.slowest[1]}")
     for line in morning.wrong:
         print(f"WRONG: {line}")
