@@ -22,7 +22,7 @@ import pyarrow as pa
 
 PER_PATH = 1024  # bytes that the parent may grow by
 COMPARED = 500  # paths in half a night: in fewer, one text more or less under way is a large part of what they may cost
-AT_ONCE = 32 << 20  # bytes beyond the first part: texts under way, caches, space between them; 10 to 17 MiB were seen
+AT_ONCE = 32 << 20  # bytes beyond the first part: texts under way, caches, space between them; 10 to 18 MiB were seen
 
 
 @dataclass
