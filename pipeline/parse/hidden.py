@@ -6,6 +6,7 @@ What the model reads should be what a person would read; and who reads the resul
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 
 from pipeline.document import Hidden
 
@@ -69,6 +70,7 @@ class HiddenText:
         return "".join(kept)
 
 
+@lru_cache(maxsize=1)  # the same text is asked for twice
 def unusual(text: str) -> str:
     """Those of its characters that are no printable ASCII, line ends or tabs: few, and found in few passes."""
     return text.encode("utf-8", "surrogatepass").translate(None, _USUAL).decode("utf-8", "surrogatepass")

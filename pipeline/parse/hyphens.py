@@ -36,5 +36,15 @@ def _known(texts: list[str]) -> set[str]:
     if len(pairs) > _FEW:
         return set(_WORD.findall(whole))
     words = {word for left, right in pairs for word in (left, right, left + right)}
-    # The search is fast for a pattern that begins with what is searched, so what is before it comes after it.
-    return {word for word in words if word in whole and re.search(rf"{word}(?<!\w{word})\b", whole)}
+    return {word for word in words if _has(whole, word)}
+
+
+def _has(text: str, word: str) -> bool:
+    """Whether a word stands in a text by itself. A pattern for each word would cost more than to look for it."""
+    place = text.find(word)
+    while place >= 0:
+        around = text[place - 1 : place] + text[place + len(word) : place + len(word) + 1]
+        if not _WORD.search(around):
+            return True
+        place = text.find(word, place + 1)
+    return False

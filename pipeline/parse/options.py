@@ -1,7 +1,7 @@
 """How one document is to be read: what its job says, and what its surroundings leave to it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -20,7 +20,7 @@ class Options:
 
     def to_message(self) -> dict[str, Any]:
         """As JSON, whose keys are strings."""
-        return asdict(self) | {"page_texts": {str(page): text for page, text in self.page_texts.items()}}
+        return vars(self) | {"page_texts": {str(page): text for page, text in self.page_texts.items()}}
 
 
 def from_message(message: Mapping[str, Any]) -> Options:

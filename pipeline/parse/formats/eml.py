@@ -32,6 +32,7 @@ _OF_PAGES = {"text/css", "text/javascript", "application/javascript", "applicati
 _SIGNATURES = {"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
 _ENVELOPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
 _PGP = "-----BEGIN PGP MESSAGE-----"
+_GOES_ON = (" ", "\t", ">From ")  # how lines among headers begin that are none
 _NESTED = 5  # envelopes in envelopes
 _REFERENCE = re.compile(rb"""cid:([^"'\s>)]+)""", re.IGNORECASE)
 _SUFFIXES = {
@@ -51,12 +52,14 @@ def is_mail(head: str, *, named: bool = False) -> bool:
 
     In a file that is `named` as a mail, one of them is enough.
     """
+    if not _HEADER.match(head) and not head.startswith(_GOES_ON):
+        return False
     found = set()
     for line in head.split("\n\n" if "\r" not in head else "\r\n\r\n", 1)[0].splitlines():
         match = _HEADER.match(line)
         if match:
             found.add(match[1].lower())
-        elif not line.startswith((" ", "\t", ">From ")):
+        elif not line.startswith(_GOES_ON):
             break
     usual = found & _USUAL
     return len(usual) > (0 if named else 2) or (

@@ -15,7 +15,7 @@ from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import Rectangle, common
 from pipeline.parse.pdf.page import Page
-from pipeline.parse.pdf.picture import Look, look
+from pipeline.parse.pdf.picture import Look, look, view_of
 from pipeline.parse.pdf.survey import Survey, Suspect
 
 _ROUNDS = 6  # drawings in which texts that lie over one another are left out one after another
@@ -101,10 +101,16 @@ class _Search:
         if not budget.allows(self._cost * (1 + len(rounds))):
             self.finding.unsure, self.finding.scan = bool(unclear), bool(of_scan)
             return
-        picture = look(self._page)
+        picture = look(view_of(self._page, self._areas(of_scan + unclear)))
         for items in rounds:
             of_scan += self._compare(picture, items)
         self._judge_scan(picture, of_scan)
+
+    def _areas(self, items: list[int]) -> Iterator[Rectangle]:
+        """All that is looked at for these texts."""
+        for item in items:
+            yield _around(self._suspects[item].area)
+            yield from (one.area for one in self._characters[item])
 
     def _is_on_image(self, area: Rectangle) -> bool:
         return sum(common(area, box) for _, box in self._scenery.images) >= _ON_IMAGE
@@ -127,7 +133,7 @@ class _Search:
         """Hide what the page looks the same without; those under the picture of a scan are given back."""
         for item in items:
             pdf.set_active(item, 0)
-        without = look(self._page)
+        without = look(picture.view)
         of_scan = []
         for item in items:
             pdf.set_active(item, 1)
@@ -185,11 +191,11 @@ class _Search:
 def _characters(page: Page, suspects: dict[int, Suspect]) -> dict[int, list[_Character]]:
     """The characters of each suspect that are not white space."""
     found: dict[int, list[_Character]] = {}
-    for place, item in enumerate(many.objects_of_characters(page.characters, page.count_characters())):
-        if item in suspects:
-            text = page.character(place)
-            if not text.isspace() and text != "\0":
-                found.setdefault(item, []).append(_Character(place, text, page.box_of_character(place)))
+    items = many.objects_of_characters(page.characters, page.count_characters())
+    for place in [place for place, item in enumerate(items) if item in suspects]:
+        text = page.character(place)
+        if not text.isspace() and text != "\0":
+            found.setdefault(items[place], []).append(_Character(place, text, page.box_of_character(place)))
     return found
 
 

@@ -1,16 +1,20 @@
 """Pictures of a page: one for OCR, and small ones that tell whether a text changes anything that is seen."""
 
 import ctypes
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.parse.pdf.binding import raw
-from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.geometry import IDENTITY, Rectangle, transformed
 
 _DOTS = 300  # an inch, which is what OCR likes
 _MOST_PIXELS = 25_000_000
 _LOOK_PIXELS = 2_000_000
 _LOOK_SCALE = 1.0  # pixels a point: letters of the smallest size still leave a grey
+_FINE = 64  # parts of a pixel
+_FAR = 1000.0  # points
+_MARGIN = 1  # pixels
 _NOTICED = 10  # of 255 by which something must differ from what is behind it
 _INK = 48  # of 255 by which dark and light differ where something is written
 
@@ -18,28 +22,58 @@ _INK = 48  # of 255 by which dark and light differ where something is written
 def pgm(page: Any) -> bytes:
     """The page in grey, at 300 dots an inch where that is not too many."""
     width, height = _size(page, _DOTS / 72, _MOST_PIXELS)
-    pixels, stride = _render(page, width, height, raw.FPDFBitmap_Gray)
+    whole = View(page, width, height, IDENTITY, right=width, bottom=height)
+    pixels, stride = _render(whole, raw.FPDFBitmap_Gray)
     rows = (pixels[row * stride : row * stride + width] for row in range(height))
     return b"P5\n%d %d\n255\n" % (width, height) + (pixels if stride == width else b"".join(rows))
 
 
 @dataclass(frozen=True)
-class Look:
-    """The page in colour, four bytes a pixel."""
+class View:
+    """The part of a page that is looked at: from `left`, `top` to `right`, `bottom`, in pixels of the whole page."""
 
     page: Any
     width: int
     height: int
+    matrix: tuple[float, float, float, float, float, float]  # from points of the page to pixels
+    left: int = 0
+    top: int = 0
+    right: int = 0
+    bottom: int = 0
+
+    def pixels_of(self, area: Rectangle) -> tuple[int, int, int, int]:
+        """Left, top, right, bottom of at least one pixel of the page."""
+        left, top, right, bottom = transformed(area, self.matrix)
+        x0, y0 = min(max(_whole(left), 0), self.width - 1), min(max(_whole(top), 0), self.height - 1)
+        return x0, y0, min(max(_whole(right), x0) + 1, self.width), min(max(_whole(bottom), y0) + 1, self.height)
+
+    def of(self, areas: Iterable[Rectangle]) -> "View":
+        """The part in which these areas lie, with a margin."""
+        lefts, tops, rights, bottoms = zip(*map(self.pixels_of, areas), strict=True)
+        return replace(
+            self,
+            left=max(0, min(lefts) - _MARGIN),
+            top=max(0, min(tops) - _MARGIN),
+            right=min(self.width, max(rights) + _MARGIN),
+            bottom=min(self.height, max(bottoms) + _MARGIN),
+        )
+
+
+@dataclass(frozen=True)
+class Look:
+    """A part of a page in colour, four bytes a pixel. Areas are of the page and lie within it."""
+
+    view: View
     pixels: bytes
     stride: int
 
     def differs(self, other: "Look", area: Rectangle) -> bool:
         """Whether two pictures of a page differ in an area of it so much that it is noticed."""
-        left, top, right, bottom = self._pixels_of(area)
-        left, top = max(0, left - 1), max(0, top - 1)  # boxes of letters are not exact
-        right, bottom = min(self.width, right + 1), min(self.height, bottom + 1)
+        left, top, right, bottom = self.view.pixels_of(area)
+        left, top = max(0, left - _MARGIN), max(0, top - _MARGIN)  # boxes of letters are not exact
+        right, bottom = min(self.view.width, right + _MARGIN), min(self.view.height, bottom + _MARGIN)
         for row in range(top, bottom):
-            place = slice(row * self.stride + 4 * left, row * self.stride + 4 * right)
+            place = self._row(row, left, right)
             ours, theirs = self.pixels[place], other.pixels[place]
             if ours != theirs and any(abs(one - two) > _NOTICED for one, two in zip(ours, theirs, strict=True)):
                 return True
@@ -47,30 +81,42 @@ class Look:
 
     def has_ink(self, area: Rectangle) -> bool:
         """Whether anything is to be seen in an area, rather than one colour."""
-        left, top, right, bottom = self._pixels_of(area)
-        rows = [self.pixels[row * self.stride + 4 * left + 1 : row * self.stride + 4 * right : 4]
-                for row in range(top, bottom)]  # fmt: skip
+        left, top, right, bottom = self.view.pixels_of(area)
+        places = [self._row(row, left, right) for row in range(top, bottom)]
+        rows = [self.pixels[place.start + 1 : place.stop : 4] for place in places]
         return max(map(max, rows)) - min(map(min, rows)) >= _INK
 
-    def _pixels_of(self, area: Rectangle) -> tuple[int, int, int, int]:
-        """Left, top, right, bottom of at least one pixel within the picture."""
-        corners = [self._pixel(x, y) for x in (area[0], area[2]) for y in (area[1], area[3])]
-        left, top = min(x for x, _ in corners), min(y for _, y in corners)
-        right, bottom = max(x for x, _ in corners), max(y for _, y in corners)
-        left, top = min(max(left, 0), self.width - 1), min(max(top, 0), self.height - 1)
-        return left, top, min(max(right, left) + 1, self.width), min(max(bottom, top) + 1, self.height)
-
-    def _pixel(self, x: float, y: float) -> tuple[int, int]:
-        across, down = ctypes.c_int(), ctypes.c_int()
-        raw.FPDF_PageToDevice(self.page, 0, 0, self.width, self.height, 0, x, y, across, down)
-        return across.value, down.value
+    def _row(self, row: int, left: int, right: int) -> slice:
+        start = (row - self.view.top) * self.stride - 4 * self.view.left
+        return slice(start + 4 * left, start + 4 * right)
 
 
-def look(page: Any) -> Look:
-    """The page as it would be drawn now."""
+def _whole(pixels: float) -> int:
+    """The nearest, of numbers without measure too."""
+    return round(min(max(pixels, -1e6), 1e6)) if pixels == pixels else 0
+
+
+def view_of(page: Any, areas: Iterable[Rectangle]) -> View:
+    """What must be drawn of a page to see these areas."""
     width, height = _size(page, _LOOK_SCALE, _LOOK_PIXELS)
-    pixels, stride = _render(page, width, height, raw.FPDFBitmap_BGRx)
-    return Look(page, width, height, pixels, stride)
+    return View(page, width, height, _matrix(page, width, height)).of(areas)
+
+
+def look(view: View) -> Look:
+    """The page as it would be drawn now."""
+    return Look(view, *_render(view, raw.FPDFBitmap_BGRx))
+
+
+def _matrix(page: Any, width: int, height: int) -> tuple[float, float, float, float, float, float]:
+    """From points of the page to the pixels of a picture of this size, by where pdfium puts three points."""
+    across, down = ctypes.c_int(), ctypes.c_int()
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        raw.FPDF_PageToDevice(page, 0, 0, width * _FINE, height * _FINE, 0, x, y, across, down)
+        return across.value / _FINE, down.value / _FINE
+
+    (e, f), (a, b), (c, d) = place(0, 0), place(_FAR, 0), place(0, _FAR)
+    return (a - e) / _FAR, (b - f) / _FAR, (c - e) / _FAR, (d - f) / _FAR, e, f
 
 
 def _size(page: Any, scale: float, most: int) -> tuple[int, int]:
@@ -80,13 +126,14 @@ def _size(page: Any, scale: float, most: int) -> tuple[int, int]:
     return min(max(1, int(width * scale)), most), min(max(1, int(height * scale)), most)
 
 
-def _render(page: Any, width: int, height: int, kind: int) -> tuple[bytes, int]:
+def _render(view: View, kind: int) -> tuple[bytes, int]:
+    width, height = view.right - view.left, view.bottom - view.top
     bitmap = raw.FPDFBitmap_CreateEx(width, height, kind, None, 0)
     if not bitmap:
         raise MemoryError
     try:
         raw.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, 0xFFFFFFFF)
-        raw.FPDF_RenderPageBitmap(bitmap, page, 0, 0, width, height, 0, 0)
+        raw.FPDF_RenderPageBitmap(bitmap, view.page, -view.left, -view.top, view.width, view.height, 0, 0)
         stride = raw.FPDFBitmap_GetStride(bitmap)
         return ctypes.string_at(raw.FPDFBitmap_GetBuffer(bitmap), stride * height), stride
     finally:

@@ -132,34 +132,28 @@ class _Judge:
                 self._judge_group(group, range(group.start, end))
 
     def _judge_group(self, group: _Group, places: range) -> None:
-        doubtful = self._unusual_states(group) | self._resembling
-        if not self._layers and not doubtful and group.inside and self._is_plain(places):
-            return
+        doubtful = self._doubtful(group, places)
         beyond, crossing = self._beyond(group, places), self._crossing(group, places)
-        judged = [
-            place
-            for place in places
-            if self._layers or place in beyond or place in crossing or self._is_doubtful(place, doubtful)
-        ]
+        judged = sorted(beyond | crossing | doubtful)
         for place, box in zip(judged, many.all_bounds(self._texts(judged)), strict=True):
             area = transformed(box, group.matrix)
             suspect = self._suspect(group, place, area, place in beyond, place in crossing)
             if suspect:
                 self._found.suspects[self._found.texts[place]] = suspect
 
-    def _is_plain(self, places: range) -> bool:
-        """Whether no text of these has anything around it, over it or special about it."""
+    def _doubtful(self, group: _Group, places: range) -> set[int]:
+        """Those about which something is special, or over which something was painted."""
+        states, last = self._unusual_states(group) | self._resembling, self._found.scenery.last
         part = slice(places.start, places.stop)
-        return (
-            places.start >= self._found.scenery.last
-            and max(self._borders[part]) <= 0
-            and not any(self._found.modes[part])
-        )
-
-    def _is_doubtful(self, place: int, doubtful: set[bytes]) -> bool:
-        return (
-            self._states[place] in doubtful or place < self._found.scenery.last or self._found.modes[place] != _FILLED
-        )
+        if self._layers:
+            return set(places)
+        if not states and places.start >= last and not any(self._found.modes[part]):
+            return set()
+        return {
+            place
+            for place, state, mode in zip(places, self._states[part], self._found.modes[part], strict=True)
+            if place < last or mode != _FILLED or state in states
+        }
 
     def _unusual_states(self, group: _Group) -> set[bytes]:
         shrunk = shrinking(group.matrix)
@@ -180,11 +174,12 @@ class _Judge:
 
     def _crossing(self, group: _Group, places: Sequence[int]) -> set[int]:
         """Those that may reach beyond their borders; most do not, so many are asked for at once."""
-        margin = MARGIN / max(stretching(group.matrix), 1e-9)
-        crossing = {place for place in places if self._borders[place] > _BORDERS}
-        for number in range(_BORDERS):
-            cut = [place for place in places if self._borders[place] > number]
-            crossing.update(compress(cut, many.may_cross_border(self._texts(cut), number, margin)))
+        margin, crossing, number = MARGIN / max(stretching(group.matrix), 1e-9), set[int](), 0
+        while places := [place for place in places if self._borders[place] > number]:
+            if number == _BORDERS:
+                return crossing.union(places)
+            crossing.update(compress(places, many.may_cross_border(self._texts(places), number, margin)))
+            number += 1
         return crossing
 
     def _suspect(self, group: _Group, place: int, area: Rectangle, beyond: bool, crossing: bool) -> Suspect | None:
