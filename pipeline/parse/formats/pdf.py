@@ -37,9 +37,11 @@ def _read(document: pdfium.PdfDocument, source: Source, media_type: str) -> Pars
     for number in range(1, len(document) + 1):
         pages.read(number)
     if len(pages.broken) == len(document):
-        raise DocumentError(Failure.CORRUPT, f"none of its {len(document)} pages can be read")
+        told = "its one page cannot" if len(document) == 1 else f"none of its {len(document):,} pages can"
+        raise DocumentError(Failure.CORRUPT, f"{told} be read")
     if pages.needs_ocr():
-        raise DocumentError(Failure.NEEDS_OCR, f"its {len(document)} pages are images without text")
+        told = "its one page is an image" if len(document) == 1 else f"its {len(document):,} pages are images or blank"
+        raise DocumentError(Failure.NEEDS_OCR, f"{told}, without text")
     attachments.add_all(document)
     _write(writer, pages, bookmarks_of(document))
     notes = pages.notes()

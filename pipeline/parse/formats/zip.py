@@ -30,7 +30,9 @@ def parse(source: Source, media_type: str) -> Parsed:
     directory = read_directory(source.data)
     files = [entry for entry in directory.entries if not entry.is_folder]
     if files and all(entry.encrypted for entry in files):
-        raise DocumentError(Failure.ENCRYPTED, f"a ZIP archive with a password, of {len(files):,} files")
+        raise DocumentError(
+            Failure.ENCRYPTED, f"a ZIP archive with a password, of {len(files):,} file{'s' * (len(files) != 1)}"
+        )
     counts: Counter[str] = Counter()
     for entry in files:
         if (left := _left(entry)) is None:
