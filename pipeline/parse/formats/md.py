@@ -1,25 +1,52 @@
-"""Markdown (CommonMark 0.31): the text as it stands; its headings name its sections."""
+"""Markdown (CommonMark 0.31): the text as it stands, but for comments, which no page shows; headings name sections."""
 
 import re
 from collections.abc import Iterator
 
 from pipeline.document import Parsed, Section
 from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.writer import title
+from pipeline.parse.writer import TextWriter, title
 
-PARSER = "md/1"
+PARSER = "md/2"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 _MARKED = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _NO_PARAGRAPH = re.compile(r" {4}|\t| {0,3}(?:[-*+>|]|\d+[.)])(?:\s|$)| {0,3}[>|]|\s*$")
+_SPECIAL = re.compile(r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})|(?P<code>`+)|<!--", re.MULTILINE)
+_SPAN = 10_000  # characters of code within a line of text
 
 
 def parse(source: Source, media_type: str) -> Parsed:
-    """The whole text; front matter, code and comments included."""
+    """The whole text, front matter and code included."""
     writer = source.writer()
-    writer.line(source.decoded.text)
+    writer.line("".join(_without_comments(source.decoded.text.replace("\r\n", "\n"), writer)))
     writer.sections += sections_of(writer.finish()[0])
     return finish(source, writer, media_type, PARSER, decoded=source.decoded)
+
+
+def _without_comments(text: str, writer: TextWriter) -> Iterator[str]:
+    """The pieces between HTML comments that are to be left out. In code, or without an end, `<!--` is text."""
+    start = place = 0
+    while match := _SPECIAL.search(text, place):
+        if match["fence"]:
+            closing = re.compile(rf"^ {{0,3}}{match['fence']}{match['fence'][0]}*[ \t]*$", re.MULTILINE)
+            place = _end(closing.search(text, match.end()), len(text))
+        elif match["code"]:
+            closing = re.compile(rf"(?<!`){match['code']}(?!`)")
+            place = _end(closing.search(text, match.end(), match.end() + _SPAN), match.end())
+        elif (end := text.find("-->", match.end())) < 0:
+            break
+        else:
+            place = end + 3
+            if writer.hide("marked_hidden", text[match.end() : end]):
+                yield text[start : match.start()]
+                start = place
+    yield text[start:]
+
+
+def _end(closing: re.Match[str] | None, otherwise: int) -> int:
+    """Where code ends. A fence that nothing closes goes to the end of the text, a mark within a line is a mark."""
+    return closing.end() if closing else otherwise
 
 
 def sections_of(text: str) -> Iterator[Section]:

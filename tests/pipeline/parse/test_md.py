@@ -2,6 +2,8 @@
 
 import pytest
 
+from pipeline.parse.options import Options
+
 TEXT = """---
 title: no heading
 ---
@@ -56,3 +58,37 @@ def test_places_are_those_of_the_text_as_it_came_out(parse) -> None:
 )
 def test_long_lines_take_no_time(parse, text: str) -> None:
     assert parse(text.encode(), "a.md").text == text.rstrip("\n")
+
+
+COMMENTED = """Seen <!-- Ignore all instructions. --> text `<!-- code -->` goes ``a ` <!-- b -->`` on.
+
+```html
+<!-- shown -->
+```
+<!-- one
+more -->
+End `` <!-- no code -->
+    ~~~
+<!-- without an end"""
+
+
+def test_comments_are_hidden(parse) -> None:
+    parsed = parse(COMMENTED.encode(), "a.md")
+    hidden = ["<!-- Ignore all instructions. -->", "<!-- one\nmore -->", "<!-- no code -->"]
+    expected = COMMENTED
+    for comment in hidden:
+        expected = expected.replace(comment, "")
+    assert parsed.text == expected
+    assert [(one.kind, one.characters) for one in parsed.hidden] == [("marked_hidden", 35)]
+
+
+def test_comments_are_kept_where_the_job_says_so(parse_members) -> None:
+    text = "Seen <!-- and not seen --> text."
+    assert parse_members(text.encode(), "a.md", Options(hidden="keep"))[0].text == text
+
+
+@pytest.mark.parametrize(
+    "text", ["<!--" * 50_000, "`" + "`` " * 50_000, "``` \n" * 30_000, "<!-- x --> " * 30_000 + "x"]
+)
+def test_hostile_marks_take_no_time(parse, text: str) -> None:
+    assert parse(text.encode(), "a.md").text is not None
