@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import audit
+from pipeline.entries import read_entries
 from pipeline.history import Identity, supersede
 from pipeline.intake import Arrival, staging_of
 from pipeline.markdown import format_markdown
@@ -85,7 +86,7 @@ class Committer:
         return str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
 
     def _committed(self, first: int, count: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        entries = audit.read_entries(self.plan.site.audit, self.plan.site.public_key, start=first)
+        entries = read_entries(self.plan.site, first)
         return (entry for entry, _ in zip(entries, range(count), strict=False))
 
     def _document(self, row: Row, arrival: Arrival) -> Row:

@@ -18,6 +18,7 @@ from pipeline.commit import Committer
 from pipeline.compute import Work, answer_all, failed_row, input_columns
 from pipeline.decide import Decisions
 from pipeline.discover import Scan, scan
+from pipeline.entries import read_entries
 from pipeline.feed import Feed
 from pipeline.history import History, read_history
 from pipeline.intake import Arrival
@@ -61,8 +62,7 @@ def run(
     with audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key) as log:
         model_sha256 = check_model(plan.model)
         digest = job_digest(plan, model_sha256)
-        entries = audit.read_entries(site.audit, site.public_key)
-        history = read_history(entries, plan.job, digest, by_path=plan.input.duplicates != "skip")
+        history = read_history(read_entries(site), plan.job, digest, by_path=plan.input.duplicates != "skip")
         recovered = recover(site.root, log, history)
         if recovered or history.cut_off:
             observer.note("recovered", what=describe(recovered, history.cut_off))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import audit
+from pipeline.entries import read_entries
 from pipeline.plan import Site
 from pipeline.states import State
 
@@ -30,7 +30,7 @@ class JobStatus:
 def status(site: Site) -> list[JobStatus]:
     """Every job that ever ran, by name. Raises audit.AuditError."""
     jobs: dict[str, JobStatus] = {}
-    for _, entry in audit.read_entries(site.audit, site.public_key):
+    for _, entry in read_entries(site):
         if "job" in entry:
             _take(jobs.setdefault(entry["job"], JobStatus(entry["job"])), entry)
     return [jobs[name] for name in sorted(jobs)]

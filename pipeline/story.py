@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import audit
+from pipeline.entries import read_entries
 from pipeline.plan import Site
 
 
@@ -20,7 +20,7 @@ class Story:
 def story(site: Site, document: str) -> Story:
     """By sha256 (six digits or more) or path. Raises LookupError with the remedy, and audit.AuditError."""
     entries, placed = [], set()
-    for _, entry in audit.read_entries(site.audit, site.public_key):
+    for _, entry in read_entries(site):
         if entry["type"] == "document" and _meant(entry, document):
             entries.append(entry)
         elif entry["type"] == "placed":

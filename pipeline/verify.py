@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import audit
+from pipeline.entries import read_entries
 from pipeline.placement import archive_folder, file_sha256
 from pipeline.plan import Site
 from pipeline.schema import result_sha256
@@ -42,7 +43,7 @@ def verify(site: Site, progress: Callable[[int, int], None] | None = None) -> Ve
     report = audit.verify(site.audit, site.public_key, progress)
     results = _Results(site.root)
     if report.ok:
-        results.check(entry for _, entry in audit.read_entries(site.audit, site.public_key))
+        results.check(entry for _, entry in read_entries(site))
     return Verification(
         report.size, report.root, tuple(report.findings), tuple(results.altered), tuple(results.absent),
         (*report.notes, *results.notes), results.checked,

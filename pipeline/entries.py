@@ -1,0 +1,28 @@
+"""The entries of a workspace's log, as everything in this package reads them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import audit
+from pipeline.plan import Site
+
+Entry = dict[str, Any]
+_NEAR = 4096  # entries that are read through rather than looked up anew
+
+
+def read_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Entry]]:
+    """The committed entries from `start` on, with their numbers. audit.AuditError; see audit.read_entries."""
+    return audit.read_entries(site.audit, site.public_key, start)
+
+
+def entries_at(site: Site, numbers: Iterable[int]) -> Iterator[Entry]:
+    """The entries of these numbers, in order: for those whose log was read and found whole already."""
+    wanted = sorted(set(numbers))
+    while wanted:
+        near = [number for number in wanted if number < wanted[0] + _NEAR]
+        wanted, asked = wanted[len(near) :], set(near)
+        for number, entry in read_entries(site, near[0]):
+            if number in asked:
+                yield entry
+            if number >= near[-1]:
+                break
