@@ -4,9 +4,10 @@ FORMAT.md."""
 from audit.canonical import canonical
 from audit.checkpoint import Checkpoint
 from audit.durable import sync_filesystem, write_file_atomically
-from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable
+from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable, ProofRefused
 from audit.log import Log
 from audit.place import file_system_of, is_network
+from audit.prove import Proven, check_proof, prove, prove_entries
 from audit.read import read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
@@ -24,12 +25,17 @@ __all__ = [
     "LogHeld",
     "LogUntrusted",
     "LogUnwritable",
+    "ProofRefused",
+    "Proven",
     "Stamp",
     "VerifyReport",
     "canonical",
+    "check_proof",
     "file_system_of",
     "generate_key",
     "is_network",
+    "prove",
+    "prove_entries",
     "read_checkpoint",
     "read_entries",
     "sync_filesystem",

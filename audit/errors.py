@@ -34,3 +34,7 @@ class LogHeld(AuditError):  # noqa: N818
 
 class KeyRefused(AuditError):  # noqa: N818
     """A signing or verifying key that is malformed, readable by others, or not the one this log trusts."""
+
+
+class ProofRefused(AuditError):  # noqa: N818
+    """A proof or a kept checkpoint that does not show what it should, or one that a witness does not cosign."""

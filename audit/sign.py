@@ -43,7 +43,11 @@ class Signer:
 
     def sign(self, text: str) -> bytes:
         """The note of `text`, which must end with a newline."""
-        return _format_note(text, self.public, self._private.sign(text.encode()))
+        return _format_note(text, self.public, self.sign_raw(text.encode()))
+
+    def sign_raw(self, data: bytes) -> bytes:
+        """The 64 bytes of RFC 8032."""
+        return self._private.sign(data)
 
 
 def generate_key(path: StrPath, origin: str) -> str:

@@ -1,0 +1,139 @@
+"""One entry as a file that proves itself: https://c2sp.org/tlog-proof, with the entry as its extra data.
+
+    c2sp.org/tlog-proof@v1
+    extra eyJib290Ijoi...                               the entry's bytes, without newline
+    index 1                                             its number
+    yIqCCKWSX0p+9pao2Gu/+v+uq8Tmv....                   the hashes of the inclusion proof, lowest first
+                                                        an empty line
+    example.org/cloister                                the checkpoint as it was signed, perhaps cosigned
+    ...
+
+With the log's public key nothing else is needed to check it. Stricter than there: one form only, and the extra data is
+the entry, which its hash binds to the tree.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from audit.checkpoint import Checkpoint
+from audit.cosign import Cosigned, check_witnesses, parse_cosigned, parse_witness_key
+from audit.durable import StrPath
+from audit.entry import Entry, parse_entry
+from audit.errors import LogUntrusted, ProofRefused
+from audit.merkle import leaf_hash
+from audit.proof import check_inclusion, prove_inclusion
+from audit.roots import StoredTree, open_tree
+from audit.sign import PublicKey, parse_public_key
+from audit.store import locate, read_lines, segments_of
+
+HEADER = "c2sp.org/tlog-proof@v1"
+
+
+@dataclass(frozen=True)
+class ProofFile:
+    """What such a file says: entry `index` is `data`, and `hashes` lead from it to the root that `note` signs."""
+
+    index: int
+    data: bytes
+    hashes: tuple[bytes, ...]
+    note: bytes
+
+
+@dataclass(frozen=True)
+class Proven:
+    """What a proof shows: `entry` has number `index` in the log that `checkpoint` signs; `cosigned` has the seconds
+    since 1970 at which each witness that was asked for cosigned it."""
+
+    index: int
+    entry: Entry
+    data: bytes
+    checkpoint: Checkpoint
+    cosigned: Mapping[str, int]
+
+
+def prove(folder: StrPath, public_key: str, n: int, checkpoint: bytes | None = None) -> str:
+    """The proof of entry n under the present checkpoint, or under an earlier one (perhaps cosigned) that is given.
+
+    LookupError if there is no such entry; ProofRefused if the log does not extend the given checkpoint; LogUntrusted if
+    entry or tiles are not what was signed.
+    """
+    (proof,) = prove_entries(folder, public_key, n, n + 1, checkpoint)
+    return proof
+
+
+def prove_entries(
+    folder: StrPath, public_key: str, start: int, end: int, checkpoint: bytes | None = None
+) -> Iterator[str]:
+    """The same for each of the entries `start` to `end` - 1, all under one checkpoint."""
+    folder, key = Path(folder), parse_public_key(public_key)
+    today, note, tree = open_tree(folder, key)
+    under = today if checkpoint is None else _earlier(checkpoint, key, tree).checkpoint
+    if not 0 <= start < end <= under.size:
+        raise LookupError(f"no entry {end - 1 if start >= 0 else start}: the checkpoint covers {under.size} entries")
+    lines = read_lines(folder, dict.fromkeys(segments_of(under.size), 1 << 62), start)
+    for n in range(start, end):
+        line = next(lines, None)
+        if line is None or line.n != n:
+            raise LogUntrusted(locate(n), "missing, though the checkpoint covers it")
+        proof = ProofFile(n, line.data, tuple(prove_inclusion(n, under.size, tree.root)), checkpoint or note)
+        _check_own(proof, under)
+        yield format_proof(proof)
+
+
+def check_proof(text: str, public_key: str, witnesses: Iterable[str] = ()) -> Proven:
+    """What a proof shows to who trusts this log's key, and that each of `witnesses` cosigned its checkpoint.
+    ProofRefused says why it shows nothing; KeyRefused if a key is none."""
+    key, witnesses = parse_public_key(public_key), list(witnesses)
+    for witness in witnesses:
+        parse_witness_key(witness)
+    try:
+        proof = parse_proof(text)
+        cosigned = parse_cosigned(proof.note, key)
+        under = cosigned.checkpoint
+        check_inclusion(proof.index, under.size, leaf_hash(proof.data), proof.hashes, under.root)
+        entry = parse_entry(proof.data, proof.index)
+        return Proven(proof.index, entry, proof.data, under, check_witnesses(cosigned, witnesses))
+    except ValueError as error:
+        raise ProofRefused(f"the proof does not hold: {error}") from None
+
+
+def format_proof(proof: ProofFile) -> str:
+    hashes = [b64encode(hash).decode() for hash in proof.hashes]
+    head = [HEADER, f"extra {b64encode(proof.data).decode()}", f"index {proof.index}", *hashes, "", ""]
+    return "\n".join(head) + proof.note.decode()
+
+
+def parse_proof(text: str) -> ProofFile:
+    """The strict inverse of format_proof; ValueError for every other text."""
+    head, _, note = text.partition("\n\n")
+    header, extra, index, *hashes = [*head.split("\n"), "", ""]
+    number = index.removeprefix("index ")
+    if header != HEADER or not (number.isascii() and number.isdigit() and len(number) < 16):
+        raise ValueError(f"expected the lines {HEADER!r}, 'extra …', 'index …', hashes, and a checkpoint")
+    data = b64decode(extra.removeprefix("extra "))
+    proof = ProofFile(int(number), data, tuple(b64decode(hash) for hash in hashes[:-2]), note.encode())
+    if format_proof(proof) != text:
+        raise ValueError("not in the one form that a proof has")
+    return proof
+
+
+def _earlier(note: bytes, key: PublicKey, tree: StoredTree) -> Cosigned:
+    try:
+        cosigned = parse_cosigned(note, key)
+    except ValueError as error:
+        raise ProofRefused(f"the given checkpoint: {error}") from None
+    size = cosigned.checkpoint.size
+    if size > tree.size or tree.root(0, size) != cosigned.checkpoint.root:
+        raise ProofRefused(f"today's log does not extend the given checkpoint of {size} entries: `verify` tells how")
+    return cosigned
+
+
+def _check_own(proof: ProofFile, under: Checkpoint) -> None:
+    """A proof that would not hold is never given out."""
+    try:
+        check_inclusion(proof.index, under.size, leaf_hash(proof.data), proof.hashes, under.root)
+        parse_entry(proof.data, proof.index)
+    except ValueError as error:
+        raise LogUntrusted(locate(proof.index), str(error)) from None
