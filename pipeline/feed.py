@@ -54,7 +54,7 @@ class Feed:
                 item = self.decisions.decided(node, outcome)
                 if inner := _inner(node, item, outcome):
                     self.expect(len(inner))
-                    order.extendleft([Node(None, node.left, outcome=now(_closed(item))), *reversed(inner)])
+                    order.extendleft([Node(None, node.left, outcome=now(closed(item))), *reversed(inner)])
                 else:
                     yield self._kept(item)
         except StoppedError:  # in the middle of a document, which stays pending
@@ -138,7 +138,7 @@ def _inner(node: Node, item: Work | Ended, outcome: Outcome) -> list[Node]:
     return [Node(Inner(member, unpacked), node.left, node.depth + 1, within) for member in item.parsed.members]
 
 
-def _closed(item: Work | Ended) -> Outcome:
+def closed(item: Work | Ended) -> Outcome:
     """A container after its documents: its own text is still to be computed on, if it has one."""
     assert isinstance(item, Work)
     parsed = noted(item.parsed, f"documents inside it, each with a row of its own: {len(item.parsed.members)}")

@@ -33,6 +33,7 @@ class History:
     of containers that have no answer yet: a run was cut off, or they failed.
     `last`: identity -> number of the entry that holds for this job. `failed`: (document, path) -> what is known of
     those whose last row, whatever the settings, is a failure.
+    `has_settings`: whether the log has these settings themselves, beside their digest.
     `cut_off`: states that the last run (of any job) had committed, if it has no closing entry.
     `unplaced`: part entries (of every job) not yet said to be in place, each with its document entries.
     """
@@ -43,6 +44,7 @@ class History:
     last: dict[Identity, int] = field(default_factory=dict)
     failed: dict[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
     unplaced: dict[str, tuple[Entry, list[Entry]]] = field(default_factory=dict)
+    has_settings: bool = False
     cut_off: Counter[str] | None = None
 
 
@@ -96,6 +98,8 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
                 history.cut_off = Counter()
             case "run.finished":
                 history.cut_off = None
+            case "settings":
+                history.has_settings |= entry["job_digest"] == job_digest
             case "document":
                 documents.append(entry)
                 if history.cut_off is not None:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, Any
 
-from pipeline.compute import Work
+from pipeline.compute import Work, failed_row, input_columns
 from pipeline.discover import Candidate
 from pipeline.document import Member, Parsed
 from pipeline.errors import Failure
@@ -25,6 +25,20 @@ class Ended:
     failure: Failure | None = None
     duplicate_of: str | None = None
     parsed: Parsed | None = None
+
+
+def ended_row(ended: Ended) -> dict[str, Any]:
+    """Its row."""
+    if ended.failure:
+        return failed_row(ended.arrival, None, ended.failure, ended.reason or ended.failure.sentence)
+    return {
+        **input_columns(ended.arrival, ended.parsed),
+        "state": ended.state.value,
+        "reason": ended.reason,
+        "duplicate_of": ended.duplicate_of,
+        "tokens": 0,
+        "seconds": 0.0,
+    }
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,11 @@ def results(site: Site, job: str | None = None) -> Iterator[dict[str, Any]]:
             yield from _of_job(folder)
 
 
+def row_at(part: Path, number: int) -> dict[str, Any]:
+    """One row of a part, from 0, as plain values. BadPartError."""
+    return _Reader(part).row(number)
+
+
 def _of_job(folder: Path) -> Iterator[dict[str, Any]]:
     parts = sorted(folder.glob("part-*.parquet"))
     reader = lru_cache(_OPEN)(lambda part: _Reader(parts[part]))
@@ -109,7 +114,9 @@ class _Reader:
                 self._batch, self._first, self._batches = None, 0, _batches(self._part)
             while self._batch is None or number >= self._first + len(self._batch):
                 self._first += len(self._batch or ())
-                self._batch = next(self._batches)
+                self._batch = next(self._batches, None)
+                if self._batch is None:
+                    raise BadPartError(self._part)
             row: dict[str, Any] = self._batch.slice(number - self._first, 1).to_pylist()[0]
             return row | {"finished_at": to_text(row["finished_at"])}
 

@@ -15,7 +15,7 @@ import audit
 import engine
 from pipeline.batches import Comparing
 from pipeline.commit import Committer
-from pipeline.compute import Work, answer_all, failed_row, input_columns
+from pipeline.compute import Work, answer_all
 from pipeline.decide import Decisions
 from pipeline.discover import Scan, scan
 from pipeline.entries import read_entries
@@ -24,14 +24,15 @@ from pipeline.history import History, read_history
 from pipeline.intake import Arrival
 from pipeline.memory import give_back_freed
 from pipeline.models import check_machine, check_model, load_model
-from pipeline.order import Ended, Source
+from pipeline.order import Ended, Source, ended_row
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
 from pipeline.plan import Input, Ocr, RunPlan
-from pipeline.provenance import job_digest, maker, started
+from pipeline.provenance import maker, started
 from pipeline.reader import Reader
 from pipeline.recover import clear_staging, describe, recover
 from pipeline.report import LISTED, Observer, RunReport
 from pipeline.retry import again
+from pipeline.settings import job_digest, settings_records
 from pipeline.sightings import Sightings
 from pipeline.software import label
 from pipeline.states import State
@@ -72,7 +73,8 @@ def run(
         tally = _Tally(found, sources, observer)
         observer.found(len(sources))
         model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if sources else None
-        committer.note(*recovered, started(plan, digest, model_sha256, found, len(sources)))
+        settings = () if history.has_settings else settings_records(plan, model_sha256)
+        committer.note(*recovered, started(plan, digest, model_sha256, found, len(sources)), *settings)
         if model:
             with _tidied(committer), ParserPool(engine.threads(), site.limits) as pool:
                 tesseract, lacking = _tesseract(plan.input.ocr, observer)
@@ -192,7 +194,7 @@ class _Loop:
         original = self.failed.get(ended.arrival.sha256 or "")
         if ended.state == State.DUPLICATE and original:
             return original | {"path": ended.arrival.path, "parent": ended.arrival.parent}
-        return _ended_row(ended)
+        return ended_row(ended)
 
     def _complete(self, row: dict[str, Any]) -> dict[str, Any]:
         facts = self.committer.facts
@@ -230,19 +232,6 @@ def _list(told: list[T], one: T) -> None:
     """Keep what is told of a run short."""
     if len(told) < LISTED:
         told.append(one)
-
-
-def _ended_row(ended: Ended) -> dict[str, Any]:
-    if ended.failure:
-        return failed_row(ended.arrival, None, ended.failure, ended.reason or ended.failure.sentence)
-    return {
-        **input_columns(ended.arrival, ended.parsed),
-        "state": ended.state.value,
-        "reason": ended.reason,
-        "duplicate_of": ended.duplicate_of,
-        "tokens": 0,
-        "seconds": 0.0,
-    }
 
 
 def _tesseract(ocr: Ocr, observer: Observer) -> tuple[Tesseract | None, str]:

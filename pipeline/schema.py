@@ -69,6 +69,12 @@ def schema(task: Settings, by_path: bool = False) -> pa.Schema:
     return pa.schema([*_INPUT, *columns, *_ORIGIN, *_RUN], metadata=about)
 
 
+def as_read_back(row: Mapping[str, Any], task: Settings) -> dict[str, Any]:
+    """The row as the table gives it back."""
+    read: dict[str, Any] = pa.Table.from_pylist([row], schema=schema(task)).to_pylist()[0]
+    return read
+
+
 def to_text(moment: datetime) -> str:
     """RFC 3339 in UTC with milliseconds: a timestamp where there are only strings, in the log and in JSON."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

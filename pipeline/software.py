@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -21,9 +22,10 @@ def software() -> dict[str, str]:
     }
 
 
-def label() -> str:
-    """The short form that stands in the result table."""
-    return f"cloister {software()['version']} ({software()['source_sha256'][:12]})"
+def label(of: Mapping[str, str] | None = None) -> str:
+    """The short form that stands in the result table; of this software if no other is given."""
+    facts = of or software()
+    return f"cloister {facts['version']} ({facts['source_sha256'][:12]})"
 
 
 def source_sha256() -> str:

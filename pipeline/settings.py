@@ -1,0 +1,107 @@
+"""The settings that determine results: their digest, and how the log keeps them so that a row can be computed again.
+
+The digest is the sha256 of one text, the canonical JSON of all of them. The log has that very text, once for each
+digest, in records of type `settings`: it is the concatenation of their `text`, `piece` by `piece`, in one commit.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import audit
+from pipeline.parse import Limits
+from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
+from pipeline.tasks import TASKS, ClassifySettings, ExtractSettings, Field, Label, Settings, SummarizeSettings
+
+VERSION: Final = 2
+_PIECE = 8000  # characters: at most four bytes each in an entry, which may have 65,535
+
+
+def settings_text(plan: RunPlan, model_sha256: str) -> str:
+    """All settings that determine results, as canonical JSON."""
+    task = next(name for name, kind in TASKS.items() if isinstance(plan.task, kind.settings))
+    settings = {"type": task, **_plain(asdict(plan.task))}
+    limits = {"parse": _plain(asdict(plan.site.limits)), "max_document_bytes": plan.site.max_document_bytes}
+    read = {"hidden": plan.input.hidden, "ocr": _plain(asdict(plan.input.ocr))}
+    whole = {
+        "digest": VERSION, "job": plan.job, "task": settings, "model_sha256": model_sha256, "limits": limits,
+        "read": read,
+    }  # fmt: skip
+    return audit.canonical(whole).decode()
+
+
+def job_digest(plan: RunPlan, model_sha256: str) -> str:
+    """sha256 over all settings that determine results: with (job, document) it keys what was done."""
+    return _sha256(settings_text(plan, model_sha256))
+
+
+def settings_records(plan: RunPlan, model_sha256: str) -> Iterator[dict[str, Any]]:
+    """The records that keep the settings."""
+    text = settings_text(plan, model_sha256)
+    pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
+    for piece, its in enumerate(pieces):
+        about = {"job_digest": _sha256(text), "piece": piece, "pieces": len(pieces)}
+        yield {"type": "settings", **about, "text": its}
+
+
+@dataclass
+class KeptSettings:
+    """The settings that the log has, by digest."""
+
+    _texts: dict[str, str] = field(default_factory=dict)
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """One entry of type `settings`, in the order of the log; those of a digest that comes again say the same."""
+        digest = entry["job_digest"]
+        self._texts[digest] = self._texts.get(digest, "") * (entry["piece"] > 0) + entry["text"]
+
+    def get(self, digest: str) -> Mapping[str, Any] | None:
+        """The settings of this digest; None if the log does not have them, or another version of this program does."""
+        text = self._texts.get(digest, "")
+        if _sha256(text) != digest:
+            return None
+        values: dict[str, Any] = json.loads(text)
+        return values if values.get("digest") == VERSION else None
+
+
+def restored_plan(values: Mapping[str, Any], site: Site, root: Path, model: ModelRef) -> RunPlan:
+    """A plan with these settings, which works below `root` and takes nothing from a folder. Copies are told of."""
+    limits, read = values["limits"], values["read"]
+    ocr = Ocr(read["ocr"]["enabled"], tuple(read["ocr"]["languages"]))
+    parse = Limits(**limits["parse"])
+    return RunPlan(
+        site=replace(site, root=root, limits=parse, max_document_bytes=limits["max_document_bytes"]),
+        job=values["job"],
+        job_file_sha256="",
+        input=Input(root, (), 0.0, "keep", duplicates="warn", hidden=read["hidden"], ocr=ocr),
+        model=model,
+        task=_task(values["task"]),
+        formats=(),
+    )
+
+
+def _task(values: Mapping[str, Any]) -> Settings:
+    given = {name: value for name, value in values.items() if name != "type"}
+    match values["type"]:
+        case "classify":
+            labels = (Label(one["name"], one["description"], tuple(one["examples"])) for one in given["labels"])
+            return ClassifySettings(tuple(labels), given["threshold"])
+        case "extract":
+            return ExtractSettings(tuple(Field(**one) for one in given["fields"]))
+        case "summarize":
+            return SummarizeSettings(**given)
+    raise ValueError(f"no task is called {values['type']!r}")
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists: the log knows JSON values only."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
