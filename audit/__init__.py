@@ -1,7 +1,7 @@
 """The audit log: what happened, signed, so that anyone with the public key can check it. See README.md and
 FORMAT.md."""
 
-from audit.canonical import canonical
+from audit.canonical import canonical, parse_canonical
 from audit.checkpoint import Checkpoint
 from audit.durable import sync_filesystem, write_file_atomically
 from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable, ProofRefused
@@ -12,7 +12,7 @@ from audit.read import read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
 from audit.sign import generate_key
-from audit.stamp import Stamp
+from audit.stamp import Stamp, stamp_now
 from audit.verify import verify
 
 __all__ = [
@@ -34,10 +34,12 @@ __all__ = [
     "file_system_of",
     "generate_key",
     "is_network",
+    "parse_canonical",
     "prove",
     "prove_entries",
     "read_checkpoint",
     "read_entries",
+    "stamp_now",
     "sync_filesystem",
     "verify",
     "write_file_atomically",

@@ -3,6 +3,7 @@
 from pipeline.bench import Bench, Ceiling, bench_model
 from pipeline.discover import Candidate, Scan, scan
 from pipeline.errors import DocumentError, Failure
+from pipeline.journal import Recorded, record
 from pipeline.models import (
     MachineRefusedError,
     ModelRefusedError,
@@ -54,6 +55,7 @@ __all__ = [
     "ModelRefusedError",
     "Observer",
     "Ocr",
+    "Recorded",
     "RunPlan",
     "RunReport",
     "Scan",
@@ -73,6 +75,7 @@ __all__ = [
     "label",
     "list_models",
     "quantize_model",
+    "record",
     "results",
     "run",
     "scan",

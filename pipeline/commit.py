@@ -15,6 +15,7 @@ import audit
 from pipeline.entries import read_entries
 from pipeline.history import Identity, supersede
 from pipeline.intake import Arrival, staging_of
+from pipeline.journal import Journal
 from pipeline.markdown import format_markdown
 from pipeline.names import markdown_name
 from pipeline.placement import file_sha256, place, staged_name, sync
@@ -36,7 +37,7 @@ class Committer:
     into every document's entry; `parts` are those in place."""
 
     plan: RunPlan
-    log: audit.Log
+    log: Journal
     run: str
     last: dict[Identity, int]
     facts: Mapping[str, Any] = field(default_factory=dict)

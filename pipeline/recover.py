@@ -5,17 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import audit
 from pipeline.history import History
+from pipeline.journal import Journal, cut_record
 from pipeline.placement import place
 
 
-def recover(root: Path, log: audit.Log, history: History) -> list[dict[str, Any]]:
+def recover(root: Path, log: Journal, history: History) -> list[dict[str, Any]]:
     """Redo committed parts that may not be in place, undo what was staged and never committed; the records of it."""
-    records: list[dict[str, Any]] = []
-    if log.cut:
-        cut = {"bytes": log.cut.bytes, "entries": log.cut.entries, "files": log.cut.files}
-        records.append({"type": "recovered.cut", **cut})
+    records = cut_record(log)
     for part, documents in history.unplaced.values():
         place(root, part, documents)
         records.append({"type": "placed", "run": part["run"], "job": part["job"], "file": part["file"]})

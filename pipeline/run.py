@@ -22,6 +22,7 @@ from pipeline.entries import read_entries
 from pipeline.feed import Feed
 from pipeline.history import History, read_history
 from pipeline.intake import Arrival
+from pipeline.journal import open_journal
 from pipeline.memory import give_back_freed
 from pipeline.models import check_machine, check_model, load_model
 from pipeline.order import Ended, Source, ended_row
@@ -60,7 +61,7 @@ def run(
     begun, site = time.monotonic(), plan.site
     check_machine()
     give_back_freed()
-    with audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key) as log:
+    with open_journal(site) as log:
         model_sha256 = check_model(plan.model)
         digest = job_digest(plan, model_sha256)
         history = read_history(read_entries(site), plan.job, digest, by_path=plan.input.duplicates != "skip")

@@ -1,0 +1,146 @@
+"""state/handover/: records of commands that could not write the log, for the one who holds it.
+
+A record is a file ID.json, there whole or not at all. Whoever holds the log commits it with its next commit, with the
+ID in it, and removes the file after that. Killed in between, the next holder finds the ID among the entries that came
+after the file was written, and only removes it: each record is in the log once.
+"""
+
+import contextlib
+import os
+import pwd
+import re
+import secrets
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import audit
+from pipeline.entries import read_entries
+from pipeline.plan import Site
+from pipeline.records import check_record
+from pipeline.visible import shown
+
+Record = dict[str, Any]
+
+_NAME = re.compile(r"[0-9a-f]{32}\.json", re.ASCII)
+_MEMBERS = {"id", "record", "size", "time", "boot", "uptime_us", "host"}
+_MAX_BYTES = 32_768  # an entry may have 65,535
+_AT_ONCE = 256  # the others go with the commit after it
+
+
+def folder_of(site: Site) -> Path:
+    """Where records wait."""
+    return site.state / "handover"
+
+
+def hand_over(site: Site, record: Mapping[str, Any]) -> None:
+    """Leave a record for the one who holds the log. OSError; audit.AuditError; ValueError for one that is too long."""
+    name, stamp = secrets.token_hex(16), asdict(audit.stamp_now())
+    stamp.pop("user")  # the file's owner says it
+    size = audit.read_checkpoint(site.audit, site.public_key).size
+    body = audit.canonical({"id": name, "record": dict(record), "size": size, **stamp})
+    if len(body) > _MAX_BYTES:
+        raise ValueError(f"a record of {len(body):,} bytes; at most {_MAX_BYTES:,} can be handed over")
+    folder_of(site).mkdir(parents=True, exist_ok=True)
+    audit.write_file_atomically(folder_of(site) / f"{name}.json", body)
+
+
+def waiting(site: Site) -> list[str]:
+    """The names of the files that wait, sorted."""
+    try:
+        return sorted(path.name for path in folder_of(site).iterdir() if path.suffix == ".json")
+    except OSError:
+        return []
+
+
+@dataclass(frozen=True)
+class _Handed:
+    """A file that was read: the record to be committed, and how many entries there were when it was written."""
+
+    record: Record
+    id: str | None
+    size: int
+
+
+@dataclass
+class Handover:
+    """What waits for this holder of the log. `done`: names that are in the log, should their files have stayed."""
+
+    site: Site
+    done: set[str] = field(default_factory=set)
+    _taken: tuple[str, ...] = ()
+
+    def take(self) -> list[Record]:
+        """Records to be committed next, of at most 256 files. Call `clear` once they are. AuditError."""
+        names = [name for name in waiting(self.site) if name not in self.done][:_AT_ONCE]
+        if not names:
+            return []
+        read = {name: _read(folder_of(self.site) / name) for name in names}
+        handed = {name: each for name, each in read.items() if each}
+        self._taken = tuple(handed)
+        committed = self._committed([each for each in handed.values() if each.id])
+        fresh = [each.record for each in handed.values() if each.id not in committed]
+        return sorted(fresh, key=lambda record: str(record.get("handed", {}).get("time", "")))
+
+    def clear(self) -> None:
+        """What was taken is in the log: its files go."""
+        self.done.update(self._taken)
+        for path in (folder_of(self.site) / name for name in self._taken):
+            with contextlib.suppress(OSError):
+                path.rename(path.with_suffix(".refused")) if path.is_dir() else path.unlink()
+        self._taken = ()
+
+    def _committed(self, handed: Sequence[_Handed]) -> set[str]:
+        """Which of them are in the log already: an entry with their id came after they were written."""
+        wanted = {each.id for each in handed}
+        start = min((each.size for each in handed), default=None)
+        if start is None:
+            return set()
+        ids = (entry["handed"]["id"] for _, entry in read_entries(self.site, start) if "handed" in entry)
+        return {each for each in ids if each in wanted}
+
+
+def _read(path: Path) -> _Handed | None:
+    """What one file hands over; if that is no record, the record that says so. None for a file that has just gone."""
+    owner = ""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            status = os.fstat(file.fileno())
+            owner = _name_of(status.st_uid)
+            if not stat.S_ISREG(status.st_mode):
+                raise ValueError("not a regular file")
+            return _parse(path.name, file.read(_MAX_BYTES + 1), owner)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        refused = {"file": shown(path.name), "owner": owner, "reason": shown(str(reason))[:200]}
+        return _Handed({"type": "handover.refused", "run": "", **refused}, None, 0)
+
+
+def _parse(name: str, data: bytes, owner: str) -> _Handed:
+    """ValueError for what is no record that a command may make."""
+    if len(data) > _MAX_BYTES:
+        raise ValueError(f"longer than {_MAX_BYTES:,} bytes")
+    told = audit.parse_canonical(data)
+    if not isinstance(told, dict) or told.keys() != _MEMBERS or not _NAME.fullmatch(name):
+        raise ValueError("not what a command writes")
+    texts = [told[key] for key in ("id", "time", "boot", "host")]
+    numbers = [told[key] for key in ("size", "uptime_us")]
+    if not all(isinstance(text, str) for text in texts) or any(type(n) is not int or n < 0 for n in numbers):
+        raise ValueError("not what a command writes")
+    record = told["record"]
+    if f"{told['id']}.json" != name or not isinstance(record, dict) or record.get("run") != "":
+        raise ValueError("not what a command writes")
+    check_record(record)
+    stamp = {key: told[key] for key in ("id", "time", "boot", "uptime_us", "host")}
+    return _Handed({**record, "handed": {**stamp, "user": owner}}, told["id"], told["size"])
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

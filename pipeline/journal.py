@@ -1,0 +1,150 @@
+"""The log as this package writes it: each commit also takes what was handed over, and says when the clock was set."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import audit
+from pipeline.entries import read_entries
+from pipeline.handover import Handover, hand_over, waiting
+from pipeline.plan import Site
+from pipeline.records import check_record
+
+Record = Mapping[str, Any]
+
+_CLOCK_SECONDS = 2.0  # what is less may be a pause between two looks at the clocks
+
+
+class Journal:
+    """The log's writer, with what every commit takes along. Made by `open_journal`."""
+
+    def __init__(self, site: Site) -> None:
+        self._stamp = audit.stamp_now()
+        self._log = audit.Log.open(
+            site.audit, key_path=site.key_file, public_key=site.public_key, stamp=lambda: self._stamp
+        )
+        self._handover = Handover(site)
+        self._last = _last_stamp(site, self._log.next_index)
+
+    @property
+    def cut(self) -> audit.Cut | None:
+        """What an interrupted commit had left, which is cut now."""
+        return self._log.cut
+
+    @property
+    def next_index(self) -> int:
+        """The number that the next entry will have."""
+        return self._log.next_index
+
+    def commit(self, records: Sequence[Record]) -> int | None:
+        """Commit the records, and after them what was handed over; the number of the first. None if there is nothing.
+
+        AuditError.
+        """
+        self._stamp = audit.stamp_now()
+        whole = [*records, *_steps(self._last, self._stamp), *self._handover.take()]
+        if not whole:
+            return None
+        first = self._log.commit(whole)
+        self._last = self._stamp
+        self._handover.clear()
+        return first
+
+    def close(self) -> None:
+        """Let go of the log."""
+        self._log.close()
+
+
+@contextlib.contextmanager
+def open_journal(site: Site) -> Iterator[Journal]:
+    """The log, held. What is handed over while it is being let go is taken up after that. AuditError."""
+    with contextlib.closing(Journal(site)) as journal:
+        yield journal
+    take_up(site)
+
+
+def take_up(site: Site) -> None:
+    """Commit what waits, if nobody holds the log: who holds it looks after letting it go, as here."""
+    while names := waiting(site):
+        try:
+            with contextlib.closing(Journal(site)) as journal:
+                journal.commit([])
+        except audit.AuditError:
+            return
+        if not set(names) - set(waiting(site)):
+            return
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What became of a record: entry `n`; or handed over to the one who holds the log; or neither, and `why`."""
+
+    n: int | None = None
+    handed: bool = False
+    why: str | None = None
+
+
+def record(site: Site, facts: Record) -> Recorded:
+    """Record what a command did, outside of runs. Never waits and never fails because of the log.
+
+    Committed where nobody holds the log, else left for the holder, else said why not. ValueError for a record that is
+    not one of the table in records.py.
+    """
+    check_record(facts)
+    row = {"run": "", **facts}
+    try:
+        with open_journal(site) as journal:
+            cut = [{"run": "", **record} for record in cut_record(journal)]
+            try:
+                return Recorded(n=journal.commit([*cut, row]))
+            except audit.LogUnwritable as error:  # it may have happened all the same: handed over, it could be in twice
+                return Recorded(why=str(error))
+    except audit.LogUntrusted as error:
+        return Recorded(why=str(error))
+    except audit.AuditError as error:
+        return _handed_over(site, row, str(error))
+
+
+def _handed_over(site: Site, row: Record, why: str) -> Recorded:
+    try:
+        hand_over(site, row)
+    except (OSError, ValueError, audit.AuditError) as error:
+        return Recorded(why=f"{why}; nor can it be handed over: {error}")
+    take_up(site)  # the holder may have looked for the last time before
+    return Recorded(handed=True)
+
+
+def cut_record(journal: Journal) -> list[dict[str, Any]]:
+    """The record of what was cut at this start, if anything was."""
+    if journal.cut is None:
+        return []
+    cut = {"bytes": journal.cut.bytes, "entries": journal.cut.entries, "files": journal.cut.files}
+    return [{"type": "recovered.cut", **cut}]
+
+
+def _last_stamp(site: Site, size: int) -> audit.Stamp | None:
+    """That of the last entry."""
+    if not size:
+        return None
+    return next((audit.Stamp(**{key: entry[key] for key in _STAMP}) for _, entry in read_entries(site, size - 1)), None)
+
+
+_STAMP = audit.Stamp.__dataclass_fields__
+
+
+def _steps(last: audit.Stamp | None, now: audit.Stamp) -> list[Record]:
+    """Whether the clock was set since the last entry: within one boot against the uptime, else where it went back."""
+    if last is None:
+        return []
+    seconds = _seconds(last.time, now.time)
+    if last.boot == now.boot:
+        seconds -= (now.uptime_us - last.uptime_us) / 1e6
+    if (last.boot == now.boot and abs(seconds) > _CLOCK_SECONDS) or (last.boot != now.boot and seconds < 0):
+        return [{"type": "clock.stepped", "run": "", "seconds": round(seconds, 3), "before": last.time}]
+    return []
+
+
+def _seconds(first: str, second: str) -> float:
+    return (datetime.fromisoformat(second) - datetime.fromisoformat(first)).total_seconds()
