@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import audit
 from pipeline.entries import read_entries
 from pipeline.history import Identity, supersede
 from pipeline.intake import Arrival, staging_of

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
-import audit
 import engine
 from pipeline.batches import Comparing
 from pipeline.commit import Committer
