@@ -11,6 +11,7 @@ from audit.prove import Proven, check_proof, prove, prove_entries
 from audit.read import read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
+from audit.rotation import Rotation, current_key, key_history, rotations
 from audit.sign import generate_key
 from audit.stamp import Stamp, stamp_now
 from audit.verify import verify
@@ -27,18 +28,22 @@ __all__ = [
     "LogUnwritable",
     "ProofRefused",
     "Proven",
+    "Rotation",
     "Stamp",
     "VerifyReport",
     "canonical",
     "check_proof",
+    "current_key",
     "file_system_of",
     "generate_key",
     "is_network",
+    "key_history",
     "parse_canonical",
     "prove",
     "prove_entries",
     "read_checkpoint",
     "read_entries",
+    "rotations",
     "stamp_now",
     "sync_filesystem",
     "verify",

@@ -27,12 +27,13 @@ from audit.durable import (
     write_file_atomically,
 )
 from audit.entry import format_entry
-from audit.errors import AuditError, LogUnwritable
+from audit.errors import AuditError, KeyRefused, LogUnwritable
 from audit.lock import take_lock
 from audit.merkle import TileData, Tree, leaf_hash
 from audit.place import refuse_network
 from audit.recover import Cut, Head, cut, read_head
-from audit.sign import Signer, parse_public_key, read_signer
+from audit.rotation import ROTATED, format_rotation, key_history
+from audit.sign import Signer, format_public_key, parse_public_key, read_signer
 from audit.stamp import Stamp, stamp_now
 from audit.store import CHECKPOINT, ENTRIES, LOCK, TILES, failure, segment_of
 from audit.tiles import Tile, edge_of, to_tile
@@ -95,14 +96,31 @@ class Log:
         A record that cannot be an entry is a ValueError, and nothing was touched. LogUnwritable: the commit failed and
         what it had written is cut again, here or by the next start; this writer is at its end.
         """
+        if not records:
+            raise ValueError("a commit without records")
+        if any(record.get("type") == ROTATED for record in records):
+            raise ValueError(f"a record of type {ROTATED} is made by Log.rotate alone")
+        return self._commit(records, self._signer)
+
+    def rotate(self, record: Mapping[str, Any], *, key_path: StrPath, public_key: str) -> int:
+        """Hand over to another key in an entry of its own, which is the first that the other signs, as it does from
+        then on; returns its number. `record` has the entry's other members, `run` among them. KeyRefused, and what
+        `commit` raises; then the old key goes on."""
+        signer = read_signer(key_path, parse_public_key(public_key))
+        if public_key in key_history(self._folder, format_public_key(self._signer.public)):
+            raise KeyRefused(f"{key_path}: signed this log before; a key that handed over does not come back")
+        handover = format_rotation(self._usable().checkpoint, self._signer, signer)
+        n = self._commit([{**record, **handover}], signer)
+        self._signer = signer
+        return n
+
+    def _commit(self, records: Sequence[Mapping[str, Any]], signer: Signer) -> int:
         head, stamp = self._usable(), self._stamp()
         first = head.checkpoint.size
         lines = [format_entry(record, n, stamp) for n, record in enumerate(records, first)]
-        if not lines:
-            raise ValueError("a commit without records")
         self._head = None
         try:
-            self._head = self._append(head, lines)
+            self._head = self._append(head, lines, signer)
         except OSError as error:
             self._undo()
             raise LogUnwritable(f"{self._folder}: the commit failed: {error.strerror or error}") from error
@@ -128,7 +146,7 @@ class Log:
             raise LogUnwritable(f"{self._folder}: this writer is closed, or a commit of it failed; open the log again")
         return self._head
 
-    def _append(self, head: Head, lines: list[bytes]) -> Head:
+    def _append(self, head: Head, lines: list[bytes], signer: Signer) -> Head:
         """Steps 1 to 3."""
         tree, old = head.tree.copy(), head.checkpoint
         tail = _append_lines(self._folder, old.size, head.tail, lines)
@@ -136,7 +154,7 @@ class Log:
         _make_tiles(self._folder, [*full, *tree.unfinished()], old.size)
         added = sum(len(line) + 1 for line in lines)
         checkpoint = Checkpoint(old.origin, old.size + len(lines), tree.root(), old.segment_bytes + added)
-        note = format_checkpoint(checkpoint, self._signer)
+        note = format_checkpoint(checkpoint, signer)
         write_file_atomically(self._folder / CHECKPOINT, note)
         return Head(checkpoint, note, tree, tail)
 

@@ -12,6 +12,7 @@ note has exactly one signature, and every text is formatted again and compared, 
 import os
 import stat
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -43,7 +44,7 @@ class Signer:
 
     def sign(self, text: str) -> bytes:
         """The note of `text`, which must end with a newline."""
-        return _format_note(text, self.public, self.sign_raw(text.encode()))
+        return sign_note(text, self)
 
     def sign_raw(self, data: bytes) -> bytes:
         """The 64 bytes of RFC 8032."""
@@ -109,15 +110,23 @@ def read_signer(path: StrPath, public_key: PublicKey) -> Signer:
     return Signer(public, private)
 
 
-def open_note(note: bytes, key: PublicKey) -> str:
-    """The text that `key` signed; ValueError unless `note` is exactly that text with exactly that signature."""
-    text, _, signature_line = note.decode().rpartition("\n\n")
+def sign_note(text: str, *signers: Signer) -> bytes:
+    """The note of `text`, which must end with a newline, with a signature of each, in this order."""
+    return _format_note(text, [(signer.public, signer.sign_raw(text.encode())) for signer in signers])
+
+
+def open_note(note: bytes, *keys: PublicKey) -> str:
+    """The text that `keys` signed; ValueError unless `note` is exactly that text with exactly one signature of each, in
+    this order."""
+    text, _, block = note.decode().rpartition("\n\n")
     text += "\n"
-    signature = b64decode(signature_line.rpartition(" ")[2])[4:]
-    if not is_signed(key, signature, text.encode()):
-        raise ValueError(f"not signed by {format_public_key(key)}")
-    if note != _format_note(text, key, signature):
-        raise ValueError(f"signed by {format_public_key(key)}, but not in the one form that a note has")
+    signatures = [b64decode(line.rpartition(" ")[2])[4:] for line in block.removesuffix("\n").split("\n")]
+    for key, signature in zip(keys, signatures, strict=False):
+        if not is_signed(key, signature, text.encode()):
+            raise ValueError(f"not signed by {format_public_key(key)}")
+    if len(signatures) < len(keys) or note != _format_note(text, list(zip(keys, signatures, strict=False))):
+        names = " and ".join(map(format_public_key, keys))
+        raise ValueError(f"signed by {names}, but not in the one form that a note has")
     return text
 
 
@@ -130,8 +139,9 @@ def is_signed(key: PublicKey, signature: bytes, data: bytes) -> bool:
     return True
 
 
-def _format_note(text: str, key: PublicKey, signature: bytes) -> bytes:
-    return f"{text}\n— {key.origin} {b64encode(key.id + signature).decode()}\n".encode()
+def _format_note(text: str, signatures: Sequence[tuple[PublicKey, bytes]]) -> bytes:
+    lines = [f"— {key.origin} {b64encode(key.id + signature).decode()}\n" for key, signature in signatures]
+    return f"{text}\n{''.join(lines)}".encode()
 
 
 def _format_key(public: PublicKey, secret_or_public: bytes) -> str:

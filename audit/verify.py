@@ -21,7 +21,8 @@ from audit.leftover import Leftover, judge_leftover
 from audit.merkle import Tree, split_hashes
 from audit.names import judge_names
 from audit.report import Finding, VerifyReport
-from audit.sign import parse_public_key
+from audit.rotation import judge_rotations
+from audit.sign import PublicKey, parse_public_key
 from audit.snapshot import Snapshot, take_snapshot
 from audit.store import CHECKPOINT, locate, read_lines
 from audit.stored import TileFault
@@ -35,7 +36,10 @@ def verify(folder: StrPath, public_key: str, progress: Progress | None = None) -
     key = parse_public_key(public_key)
     try:
         snapshot = take_snapshot(Path(folder), key)
-        return _verify(snapshot, progress or (lambda done, size: None))
+        report = _verify(snapshot, progress or (lambda done, size: None))
+        if report.ok:
+            report.findings.extend(_judge_rotations(snapshot, key))
+        return report
     except LogUntrusted as error:
         return VerifyReport(key.origin, 0, b"", [Finding(error.where, f"{error.message}; {RESTORE}")])
     except AuditError as error:
@@ -56,6 +60,10 @@ def _verify(snapshot: Snapshot, progress: Progress) -> VerifyReport:
         report.findings.extend(_wrong_entries(snapshot, walked, faults))
     report.findings.extend(judge_names(checkpoint.size, snapshot.listing))
     return report
+
+
+def _judge_rotations(snapshot: Snapshot, key: PublicKey) -> list[Finding]:
+    return judge_rotations(snapshot.folder, snapshot.listing, snapshot.checkpoint, key, snapshot.stored)
 
 
 def _judge_leftover(snapshot: Snapshot, walked: Walk, report: VerifyReport) -> None:
