@@ -29,6 +29,26 @@ def canonical(value: Any) -> bytes:
 def parse_canonical(data: bytes) -> Any:
     """The value whose canonical bytes are exactly `data`; ValueError for all other bytes."""
     try:
+        return _parse_plain(data)
+    except (ValueError, RecursionError):  # not of the plain kind, or wrong: the definition decides, and says where
+        return _parse_by_definition(data)
+
+
+def _parse_plain(data: bytes) -> Any:
+    """The same for most entries at three times the speed, by the standard library's encoder. It writes what RFC 8785
+    does but for some floats (each is looked at), integers beyond 2**53 (they come as floats, which it writes in another
+    way), names beyond the BMP (their order is another) and nesting; ValueError where it cannot tell."""
+    text = data.decode()
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH or not (text.isascii() or max(text) < "\U00010000"):
+        raise ValueError("not plain")
+    value = _PLAIN_DECODER.raw_decode(text)[0]
+    if _PLAIN_ENCODER.encode(value) != text:
+        raise ValueError("not canonical")
+    return value
+
+
+def _parse_by_definition(data: bytes) -> Any:
+    try:
         value = _DECODER.decode(data.decode())
         again = canonical(value)
     except RecursionError:
@@ -46,7 +66,18 @@ def _parse_int(text: str) -> int | float:
     return value if -MAX_INT <= value <= MAX_INT else float(text)
 
 
+def _parse_float(text: str) -> float:
+    value = float(text)
+    if _float(value, 0) != text:
+        raise ValueError(f"{text} is not the canonical form of a number")
+    return value
+
+
 _DECODER = json.JSONDecoder(parse_int=_parse_int)
+_PLAIN_DECODER = json.JSONDecoder(parse_int=_parse_int, parse_float=_parse_float)
+_PLAIN_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+)
 
 
 def _text(value: Any, depth: int) -> str:

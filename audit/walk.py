@@ -1,11 +1,12 @@
 """One pass over all entries of a log, from the first to what an interrupted commit left behind the last: the tree that
 they give, held against the stored tiles on the way."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from audit.entry import Entry, parse_entry, stamp_of
-from audit.merkle import Tree, leaf_hash
+from audit.merkle import WIDTH, TileData, Tree, leaf_hash
+from audit.parallel import Hashed
 from audit.stamp import Stamp
 from audit.store import SEGMENT_ENTRIES, Line, segment_of
 from audit.stored import StoredTiles, TileFault
@@ -38,8 +39,20 @@ class Walk:
     beyond: Beyond = field(default_factory=Beyond)
 
 
-def walk(lines: Iterator[Line], size: int, stored: StoredTiles, progress: Progress) -> Walk:
+def walk(
+    read: Callable[[int], Iterator[Line]],
+    size: int,
+    stored: StoredTiles,
+    progress: Progress,
+    hashed: Iterable[Hashed] = (),
+) -> Walk:
+    """`read(n)` gives the lines from entry n on. `hashed` are the first segments, if something read them already: then
+    the walk begins behind them, and comes to the same end."""
     found = Walk()
+    for segment in hashed:
+        _take_hashed(found, segment, stored)
+        progress(found.tree.size, size)
+    lines = read(found.tree.size)
     _walk_signed(found, lines, size, stored, progress)
     if found.broken is None:
         found.root = found.tree.root()
@@ -50,8 +63,17 @@ def walk(lines: Iterator[Line], size: int, stored: StoredTiles, progress: Progre
     return found
 
 
+def _take_hashed(found: Walk, segment: Hashed, stored: StoredTiles) -> None:
+    index = found.tree.size // WIDTH
+    found.tree.edge = found.tree.edge or [[]]
+    for at, (leaves, root) in enumerate(zip(segment.leaves, segment.roots, strict=True), index):
+        for tile in (TileData(0, at, leaves), *found.tree.append(root, level=1)):
+            found.faults += stored.compare(tile)
+    found.bytes += segment.size
+
+
 def _walk_signed(found: Walk, lines: Iterator[Line], size: int, stored: StoredTiles, progress: Progress) -> None:
-    for n in range(size):
+    for n in range(found.tree.size, size):
         if (line := next(lines, None)) is None:
             found.broken = n, "missing: the file ends before it"
             return
