@@ -176,7 +176,7 @@ def test_audit_verify_names_what_was_altered(done: Place, cloister: Cloister) ->
     assert told.code == 4
     assert told.out.startswith("THE AUDIT LOG test.example/log CANNOT BE TRUSTED.")
     assert "DIFFER" not in told.out
-    assert "entry 2 (" in told.out
+    assert "entry 3 (" in told.out
     assert cloister("audit", "verify", "--json").json["ok"] is False
 
 

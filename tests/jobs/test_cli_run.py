@@ -148,7 +148,7 @@ def test_a_change_deep_in_the_log_is_exit_4(ready: Place, cloister: Cloister) ->
     document = ready.drop("sort", "invoice.txt", INVOICE)
     done = cloister("run", "sort")
     assert done.code == 4
-    assert "entry 1 (entries/000000000000.jsonl, line 2): not the entry that was signed" in done.err
+    assert "entry 2 (entries/000000000000.jsonl, line 3): not the entry that was signed" in done.err
     assert document.exists()
     assert len(ready.parts("sort")) == 1
     for command in (["status"], ["audit", "show", "invoice.txt"]):
