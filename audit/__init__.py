@@ -15,6 +15,7 @@ from audit.rotation import Rotation, current_key, key_history, rotations
 from audit.sign import generate_key
 from audit.stamp import Stamp, stamp_now
 from audit.verify import verify
+from audit.witness import Witnessed, cosign_checkpoint, request_witness
 
 __all__ = [
     "AuditError",
@@ -31,8 +32,10 @@ __all__ = [
     "Rotation",
     "Stamp",
     "VerifyReport",
+    "Witnessed",
     "canonical",
     "check_proof",
+    "cosign_checkpoint",
     "current_key",
     "file_system_of",
     "generate_key",
@@ -43,6 +46,7 @@ __all__ = [
     "prove_entries",
     "read_checkpoint",
     "read_entries",
+    "request_witness",
     "rotations",
     "stamp_now",
     "sync_filesystem",

@@ -12,12 +12,12 @@ and for a witness: the messages cannot be confused, as the second line of a chec
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from audit.checkpoint import Checkpoint, parse_checkpoint
 from audit.errors import KeyRefused
-from audit.sign import PublicKey, Signer, is_signed
+from audit.sign import PublicKey, Signer, is_signed, parse_public_key
 
 MAX_COSIGNATURES = 16
 _COSIGNATURE = b"\x04"
@@ -45,9 +45,10 @@ class SignatureLine:
 
 @dataclass(frozen=True)
 class Cosigned:
-    """A checkpoint as the log signed it (`note`, without cosignatures), and what others put below it."""
+    """A checkpoint as the log signed it (`note`, without cosignatures), with this key, and what others put below it."""
 
     checkpoint: Checkpoint
+    key: PublicKey
     note: bytes
     lines: tuple[SignatureLine, ...]
 
@@ -57,12 +58,15 @@ def format_witness_key(key: WitnessKey) -> str:
 
 
 def parse_witness_key(text: str) -> WitnessKey:
-    """KeyRefused unless `text` is exactly what format_witness_key gives for some key."""
+    """KeyRefused unless `text` is exactly what format_witness_key gives for some key, or a public key as logs have
+    them: then it is the witness with that name and key."""
     name, _, rest = text.partition("+")
     try:
         raw = b64decode(rest.partition("+")[2], validate=True)
     except ValueError:
         raw = b""
+    if raw[:1] == b"\x01":
+        return witness_key_of(parse_public_key(text))
     key = WitnessKey(name, raw[1:])
     if not name or len(raw) != 33 or raw[:1] != _COSIGNATURE or format_witness_key(key) != text:
         raise KeyRefused("this is no witness's public key; expected NAME+HASH+BASE64")
@@ -78,7 +82,7 @@ def parse_cosigned(data: bytes, key: PublicKey) -> Cosigned:
     """ValueError unless `data` is a checkpoint that `key` signed, with at most 16 well-formed signatures of others
     below it. Those are not checked: nobody said whose they are."""
     note, further = split_note(data)
-    return Cosigned(parse_checkpoint(note, key), note, tuple(map(_parse_line, further)))
+    return Cosigned(parse_checkpoint(note, key), key, note, tuple(map(_parse_line, further)))
 
 
 def split_note(data: bytes) -> tuple[bytes, list[str]]:
@@ -102,7 +106,7 @@ def cosign(cosigned: Cosigned, signer: Signer, seconds: int) -> Cosigned:
     others = [each for each in cosigned.lines if (each.name, each.id) != (key.name, key.id)]
     if len(others) >= MAX_COSIGNATURES:
         raise ValueError(f"there are {len(others)} cosignatures already, the most that a checkpoint can have")
-    return Cosigned(cosigned.checkpoint, cosigned.note, (*others, line))
+    return replace(cosigned, lines=(*others, line))
 
 
 def cosigned_at(cosigned: Cosigned, key: WitnessKey) -> int:

@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audit.checkpoint import Checkpoint
-from audit.cosign import Cosigned, check_witnesses, parse_cosigned, parse_witness_key
+from audit.cosign import check_witnesses, parse_cosigned, parse_witness_key
 from audit.durable import StrPath
 from audit.entry import Entry, parse_entry
 from audit.errors import LogUntrusted, ProofRefused
+from audit.kept import LogKey, judge_kept, parse_kept, signers_of
 from audit.merkle import leaf_hash
 from audit.proof import check_inclusion, prove_inclusion
 from audit.roots import StoredTree, open_tree
-from audit.sign import PublicKey, parse_public_key
+from audit.sign import parse_public_key
 from audit.store import locate, read_lines, segments_of
 
 HEADER = "c2sp.org/tlog-proof@v1"
@@ -69,7 +70,7 @@ def prove_entries(
     """The same for each of the entries `start` to `end` - 1, all under one checkpoint."""
     folder, key = Path(folder), parse_public_key(public_key)
     today, note, tree = open_tree(folder, key)
-    under = today if checkpoint is None else _earlier(checkpoint, key, tree).checkpoint
+    under = today if checkpoint is None else _earlier(checkpoint, signers_of(folder, key), today, tree)
     if not 0 <= start < end <= under.size:
         raise LookupError(f"no entry {end - 1 if start >= 0 else start}: the checkpoint covers {under.size} entries")
     lines = read_lines(folder, dict.fromkeys(segments_of(under.size), 1 << 62), start)
@@ -119,15 +120,10 @@ def parse_proof(text: str) -> ProofFile:
     return proof
 
 
-def _earlier(note: bytes, key: PublicKey, tree: StoredTree) -> Cosigned:
-    try:
-        cosigned = parse_cosigned(note, key)
-    except ValueError as error:
-        raise ProofRefused(f"the given checkpoint: {error}") from None
-    size = cosigned.checkpoint.size
-    if size > tree.size or tree.root(0, size) != cosigned.checkpoint.root:
-        raise ProofRefused(f"today's log does not extend the given checkpoint of {size} entries: `verify` tells how")
-    return cosigned
+def _earlier(note: bytes, signers: list[LogKey], today: Checkpoint, tree: StoredTree) -> Checkpoint:
+    if finding := judge_kept(note, signers, today, tree):
+        raise ProofRefused(f"the given checkpoint: {finding.message}")
+    return parse_kept(note, (signer.key for signer in signers)).checkpoint
 
 
 def _check_own(proof: ProofFile, under: Checkpoint) -> None:

@@ -95,6 +95,15 @@ def parse_public_key(text: str) -> PublicKey:
 def read_signer(path: StrPath, public_key: PublicKey) -> Signer:
     """The private key at `path`. KeyRefused if it is missing, malformed, readable by others than its owner, or not
     the private half of `public_key`."""
+    signer = open_signer(path)
+    if signer.public != public_key:
+        trusted = format_public_key(public_key)
+        raise KeyRefused(f"{path}: signs as {format_public_key(signer.public)}, the trusted key is {trusted}")
+    return signer
+
+
+def open_signer(path: StrPath) -> Signer:
+    """The same, whatever its public half is."""
     text = _read_private(Path(path))
     origin, _, rest = text.removeprefix(_PRIVATE).partition("+")
     try:
@@ -104,9 +113,6 @@ def read_signer(path: StrPath, public_key: PublicKey) -> Signer:
     public = PublicKey(origin, private.public_key().public_bytes_raw())
     if text != _PRIVATE + _format_key(public, seed) + "\n":
         raise KeyRefused(f"{path}: no signing key: its parts do not fit each other")
-    if public != public_key:
-        trusted = format_public_key(public_key)
-        raise KeyRefused(f"{path}: signs as {format_public_key(public)}, the trusted key is {trusted}")
     return Signer(public, private)
 
 

@@ -12,18 +12,21 @@ Entries are streamed: memory does not grow with the log, but for the names of it
 that a running writer has not finished looks like one that was interrupted, and is a note.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from audit.cosign import parse_witness_key
 from audit.durable import StrPath
 from audit.errors import RESTORE, AuditError, LogUntrusted
+from audit.kept import judge_kept, signers_of
 from audit.leftover import Leftover, judge_leftover
 from audit.merkle import Tree, split_hashes
 from audit.names import judge_names
 from audit.parallel import hash_segments
 from audit.report import Finding, VerifyReport
+from audit.roots import StoredTree
 from audit.rotation import judge_rotations
 from audit.sign import PublicKey, parse_public_key
 from audit.snapshot import Snapshot, take_snapshot
@@ -33,16 +36,29 @@ from audit.tiles import tiles_of
 from audit.walk import Progress, Walk, walk
 
 
-def verify(folder: StrPath, public_key: str, progress: Progress | None = None, *, processes: int = 1) -> VerifyReport:
+def verify(
+    folder: StrPath,
+    public_key: str,
+    progress: Progress | None = None,
+    *,
+    against: bytes | None = None,
+    witnesses: Iterable[str] = (),
+    processes: int = 1,
+) -> VerifyReport:
     """Check everything; what is wrong is in the report, the worst first, and never raised. `progress` is called with
-    (entries done, size) every 4096 entries. More `processes` find the same in less time; they are spawned, so a script
-    that asks for them must be one that can be imported. KeyRefused if `public_key` is none."""
-    key = parse_public_key(public_key)
+    (entries done, size) every 4096 entries. `against` is a checkpoint that was kept elsewhere, which the log has to
+    extend, and which all of `witnesses` have to have cosigned. More `processes` find the same in less time; they are
+    spawned, so a script that asks for them must be one that can be imported. KeyRefused if a key is none."""
+    key, witnesses = parse_public_key(public_key), list(witnesses)
+    for witness in witnesses:
+        parse_witness_key(witness)
     try:
         snapshot = take_snapshot(Path(folder), key)
         report = _verify(snapshot, progress or (lambda done, size: None), processes)
         if report.ok:
             report.findings.extend(_judge_rotations(snapshot, key))
+        if against is not None:
+            report.findings.extend(_judge_kept(snapshot, key, against, witnesses))
         return report
     except LogUntrusted as error:
         return VerifyReport(key.origin, 0, b"", [Finding(error.where, f"{error.message}; {RESTORE}")])
@@ -70,6 +86,12 @@ def _verify(snapshot: Snapshot, progress: Progress, processes: int) -> VerifyRep
 
 def _judge_rotations(snapshot: Snapshot, key: PublicKey) -> list[Finding]:
     return judge_rotations(snapshot.folder, snapshot.listing, snapshot.checkpoint, key, snapshot.stored)
+
+
+def _judge_kept(snapshot: Snapshot, key: PublicKey, kept: bytes, witnesses: list[str]) -> list[Finding]:
+    tree = StoredTree(snapshot.checkpoint.size, snapshot.stored)
+    finding = judge_kept(kept, signers_of(snapshot.folder, key), snapshot.checkpoint, tree, witnesses)
+    return [finding] if finding else []
 
 
 def _judge_leftover(snapshot: Snapshot, walked: Walk, report: VerifyReport) -> None:
