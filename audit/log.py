@@ -66,13 +66,19 @@ class Log:
 
     @classmethod
     def open(
-        cls, folder: StrPath, *, key_path: StrPath, public_key: str, stamp: Callable[[], Stamp] = stamp_now
+        cls,
+        folder: StrPath,
+        *,
+        key_path: StrPath,
+        public_key: str,
+        passphrase_path: StrPath | None = None,
+        stamp: Callable[[], Stamp] = stamp_now,
     ) -> Self:
         """The writer of an existing log, once its head is checked and what an interrupted commit left is cut (`Log.cut`
         says what). LogHeld, LogUntrusted (also for bytes beyond the checkpoint that no interrupted commit leaves; then
         nothing is cut), LogUnwritable, KeyRefused."""
         folder = Path(folder).absolute()
-        signer = read_signer(key_path, parse_public_key(public_key))
+        signer = read_signer(key_path, parse_public_key(public_key), passphrase_path)
         refuse_network(folder)
         lock = take_lock(folder)
         try:
@@ -102,11 +108,13 @@ class Log:
             raise ValueError(f"a record of type {ROTATED} is made by Log.rotate alone")
         return self._commit(records, self._signer)
 
-    def rotate(self, record: Mapping[str, Any], *, key_path: StrPath, public_key: str) -> int:
+    def rotate(
+        self, record: Mapping[str, Any], *, key_path: StrPath, public_key: str, passphrase_path: StrPath | None = None
+    ) -> int:
         """Hand over to another key in an entry of its own, which is the first that the other signs, as it does from
         then on; returns its number. `record` has the entry's other members, `run` among them. KeyRefused, and what
         `commit` raises; then the old key goes on."""
-        signer = read_signer(key_path, parse_public_key(public_key))
+        signer = read_signer(key_path, parse_public_key(public_key), passphrase_path)
         if public_key in key_history(self._folder, format_public_key(self._signer.public)):
             raise KeyRefused(f"{key_path}: signed this log before; a key that handed over does not come back")
         handover = format_rotation(self._usable().checkpoint, self._signer, signer)

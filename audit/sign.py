@@ -10,21 +10,28 @@ note has exactly one signature, and every text is formatted again and compared, 
 """
 
 import os
-import stat
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
+from hashlib import scrypt, sha256
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from audit.durable import StrPath, create_durably
 from audit.errors import KeyRefused
+from audit.private import read_private
 
 _ED25519 = b"\x01"
 _PRIVATE = "PRIVATE+KEY+"
+_SEALED = "ENCRYPTED+KEY+"
+_SALT = 16
+_SCRYPT_N = 2**17  # 128 MiB and some 0.3 s for each guess, and for each start
+_NO_PASSPHRASE = (
+    "protected by a passphrase: name the file that holds it as log: {passphrase_file: …} in site.yaml, or give it as "
+    "the systemd credential cloister-key-passphrase"
+)
 
 
 @dataclass(frozen=True)
@@ -51,16 +58,19 @@ class Signer:
         return self._private.sign(data)
 
 
-def generate_key(path: StrPath, origin: str) -> str:
-    """Write a new private key to a new file (0600) and return the public key as a string. KeyRefused if the file
-    exists or the origin cannot name a log (https://c2sp.org/signed-note: no spaces, no '+')."""
+def generate_key(path: StrPath, origin: str, passphrase_path: StrPath | None = None) -> str:
+    """Write a new private key to a new file (0600) and return the public key as a string. The passphrase in the other
+    file protects it, if that is named. KeyRefused if the file exists or the origin cannot name a log
+    (https://c2sp.org/signed-note: no spaces, no '+')."""
     if not origin or "+" in origin or not origin.isprintable() or len(origin.split()) != 1 or origin != origin.strip():
         raise KeyRefused(
             f"{origin!r} cannot name a log: expected one like example.org/cloister, without spaces and '+'"
         )
+    passphrase = None if passphrase_path is None else _read_passphrase(passphrase_path)
     private = Ed25519PrivateKey.generate()
     public = PublicKey(origin, private.public_key().public_bytes_raw())
-    line = _PRIVATE + _format_key(public, private.private_bytes_raw()) + "\n"
+    seed = private.private_bytes_raw()
+    line = _format_plain(public, seed) if passphrase is None else _seal(public, seed, passphrase)
     try:
         create_durably(path, line.encode(), mode=0o600)
     except FileExistsError:
@@ -79,7 +89,7 @@ def parse_public_key(text: str) -> PublicKey:
 
     What was given is not repeated: it may be a secret.
     """
-    if text.startswith(_PRIVATE):
+    if text.startswith((_PRIVATE, _SEALED)):
         raise KeyRefused("this is a private key, which nobody else should see; expected its public half")
     origin, _, rest = text.partition("+")
     try:
@@ -92,28 +102,48 @@ def parse_public_key(text: str) -> PublicKey:
     return key
 
 
-def read_signer(path: StrPath, public_key: PublicKey) -> Signer:
-    """The private key at `path`. KeyRefused if it is missing, malformed, readable by others than its owner, or not
-    the private half of `public_key`."""
-    signer = open_signer(path)
-    if signer.public != public_key:
+def read_signer(path: StrPath, public_key: PublicKey, passphrase_path: StrPath | None = None) -> Signer:
+    """The private key at `path`, opened by the passphrase in the other file if it needs one. KeyRefused if either is
+    missing, malformed, readable by others than its owner, or the key not the private half of `public_key`."""
+    found = read_key_file(path).public
+    if found != public_key:
         trusted = format_public_key(public_key)
-        raise KeyRefused(f"{path}: signs as {format_public_key(signer.public)}, the trusted key is {trusted}")
-    return signer
+        raise KeyRefused(f"{path}: signs as {format_public_key(found)}, the trusted key is {trusted}")
+    return open_signer(path, passphrase_path)
 
 
-def open_signer(path: StrPath) -> Signer:
+def open_signer(path: StrPath, passphrase_path: StrPath | None = None) -> Signer:
     """The same, whatever its public half is."""
-    text = _read_private(Path(path))
-    origin, _, rest = text.removeprefix(_PRIVATE).partition("+")
+    found = read_key_file(path)
+    if found.seed is not None:
+        return Signer(found.public, Ed25519PrivateKey.from_private_bytes(found.seed))
+    if passphrase_path is None:
+        raise KeyRefused(f"{path}: {_NO_PASSPHRASE}")
+    if (seed := _unseal(found, _read_passphrase(passphrase_path))) is None:
+        raise KeyRefused(f"{path}: the passphrase in {passphrase_path} does not open it")
+    return Signer(found.public, Ed25519PrivateKey.from_private_bytes(seed))
+
+
+@dataclass(frozen=True)
+class KeyFile:
+    """What the file of a private key says. Without a passphrase there is a seed, else a salt and a box."""
+
+    public: PublicKey
+    seed: bytes | None
+    salt: bytes = b""
+    box: bytes = b""
+
+
+def read_key_file(path: StrPath) -> KeyFile:
+    """The file of a private key, without opening what is protected by a passphrase. KeyRefused."""
     try:
-        private = Ed25519PrivateKey.from_private_bytes(seed := _key_bytes(rest.removesuffix("\n")))
+        text = read_private(path, "signing key").decode()
+        found = _parse_sealed(text) if text.startswith(_SEALED) else _parse_plain(text)
+    except UnicodeDecodeError:
+        raise KeyRefused(f"{path}: no signing key: not text") from None
     except ValueError as error:
         raise KeyRefused(f"{path}: no signing key: {error}") from None
-    public = PublicKey(origin, private.public_key().public_bytes_raw())
-    if text != _PRIVATE + _format_key(public, seed) + "\n":
-        raise KeyRefused(f"{path}: no signing key: its parts do not fit each other")
-    return Signer(public, private)
+    return found
 
 
 def sign_note(text: str, *signers: Signer) -> bytes:
@@ -150,28 +180,71 @@ def _format_note(text: str, signatures: Sequence[tuple[PublicKey, bytes]]) -> by
     return f"{text}\n{''.join(lines)}".encode()
 
 
-def _format_key(public: PublicKey, secret_or_public: bytes) -> str:
-    return f"{public.origin}+{public.id.hex()}+{b64encode(_ED25519 + secret_or_public).decode()}"
+def _format_key(public: PublicKey, data: bytes) -> str:
+    return f"{public.origin}+{public.id.hex()}+{b64encode(_ED25519 + data).decode()}"
 
 
-def _key_bytes(rest: str) -> bytes:
+def _key_bytes(rest: str, size: int = 32) -> bytes:
     raw = b64decode(rest.partition("+")[2], validate=True)
-    if len(raw) != 33 or raw[:1] != _ED25519:
+    if len(raw) != 1 + size or raw[:1] != _ED25519:
         raise ValueError("not an Ed25519 key")
     return raw[1:]
 
 
-def _read_private(path: Path) -> str:
+def _format_plain(public: PublicKey, seed: bytes) -> str:
+    return _PRIVATE + _format_key(public, seed) + "\n"
+
+
+def _parse_plain(text: str) -> KeyFile:
+    origin, _, rest = text.removeprefix(_PRIVATE).partition("+")
+    seed = _key_bytes(rest.removesuffix("\n"))
+    public = PublicKey(origin, Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw())
+    if text != _format_plain(public, seed):
+        raise ValueError("its parts do not fit each other")
+    return KeyFile(public, seed)
+
+
+def _format_sealed(public: PublicKey, salt: bytes, box: bytes) -> str:
+    return _SEALED + _format_key(public, public.raw + salt + box) + "\n"
+
+
+def _parse_sealed(text: str) -> KeyFile:
+    origin, _, rest = text.removeprefix(_SEALED).partition("+")
+    raw = _key_bytes(rest.removesuffix("\n"), 32 + _SALT + 48)
+    found = KeyFile(PublicKey(origin, raw[:32]), None, raw[32 : 32 + _SALT], raw[32 + _SALT :])
+    if text != _format_sealed(found.public, found.salt, found.box):
+        raise ValueError("its parts do not fit each other")
+    return found
+
+
+def _seal(public: PublicKey, seed: bytes, passphrase: bytes) -> str:
+    salt = os.urandom(_SALT)
+    return _format_sealed(public, salt, _cipher(passphrase, salt).encrypt(bytes(12), seed, _bound(public)))
+
+
+def _unseal(key: KeyFile, passphrase: bytes) -> bytes | None:
+    """The seed; None if the passphrase is another one, or a bit of the file was changed."""
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise KeyRefused(f"{path}: no signing key: not a regular file")
-            if status.st_mode & 0o077:
-                raise KeyRefused(f"{path}: others may read it (mode {status.st_mode & 0o777:04o}); chmod 600 {path}")
-            data: bytes = file.read(4096)
-            return data.decode()
-    except UnicodeDecodeError:
-        raise KeyRefused(f"{path}: no signing key: not text") from None
-    except OSError as error:
-        raise KeyRefused(f"{path}: the signing key cannot be read: {error.strerror}") from error
+        seed = _cipher(passphrase, key.salt).decrypt(bytes(12), key.box, _bound(key.public))
+    except InvalidTag:
+        return None
+    private = Ed25519PrivateKey.from_private_bytes(seed)
+    return seed if private.public_key().public_bytes_raw() == key.public.raw else None
+
+
+def _cipher(passphrase: bytes, salt: bytes) -> ChaCha20Poly1305:
+    """A key for one box only, so its nonce may be 0."""
+    return ChaCha20Poly1305(scrypt(passphrase, salt=salt, n=_SCRYPT_N, r=8, p=1, maxmem=2**28, dklen=32))
+
+
+def _bound(public: PublicKey) -> bytes:
+    """What the box holds for only."""
+    return _ED25519 + public.raw + public.origin.encode()
+
+
+def _read_passphrase(path: StrPath) -> bytes:
+    """The bytes of that file, without the newline at its end; KeyRefused if there are none."""
+    passphrase = read_private(path, "passphrase").removesuffix(b"\n")
+    if not passphrase:
+        raise KeyRefused(f"{path}: no passphrase: the file is empty")
+    return passphrase

@@ -301,6 +301,11 @@ class LogConfig(Section):
     origin: Annotated[str, StringConstraints(pattern=ORIGIN)] = Field(description=ORIGIN_MEANS)
     key: Annotated[Text, AfterValidator(_inside)] = Field(description="the file of the signing key")
     public_key: Text = Field(description="the public half, as a C2SP verifier key; what verification trusts")
+    passphrase_file: Annotated[Text, AfterValidator(_inside)] | None = Field(
+        None,
+        description="the file of the signing key's passphrase, if it has one; if left out, the systemd credential "
+        "cloister-key-passphrase",
+    )
 
 
 class LimitsConfig(Section):

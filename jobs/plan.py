@@ -22,6 +22,7 @@ def make_site(workspace: Workspace) -> pipeline.Site:
         origin=log.origin,
         key_file=workspace.root / log.key,
         public_key=log.public_key,
+        passphrase_file=workspace.passphrase_file,
         limits=_limits(limits),
         max_document_bytes=limits.document_mib * _MIB,
     )

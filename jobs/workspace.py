@@ -9,6 +9,7 @@ from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob, did_you_mean, load_job, load_site, shown
 
 VARIABLE = "CLOISTER_WORKSPACE"
+CREDENTIAL = "cloister-key-passphrase"
 FOLDERS = ("jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "state")
 
 
@@ -29,6 +30,13 @@ class Workspace:
         """Whatever may be deleted at any time."""
         return self.root / "state"
 
+    @property
+    def passphrase_file(self) -> Path | None:
+        """That of the log's key: the one which site.yaml names, else the systemd credential if there is one."""
+        if (named := self.site.log.passphrase_file) is not None:
+            return self.root / named
+        return credential()
+
     def job_files(self) -> list[Path]:
         """The job files, sorted."""
         return sorted(path for path in self.jobs.glob("*.yaml") if not path.name.startswith("."))
@@ -36,6 +44,12 @@ class Workspace:
     def other_files(self) -> list[Path]:
         """What lies in jobs/ and is no job file by its name, such as job.yml."""
         return sorted(path for path in self.jobs.glob("*") if not path.name.startswith(".") and path.suffix != ".yaml")
+
+
+def credential() -> Path | None:
+    """The passphrase that systemd gives to this service (LoadCredential, LoadCredentialEncrypted), if it does."""
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    return Path(folder, CREDENTIAL) if folder and Path(folder, CREDENTIAL).is_file() else None
 
 
 def find_workspace(option: Path | None) -> Path:

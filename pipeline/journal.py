@@ -23,7 +23,11 @@ class Journal:
     def __init__(self, site: Site) -> None:
         self._stamp = audit.stamp_now()
         self._log = audit.Log.open(
-            site.audit, key_path=site.key_file, public_key=site.public_key, stamp=lambda: self._stamp
+            site.audit,
+            key_path=site.key_file,
+            public_key=site.public_key,
+            passphrase_path=site.passphrase_file,
+            stamp=lambda: self._stamp,
         )
         self._handover = Handover(site)
         self._last = _last_stamp(site, self._log.next_index)

@@ -13,6 +13,7 @@ class Site:
     """A workspace: where it lies, and what its site.yaml says.
 
     `origin` names the log, `key_file` holds its private key, `public_key` is the C2SP verifier key that is trusted.
+    `passphrase_file` opens the private key, if that is protected.
     """
 
     root: Path
@@ -21,6 +22,7 @@ class Site:
     public_key: str
     limits: Limits
     max_document_bytes: int
+    passphrase_file: Path | None = None
 
     @property
     def audit(self) -> Path:

@@ -1,5 +1,6 @@
 import json
 import os
+import struct
 from base64 import b64decode
 from pathlib import Path
 
@@ -8,8 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
+from audit import sign
 from audit.checkpoint import Checkpoint, format_body, format_checkpoint, parse_body, parse_checkpoint
-from audit.sign import PublicKey, Signer, format_public_key, is_signed, open_note, parse_public_key, read_signer
+from audit.private import others_in
+from audit.sign import (
+    PublicKey,
+    Signer,
+    format_public_key,
+    is_signed,
+    open_note,
+    parse_public_key,
+    read_key_file,
+    read_signer,
+)
+from tests.audit.test_format import EXAMPLE
 
 # The example of golang.org/x/mod/sumdb/note: a foreign implementation's key and note.
 PRIVATE = "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz\n"
@@ -91,6 +104,39 @@ def test_a_key_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> Non
         read_signer(path, parse_public_key(PUBLIC))
 
 
+def acl(*entries: tuple[int, int, int]) -> bytes:
+    """(tag, rights, id), as linux/posix_acl_xattr.h has them."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+NOBODY = 0xFFFFFFFF
+OWN = ((0x01, 6, NOBODY), (0x04, 0, NOBODY), (0x10, 4, NOBODY), (0x20, 0, NOBODY))
+
+
+@pytest.mark.parametrize(
+    ("more", "others"),
+    [([], False), ([(0x02, 4, 1000)], False), ([(0x02, 4, 1001)], True), ([(0x02, 0, 1001)], False),
+     ([(0x08, 4, 1000)], True), ([(0x04, 4, NOBODY)], True), ([(0x20, 1, NOBODY)], True)],
+)  # fmt: skip
+def test_an_access_control_list_says_who_else_reads(more: list[tuple[int, int, int]], others: bool) -> None:
+    kept = [entry for entry in OWN if entry[0] not in {tag for tag, _, _ in more} - {0x02}]
+    assert others_in(acl(*sorted([*kept, *more])), 1000) == others
+
+
+def test_a_credential_of_systemd_is_read(tmp_path: Path) -> None:
+    """systemd leaves it to root and names the service's user in a list, so the mode is 0440."""
+    path = write_key(tmp_path / "key", PRIVATE)
+    try:
+        os.setxattr(path, "system.posix_acl_access", acl(*sorted([*OWN, (0x02, 4, os.geteuid())])))
+    except OSError:
+        pytest.skip("no access control lists here")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert read_signer(path, parse_public_key(PUBLIC))
+    os.setxattr(path, "system.posix_acl_access", acl(*sorted([*OWN, (0x02, 4, os.geteuid() + 1)])))
+    with pytest.raises(audit.KeyRefused, match="others may read it"):
+        read_signer(path, parse_public_key(PUBLIC))
+
+
 def test_another_key_is_refused(tmp_path: Path) -> None:
     public = audit.generate_key(tmp_path / "key", "PeterNeumann")
     with pytest.raises(audit.KeyRefused, match="the trusted key is PeterNeumann"):
@@ -107,6 +153,71 @@ def test_what_is_no_key_file_is_refused(tmp_path: Path) -> None:
     for text in ("", "x", PUBLIC, PRIVATE[:-1], PRIVATE + "\n", PRIVATE.replace("c74f", "c74e"), PRIVATE[:-9] + "\n"):
         with pytest.raises(audit.KeyRefused, match="no signing key"):
             read_signer(write_key(tmp_path / "key", text), parse_public_key(PUBLIC))
+
+
+@pytest.fixture
+def weak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passphrases that cost nothing."""
+    monkeypatch.setattr(sign, "_SCRYPT_N", 16)
+
+
+def test_a_key_with_a_passphrase(tmp_path: Path) -> None:
+    secret = write_key(tmp_path / "secret", "correct horse\n")
+    public = audit.generate_key(tmp_path / "key", "example.org/log", secret)
+    text = (tmp_path / "key").read_text()
+    assert text.startswith("ENCRYPTED+KEY+example.org/log+")
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+    assert format_public_key(read_key_file(tmp_path / "key").public) == public
+    signer = read_signer(tmp_path / "key", parse_public_key(public), secret)
+    assert open_note(signer.sign("x\n"), parse_public_key(public)) == "x\n"
+    with pytest.raises(audit.KeyRefused, match="protected by a passphrase: name the file"):
+        read_signer(tmp_path / "key", parse_public_key(public))
+
+
+def test_the_bytes_of_a_key_with_a_passphrase(tmp_path: Path) -> None:
+    """The example of FORMAT.md."""
+    secret = write_key(tmp_path / "secret", EXAMPLE["passphrase"])
+    path = write_key(tmp_path / "key", EXAMPLE["key with that passphrase"])
+    signer = read_signer(path, parse_public_key(EXAMPLE["public key"].strip()), secret)
+    assert signer.sign("x\n") == read_signer(write_key(tmp_path / "plain", EXAMPLE["key"]), signer.public).sign("x\n")
+
+
+@pytest.mark.usefixtures("weak")
+def test_every_changed_byte_of_a_protected_key_is_noticed(tmp_path: Path) -> None:
+    secret = write_key(tmp_path / "secret", "correct horse")
+    key = parse_public_key(audit.generate_key(tmp_path / "key", "log", secret))
+    data = (tmp_path / "key").read_bytes()
+    assert read_signer(tmp_path / "key", key, write_key(tmp_path / "same", "correct horse\n"))
+    for at in range(len(data)):
+        for changed in (data[:at], data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], data[:at] + b"A" + data[at:]):
+            (tmp_path / "key").write_bytes(changed)
+            with pytest.raises(audit.KeyRefused):
+                read_signer(tmp_path / "key", key, secret)
+
+
+@pytest.mark.usefixtures("weak")
+def test_passphrases_that_are_refused(tmp_path: Path) -> None:
+    secret = write_key(tmp_path / "secret", "correct horse\n")
+    key = parse_public_key(audit.generate_key(tmp_path / "key", "log", secret))
+    refused = {
+        "correct  horse": "does not open it",
+        "correct horse\n\n": "does not open it",
+        "": "the file is empty",
+        "\n": "the file is empty",
+        "x" * 4097: "longer than 4096 bytes",
+    }
+    for text, message in refused.items():
+        with pytest.raises(audit.KeyRefused, match=message) as raised:
+            read_signer(tmp_path / "key", key, write_key(tmp_path / "other", text))
+        assert text.strip() == "" or text.strip() not in str(raised.value)
+    with pytest.raises(audit.KeyRefused, match="passphrase cannot be read"):
+        read_signer(tmp_path / "key", key, tmp_path / "missing")
+    for mode in (0o640, 0o604, 0o660):
+        with pytest.raises(audit.KeyRefused, match=f"secret: others may read it.*mode 0{mode:o}.*chmod 600"):
+            read_signer(tmp_path / "key", key, write_key(secret, "correct horse", mode))
+        with pytest.raises(audit.KeyRefused, match="others may read it"):
+            audit.generate_key(tmp_path / "another", "log", secret)
+    assert not (tmp_path / "another").exists()
 
 
 def test_every_changed_character_of_a_public_key_is_noticed() -> None:
