@@ -276,6 +276,23 @@ class OutputConfig(Section):
         return self
 
 
+class RetentionConfig(Section):
+    """What is deleted by rule, at the start of a run; legal holds go before it."""
+
+    archive_days: int | None = Field(
+        None, ge=1, le=36500, description="archived documents and their text are deleted after so many days"
+    )
+    rows_days: int | None = Field(
+        None, ge=1, le=36500, description="parts and Markdown files are deleted after so many days"
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "RetentionConfig":
+        if self.archive_days is None and self.rows_days is None:
+            raise RefusedValueError("a retention without a rule", "archive_days, rows_days, or both")
+        return self
+
+
 class JobConfig(Section):
     """A job of Cloister: which documents, which model, which question, which results."""
 
@@ -287,6 +304,9 @@ class JobConfig(Section):
     model: ModelConfig = Field(description="the model that answers")
     task: ClassifyConfig | ExtractConfig | SummarizeConfig = Field(
         discriminator="type", description="what is asked of each document"
+    )
+    retention: RetentionConfig | None = Field(
+        None, description="for how many days archived documents and results are kept; without end if left out"
     )
     output: OutputConfig = Field(OutputConfig(), description="what is written to outbox/<job>/")  # type: ignore[call-arg]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pipeline
-from jobs.config import NO_OCR, ClassifyConfig, ExtractConfig, LimitsConfig, SummarizeConfig
+from jobs.config import NO_OCR, ClassifyConfig, ExtractConfig, LimitsConfig, RetentionConfig, SummarizeConfig
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.load import LoadedJob, shown
 from jobs.workspace import FOLDERS, Workspace
@@ -56,7 +56,12 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
         formats=config.output.formats,
         part_documents=config.output.part_documents,
         part_seconds=config.output.part_minutes * 60,
+        retention=_retention(config.retention),
     )
+
+
+def _retention(said: RetentionConfig | None) -> pipeline.Retention:
+    return pipeline.Retention(said.archive_days, said.rows_days) if said else pipeline.Retention()
 
 
 def _input(workspace: Workspace, job: LoadedJob) -> pipeline.Input:

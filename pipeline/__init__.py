@@ -3,6 +3,7 @@
 from pipeline.bench import Bench, Ceiling, bench_model
 from pipeline.discover import Candidate, Scan, scan
 from pipeline.errors import DocumentError, Failure
+from pipeline.holds import Hold, hold, holds, release
 from pipeline.journal import Recorded, record
 from pipeline.models import (
     MachineRefusedError,
@@ -15,7 +16,7 @@ from pipeline.models import (
     quantize_model,
 )
 from pipeline.parse import Limits, find_tesseract
-from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
+from pipeline.plan import Input, ModelRef, Ocr, Retention, RunPlan, Site
 from pipeline.report import Observer, RunReport
 from pipeline.results import BadPartError, results
 from pipeline.run import run
@@ -46,6 +47,7 @@ __all__ = [
     "ExtractSettings",
     "Failure",
     "Field",
+    "Hold",
     "Input",
     "JobStatus",
     "Label",
@@ -56,6 +58,7 @@ __all__ = [
     "Observer",
     "Ocr",
     "Recorded",
+    "Retention",
     "RunPlan",
     "RunReport",
     "Scan",
@@ -70,12 +73,15 @@ __all__ = [
     "check_machine",
     "check_model",
     "find_tesseract",
+    "hold",
+    "holds",
     "import_model",
     "inspect_model",
     "label",
     "list_models",
     "quantize_model",
     "record",
+    "release",
     "results",
     "run",
     "scan",

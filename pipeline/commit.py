@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.deletion import delete
 from pipeline.entries import read_entries
 from pipeline.history import Identity, supersede
 from pipeline.intake import Arrival, staging_of
@@ -44,10 +45,20 @@ class Committer:
     placing: bool = False  # a part may be committed whose files are staged still
     _placed: list[Row] = field(default_factory=list)
 
-    def note(self, *records: Row) -> None:
-        """Commit records that are no results, and with them that the last part is in place."""
-        self.log.commit([*self._placed, *({"run": self.run, "job": self.plan.job, **record} for record in records)])
+    def note(self, *records: Row) -> int:
+        """Commit records that are no results, and with them that the last part is in place; the number of the first."""
+        mine = [{"run": self.run, "job": self.plan.job, **record} for record in records]
+        first = self.log.next_index + len(self._placed)
+        self.log.commit([*self._placed, *mine])
         self._placed.clear()
+        return first
+
+    def delete(self, records: Sequence[Row]) -> None:
+        """Commit what is to be deleted, delete it, and say with the next commit that it is done."""
+        for number, record in enumerate(records, self.note(*records)):
+            delete(self.plan.site, record)
+            done = {"type": "deleted", "run": self.run, "job": self.plan.job, "deletion": number}
+            self._placed.append(done)
 
     def commit(self, rows: Sequence[tuple[Row, Arrival]]) -> None:
         """Make a part of these rows: one entry a row, then one for the part."""

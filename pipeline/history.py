@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.deletion import DELETIONS
 from pipeline.placement import raw_path
 from pipeline.states import State
 
@@ -36,6 +37,7 @@ class History:
     `has_settings`: whether the log has these settings themselves, beside their digest.
     `cut_off`: states that the last run (of any job) had committed, if it has no closing entry.
     `unplaced`: part entries (of every job) not yet said to be in place, each with its document entries.
+    `answered`: part -> the documents that are `done` by a row of it. `deletions`: those not yet said to be done.
     """
 
     done: dict[str, str] = field(default_factory=dict)
@@ -45,7 +47,15 @@ class History:
     failed: dict[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
     unplaced: dict[str, tuple[Entry, list[Entry]]] = field(default_factory=dict)
     has_settings: bool = False
+    answered: dict[str, list[str]] = field(default_factory=dict)
+    deletions: dict[int, Entry] = field(default_factory=dict)
     cut_off: Counter[str] | None = None
+
+    def forget(self, parts: Iterable[str]) -> None:
+        """The rows of these parts are deleted: the documents that they answered are new when they come again."""
+        for part in parts:
+            for document in self.answered.pop(part, ()):
+                self.done.pop(document, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +121,11 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
                 documents = []
             case "placed":
                 history.unplaced.pop(entry["file"], None)
+            case "deleted":
+                history.deletions.pop(entry["deletion"], None)
+            case kind if kind in DELETIONS:
+                history.deletions[number] = entry
+                history.forget(entry["parts"])
     return history
 
 
@@ -128,8 +143,9 @@ def _remember(history: History, number: int, entry: Entry, job_digest: str, by_p
             del history.done[document]
     else:
         history.failed.pop((document, path), None)
-    if entry["job_digest"] == job_digest and entry["state"] in _ANSWERED:
-        history.done.setdefault(document, path)
+    if entry["job_digest"] == job_digest and entry["state"] in _ANSWERED and document not in history.done:
+        history.done[document] = path
+        history.answered.setdefault(entry["part"], []).append(document)
     if entry["job_digest"] == job_digest and not entry["parent"]:
         history.paths.add((path, document))
 

@@ -136,7 +136,7 @@ def _clear_failed(root: Path, entry: Entry) -> None:
             if target.is_file() and not target.is_symlink() and file_sha256(target) == entry["document"]:
                 target.unlink()
             reason.unlink(missing_ok=True)
-            _remove_empty(target.parent, folder)
+            remove_empty(target.parent, folder)
 
 
 def _reason_of(path: Path) -> str | None:
@@ -148,7 +148,8 @@ def _reason_of(path: Path) -> str | None:
         return ""
 
 
-def _remove_empty(folder: Path, top: Path) -> None:
+def remove_empty(folder: Path, top: Path) -> None:
+    """The folder and those above it below `top`, as far as they hold nothing."""
     with contextlib.suppress(OSError):  # not empty
         while folder != top:
             folder.rmdir()

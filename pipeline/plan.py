@@ -76,6 +76,19 @@ class ModelRef:
 
 
 @dataclass(frozen=True)
+class Retention:
+    """For how many days archived documents, and rows with their Markdown files, are kept; None: without end."""
+
+    archive_days: float | None = None
+    rows_days: float | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether anything is ever deleted by rule."""
+        return self.archive_days is not None or self.rows_days is not None
+
+
+@dataclass(frozen=True)
 class RunPlan:
     """One run of one job. A part is committed after `part_documents` rows or `part_seconds`, whichever is first."""
 
@@ -89,6 +102,7 @@ class RunPlan:
     retry: frozenset[Failure] | None = None  # instead of what lies in the input folder, what failed in these ways
     part_documents: int = 500
     part_seconds: float = 300.0
+    retention: Retention = Retention()
 
     @property
     def outbox(self) -> Path:

@@ -26,6 +26,10 @@ KINDS: dict[str, Kind] = {
     "read.story": _kind("a document's story was shown", "document", command=True),
     "verified": _kind("the log was verified", "size root integrity altered absent", command=True),
     "handover.refused": _kind("what lay in state/handover/ was no record", "file owner reason"),
+    "hold": _kind("documents may not be deleted", "entries reason"),
+    "released": _kind("a hold has ended", "hold reason"),
+    "deleted.by_rule": _kind("what the job keeps no longer is to be deleted", "rule days archive parts markdown"),
+    "deleted": _kind("a deletion is done", "deletion"),
     "clock.stepped": _kind("the clock was set", "seconds before"),
 }
 

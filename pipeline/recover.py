@@ -1,25 +1,42 @@
 """Undo and redo at start: afterwards the workspace is as if the last run had ended between two commits."""
 
+import contextlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.history import History
-from pipeline.journal import Journal, cut_record
+from pipeline.deletion import delete
+from pipeline.entries import read_entries
+from pipeline.history import History, read_history
+from pipeline.journal import Journal, cut_record, open_journal
 from pipeline.placement import place
+from pipeline.plan import Site
 
 
-def recover(root: Path, log: Journal, history: History) -> list[dict[str, Any]]:
+def recover(site: Site, log: Journal, history: History) -> list[dict[str, Any]]:
     """Redo committed parts that may not be in place, undo what was staged and never committed; the records of it."""
     records = cut_record(log)
     for part, documents in history.unplaced.values():
-        place(root, part, documents)
+        place(site.root, part, documents)
         records.append({"type": "placed", "run": part["run"], "job": part["job"], "file": part["file"]})
-    removed = clear_staging(*root.glob("outbox/*"), *root.glob("archive/*"))
+    for number, record in history.deletions.items():
+        delete(site, record)
+        records.append({"type": "deleted", "deletion": number})
+    removed = clear_staging(*site.root.glob("outbox/*"), *site.root.glob("archive/*"))
     if removed:
         records.append({"type": "recovered.undone", "files": removed})
     return records
+
+
+@contextlib.contextmanager
+def recovered_log(site: Site) -> Iterator[Journal]:
+    """The log's writer for something that is no run, when everything before it is in place. audit.AuditError."""
+    with open_journal(site) as log:
+        records = recover(site, log, read_history(read_entries(site), "", ""))
+        if records:
+            log.commit([{"run": "", **record} for record in records])
+        yield log
 
 
 def clear_staging(*folders: Path) -> int:
@@ -36,6 +53,7 @@ def describe(records: Sequence[Mapping[str, Any]], cut_off: Mapping[str, int] | 
     words = {
         "recovered.cut": lambda r: f"cut {r['bytes']} bytes of an interrupted commit from the log",
         "placed": lambda r: f"put {r['file']} in place",
+        "deleted": lambda r: f"ended the deletion of entry {r['deletion']}",
         "recovered.undone": lambda r: f"removed {r['files']} staged files that were never committed",
     }
     said = [words[record["type"]](record) for record in records]

@@ -20,6 +20,7 @@ from pipeline.discover import Scan, scan
 from pipeline.entries import read_entries
 from pipeline.feed import Feed
 from pipeline.history import History, read_history
+from pipeline.holds import held_documents
 from pipeline.intake import Arrival
 from pipeline.journal import open_journal
 from pipeline.memory import give_back_freed
@@ -31,6 +32,7 @@ from pipeline.provenance import maker, started
 from pipeline.reader import Reader
 from pipeline.recover import clear_staging, describe, recover
 from pipeline.report import LISTED, Observer, RunReport
+from pipeline.retention import Shelf, due
 from pipeline.retry import again
 from pipeline.settings import job_digest, settings_records
 from pipeline.sightings import Sightings
@@ -63,8 +65,11 @@ def run(
     with open_journal(site) as log:
         model_sha256 = check_model(plan.model)
         digest = job_digest(plan, model_sha256)
-        history = read_history(read_entries(site), plan.job, digest, by_path=plan.input.duplicates != "skip")
-        recovered = recover(site.root, log, history)
+        shelf = Shelf(plan.job)
+        entries = read_entries(site)
+        seen = shelf.passing(entries) if plan.retention.ends else entries
+        history = read_history(seen, plan.job, digest, by_path=plan.input.duplicates != "skip")
+        recovered = recover(site, log, history)
         if recovered or history.cut_off:
             observer.note("recovered", what=describe(recovered, history.cut_off))
         _refuse_fixed_inbox(plan.input)
@@ -75,6 +80,8 @@ def run(
         model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if sources else None
         settings = () if history.has_settings else settings_records(plan, model_sha256)
         committer.note(*recovered, started(plan, digest, model_sha256, found, len(sources)), *settings)
+        if plan.retention.ends:
+            _delete_by_rule(plan, shelf, committer, history, observer)
         if model:
             with _tidied(committer), ParserPool(engine.threads(), site.limits) as pool:
                 tesseract, lacking = _tesseract(plan.input.ocr, observer)
@@ -86,6 +93,16 @@ def run(
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
         committer.note(_finished(report))
     return report
+
+
+def _delete_by_rule(plan: RunPlan, shelf: Shelf, committer: Committer, history: History, observer: Observer) -> None:
+    """What the job keeps no longer, before there is more of it."""
+    records = due(shelf, plan.retention, datetime.now(UTC), held_documents(plan.site, shelf.holds.values()))
+    if records:
+        committer.delete(records)
+        history.forget(part for record in records for part in record["parts"])
+        counts = {kind: sum(len(record[kind]) for record in records) for kind in ("archive", "parts")}
+        observer.note("deleted by rule", **counts)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import audit
+from pipeline.deletion import Deletions, read_deletions
 from pipeline.entries import read_entries
 from pipeline.placement import archive_folder, file_sha256
 from pipeline.plan import Site
@@ -43,6 +44,7 @@ def verify(site: Site, progress: Callable[[int, int], None] | None = None) -> Ve
     report = audit.verify(site.audit, site.public_key, progress)
     results = _Results(site.root)
     if report.ok:
+        results.deletions = read_deletions(read_entries(site))
         results.check(entry for _, entry in read_entries(site))
     return Verification(
         report.size, report.root, tuple(report.findings), tuple(results.altered), tuple(results.absent),
@@ -58,7 +60,9 @@ class _Results:
         self.altered: list[audit.Finding] = []
         self.absent: list[audit.Finding] = []
         self.notes: list[str] = []
-        self.checked = {"parts": 0, "rows": 0, "markdown": 0, "archived": 0}
+        self.checked = {"parts": 0, "rows": 0, "markdown": 0, "archived": 0, "deleted": 0}
+        self.deletions = Deletions()
+        self.returned: dict[str, int] = {}  # what was deleted and is there -> the entry that deleted it
 
     def check(self, entries: Iterable[Entry]) -> None:
         """Hold parts, Markdown files and archive against the log."""
@@ -80,12 +84,15 @@ class _Results:
                 case "placed":
                     unplaced.discard(entry["file"])
         for name, (sha256, number) in markdown.items():
-            self._same(name, sha256, number, "markdown")
+            if not self._is_deleted(name, self.deletions.markdown.get(number)):
+                self._same(name, sha256, number, "markdown")
         self._unknown(parts)
+        self._returned()
         self.notes += [f"{file} may not be in place yet: a run holds it, or the next run ends it" for file in unplaced]
 
     def _part(self, part: Entry, entries: list[Entry]) -> None:
-        if self._same(part["file"], part["sha256"], part["n"], "parts"):
+        deleted = self._is_deleted(part["file"], self.deletions.parts.get(part["file"]))
+        if not deleted and self._same(part["file"], part["sha256"], part["n"], "parts"):
             table = pq.ParquetFile(self.root / part["file"]).iter_batches(256)
             rows = (row for batch in table for row in batch.to_pylist())
             for entry, row in zip(entries, rows, strict=True):
@@ -93,12 +100,17 @@ class _Results:
                 if row["audit_index"] != entry["n"] or result_sha256(row) != entry["result_sha256"]:
                     self._alter(f"{part['file']} row {entry['row']}", entry["n"], "the row is not the one it proves")
         for entry in entries:
-            if entry["state"] in (State.DONE, State.ABSTAINED, State.REVIEW):
+            if entry["document"] and entry["state"] != State.FAILED:
                 self._archived(entry)
 
     def _archived(self, entry: Entry) -> None:
         folder = archive_folder(self.root, entry["job"], entry["document"])
         where, number = str(folder.relative_to(self.root)), entry["n"]
+        if self._is_deleted(where, self.deletions.archive.get(number)):
+            return
+        self.returned.pop(where, None)  # it came again
+        if entry["state"] == State.DUPLICATE:
+            return
         if not folder.is_dir():
             self.absent.append(audit.Finding(where, f"entry {number}: the archived document is gone", number))
             return
@@ -108,6 +120,20 @@ class _Results:
         text = folder / "text" / f"{entry['text_sha256']}.txt"
         if not text.is_file() or file_sha256(text) != entry["text_sha256"]:
             self._alter(where, number, "the archived text is not the one that was computed on")
+
+    def _is_deleted(self, name: str, by: int | None) -> bool:
+        """Whether entry `by` says that it was deleted; then nothing is missing."""
+        if by is None:
+            return False
+        self.checked["deleted"] += 1
+        if (self.root / name).exists():
+            self.returned[name] = by
+        return True
+
+    def _returned(self) -> None:
+        for name, by in self.returned.items():
+            why = "which is not done yet: the next run ends it" if by in self.deletions.pending else "and is there"
+            self.notes.append(f"{name} was deleted by entry {by}, {why}")
 
     def _same(self, name: str, sha256: str, number: int, kind: str) -> bool:
         """Whether a file is there with these bytes; if not, why not is noted."""

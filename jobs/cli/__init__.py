@@ -14,6 +14,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jobs.cli import (
+    audit_hold,
+    audit_release,
     audit_show,
     audit_verify,
     bench,
@@ -54,7 +56,15 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {
             "list": model_list.list_,
         },
     ),
-    "audit": ("The audit log: verify, show.", {"verify": audit_verify.verify, "show": audit_show.show}),
+    "audit": (
+        "The audit log: verify, show, hold, release.",
+        {
+            "verify": audit_verify.verify,
+            "show": audit_show.show,
+            "hold": audit_hold.hold,
+            "release": audit_release.release,
+        },
+    ),
 }
 _SETTINGS: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 

@@ -19,3 +19,6 @@ JobsArgument = Annotated[
     list[str],
     typer.Argument(metavar="JOB", help="A job of the workspace (jobs/NAME.yaml), or a path to a YAML file."),
 ]
+DocumentArgument = Annotated[
+    str, typer.Argument(metavar="DOC", help="Its path below the input folder, or its sha256 (six digits or more).")
+]

@@ -1,0 +1,37 @@
+"""`cloister audit release`: the end of a legal hold."""
+
+from typing import Annotated
+
+import typer
+
+from jobs.cli.options import DocumentArgument, JsonOption, WorkspaceOption
+from jobs.cli.output import print_json, say
+from jobs.errors import ConfigError, Problem
+from jobs.workspace import open_workspace
+
+
+def release(
+    document: DocumentArgument,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it stands in the log.")],
+    number: Annotated[
+        int | None,
+        typer.Option("--hold", metavar="N", help="Of several holds, the one of entry N.", show_default=False),
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Release a document that was held.
+
+    The rules of its jobs count again, from the next run on. The release is an entry of the log.
+    """
+    import pipeline
+    from jobs.plan import make_site
+
+    try:
+        released = pipeline.release(make_site(open_workspace(workspace)), document, number, reason)
+    except LookupError as error:
+        raise ConfigError(Problem(document, str(error.args[0]))) from error
+    if as_json:
+        print_json(released)
+        return
+    say(f"released the hold of entry {released.number} ({released.reason})")

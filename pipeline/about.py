@@ -1,0 +1,47 @@
+"""Which entries are about a document: those of its bytes, and those of the documents that were in it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.entries import read_entries
+from pipeline.plan import Site
+
+_FEWEST = 6  # digits of a sha256 that name a document
+
+
+@dataclass(frozen=True)
+class About:
+    """A document by its bytes, with everything in it: their entries, oldest first."""
+
+    document: str
+    documents: frozenset[str]
+    entries: tuple[dict[str, Any], ...]
+
+
+def about(site: Site, wanted: str) -> About:
+    """By sha256 (six digits or more) or path. LookupError with the remedy, audit.AuditError."""
+    document = _document(site, wanted)
+    documents, before = {document}, 0
+    while len(documents) > before:  # what is in it has entries before its own
+        before, entries = len(documents), []
+        for _, entry in read_entries(site):
+            if entry["type"] == "document" and (entry["document"] in documents or entry["parent"] in documents):
+                entries.append(entry)
+                documents |= {entry["document"]} - {None}
+    return About(document, frozenset(documents), tuple(entries))
+
+
+def _document(site: Site, wanted: str) -> str:
+    found = {e["document"] for _, e in read_entries(site) if e["type"] == "document" and _is_meant(e, wanted)} - {None}
+    if not found:
+        raise LookupError(f"the log knows no document {wanted!r}: give its path below the input folder, or its sha256")
+    if len(found) > 1:
+        raise LookupError(
+            f"{wanted!r} names {len(found)} documents; give more of the sha256: {', '.join(sorted(found)[:5])}"
+        )
+    return str(found.pop())
+
+
+def _is_meant(entry: dict[str, Any], wanted: str) -> bool:
+    sha256 = entry["document"] or ""
+    return entry["path"] == wanted or (len(wanted) >= _FEWEST and sha256.startswith(wanted.lower()))

@@ -1,0 +1,38 @@
+"""Retention in a job file, and the commands that hold and release documents."""
+
+from pathlib import Path
+
+from jobs.load import load_job
+from jobs.plan import make_plan
+from jobs.workspace import open_workspace
+from pipeline import Retention
+from tests.jobs.conftest import LEASE, SORT, Cloister, Place
+
+RULES = SORT + "retention: {{archive_days: 30, rows_days: 3650}}\n"
+
+
+def test_retention_of_a_job(ready: Place, cloister: Cloister) -> None:
+    plan = make_plan(open_workspace(ready.root), load_job(ready.job("sort", RULES)))
+    assert plan.retention == Retention(30, 3650)
+    ready.job("sort", SORT + "retention: {{}}\n")
+    refused = cloister("check", "sort")
+    assert refused.code == 2
+    assert "a retention without a rule" in refused.err
+    ready.job("sort", SORT + "retention: {{archive_days: 0}}\n")
+    assert cloister("check", "sort").code == 2
+
+
+def test_hold_and_release(ready: Place, cloister: Cloister, tmp_path: Path) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    held = cloister("audit", "hold", "lease.txt", "--reason", "case 12", "--json").json
+    assert held["reason"] == "case 12"
+    second = cloister("audit", "hold", held["documents"][0][:8], "--reason", "case 13")
+    assert "1 document" in second.out
+    refused = cloister("audit", "release", "lease.txt", "--reason", "closed")
+    assert refused.code == 2
+    assert f"{held['number']}: case 12" in refused.err
+    told = cloister("audit", "release", "lease.txt", "--hold", str(held["number"]), "--reason", "closed")
+    assert (told.code, told.out) == (0, f"released the hold of entry {held['number']} (case 12)\n")
+    assert cloister("audit", "hold", "nobody.txt", "--reason", "x").code == 2
+    assert cloister("audit", "verify").code == 0
