@@ -17,7 +17,7 @@ def test_retention_of_a_job(ready: Place, cloister: Cloister) -> None:
     ready.job("sort", SORT + "retention: {{}}\n")
     refused = cloister("check", "sort")
     assert refused.code == 2
-    assert "a retention without a rule" in refused.err
+    assert "a retention without a rule" in refused.out
     ready.job("sort", SORT + "retention: {{archive_days: 0}}\n")
     assert cloister("check", "sort").code == 2
 
