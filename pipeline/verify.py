@@ -39,9 +39,16 @@ class Verification:
         return not self.integrity and not self.altered
 
 
-def verify(site: Site, progress: Callable[[int, int], None] | None = None) -> Verification:
-    """Check every byte of the log, then every part, Markdown file and archived document that it names."""
-    report = audit.verify(site.audit, site.public_key, progress)
+def verify(
+    site: Site,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    against: bytes | None = None,
+    witnesses: Iterable[str] = (),
+) -> Verification:
+    """Check every byte of the log, and that it extends a kept checkpoint which these witnesses cosigned; then every
+    part, Markdown file and archived document that it names."""
+    report = audit.verify(site.audit, site.public_key, progress, against=against, witnesses=witnesses)
     results = _Results(site.root)
     if report.ok:
         results.deletions = read_deletions(read_entries(site))

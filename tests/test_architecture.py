@@ -30,6 +30,7 @@ ALLOWED = {
     "ruamel": ("jobs/source.py",),
     "apscheduler": ("jobs/schedule.py",),
     "watchfiles": ("jobs/wake.py",),
+    "segno": ("jobs/sheet.py",),
     "typer": ("jobs/cli/",),
     "rich": ("jobs/",),
 }

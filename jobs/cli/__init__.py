@@ -14,10 +14,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jobs.cli import (
+    audit_check,
+    audit_cosign,
     audit_hold,
+    audit_prove,
     audit_release,
     audit_show,
     audit_verify,
+    audit_witness,
     bench,
     check,
     init,
@@ -46,7 +50,9 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "results": results.results,
     "bench": bench.bench,
 }
-GROUPS: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {
+# a group of commands: what its help says, or a command that it is by itself; and those in it, which may be groups too
+Group = tuple["str | Callable[..., Any]", dict[str, "Callable[..., Any] | Group"]]
+GROUPS: dict[str, Group] = {
     "model": (
         "Model files: import, quantize, inspect, list.",
         {
@@ -57,12 +63,15 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {
         },
     ),
     "audit": (
-        "The audit log: verify, show, hold, release.",
+        "The audit log: what it says, and whether it can be trusted.",
         {
             "verify": audit_verify.verify,
             "show": audit_show.show,
             "hold": audit_hold.hold,
             "release": audit_release.release,
+            "prove": audit_prove.prove,
+            "check": audit_check.check,
+            "witness": (audit_witness.witness, {"cosign": audit_cosign.cosign}),
         },
     ),
 }
@@ -100,18 +109,33 @@ def make_app() -> typer.Typer:
     app.callback()(_options)
     for name, command in COMMANDS.items():
         _add(app, name, command)
-    for name, (help_text, commands) in GROUPS.items():
-        group = typer.Typer(**_SETTINGS, cls=_Group, help=help_text)
-        for each, command in commands.items():
-            _add(group, each, command)
-        app.add_typer(group, name=name)
+    for name, group in GROUPS.items():
+        app.add_typer(_make_group(*group), name=name)
     return app
 
 
+def _make_group(own: str | Callable[..., Any], commands: dict[str, Callable[..., Any] | Group]) -> typer.Typer:
+    if isinstance(own, str):
+        group = typer.Typer(**_SETTINGS, cls=_Group, help=own)
+    else:
+        settings = _SETTINGS | {"no_args_is_help": False, "invoke_without_command": True}
+        group = typer.Typer(**settings, cls=_Group, help=_help_of(own), callback=own)
+    for name, command in commands.items():
+        if isinstance(command, tuple):
+            group.add_typer(_make_group(*command), name=name)
+        else:
+            _add(group, name, command)
+    return group
+
+
 def _add(app: typer.Typer, name: str, command: Callable[..., Any]) -> None:
-    """Its docstring is the help; a terminal breaks the lines, not the source."""
+    app.command(name, cls=_Command, help=_help_of(command))(command)
+
+
+def _help_of(command: Callable[..., Any]) -> str:
+    """Its docstring; a terminal breaks the lines, not the source."""
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
-    app.command(name, cls=_Command, help="\n\n".join(" ".join(each.split()) for each in paragraphs))(command)
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
 
 
 def main() -> None:

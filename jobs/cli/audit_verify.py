@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import print_json
+from jobs.cli.files import bad_key, read_key, read_note
+from jobs.cli.options import JsonOption, WitnessOption, WorkspaceOption
+from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.workspace import open_workspace
 
@@ -25,6 +26,11 @@ def verify(
             "--key", metavar="KEY", help="Trust this verifier key, or the one in this file; else site.yaml's."
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="FILE", help="Prove that the log extends this kept or cosigned checkpoint."),
+    ] = None,
+    witness: WitnessOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -39,28 +45,26 @@ def verify(
 
     site = make_site(open_workspace(workspace))
     if key is not None:
-        site = dataclasses.replace(site, public_key=_key(key))
+        site = dataclasses.replace(site, public_key=read_key(key))
+    if witness and against is None:
+        raise ConfigError(Problem("--witness", "a cosignature of no checkpoint", "with --against FILE"))
+    kept = read_note(against, "a checkpoint of this log") if against else None
+    witnesses = [read_key(each) for each in witness or ()]
     try:
         with counting("entries") as progress:
-            verification = pipeline.verify(site, progress)
+            verification = pipeline.verify(site, progress, against=kept, witnesses=witnesses)
     except audit.KeyRefused as error:
-        if key is None:
+        if key is None and witness is None:
             raise
-        raise ConfigError(
-            Problem("--key", str(error), "a C2SP verifier key (origin+hash+base64), or a file with one")
-        ) from error
+        raise bad_key("--witness" if key is None else "--key", error) from error
     code = ExitCode.DONE if verification.ok else ExitCode.AUDIT_FAILED
     if as_json:
         print_json({"ok": verification.ok, **vars(verification), "exit_code": int(code)})
     else:
         _print(verification, site.origin)
+        if against and not verification.integrity:
+            say(f"  extends  the checkpoint in {against}")
     raise typer.Exit(int(code))
-
-
-def _key(text: str) -> str:
-    """The key, or what the file of that name holds."""
-    file = Path(text)
-    return file.read_text(encoding="utf-8").strip() if "+" not in text and file.is_file() else text
 
 
 def _print(verification: "pipeline.Verification", origin: str) -> None:

@@ -14,6 +14,13 @@ WorkspaceOption = Annotated[
         show_default=False,
     ),
 ]
+OutOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to this file.")]
+WitnessOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--witness", metavar="KEY", help="Demand the cosignature of this witness (its public key, or a file with it)."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 JobsArgument = Annotated[
     list[str],

@@ -1,0 +1,57 @@
+"""`cloister audit check`: does a proof show what it says? On any machine, without a workspace."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jobs.cli.files import bad_key, read_given, read_key
+from jobs.cli.options import JsonOption, WitnessOption
+from jobs.cli.output import print_json, say
+from jobs.errors import ExitCode
+
+if TYPE_CHECKING:
+    import audit
+
+
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `cloister audit prove` wrote.")],
+    key: Annotated[
+        str, typer.Option("--key", metavar="KEY", help="The log's public key, from elsewhere, or a file with it.")
+    ],
+    witness: WitnessOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check the proof of one record: that the log with this key holds it, exactly so, at this place.
+
+    Needs nothing else, no workspace and no log. Exit 4 if the proof does not hold.
+    """
+    import audit
+
+    text = read_given(file, "a file that `cloister audit prove` wrote").decode(errors="surrogateescape")
+    try:
+        proven = audit.check_proof(text, read_key(key), [read_key(each) for each in witness or ()])
+    except audit.KeyRefused as error:
+        raise bad_key("--key or --witness", error) from error
+    except audit.ProofRefused as error:
+        if as_json:
+            print_json({"ok": False, "error": str(error), "exit_code": int(ExitCode.AUDIT_FAILED)})
+        else:
+            say(f"{file} PROVES NOTHING: {error}")
+        raise typer.Exit(int(ExitCode.AUDIT_FAILED)) from None
+    if as_json:
+        print_json({"ok": True, **vars(proven), "data": proven.data.decode()})
+    else:
+        _print(proven)
+
+
+def _print(proven: "audit.Proven") -> None:
+    checkpoint = proven.checkpoint
+    say(f"Proved: this is entry {proven.index} of the log {checkpoint.origin}, under a checkpoint of "
+        f"{checkpoint.size:,} entries.")  # fmt: skip
+    for name, seconds in proven.cosigned.items():
+        say(f"  cosigned   {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC by {name}")
+    for name, value in proven.entry.items():
+        say(f"  {name:<10} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")

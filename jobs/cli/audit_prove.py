@@ -1,0 +1,48 @@
+"""`cloister audit prove`: one record of the log, with the proof that it is there."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jobs.cli.files import read_note, write_given
+from jobs.cli.options import JsonOption, OutOption, WorkspaceOption
+from jobs.cli.output import print_json, say
+from jobs.errors import ConfigError, Problem
+from jobs.workspace import open_workspace
+
+
+def prove(
+    number: Annotated[int, typer.Argument(metavar="N", help="The record's number in the log, from 0.", min=0)],
+    out: OutOption = None,
+    under: Annotated[
+        Path | None,
+        typer.Option("--under", metavar="FILE", help="Prove it under this kept or cosigned checkpoint, not today's."),
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write one record with its inclusion proof and the signed checkpoint.
+
+    Whoever has the log's public key can check it anywhere, with `cloister audit check` or any other reader of
+    c2sp.org/tlog-proof.
+    """
+    import audit
+    from jobs.plan import make_site
+
+    site = make_site(open_workspace(workspace))
+    checkpoint = read_note(under, "a checkpoint of this log") if under else None
+    try:
+        text = audit.prove(site.audit, site.public_key, number, checkpoint)
+    except LookupError as error:
+        raise ConfigError(Problem(str(number), str(error.args[0]))) from error
+    if out:
+        write_given(out, text.encode())
+    if as_json:
+        print_json({"entry": number, "proof": text, "file": out})
+    elif out:
+        say(f"The proof of entry {number} is in {out}. It is checked with the log's public key:")
+        say(f"    cloister audit check {out} --key {site.public_key}")
+    else:
+        sys.stdout.write(text)

@@ -1,0 +1,58 @@
+"""`cloister audit witness`: the checkpoint for paper, for write-once media, and for a second person's machine."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jobs.cli.files import read_note, write_given
+from jobs.cli.options import JsonOption, OutOption, WorkspaceOption
+from jobs.cli.output import print_json, say
+from jobs.workspace import open_workspace
+
+
+def witness(
+    context: typer.Context,
+    out: OutOption = None,
+    sheet: Annotated[
+        Path | None,
+        typer.Option("--sheet", metavar="FILE", help="Write a page for paper (HTML) with the checkpoint as QR code."),
+    ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            "--since", metavar="FILE", help="Add the proof that today's log extends this kept or cosigned checkpoint."
+        ),
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write today's checkpoint as text and as QR code, to be kept where the log's keeper cannot change it.
+
+    `cloister audit verify --against FILE` holds the log against it later. With `cosign`, a second person's machine
+    signs it too; from the second time on it asks for `--since` with what it cosigned last.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    import audit
+    from jobs.plan import make_site
+    from jobs.sheet import format_sheet, terminal_code
+
+    site = make_site(open_workspace(workspace))
+    kept = read_note(since, "a checkpoint of this log") if since else None
+    request = audit.request_witness(site.audit, site.public_key, kept)
+    note = request.rpartition(b"\n\n")[0].rpartition(b"\n\n")[2] + b"\n\n" + request.rpartition(b"\n\n")[2]
+    if out:
+        write_given(out, request)
+    if sheet:
+        write_given(sheet, format_sheet(note.decode(), site.public_key, datetime.now(UTC)).encode())
+    if as_json:
+        print_json({"checkpoint": note.decode(), "request": request.decode(), "file": out, "sheet": sheet})
+        return
+    say(note.decode())
+    if not (out or sheet):
+        say(terminal_code(note))
+    for what, path in (("The checkpoint", out), ("The page for paper", sheet)):
+        if path:
+            say(f"{what} is in {path}.")

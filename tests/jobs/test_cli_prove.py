@@ -1,0 +1,200 @@
+"""The commands with which others check the log: prove, check, verify --against, witness, witness cosign."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import audit
+from jobs.load import load_site
+from jobs.sheet import format_sheet, terminal_code
+from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place
+from tests.jobs.qr import decode_terminal
+
+
+@pytest.fixture
+def done(ready: Place, cloister: Cloister) -> Place:
+    """A workspace after a run of one document."""
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    return ready
+
+
+def public_key(place: Place) -> str:
+    return load_site(place.root / "site.yaml").log.public_key
+
+
+def another_run(place: Place, cloister: Cloister) -> None:
+    place.drop("sort", "invoice.txt", INVOICE)
+    assert cloister("run", "sort").code == 0
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without a workspace."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_a_proof_is_checked_on_another_machine(done: Place, cloister: Cloister, alone: Path) -> None:
+    told = cloister("audit", "prove", "1", "-o", alone / "p", "--workspace", done.root)
+    assert told.code == 0
+    assert f"--key {public_key(done)}" in told.out
+    assert cloister("audit", "prove", "1", "--workspace", done.root).out == (alone / "p").read_text()
+    checked = cloister("audit", "check", alone / "p", "--key", public_key(done))
+    assert checked.code == 0, checked.err
+    assert checked.out.startswith("Proved: this is entry 1 of the log test.example/log, under a checkpoint of ")
+    entry = next(entry for n, entry in audit.read_entries(done.root / "audit", public_key(done)) if n == 1)
+    assert f"  type       {entry['type']}\n" in checked.out
+    (alone / "key.txt").write_text(public_key(done) + "\n")
+    as_json = cloister("audit", "check", alone / "p", "--key", "key.txt", "--json").json
+    assert (as_json["ok"], as_json["index"], as_json["entry"]) == (True, 1, json.loads(as_json["data"]))
+
+
+def test_a_false_proof_is_refused(done: Place, cloister: Cloister, alone: Path) -> None:
+    (alone / "p").write_text(
+        cloister("audit", "prove", "1", "--workspace", done.root).out.replace("index 1", "index 0")
+    )
+    told = cloister("audit", "check", "p", "--key", public_key(done))
+    assert told.code == 4
+    assert told.out.startswith("p PROVES NOTHING: the proof does not hold: ")
+    as_json = cloister("audit", "check", "p", "--key", public_key(done), "--json")
+    assert (as_json.code, as_json.json["ok"]) == (4, False)
+
+
+def test_what_cannot_be_proved_or_checked_is_told(done: Place, cloister: Cloister) -> None:
+    (done.root / "p").write_text(cloister("audit", "prove", "0").out)
+    for arguments, why in (
+        (("prove", "9999"), "the checkpoint covers"),
+        (("prove", "0", "-o", "no/such/folder"), "cannot be written"),
+        (("prove", "0", "--under", "missing"), "cannot be read"),
+        (("check", "missing", "--key", public_key(done)), "cannot be read"),
+        (("check", "p", "--key", "nonsense"), "this is no public key"),
+        (("check", "p", "--key", public_key(done), "--witness", "nonsense"), "no witness's public key"),
+        (("check", "p"), "Missing option '--key'"),
+        (("verify", "--against", "missing"), "cannot be read"),
+        (("verify", "--witness", public_key(done)), "with --against FILE"),
+        (("verify", "--against", "p", "--witness", "nonsense"), "no witness's public key"),
+    ):
+        told = cloister("audit", *arguments)
+        assert told.code == 2, arguments
+        assert why in told.err
+
+
+def test_a_log_is_held_against_a_kept_checkpoint(done: Place, cloister: Cloister, tmp_path: Path) -> None:
+    assert cloister("audit", "witness", "-o", "kept").code == 0
+    assert (done.root / "kept").read_bytes() == (done.root / "audit/checkpoint").read_bytes()
+    shutil.copytree(done.root / "audit", tmp_path / "back")
+    another_run(done, cloister)
+    told = cloister("audit", "verify", "--against", "kept")
+    assert (told.code, told.out.splitlines()[-1]) == (0, "  extends  the checkpoint in kept")
+    (done.root / "scanned").write_bytes((done.root / "kept").read_bytes().replace(b"\n", b"\r\n").rstrip() + b"  ")
+    assert cloister("audit", "verify", "--against", "scanned").code == 0
+    assert cloister("audit", "witness", "-o", "later").code == 0
+    shutil.rmtree(done.root / "audit")
+    shutil.copytree(tmp_path / "back", done.root / "audit")
+    told = cloister("audit", "verify", "--against", "later")
+    assert told.code == 4
+    assert "kept checkpoint: roll-back: it signs " in told.out
+
+
+def test_a_fork_with_the_key_is_found(done: Place, cloister: Cloister, tmp_path: Path) -> None:
+    shutil.copytree(done.root / "audit", tmp_path / "back")
+    another_run(done, cloister)
+    assert cloister("audit", "witness", "-o", "kept").code == 0
+    shutil.rmtree(done.root / "audit")
+    shutil.copytree(tmp_path / "back", done.root / "audit")
+    with audit.Log.open(done.root / "audit", key_path=next((done.root / "keys").glob("*.key")),
+                        public_key=public_key(done)) as log:  # fmt: skip
+        log.commit([{"type": "invented", "run": "r", "i": i} for i in range(20)])
+    told = cloister("audit", "verify", "--against", "kept")
+    assert told.code == 4
+    assert "kept checkpoint: fork: it signs the root " in told.out
+
+
+def test_a_second_person_cosigns(done: Place, cloister: Cloister, tmp_path: Path) -> None:
+    there = tmp_path / "witness"
+    there.mkdir()
+    key = audit.generate_key(there / "key", "witness.example/ada")
+    mine = ("--key", there / "key", "--state", there / "state")
+    assert cloister("audit", "witness", "-o", "request").code == 0
+    told = cloister("audit", "witness", "cosign", "request", *mine)
+    assert told.code == 4
+    assert "does not know the log" in told.err
+    told = cloister("audit", "witness", "cosign", "request", *mine, "--log", public_key(done), "-o", "cosigned")
+    assert told.code == 0, told.err
+    assert "of the log test.example/log, the first time." in told.out
+    witness = re.findall(r"^  witness  (\S+)$", told.out, re.M)[0]
+    assert cloister("audit", "verify", "--against", "cosigned", "--witness", witness).code == 0
+    assert cloister("audit", "verify", "--against", "request", "--witness", witness).code == 4
+    assert cloister("audit", "prove", "0", "--under", "cosigned", "-o", "p").code == 0
+    told = cloister("audit", "check", "p", "--key", public_key(done), "--witness", witness)
+    assert (told.code, f"UTC by {witness}" in told.out) == (0, True)
+    assert cloister("audit", "check", "p", "--key", public_key(done), "--witness", key).code == 0
+
+    shutil.copytree(done.root / "audit", tmp_path / "back")
+    another_run(done, cloister)
+    assert cloister("audit", "witness", "--since", "cosigned", "-o", "request2").code == 0
+    assert (done.root / "request2").read_bytes().startswith(b"old ")
+    given = cloister("audit", "witness", "cosign", "request2", *mine)
+    assert given.code == 0, given.err
+    (done.root / "cosigned2").write_text(given.out)
+    assert cloister("audit", "verify", "--against", "cosigned2", "--witness", witness).code == 0
+    told = cloister("audit", "witness", "cosign", "request", *mine, "--json")
+    assert (told.code, told.json["ok"]) == (4, False)
+    assert "roll-back: this witness cosigned " in told.json["error"]
+
+
+def test_a_checkpoint_is_shown_as_text_and_code(done: Place, cloister: Cloister) -> None:
+    note = (done.root / "audit/checkpoint").read_text()
+    told = cloister("audit", "witness")
+    assert told.code == 0
+    assert told.out.startswith(note)
+    assert decode_terminal(told.out.removeprefix(note)) == note.encode()
+    assert cloister("audit", "witness", "--json").json["checkpoint"] == note
+
+
+def test_the_page_for_paper_has_text_and_code(done: Place, cloister: Cloister) -> None:
+    told = cloister("audit", "witness", "--sheet", "page.html")
+    assert told.code == 0
+    page = (done.root / "page.html").read_text()
+    assert (done.root / "audit/checkpoint").read_text() in page
+    assert public_key(done) in page
+    assert page.count("<svg") == 1
+    assert "<script" not in page
+    assert "http" not in re.sub(r'xmlns="[^"]*"', "", page)
+
+
+def test_text_of_the_log_cannot_act_on_the_page() -> None:
+    page = format_sheet("<b>&\n1\nroot\n\n— x", "a+b<i>", datetime(2026, 11, 22, tzinfo=UTC))
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert "2026-11-22 00:00:00 UTC" in page
+
+
+@pytest.mark.parametrize("length", [1, 100, 250, 320])
+def test_every_code_reads_as_what_was_written(length: int) -> None:
+    data = bytes(32 + i * i % 90 for i in range(length))
+    assert decode_terminal(terminal_code(data)) == data
+
+
+def test_check_and_cosign_load_no_pipeline() -> None:
+    """They are for machines on which nothing else is done."""
+    heavy = "{'numba', 'numpy', 'pyarrow', 'pipeline'} & set(sys.modules)"
+    code = f"import sys, atexit; atexit.register(lambda: print('loaded', {heavy}))\n"
+    code += "from jobs.cli import main; main()"
+    for arguments in (
+        ["check", "/dev/null", "--key", "x"],
+        ["witness", "cosign", "/dev/null", "--key", "x", "--state", "y"],
+    ):
+        command = [sys.executable, "-c", code, "audit", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2
+        assert done.stdout.endswith("loaded set()\n")
