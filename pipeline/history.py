@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.deletion import DELETIONS
+from pipeline.dispositions import Dispositions
 from pipeline.placement import raw_path
+from pipeline.register import Register
 from pipeline.states import State
 
 _ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
@@ -38,6 +40,8 @@ class History:
     `cut_off`: states that the last run (of any job) had committed, if it has no closing entry.
     `unplaced`: part entries (of every job) not yet said to be in place, each with its document entries.
     `answered`: part -> the documents that are `done` by a row of it. `deletions`: those not yet said to be done.
+    `register`, `dispositions`: what is known of keys, jobs and models, and of this job's inputs that have no row.
+    `empty`: the entry of this job's last run, if that had nothing to do.
     """
 
     done: dict[str, str] = field(default_factory=dict)
@@ -50,6 +54,9 @@ class History:
     answered: dict[str, list[str]] = field(default_factory=dict)
     deletions: dict[int, Entry] = field(default_factory=dict)
     cut_off: Counter[str] | None = None
+    register: Register = field(default_factory=Register)
+    dispositions: Dispositions = field(default_factory=Dispositions)
+    empty: Entry | None = None
 
     def forget(self, parts: Iterable[str]) -> None:
         """The rows of these parts are deleted: the documents that they answered are new when they come again."""
@@ -106,6 +113,12 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
         match entry["type"]:
             case "run.started":
                 history.cut_off = Counter()
+                history.register.take(entry)
+                history.empty = None if entry["job"] == job else history.empty
+            case "run.empty" if entry["job"] == job:
+                history.empty = entry
+            case "inputs" if entry["job"] == job:
+                history.dispositions.take(entry)
             case "run.finished":
                 history.cut_off = None
             case "settings":
@@ -126,12 +139,15 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
             case kind if kind in DELETIONS:
                 history.deletions[number] = entry
                 history.forget(entry["parts"])
+            case _:
+                history.register.take(entry)
     return history
 
 
 def _remember(history: History, number: int, entry: Entry, job_digest: str, by_path: bool) -> None:
     document, path = entry["document"], entry["path"]
     supersede(history.last, entry, number, by_path)
+    history.dispositions.forget(path)
     if entry["job_digest"] == job_digest:
         _remember_inner(history, entry)
     if document is None:

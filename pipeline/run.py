@@ -16,7 +16,8 @@ from pipeline.batches import Comparing
 from pipeline.commit import Committer
 from pipeline.compute import Work, answer_all
 from pipeline.decide import Decisions
-from pipeline.discover import Scan, scan
+from pipeline.discover import Candidate, Scan, scan
+from pipeline.dispositions import Disposition, of_scan, of_stop
 from pipeline.entries import read_entries
 from pipeline.feed import Feed
 from pipeline.history import History, read_history
@@ -25,6 +26,7 @@ from pipeline.intake import Arrival
 from pipeline.journal import open_journal
 from pipeline.memory import give_back_freed
 from pipeline.models import check_machine, check_model, load_model
+from pipeline.nights import Entry, is_told
 from pipeline.order import Ended, Source, ended_row
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
 from pipeline.plan import Input, Ocr, RunPlan
@@ -79,9 +81,18 @@ def run(
         observer.found(len(sources))
         model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if sources else None
         settings = () if history.has_settings else settings_records(plan, model_sha256)
-        committer.note(*recovered, started(plan, digest, model_sha256, found, len(sources)), *settings)
+        news = [*history.register.news(plan, digest, model_sha256), *settings]
+        news += history.dispositions.news(of_scan(found))
+        empty, first = not (sources or recovered or history.cut_off or plan.retry), log.next_index
+        opening = () if empty else (started(plan, digest, model_sha256, found, len(sources)),)
+        committer.note(*recovered, *news, *opening)
         if plan.retention.ends:
             _delete_by_rule(plan, shelf, committer, history, observer)
+        if empty:
+            report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
+            last = history.empty if log.next_index == first else None
+            committer.note(*_empty(report, digest, last))
+            return report
         if model:
             with _tidied(committer), ParserPool(engine.threads(), site.limits) as pool:
                 tesseract, lacking = _tesseract(plan.input.ocr, observer)
@@ -91,7 +102,7 @@ def run(
                 feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
                 _Loop(plan, committer, make_task(plan.task, model), model, tally, observer, stop).work(feed)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
-        committer.note(_finished(report))
+        committer.note(*history.dispositions.news(tally.unread()), _finished(report))
     return report
 
 
@@ -103,6 +114,13 @@ def _delete_by_rule(plan: RunPlan, shelf: Shelf, committer: Committer, history: 
         history.forget(part for record in records for part in record["parts"])
         counts = {kind: sum(len(record[kind]) for record in records) for kind in ("archive", "parts")}
         observer.note("deleted by rule", **counts)
+
+
+def _empty(report: RunReport, digest: str, last: Entry | None) -> list[dict[str, Any]]:
+    """The record of a run that had nothing to do, unless `last` says so for this night."""
+    model = {"job_digest": digest, "model_sha256": report.model_sha256}
+    empty = {"type": "run.empty", **model, "seen": report.seen, **report.counts, "known": report.known}
+    return [] if is_told(last, empty) else [empty]
 
 
 @contextlib.contextmanager
@@ -126,8 +144,14 @@ class _Tally:
     counts: dict[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0))
     known: int = 0
     tokens: int = 0
+    ended: int = 0  # of the sources themselves
     pending: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def unread(self) -> Iterator[Disposition]:
+        """What was not taken, or not come to: of documents that failed before, their rows say more."""
+        yield from ((State.PENDING.value, reason, path) for path, reason in self.pending)
+        yield from of_stop([source for source in self.sources[self.ended :] if isinstance(source, Candidate)])
 
     def expect(self, count: int) -> None:
         """A container brings so many documents more."""
@@ -144,7 +168,7 @@ class _Tally:
             known=self.known, parts=tuple(committer.parts), tokens=self.tokens, seconds=seconds,
             interrupted=left > 0, model_sha256=model_sha256, pinned=plan.model.sha256 is not None,
             retried=plan.retry is not None, ignored=self.found.ignored[:LISTED],
-            pending=(*self.found.pending, *self.pending)[:LISTED], failed=tuple(self.failed),
+            pending=(*self.found.pending, *self.pending[:LISTED])[:LISTED], failed=tuple(self.failed),
         )  # fmt: skip
 
 
@@ -222,10 +246,11 @@ class _Loop:
         state, path = State(row["state"]), row["path"]
         self.tally.counts[state] += 1
         self.tally.tokens += row.get("tokens", 0)
+        self.tally.ended += row["parent"] is None
         if state == State.FAILED:
             _list(self.tally.failed, (path, row["failure"], row["reason"]))
         elif state == State.PENDING:
-            _list(self.tally.pending, (path, row["reason"]))
+            self.tally.pending.append((path, row["reason"]))
         elif state == State.IGNORED:
             self.tally.known += 1
         told = f"{row['failure']}: {row['reason']}" if row.get("failure") else row["reason"]

@@ -31,7 +31,7 @@ def status(site: Site) -> list[JobStatus]:
     """Every job that ever ran, by name. Raises audit.AuditError."""
     jobs: dict[str, JobStatus] = {}
     for _, entry in read_entries(site):
-        if "job" in entry:
+        if entry["type"] in ("run.started", "document", "run.finished", "run.empty"):
             _take(jobs.setdefault(entry["job"], JobStatus(entry["job"])), entry)
     return [jobs[name] for name in sorted(jobs)]
 
@@ -41,6 +41,9 @@ def _take(job: JobStatus, entry: Mapping[str, Any]) -> None:
         case "run.started":
             job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], None
             job.last_state, job.seen, job.counts = "unfinished", 0, {}
+        case "run.empty":
+            job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], entry["time"]
+            job.last_state, job.seen, job.counts = "finished", entry["seen"], {s.value: entry[s] for s in State}
         case "document":
             job.totals[entry["state"]] += 1
         case "run.finished":
