@@ -3,8 +3,9 @@ FORMAT.md."""
 
 from audit.canonical import canonical, parse_canonical
 from audit.checkpoint import Checkpoint
-from audit.durable import sync_filesystem, write_file_atomically
+from audit.durable import remove_durably, sync_filesystem, write_file_atomically
 from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable, ProofRefused
+from audit.lock import hold
 from audit.log import Log
 from audit.place import file_system_of, is_network
 from audit.prove import Proven, check_proof, prove, prove_entries
@@ -12,7 +13,7 @@ from audit.read import read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
 from audit.rotation import Rotation, current_key, key_history, rotations
-from audit.sign import generate_key
+from audit.sign import generate_key, is_protected, public_key_of
 from audit.stamp import Stamp, stamp_now
 from audit.verify import verify
 from audit.witness import Witnessed, cosign_checkpoint, request_witness
@@ -39,13 +40,17 @@ __all__ = [
     "current_key",
     "file_system_of",
     "generate_key",
+    "hold",
     "is_network",
+    "is_protected",
     "key_history",
     "parse_canonical",
     "prove",
     "prove_entries",
+    "public_key_of",
     "read_checkpoint",
     "read_entries",
+    "remove_durably",
     "request_witness",
     "rotations",
     "stamp_now",

@@ -4,12 +4,15 @@ Nothing is written into the file, so no byte of it can be wrong and no note of a
 is asked of the kernel (/proc/locks). A forked child shares the lock until it execs or ends.
 """
 
+import contextlib
 import fcntl
 import os
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from audit.durable import StrPath
 from audit.errors import LogHeld
 from audit.store import LOCK, failure
 
@@ -33,6 +36,16 @@ def take_lock(folder: Path) -> int:
         os.close(fd)
         raise failure(error, str(path)) from error
     return fd
+
+
+@contextlib.contextmanager
+def hold(folder: StrPath) -> Iterator[None]:
+    """No writer is at work meanwhile, and none starts. LogHeld, LogUntrusted, LogUnwritable."""
+    fd = take_lock(Path(folder))
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
 def _holder(locks: str, status: os.stat_result) -> int | None:

@@ -146,6 +146,16 @@ def read_key_file(path: StrPath) -> KeyFile:
     return found
 
 
+def public_key_of(path: StrPath) -> str:
+    """The public half of the private key at `path`, without its passphrase. KeyRefused."""
+    return format_public_key(read_key_file(path).public)
+
+
+def is_protected(path: StrPath) -> bool:
+    """Whether the private key at `path` needs a passphrase. KeyRefused."""
+    return read_key_file(path).seed is None
+
+
 def sign_note(text: str, *signers: Signer) -> bytes:
     """The note of `text`, which must end with a newline, with a signature of each, in this order."""
     return _format_note(text, [(signer.public, signer.sign_raw(text.encode())) for signer in signers])

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import os
 import stat
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +104,17 @@ def read_checkpoint(folder: Path, key: PublicKey) -> tuple[Checkpoint, bytes]:
     try:
         return parse_checkpoint(note, key), note
     except ValueError as error:
-        raise LogUntrusted(CHECKPOINT, str(error)) from None
+        raise LogUntrusted(CHECKPOINT, f"{error}{_other_key(note, key)}") from None
+
+
+def _other_key(note: bytes, key: PublicKey) -> str:
+    """Where the signature names another key, the one thing that can explain it."""
+    try:
+        id = b64decode(note.rpartition(b" ")[2])[:4]
+    except ValueError:
+        return ""
+    hint = "`cloister audit key show` tells whether the key was rotated"
+    return f", but as by one with the id {id.hex()}: {hint}" if len(id) == 4 and id != key.id else ""
 
 
 @dataclass(frozen=True)

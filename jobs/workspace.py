@@ -1,12 +1,14 @@
 """The workspace of a command, and the job files in it."""
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from jobs.config import SiteConfig
 from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob, did_you_mean, load_job, load_site, shown
+from jobs.rotation import settle_rotation
 
 VARIABLE = "CLOISTER_WORKSPACE"
 CREDENTIAL = "cloister-key-passphrase"
@@ -74,6 +76,8 @@ def _no_workspace(where: str, found: str, folder: str) -> Problem:
 def open_workspace(option: Path | None) -> Workspace:
     """The workspace of a command. ConfigError."""
     root = find_workspace(option)
+    if settle_rotation(root):
+        print("site.yaml names the log's new key now: its rotation had been cut off.", file=sys.stderr)
     return Workspace(root, load_site(root / "site.yaml"))
 
 

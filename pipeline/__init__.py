@@ -4,7 +4,7 @@ from pipeline.bench import Bench, Ceiling, bench_model
 from pipeline.discover import Candidate, Scan, scan
 from pipeline.errors import DocumentError, Failure
 from pipeline.holds import Hold, hold, holds, release
-from pipeline.journal import Recorded, record
+from pipeline.journal import Recorded, open_journal, record
 from pipeline.models import (
     MachineRefusedError,
     ModelRefusedError,
@@ -79,6 +79,7 @@ __all__ = [
     "inspect_model",
     "label",
     "list_models",
+    "open_journal",
     "quantize_model",
     "record",
     "release",

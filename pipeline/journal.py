@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import audit
@@ -55,6 +56,14 @@ class Journal:
         self._last = self._stamp
         self._handover.clear()
         return first
+
+    def rotate(self, key_file: Path, public_key: str, passphrase_file: Path | None) -> int:
+        """Let the log's key hand over to another one, in an entry behind all that waits; its number. Whoever opens the
+        log after that has to trust the other one. AuditError."""
+        self.commit([{"run": "", **record} for record in cut_record(self)])
+        n = self._log.rotate({"run": ""}, key_path=key_file, public_key=public_key, passphrase_path=passphrase_file)
+        self._last = self._stamp
+        return n
 
     def close(self) -> None:
         """Let go of the log."""

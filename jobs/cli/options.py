@@ -21,6 +21,15 @@ WitnessOption = Annotated[
         "--witness", metavar="KEY", help="Demand the cosignature of this witness (its public key, or a file with it)."
     ),
 ]
+PassphraseOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file",
+        metavar="PATH",
+        help="Protect the new key with the passphrase in this file, which only its owner may read.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 JobsArgument = Annotated[
     list[str],

@@ -1,0 +1,155 @@
+"""The signing key of a workspace is replaced: the log's entry and site.yaml change together, whatever is killed when.
+
+    1. the new key            keys/log-2.key, which nothing refers to yet
+    2. site.yaml.next         site.yaml as it shall be
+    3. the handover           one commit of the log: now it has happened
+    4. site.yaml              names the new key; site.yaml.next goes
+
+Killed before 3, the log is signed by the old key, which site.yaml names: the next command removes site.yaml.next, and
+the new key is a file that signs nothing. Killed after it, the next command does 4, once the old key's own signature
+in the log says that it handed over. All four are done under the log's lock.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobs.amend import amend
+from jobs.errors import ConfigError, Problem
+from jobs.load import load_site, shown
+from jobs.lock import service_lock
+
+if TYPE_CHECKING:
+    from jobs.workspace import Workspace
+
+SITE = "site.yaml"
+NEXT = "site.yaml.next"
+
+
+@dataclass(frozen=True)
+class Rotated:
+    """Entry `n` hands over from one public key to another, whose private half is in `file`, relative to the workspace
+    if it lies there. `made` by this rotation, or there before."""
+
+    n: int
+    old_key: str
+    new_key: str
+    file: str
+    made: bool
+    protected: bool
+
+
+def rotate_key(workspace: "Workspace", file: Path | None, passphrase: Path | None) -> Rotated:
+    """Let the log's key hand over to the one in `file`, which is made unless it is there; if none is named, it is made
+    beside the present one. `passphrase` is the file of its passphrase, by default the present key's.
+    ConfigError, ServiceHeldError, audit.AuditError."""
+    import audit
+    import pipeline
+    from jobs.plan import make_site
+
+    site, log = make_site(workspace), workspace.site.log
+    with service_lock(workspace.state), pipeline.open_journal(site) as journal:
+        file = (file or _free_name(site.key_file)).absolute()
+        secret, made = _passphrase_of(workspace, file, passphrase), not file.exists()
+        try:
+            public = audit.generate_key(file, log.origin, secret) if made else audit.public_key_of(file)
+        except audit.KeyRefused as error:
+            raise ConfigError(Problem("key rotate", str(error))) from error
+        try:
+            _prepare(workspace.root, file, public, passphrase)
+            n = journal.rotate(file, public, secret)
+        except (ConfigError, audit.KeyRefused):  # nothing was committed
+            audit.remove_durably(workspace.root / NEXT)
+            if made:
+                audit.remove_durably(file)
+            raise
+        _replace_site(workspace.root)
+    return Rotated(n, log.public_key, public, _stored(workspace.root, file), made, secret is not None)
+
+
+def _free_name(key: Path) -> Path:
+    return next(name for n in range(2, 1 << 31) if not (name := key.with_name(f"log-{n}.key")).exists())
+
+
+def _passphrase_of(workspace: "Workspace", file: Path, passphrase: Path | None) -> Path | None:
+    """The file of the new key's passphrase; None if it has none."""
+    import audit
+
+    if not file.exists():
+        protected = passphrase is not None or audit.is_protected(workspace.root / workspace.site.log.key)
+    elif not (protected := audit.is_protected(file)) and passphrase is not None:
+        raise ConfigError(Problem(shown(file), "a key without a passphrase", None, "leave out --passphrase-file"))
+    return (passphrase or workspace.passphrase_file) if protected else None
+
+
+def _prepare(root: Path, file: Path, public_key: str, passphrase: Path | None) -> None:
+    """Step 2."""
+    import audit
+
+    values = {"key": _stored(root, file), "public_key": public_key}
+    if passphrase is not None:
+        values["passphrase_file"] = _stored(root, passphrase.absolute())
+    audit.write_file_atomically(root / NEXT, amend((root / SITE).read_bytes(), SITE, "log", values))
+    load_site(root / NEXT)
+
+
+def _stored(root: Path, file: Path) -> str:
+    """As site.yaml names it."""
+    return str(file.relative_to(root) if file.is_relative_to(root) else file)
+
+
+def settle_rotation(root: Path) -> bool:
+    """End a rotation that was cut off, or undo what it had prepared. Whether site.yaml names another key now.
+    ConfigError if it should and cannot be written."""
+    if not (root / NEXT).exists():
+        return False
+    import audit
+
+    try:
+        with audit.hold(root / "audit"):
+            return _settle(root)
+    except (audit.LogHeld, audit.LogUntrusted):  # held by the rotation itself; or no log, which is told by who opens it
+        return False
+    except audit.LogUnwritable as error:
+        raise _unsettled(root, str(error)) from error
+
+
+def _settle(root: Path) -> bool:
+    import audit
+
+    if not (root / NEXT).exists():
+        return False  # another process has just done it
+    audit.sync_filesystem(root / "audit")  # what decides is on the disk before it decides
+    now, new = load_site(root / SITE).log, load_site(root / NEXT).log
+    try:
+        signs = audit.current_key(root / "audit", now.public_key)
+    except audit.LogUntrusted:
+        return False  # a log that neither of them signs is not put right here; whoever opens it says what is wrong
+    happened = signs == new.public_key != now.public_key
+    try:
+        if happened:
+            _replace_site(root)
+        else:
+            audit.remove_durably(root / NEXT)
+    except OSError as error:
+        raise _unsettled(root, f"{error.filename or SITE}: {error.strerror}") from error
+    return happened
+
+
+def _replace_site(root: Path) -> None:
+    """Step 4: site.yaml names the key that site.yaml.next does. What else it says, and who may read it, stays."""
+    import audit
+
+    file, new = (root / SITE).resolve(), load_site(root / NEXT).log
+    mode = file.stat().st_mode & 0o777
+    values = {"key": new.key, "public_key": new.public_key, "passphrase_file": new.passphrase_file}
+    given = {key: value for key, value in values.items() if value is not None}
+    audit.write_file_atomically(file, amend(file.read_bytes(), SITE, "log", given))
+    file.chmod(mode)
+    audit.remove_durably(root / NEXT)
+
+
+def _unsettled(root: Path, why: str) -> ConfigError:
+    found = f"the log's key is being replaced, which was cut off and cannot be ended: {why}"
+    remedy = f"run any command as the user who owns {shown(root / SITE)}; it ends that"
+    return ConfigError(Problem(shown(root / NEXT), found, None, remedy))

@@ -1,0 +1,55 @@
+"""Values of a YAML file are replaced; every other byte stays, or nothing is written at all."""
+
+import pytest
+
+from jobs.amend import amend
+from jobs.errors import ConfigError
+from jobs.source import parse_source
+
+VALUES = {"key": "keys/log-2.key", "public_key": 'ä "quoted" # no comment'}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "# a\nlog:\n  key: keys/log.key   # the key\n  public_key: 'it''s'\n  origin: x\n# z\nlimits: {}\n",
+            '# a\nlog:\n  key: "keys/log-2.key"   # the key\n  public_key: "ä \\"quoted\\" # no comment"\n  origin: x\n'
+            "# z\nlimits: {}\n",
+        ),
+        (
+            'limits: {}\nlog: {origin: x, key: "k\\u0041", public_key: old} # c\n',
+            'limits: {}\nlog: {origin: x, key: "keys/log-2.key", public_key: "ä \\"quoted\\" # no comment"} # c\n',
+        ),
+        (
+            "log:\r\n    origin: x\r\n    key: a:b\r\n    public_key: o+1+A= \r\n",
+            'log:\r\n    origin: x\r\n    key: "keys/log-2.key"\r\n    public_key: "ä \\"quoted\\" # no comment" \r\n',
+        ),
+        ("log:\n  public_key: a\n", 'log:\n  key: "keys/log-2.key"\n  public_key: "ä \\"quoted\\" # no comment"\n'),
+        ("log: {public_key: a}", 'log: {key: "keys/log-2.key", public_key: "ä \\"quoted\\" # no comment"}'),
+    ],
+)
+def test_only_the_values_change(before: str, after: str) -> None:
+    assert amend(before.encode(), "f", "log", VALUES).decode() == after
+    assert amend(after.encode(), "f", "log", VALUES).decode() == after
+    marked = b"\xef\xbb\xbf" + before.encode()
+    assert amend(marked, "f", "log", VALUES) == b"\xef\xbb\xbf" + after.encode()
+    said = parse_source(before.encode(), "f").value
+    said["log"] |= VALUES
+    assert parse_source(after.encode(), "f").value == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "log:\n  key: |\n    keys/log.key\n  public_key: a\n",
+        "log:\n  key: keys/\n    log.key\n  public_key: a\n",
+        'log:\n  key: "keys/\n    log.key"\n  public_key: a\n',
+        "log:\n  key: !!str k\n  public_key: a\n",
+        "log: [\n",
+    ],
+)
+def test_what_cannot_be_changed_without_a_doubt_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        amend(text.encode(), "site.yaml", "log", VALUES)
+    assert "site.yaml" in str(raised.value)
