@@ -51,6 +51,7 @@ KINDS: dict[str, Kind] = {
     ),
     "run.empty": _run(
         "a run had nothing to do; once in a night while nothing changes", f"job_digest model_sha256 {_COUNTS}"
+    ),
     "run.finished": _run("a run ends; `seen` is the sum of the states", f"{_COUNTS} tokens seconds interrupted parts"),
     "settings": _run("the settings of `job_digest`, in pieces", "job_digest piece pieces text"),
     "inputs": _run("paths that got no row, when that or the reason is new", "state reason paths"),
@@ -59,6 +60,7 @@ KINDS: dict[str, Kind] = {
         "document path path_bytes parent size media_type encoding encoding_confidence language pages state failure "
         "reason hidden duplicate_of supersedes parser text_sha256 tokens finished_at result_sha256 markdown part row "
         "job_digest model model_sha256 tokenizer_sha256 numerics engine software parse_options",
+    ),
     "part": _run("a table of results, of the documents before it", "file sha256 rows first folder afterwards"),
     "placed": _run("a part and its documents are in place", "file"),
     "deleted.by_rule": _run("what the job keeps no longer is to be deleted", "rule days archive parts markdown"),
@@ -71,20 +73,11 @@ KINDS: dict[str, Kind] = {
     "clock.stepped": _run("the clock was set since the entry of `before`", "seconds before"),
     "verified": _command(
         "`cloister audit verify`: findings of each kind", "size:int root:text integrity:int altered:int absent:int"
+    ),
     "read.results": _command("rows were shown", "job:text? failed:bool limit:int?"),
     "read.story": _command("a document's story was shown", "document:text?"),
     "read.search": _command("entries of documents were searched for", "query:object found:int"),
     "read.recall": _command("what a model touched was shown", "model_sha256:text found:int"),
-    "read.results": _kind("rows were shown", "job failed limit", command=True),
-    "read.story": _kind("a document's story was shown", "document", command=True),
-    "verified": _kind("the log was verified", "size root integrity altered absent", command=True),
-    "key.rotated": _kind("the log's key handed over to another one", "old_key new_key note"),
-    "handover.refused": _kind("what lay in state/handover/ was no record", "file owner reason"),
-    "hold": _kind("documents may not be deleted", "entries reason"),
-    "released": _kind("a hold has ended", "hold reason"),
-    "deleted.by_rule": _kind("what the job keeps no longer is to be deleted", "rule days archive parts markdown"),
-    "deleted": _kind("a deletion is done", "deletion"),
-    "clock.stepped": _kind("the clock was set", "seconds before"),
 }
 
 
