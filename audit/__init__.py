@@ -7,6 +7,7 @@ from audit.durable import remove_durably, sync_filesystem, write_file_atomically
 from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable, ProofRefused
 from audit.lock import hold
 from audit.log import Log
+from audit.parallel import workers
 from audit.place import file_system_of, is_network
 from audit.prove import Proven, check_proof, prove, prove_entries
 from audit.read import read_checkpoint, read_entries
@@ -56,5 +57,6 @@ __all__ = [
     "stamp_now",
     "sync_filesystem",
     "verify",
+    "workers",
     "write_file_atomically",
 ]

@@ -5,7 +5,7 @@ Markdown file, go; in `parts`, files of rows.
 """
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,18 +42,14 @@ class Deletions:
     archive: dict[int, int] = field(default_factory=dict)
     markdown: dict[int, int] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
-    pending: set[int] = field(default_factory=set)
+    pending: set[int] = field(default_factory=set)  # those that are not said to be done
 
-
-def read_deletions(entries: Iterable[tuple[int, Entry]]) -> Deletions:
-    """One pass over all entries. `pending` are those that are not said to be done."""
-    found = Deletions()
-    for number, entry in entries:
+    def take(self, entry: Entry) -> None:
+        """The next entry of the log."""
         if entry["type"] in DELETIONS:
-            found.archive |= dict.fromkeys(entry["archive"], number)
-            found.markdown |= dict.fromkeys(entry["markdown"], number)
-            found.parts |= dict.fromkeys(entry["parts"], number)
-            found.pending.add(number)
+            self.archive |= dict.fromkeys(entry["archive"], entry["n"])
+            self.markdown |= dict.fromkeys(entry["markdown"], entry["n"])
+            self.parts |= dict.fromkeys(entry["parts"], entry["n"])
+            self.pending.add(entry["n"])
         elif entry["type"] == "deleted":
-            found.pending.discard(entry["deletion"])
-    return found
+            self.pending.discard(entry["deletion"])

@@ -118,11 +118,19 @@ def _to_failed(root: Path, entry: Entry) -> None:
     if entry["document"]:
         _move(_staging(root, entry) / COPY, target)
         shutil.rmtree(_staging(root, entry), ignore_errors=True)
-    facts = {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
+    target.with_name(target.name + REASON).write_bytes(reason_body(entry))
+
+
+def reason_body(entry: Entry) -> bytes:
+    """The .reason.json of a failed document, by its entry and the sentences of this version."""
     failure = Failure(entry["failure"])
-    told = facts | {"meaning": failure.sentence, "remedy": failure.remedy}
-    body = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
-    target.with_name(target.name + REASON).write_text(body, encoding="utf-8")
+    told = reason_facts(entry) | {"meaning": failure.sentence, "remedy": failure.remedy}
+    return (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def reason_facts(entry: Entry) -> dict[str, Any]:
+    """What of a .reason.json is the same in every version."""
+    return {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
 
 
 def _clear_failed(root: Path, entry: Entry) -> None:

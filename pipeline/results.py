@@ -105,13 +105,13 @@ class _Reader:
         self._part = part
         self._batch: pa.RecordBatch | None = None
         self._first = 0
-        self._batches = _batches(part)
+        self._batches = batches(part)
 
     def row(self, number: int) -> dict[str, Any]:
         """The row as plain values. BadPartError."""
         with _ours(self._part):
             if number < self._first:
-                self._batch, self._first, self._batches = None, 0, _batches(self._part)
+                self._batch, self._first, self._batches = None, 0, batches(self._part)
             while self._batch is None or number >= self._first + len(self._batch):
                 self._first += len(self._batch or ())
                 self._batch = next(self._batches, None)
@@ -121,8 +121,9 @@ class _Reader:
             return row | {"finished_at": to_text(row["finished_at"])}
 
 
-def _batches(part: Path) -> Iterator[pa.RecordBatch]:
-    """No method: a reader that its own generator refers to would not be freed at once."""
+def batches(part: Path) -> Iterator[pa.RecordBatch]:
+    """The rows of a part, a few at a time. BadPartError. No method of _Reader: one that its own generator refers to
+    would not be freed at once."""
     with _ours(part):
         yield from pq.ParquetFile(part, buffer_size=1 << 16).iter_batches(batch_size=_BATCH)
 

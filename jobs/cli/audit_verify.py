@@ -34,14 +34,14 @@ def verify(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every byte of the log, and the results and archived documents that it names.
+    """Two verdicts. Integrity: every byte of the log. Completeness: results, archive and failed/ against its entries.
 
-    Exit 4 if any of them was altered; what was taken away since is told, but is no tampering.
+    Exit 4 if anything was altered or added; what was taken away since is told, but is no tampering.
     """
     import audit
     import pipeline
     from jobs.plan import make_site
-    from jobs.progress import counting
+    from jobs.progress import telling
 
     site = make_site(open_workspace(workspace))
     if key is not None:
@@ -51,7 +51,11 @@ def verify(
     kept = read_note(against, "a checkpoint of this log") if against else None
     witnesses = [read_key(each) for each in witness or ()]
     try:
-        with counting("entries") as progress:
+        with telling("verifying") as tell:
+
+            def progress(done: int, total: int) -> None:
+                tell(done, total, _phase(done, total))
+
             verification = pipeline.verify(site, progress, against=kept, witnesses=witnesses)
     except audit.KeyRefused as error:
         if key is None and witness is None:
@@ -59,7 +63,8 @@ def verify(
         raise bad_key("--witness" if key is None else "--key", error) from error
     code = ExitCode.DONE if verification.ok else ExitCode.AUDIT_FAILED
     if as_json:
-        print_json({"ok": verification.ok, **vars(verification), "exit_code": int(code)})
+        verdicts = {"ok": verification.ok, "complete": verification.complete}
+        print_json({**verdicts, **vars(verification), "exit_code": int(code)})
     else:
         _print(verification, site.origin)
         if against and not verification.integrity:
@@ -67,27 +72,41 @@ def verify(
     raise typer.Exit(int(code))
 
 
+def _phase(done: int, total: int) -> str:
+    return "entries of the log" if 2 * done < total else "results and archive"
+
+
 def _print(verification: "pipeline.Verification", origin: str) -> None:
     _print_verdict(verification, origin)
     _print_findings("log", verification.integrity)
     _print_findings("altered", verification.altered)
+    _print_findings("added", verification.added)
     _print_findings("absent (no tampering: the log proves that it was there)", verification.absent)
     for note in verification.notes:
-        print(f"  note     {note}")
+        print(f"  note          {note}")
 
 
 def _print_verdict(verification: "pipeline.Verification", origin: str) -> None:
-    """Which of the two failed, if one did. Results are held only against a log that is whole."""
+    """The worse of the two first. Results are held only against a log that is whole."""
     if verification.integrity:
         print(f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. Results and archive were not held against it. First wrong:")
         return
     whole = f"whole: {verification.size:,} entries, every one under the signed checkpoint."
-    if verification.altered:
+    if not verification.ok:
         print(f"RESULTS OR ARCHIVED DOCUMENTS DIFFER FROM THE AUDIT LOG {origin}. The log itself is {whole}")
     else:
         print(f"The audit log {origin} is {whole}")
-    print(f"  root     {verification.root.hex()}")
-    print("  checked  " + ", ".join(f"{what} {number:,}" for what, number in verification.checked.items()))
+    print(f"  integrity     whole, root {verification.root.hex()}")
+    print(f"  completeness  {_completeness(verification)}")
+    print("  checked       " + ", ".join(f"{what} {number:,}" for what, number in verification.checked.items()))
+
+
+def _completeness(verification: "pipeline.Verification") -> str:
+    """The second verdict in one line."""
+    if verification.complete:
+        return "all that the log proves is there, unchanged, and nothing else"
+    kinds = {"altered": verification.altered, "added": verification.added, "absent": verification.absent}
+    return ", ".join(f"{len(findings):,} {kind}" for kind, findings in kinds.items() if findings)
 
 
 def _print_findings(what: str, findings: "tuple[audit.Finding, ...]") -> None:

@@ -1,0 +1,155 @@
+"""What the entries of the log say that lies in outbox/, archive/ and failed/."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.deletion import Deletions
+from pipeline.failures import Failures
+from pipeline.finding import Found
+from pipeline.holding import ANSWERED, OF_DOCUMENT, OF_PART, FilesTask, PartTask, archived_names
+from pipeline.names import archive_name
+from pipeline.placement import archive_folder, raw_path
+from pipeline.states import State
+
+Entry = Mapping[str, Any]
+STAGING = ".staging"
+_FILES = 500  # in one task
+
+
+class Expected:
+    """Made by taking every entry, in order. Memory grows with the number of documents: a name and a sha256 for each
+    Markdown file, a digest and a number for each file of the archive."""
+
+    def __init__(self, root: Path) -> None:
+        self.size = 0  # entries taken
+        self._root = root
+        self._rows: list[Entry] = []
+        self._parts: set[str] = set()
+        self._unplaced: dict[str, tuple[Entry, list[Entry]]] = {}
+        self._markdown: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
+        self._kept: dict[bytes, int] = {}  # digest of a name in the archive -> the last entry that put it there
+        self._deletions = Deletions()
+        self._failures = Failures()
+
+    def take(self, entry: Entry) -> Iterator[PartTask]:
+        """The next entry; the parts of which it says that they are in place now."""
+        self.size = entry["n"] + 1
+        self._deletions.take(entry)
+        match entry["type"]:
+            case "document":
+                self._take_document(entry)
+            case "part":
+                self._parts.add(entry["file"])
+                self._unplaced[entry["file"]] = {name: entry[name] for name in OF_PART}, self._rows
+                self._rows = []
+            case "placed" if entry["file"] in self._unplaced:
+                yield PartTask(self._root, *self._unplaced.pop(entry["file"]), placed=True)
+
+    def _take_document(self, entry: Entry) -> None:
+        self._rows.append({name: entry[name] for name in OF_DOCUMENT})
+        if file := entry["markdown"]:
+            self._markdown[file["file"]] = (file["sha256"], entry["n"])
+        self._failures.take(entry)
+        if entry["state"] == State.FAILED or not entry["document"]:
+            return
+        folder = str(archive_folder(Path(), entry["job"], entry["document"]))
+        names = archived_names(entry) if entry["state"] in ANSWERED else [f"bytes/{archive_name(raw_path(entry))}"]
+        self._kept |= {_digest(f"{folder}/{name}"): entry["n"] for name in names}
+
+    def unplaced(self) -> Iterator[PartTask]:
+        """Parts of which no entry says yet that they are in place."""
+        for part, documents in self._unplaced.values():
+            yield PartTask(self._root, part, documents, placed=False)
+
+    def unplaced_notes(self) -> list[str]:
+        """What a reader should know of them."""
+        return [f"{file} may not be in place yet: a run holds it, or the next run ends it" for file in self._unplaced]
+
+    def markdown(self) -> Iterator[FilesTask]:
+        """The Markdown files that should be there."""
+        waiting = [entry["markdown"] for _, documents in self._unplaced.values() for entry in documents]
+        staged = frozenset(file["file"] for file in waiting if file)
+        files = [(name, sha256, number) for name, (sha256, number) in self._markdown.items()]
+        for at in range(0, len(files), _FILES):
+            yield FilesTask(self._root, "markdown", files[at : at + _FILES], staged)
+
+    def check_strays(self, found: Found) -> None:
+        """Every file below outbox/, archive/ and failed/: did an entry make it? Those of failed/ are compared too."""
+        returned: dict[str, int] = {}
+        for top in ("outbox", "archive"):
+            for name in _walk(self._root, top, found):
+                if not self._is_known(name):
+                    found.add_stray(name)
+                elif (by := self._deleted_by(name)) is not None:
+                    returned[name if top == "outbox" else name.rpartition("/")[0].rpartition("/")[0]] = by
+        for name, by in returned.items():
+            why = "which is not done yet: the next run ends it" if by in self._deletions.pending else "and is there"
+            found.notes.append(f"{name} was deleted by entry {by}, {why}")
+        self._failures.check(self._root, list(_walk(self._root, "failed", found)), found)
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._parts or name in self._markdown or _digest(name) in self._kept
+
+    def _deleted_by(self, name: str) -> int | None:
+        """The entry that deleted this file, if no later one made it again."""
+        gone = self._deletions
+        if name in self._parts:
+            return gone.parts.get(name)
+        if name in self._markdown:
+            return gone.markdown.get(self._markdown[name][1])
+        return gone.archive.get(self._kept[_digest(name)])
+
+    def forget_deleted(self, found: Found) -> None:
+        """What an entry says was deleted is not missing."""
+        gone = self._deletions
+        found.absent = [
+            one for one in found.absent
+            if not (
+                one.where in gone.parts
+                or (one.where.startswith("archive/") and one.entry in gone.archive)
+                or (one.where in self._markdown and one.entry in gone.markdown)
+            )
+        ]  # fmt: skip
+        markdown = sum(number in gone.markdown for _, number in self._markdown.values())
+        found.checked["deleted"] = len(gone.archive) + len(gone.parts) + markdown
+
+
+def _digest(name: str) -> bytes:
+    return hashlib.blake2b(os.fsencode(name), digest_size=16).digest()
+
+
+def _walk(root: Path, top: str, found: Found) -> Iterator[str]:
+    """The regular files below root/top, in sorted order, as paths relative to root; everything else but folders is
+    told, and what runs stage is counted."""
+    staged = 0
+    folders = [top]
+    while folders:
+        folder = folders.pop()
+        for item in _items(root / folder, folder, found):
+            name = f"{folder}/{item.name}"
+            if item.is_dir(follow_symlinks=False):
+                folders.append(name)
+            elif f"/{STAGING}/" in name and name.split("/")[2] == STAGING:
+                staged += 1
+            elif item.is_file(follow_symlinks=False):
+                yield name
+            else:
+                found.add_stray(name, "no file: a link, a pipe or a device")
+    if staged:
+        found.notes.append(
+            f"{top}: {staged} files staged by a run; no results, removed when it ends or the next begins"
+        )
+
+
+def _items(path: Path, name: str, found: Found) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as items:
+            return sorted(items, key=lambda item: item.name)
+    except FileNotFoundError:  # no job has made it yet, or a run removed it
+        return []
+    except OSError as error:
+        found.add_stray(name, f"it cannot be looked into: {error.strerror}")
+        return []

@@ -1,0 +1,41 @@
+"""What a check of files against entries found."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import audit
+
+KINDS = ("parts", "rows", "markdown", "archived", "failed", "deleted")
+
+
+@dataclass
+class Found:
+    """`altered` differ from their entries, `added` were made by none, `absent` are proved by one and gone; `notes` are
+    no part of a verdict. `checked` counts what was held against an entry."""
+
+    altered: list[audit.Finding] = field(default_factory=list)
+    added: list[audit.Finding] = field(default_factory=list)
+    absent: list[audit.Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    checked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+
+    def alter(self, where: str, number: int, fact: str) -> None:
+        """Something is not what entry `number` says."""
+        self.altered.append(audit.Finding(where, f"entry {number}: {fact}", number))
+
+    def miss(self, where: str, number: int, fact: str = "it is no longer there") -> None:
+        """Something that entry `number` proves is gone."""
+        self.absent.append(audit.Finding(where, f"entry {number}: {fact}", number))
+
+    def add_stray(self, where: str, fact: str = "no entry of the log made this file") -> None:
+        """Something that nobody made."""
+        self.added.append(audit.Finding(where, fact, None))
+
+    def join(self, others: Iterable["Found"]) -> None:
+        """And what they found."""
+        for other in others:
+            self.altered += other.altered
+            self.added += other.added
+            self.absent += other.absent
+            self.notes += other.notes
+            self.checked = {kind: count + other.checked[kind] for kind, count in self.checked.items()}
