@@ -1,10 +1,12 @@
 """Documents in, rows out: everything between a plan and a committed part."""
 
 from pipeline.bench import Bench, Ceiling, bench_model
+from pipeline.choose import Choice
 from pipeline.discover import Candidate, Scan, scan
 from pipeline.errors import DocumentError, Failure
 from pipeline.holds import Hold, hold, holds, release
 from pipeline.journal import Recorded, open_journal, record
+from pipeline.judge import Replayed, Verdict
 from pipeline.models import (
     MachineRefusedError,
     ModelRefusedError,
@@ -17,6 +19,7 @@ from pipeline.models import (
 )
 from pipeline.parse import Limits, find_tesseract
 from pipeline.plan import Input, ModelRef, Ocr, Retention, RunPlan, Site
+from pipeline.replay import Replay, replay
 from pipeline.report import Observer, RunReport
 from pipeline.results import BadPartError, results
 from pipeline.run import run
@@ -42,6 +45,7 @@ __all__ = [
     "Bench",
     "Candidate",
     "Ceiling",
+    "Choice",
     "ClassifySettings",
     "DocumentError",
     "ExtractSettings",
@@ -58,6 +62,8 @@ __all__ = [
     "Observer",
     "Ocr",
     "Recorded",
+    "Replay",
+    "Replayed",
     "Retention",
     "RunPlan",
     "RunReport",
@@ -68,6 +74,7 @@ __all__ = [
     "State",
     "Story",
     "SummarizeSettings",
+    "Verdict",
     "Verification",
     "bench_model",
     "check_machine",
@@ -83,6 +90,7 @@ __all__ = [
     "quantize_model",
     "record",
     "release",
+    "replay",
     "results",
     "run",
     "scan",

@@ -78,6 +78,10 @@ KINDS: dict[str, Kind] = {
     "read.story": _command("a document's story was shown", "document:text?"),
     "read.search": _command("entries of documents were searched for", "query:object found:int"),
     "read.recall": _command("what a model touched was shown", "model_sha256:text found:int"),
+    "replayed": _command(
+        "rows were computed again: verdicts, and entries that came out differently",
+        "asked:object rows:int counts:object different:list",
+    ),
 }
 
 

@@ -1,6 +1,6 @@
 """Everything that ever happened to one document, from the log."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,20 +21,25 @@ def story(site: Site, document: str) -> Story:
     """By sha256 (six digits or more) or path. Raises LookupError with the remedy, and audit.AuditError."""
     entries, placed = [], set()
     for _, entry in read_entries(site):
-        if entry["type"] == "document" and _meant(entry, document):
+        if entry["type"] == "document" and is_meant(entry, document):
             entries.append(entry)
         elif entry["type"] == "placed":
             placed.add(entry["file"])
-    found = sorted({str(entry["document"]) for entry in entries})
-    if not found:
-        raise LookupError(
-            f"the log knows no document {document!r}: give its path below the input folder, or its sha256"
-        )
-    if len(found) > 1:
-        raise LookupError(f"{document!r} names {len(found)} documents; give more of the sha256: {', '.join(found[:5])}")
-    return Story(found[0], tuple(entries), frozenset(placed))
+    found = only_one({str(entry["document"]) for entry in entries}, document)
+    return Story(found, tuple(entries), frozenset(placed))
 
 
-def _meant(entry: Mapping[str, Any], wanted: str) -> bool:
+def is_meant(entry: Mapping[str, Any], wanted: str) -> bool:
+    """Whether an entry is of a document that somebody asks for by sha256 (six digits or more) or path."""
     sha256 = entry["document"] or ""
     return entry["path"] == wanted or (len(wanted) >= 6 and sha256.startswith(wanted.lower()))
+
+
+def only_one(found: Collection[str], wanted: str) -> str:
+    """The one document that is meant. LookupError with the remedy if it is none, or several."""
+    if not found:
+        raise LookupError(f"the log knows no document {wanted!r}: give its path below the input folder, or its sha256")
+    if len(found) > 1:
+        several = ", ".join(sorted(found)[:5])
+        raise LookupError(f"{wanted!r} names {len(found)} documents; give more of the sha256: {several}")
+    return next(iter(found))

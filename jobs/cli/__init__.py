@@ -22,6 +22,7 @@ from jobs.cli import (
     audit_key_show,
     audit_prove,
     audit_release,
+    audit_replay,
     audit_show,
     audit_verify,
     audit_witness,
@@ -70,6 +71,7 @@ GROUPS: dict[str, Group] = {
         {
             "verify": audit_verify.verify,
             "show": audit_show.show,
+            "replay": audit_replay.replay,
             "hold": audit_hold.hold,
             "release": audit_release.release,
             "prove": audit_prove.prove,

@@ -1,0 +1,58 @@
+"""Where the bytes of documents still lie when their rows are long made: in the archive, or among the failed ones."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.intake import INSIDE, Arrival
+from pipeline.names import failed_apart, failed_name
+from pipeline.placement import archive_folder, file_sha256, raw_path
+
+Entry = Mapping[str, Any]
+
+
+class BytesGoneError(Exception):
+    """Nothing has the bytes of a document any more; the message says what lies in their place."""
+
+
+@dataclass(frozen=True)
+class Kept(Arrival):
+    """A document whose bytes are in a file that stays where it is."""
+
+    file: Path = Path()
+
+    def staged(self, archive: Path) -> Path:
+        """The file of exactly those bytes."""
+        return self.file
+
+
+def kept(root: Path, entry: Entry) -> Kept:
+    """The document of an entry as it was taken in. BytesGoneError."""
+    file = _find(root, entry["job"], entry["document"], raw_path(entry))
+    return Kept(entry["path"], raw_path(entry), entry["size"], entry["document"], entry["parent"], file=file)
+
+
+def kept_container(root: Path, entry: Entry) -> Kept:
+    """The container of an entry's document. BytesGoneError."""
+    path, raw = (name.rpartition(INSIDE)[0] for name in (entry["path"], raw_path(entry)))
+    file = _find(root, entry["job"], entry["parent"], raw)
+    return Kept(path, raw, file.stat().st_size, entry["parent"], file=file)
+
+
+def _find(root: Path, job: str, sha256: str, raw: str) -> Path:
+    other = []
+    for path in _places(root, job, sha256, raw):
+        if path.is_file() and not path.is_symlink():
+            if file_sha256(path) == sha256:
+                return path
+            other.append(path)
+    if other:
+        raise BytesGoneError(f"{other[0].relative_to(root)} has other bytes than those that were processed")
+    raise BytesGoneError(f"its bytes are not in archive/{job}/ or failed/{job}/ any more")
+
+
+def _places(root: Path, job: str, sha256: str, raw: str) -> Iterator[Path]:
+    yield from sorted(archive_folder(root, job, sha256).glob("bytes/*"))
+    for name in (failed_name(raw), failed_apart(raw, sha256)):
+        yield root / "failed" / job / name
