@@ -1,6 +1,9 @@
 """What many tests need: a small model, the real model, the folder of real documents."""
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,3 +35,15 @@ def data_folder() -> Path:
     if not (path := os.environ.get("CLOISTER_DATA")):
         pytest.skip("CLOISTER_DATA is not set: it names the folder of real documents and test vectors")
     return Path(path)
+
+
+@pytest.fixture
+def ram_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder where fsync costs nothing, for tests that make many copies of a log."""
+    ram = Path("/dev/shm")
+    if not os.access(ram, os.W_OK):
+        yield tmp_path
+        return
+    folder = Path(tempfile.mkdtemp(prefix="cloister-", dir=ram))
+    yield folder
+    shutil.rmtree(folder)

@@ -1,5 +1,5 @@
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,21 +67,6 @@ def make_site(key: tuple[Path, str]) -> Callable[[Path], Site]:
 @pytest.fixture
 def site(tmp_path: Path, make_site: Callable[[Path], Site]) -> Site:
     return make_site(tmp_path / "audit")
-
-
-@pytest.fixture
-def ram_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder where fsync costs nothing, for tests that make many copies of a log."""
-    ram = Path("/dev/shm")
-    if not os.access(ram, os.W_OK):
-        yield tmp_path
-        return
-    import shutil
-    import tempfile
-
-    folder = Path(tempfile.mkdtemp(prefix="audit-", dir=ram))
-    yield folder
-    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")
