@@ -30,8 +30,14 @@ class LogKey:
     limit: int | None = None
 
 
-def signers_of(folder: Path, key: PublicKey) -> list[LogKey]:
-    """The present key and those before it, the latest first."""
+def signers_of(folder: Path, key: PublicKey, kept: bytes) -> list[LogKey]:
+    """The keys by which `kept` may be signed: the present one, and those before it, the latest first, if it is not by
+    the present one (they are looked for in the whole log)."""
+    try:
+        parse_cosigned(kept, key)
+        return [LogKey(key)]
+    except ValueError:
+        pass
     try:
         earlier = rotations(folder, format_public_key(key))
     except LogUntrusted:

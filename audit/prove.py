@@ -70,7 +70,7 @@ def prove_entries(
     """The same for each of the entries `start` to `end` - 1, all under one checkpoint."""
     folder, key = Path(folder), parse_public_key(public_key)
     today, note, tree = open_tree(folder, key)
-    under = today if checkpoint is None else _earlier(checkpoint, signers_of(folder, key), today, tree)
+    under = today if checkpoint is None else _earlier(checkpoint, signers_of(folder, key, checkpoint), today, tree)
     if not 0 <= start < end <= under.size:
         raise LookupError(f"no entry {end - 1 if start >= 0 else start}: the checkpoint covers {under.size} entries")
     lines = read_lines(folder, dict.fromkeys(segments_of(under.size), 1 << 62), start)

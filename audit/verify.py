@@ -90,7 +90,7 @@ def _judge_rotations(snapshot: Snapshot, key: PublicKey) -> list[Finding]:
 
 def _judge_kept(snapshot: Snapshot, key: PublicKey, kept: bytes, witnesses: list[str]) -> list[Finding]:
     tree = StoredTree(snapshot.checkpoint.size, snapshot.stored)
-    finding = judge_kept(kept, signers_of(snapshot.folder, key), snapshot.checkpoint, tree, witnesses)
+    finding = judge_kept(kept, signers_of(snapshot.folder, key, kept), snapshot.checkpoint, tree, witnesses)
     return [finding] if finding else []
 
 

@@ -85,7 +85,7 @@ def request_witness(folder: StrPath, public_key: str, since: bytes | None = None
     today, note, tree = open_tree(Path(folder), key)
     if since is None:
         return note
-    signers = signers_of(Path(folder), key)
+    signers = signers_of(Path(folder), key, since)
     if finding := judge_kept(since, signers, today, tree):
         raise ProofRefused(f"the given checkpoint: {finding.message}")
     kept = parse_kept(since, (signer.key for signer in signers)).checkpoint
@@ -99,14 +99,20 @@ def request_witness(folder: StrPath, public_key: str, since: bytes | None = None
 
 
 def cosign_checkpoint(
-    data: bytes, state: StrPath, *, key_path: StrPath, log_key: str | None = None, seconds: int
+    data: bytes,
+    state: StrPath,
+    *,
+    key_path: StrPath,
+    passphrase_path: StrPath | None = None,
+    log_key: str | None = None,
+    seconds: int,
 ) -> Witnessed:
     """Cosign what a log handed over, at this time, and remember it. `log_key` is needed the first time, and when the
     log's key has changed: whoever gives it says that it is right.
 
     ProofRefused for a roll-back, a fork, or what is not proved to extend the checkpoint that was cosigned last.
     """
-    signer = open_signer(key_path)
+    signer = open_signer(key_path, passphrase_path)
     new_key = parse_public_key(log_key) if log_key else None
     try:
         request = parse_request(data)

@@ -11,6 +11,7 @@ from jobs.cli.files import bad_key, read_key, read_note, write_given
 from jobs.cli.options import JsonOption, OutOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ExitCode
+from jobs.workspace import credential
 
 if TYPE_CHECKING:
     import audit
@@ -30,6 +31,12 @@ def cosign(
             "--log", metavar="KEY", help="The log's public key, from its keeper; the first time, or when it changed."
         ),
     ] = None,
+    passphrase_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--passphrase-file", metavar="FILE", help="The passphrase of --key; else the systemd credential, if any."
+        ),
+    ] = None,
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,7 +49,14 @@ def cosign(
     data = read_note(file, "a file that `cloister audit witness -o FILE` wrote")
     try:
         log_key = read_key(log) if log is not None else None
-        given = audit.cosign_checkpoint(data, state, key_path=key, log_key=log_key, seconds=int(time.time()))
+        given = audit.cosign_checkpoint(
+            data,
+            state,
+            key_path=key,
+            passphrase_path=passphrase_file or credential(),
+            log_key=log_key,
+            seconds=int(time.time()),
+        )
     except audit.KeyRefused as error:
         raise bad_key("--key or --log", error) from error
     except audit.ProofRefused as error:

@@ -29,6 +29,7 @@ def prove(
     c2sp.org/tlog-proof.
     """
     import audit
+    import pipeline
     from jobs.plan import make_site
 
     site = make_site(open_workspace(workspace))
@@ -46,3 +47,6 @@ def prove(
         say(f"    cloister audit check {out} --key {site.public_key}")
     else:
         sys.stdout.write(text)
+    recorded = pipeline.record(site, {"type": "read.proof", "entry": number})
+    if recorded.why:
+        print(f"not recorded: {recorded.why}", file=sys.stderr)

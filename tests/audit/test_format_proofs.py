@@ -50,7 +50,7 @@ def test_the_examples_are_what_is_written(tmp_path: Path) -> None:
 def signed_text(note: str) -> str:
     """The text of a checkpoint, whose first signature is the log's."""
     text, signatures = note.rsplit("\n\n", 1)
-    _, key = PUBLIC.split("+", 1)[0], b64decode(PUBLIC.split("+", 2)[2])[1:]
+    key = b64decode(PUBLIC.split("+", 2)[2])[1:]
     signature = b64decode(signatures.split("\n")[0].split(" ")[2])[4:]
     Ed25519PublicKey.from_public_bytes(key).verify(signature, (text + "\n").encode())
     return text + "\n"

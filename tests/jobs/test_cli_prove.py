@@ -47,7 +47,10 @@ def test_a_proof_is_checked_on_another_machine(done: Place, cloister: Cloister, 
     told = cloister("audit", "prove", "1", "-o", alone / "p", "--workspace", done.root)
     assert told.code == 0
     assert f"--key {public_key(done)}" in told.out
-    assert cloister("audit", "prove", "1", "--workspace", done.root).out == (alone / "p").read_text()
+    (*_, (_, last)) = audit.read_entries(done.root / "audit", public_key(done))
+    assert (last["type"], last["entry"]) == ("read.proof", 1)
+    shown = cloister("audit", "prove", "1", "--workspace", done.root).out
+    assert shown.splitlines()[:3] == (alone / "p").read_text().splitlines()[:3]
     checked = cloister("audit", "check", alone / "p", "--key", public_key(done))
     assert checked.code == 0, checked.err
     assert checked.out.startswith("Proved: this is entry 1 of the log test.example/log, under a checkpoint of ")
@@ -143,6 +146,13 @@ def test_a_second_person_cosigns(done: Place, cloister: Cloister, tmp_path: Path
     another_run(done, cloister)
     assert cloister("audit", "witness", "--since", "cosigned", "-o", "request2").code == 0
     assert (done.root / "request2").read_bytes().startswith(b"old ")
+    (there / "secret").write_text("swordfish\n")
+    (there / "secret").chmod(0o600)
+    sealed = ("--key", there / "sealed", "--state", there / "other state", "--log", public_key(done))
+    audit.generate_key(there / "sealed", "witness.example/eve", there / "secret")
+    assert cloister("audit", "witness", "cosign", "request2", *sealed).code == 2
+    opened = cloister("audit", "witness", "cosign", "request2", *sealed, "--passphrase-file", there / "secret")
+    assert opened.code == 0, opened.err
     given = cloister("audit", "witness", "cosign", "request2", *mine)
     assert given.code == 0, given.err
     (done.root / "cosigned2").write_text(given.out)
