@@ -68,7 +68,7 @@ def verify(
     else:
         _print(verification, site.origin)
         if against and not verification.integrity:
-            say(f"  extends  the checkpoint in {against}")
+            say(f"  extends       the checkpoint in {against}")
     raise typer.Exit(int(code))
 
 

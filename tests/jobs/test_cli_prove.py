@@ -97,7 +97,7 @@ def test_a_log_is_held_against_a_kept_checkpoint(done: Place, cloister: Cloister
     shutil.copytree(done.root / "audit", tmp_path / "back")
     another_run(done, cloister)
     told = cloister("audit", "verify", "--against", "kept")
-    assert (told.code, told.out.splitlines()[-1]) == (0, "  extends  the checkpoint in kept")
+    assert (told.code, told.out.splitlines()[-1]) == (0, "  extends       the checkpoint in kept")
     (done.root / "scanned").write_bytes((done.root / "kept").read_bytes().replace(b"\n", b"\r\n").rstrip() + b"  ")
     assert cloister("audit", "verify", "--against", "scanned").code == 0
     assert cloister("audit", "witness", "-o", "later").code == 0
