@@ -166,7 +166,7 @@ def judge_rotations(
             continue
         try:
             rotation = parse_rotation(entry)
-            _check_before(rotation, tree)
+            _check_before(rotation, tree, _bytes_before(line, listing))
             if expected not in (None, rotation.old_key):
                 raise ValueError(f"hands over from {rotation.old_key}, but {expected} signed then")
             expected = rotation.new_key
@@ -177,10 +177,16 @@ def judge_rotations(
     return findings
 
 
-def _check_before(rotation: Rotation, tree: StoredTree) -> None:
-    signed, found = rotation.before.root, tree.root(0, rotation.n)
-    if found != signed:
-        raise ValueError(f"its note is of entries with the root {signed.hex()}, those before it have {found.hex()}")
+def _check_before(rotation: Rotation, tree: StoredTree, segment_bytes: int) -> None:
+    before = rotation.before
+    if (root := tree.root(0, rotation.n)) != before.root:
+        raise ValueError(f"its note is of entries with the root {before.root.hex()}, those before it have {root.hex()}")
+    if before.segment_bytes != segment_bytes:
+        raise ValueError(f"its note is of {before.segment_bytes} bytes of entries, {segment_bytes} stand before it")
+
+
+def _bytes_before(line: Line, listing: Listing) -> int:
+    return sum(size for path, size in listing.segments().items() if path < line.segment) + line.at
 
 
 def _read_marked(folder: Path, listing: Listing) -> Iterator[Line]:
@@ -192,10 +198,10 @@ def _read_marked(folder: Path, listing: Listing) -> Iterator[Line]:
 
 
 def _is_marked(folder: Path, path: str) -> bool:
-    rest = b""
+    seen = b""
     with open_file(folder, path) as file:
         while data := file.read(_CHUNK):
-            if _MARK in rest + data:
+            seen = seen[1 - len(_MARK) :] + data
+            if _MARK in seen:
                 return True
-            rest = data[1 - len(_MARK) :]
     return False

@@ -52,6 +52,54 @@ def test_the_example_is_what_is_written(folder: Path) -> None:
     assert files == {name: EXAMPLE[name].encode() for name in ("checkpoint", "entries/000000000000.jsonl")}
 
 
+ROTATED = audit.Stamp(
+    "2026-11-21T08:00:00.000000Z", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", 122_400_000_000, "archive-1", "cloister"
+)
+
+
+def rotate(folder: Path) -> None:
+    key, new = folder.parent / "key", folder.parent / "new key"
+    new.write_text(EXAMPLE["new key"], encoding="utf-8")
+    new.chmod(0o600)
+    with audit.Log.open(folder, key_path=key, public_key=PUBLIC, stamp=lambda: ROTATED) as log:
+        log.rotate({"run": ""}, key_path=new, public_key=EXAMPLE["new public key"].strip())
+
+
+def test_the_example_of_a_rotation_is_what_is_written(folder: Path) -> None:
+    rotate(folder)
+    lines = (folder / "entries/000000000000.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    assert lines[:3] == EXAMPLE["entries/000000000000.jsonl"].splitlines(keepends=True)
+    assert lines[3:] == [EXAMPLE["entry 3"]]
+    assert json.loads(lines[3])["note"] == EXAMPLE["its note"]
+    assert (folder / "checkpoint").read_text(encoding="utf-8") == EXAMPLE["checkpoint after it"]
+
+
+def signed_by(note: str, *public_keys: str) -> str:
+    """The text of a note with exactly these signatures, from the page alone."""
+    text, lines = note.rsplit("\n\n", 1)
+    for line, public_key in zip(lines.splitlines(), public_keys, strict=True):
+        origin, key_id, key = public_key.split("+", 2)
+        dash, name, signature = line.split(" ")
+        assert (dash, name, b64decode(signature)[:4].hex()) == ("—", origin, key_id)
+        Ed25519PublicKey.from_public_bytes(b64decode(key)[1:]).verify(b64decode(signature)[4:], f"{text}\n".encode())
+    return f"{text}\n"
+
+
+def test_a_verifier_from_the_page_follows_a_rotation(folder: Path) -> None:
+    """Who has the old key alone comes to the new one, and to the entries for which the old one vouches."""
+    checkpoint = (folder / "checkpoint").read_text(encoding="utf-8")
+    rotate(folder)
+    lines = (folder / "entries/000000000000.jsonl").read_bytes().split(b"\n")[:-1]
+    entry = next(entry for entry in map(json.loads, lines) if entry["type"] == "key.rotated")
+    assert entry["old_key"] == PUBLIC
+    text = signed_by(entry["note"], PUBLIC, entry["new_key"])
+    assert text == f"{signed_by(checkpoint, PUBLIC)}old-key {PUBLIC}\nnew-key {entry['new_key']}\n"
+    _, size, root, _ = text.split("\n", 3)
+    assert int(size) == entry["n"]
+    assert tree([sha256(b"\x00" + line).digest() for line in lines[: int(size)]]) == b64decode(root)
+    assert len(check(folder, entry["new_key"])) == 4
+
+
 def check(folder: Path, public_key: str) -> list[object]:
     """A verifier from the page alone: the entries of a log that is intact, else an exception."""
     origin, key_id, key = public_key.split("+", 2)
