@@ -1,6 +1,7 @@
 """The audit log: what happened, signed, so that anyone with the public key can check it. See README.md and
 FORMAT.md."""
 
+from audit.bundles import VERIFIER, write_tlog_tiles
 from audit.canonical import canonical, parse_canonical
 from audit.checkpoint import Checkpoint
 from audit.durable import remove_durably, sync_filesystem, write_file_atomically
@@ -20,6 +21,7 @@ from audit.verify import verify
 from audit.witness import Witnessed, cosign_checkpoint, request_witness
 
 __all__ = [
+    "VERIFIER",
     "AuditError",
     "Checkpoint",
     "Cut",
@@ -59,4 +61,5 @@ __all__ = [
     "verify",
     "workers",
     "write_file_atomically",
+    "write_tlog_tiles",
 ]

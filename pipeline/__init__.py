@@ -4,6 +4,7 @@ from pipeline.bench import Bench, Ceiling, bench_model
 from pipeline.choose import Choice
 from pipeline.discover import Candidate, Scan, scan
 from pipeline.errors import DocumentError, Failure
+from pipeline.export import Exported, export
 from pipeline.holds import Hold, hold, holds, release
 from pipeline.journal import Recorded, open_journal, record
 from pipeline.judge import Replayed, Verdict
@@ -48,6 +49,7 @@ __all__ = [
     "Choice",
     "ClassifySettings",
     "DocumentError",
+    "Exported",
     "ExtractSettings",
     "Failure",
     "Field",
@@ -79,6 +81,7 @@ __all__ = [
     "bench_model",
     "check_machine",
     "check_model",
+    "export",
     "find_tesseract",
     "hold",
     "holds",

@@ -74,6 +74,10 @@ KINDS: dict[str, Kind] = {
     "verified": _command(
         "`cloister audit verify`: findings of each kind", "size:int root:text integrity:int altered:int absent:int"
     ),
+    "exported": _command(
+        "`cloister audit export` wrote the entries `first` to `end` - 1 to a folder",
+        "from:text before:text first:int end:int export_sha256:text",
+    ),
     "read.results": _command("rows were shown", "job:text? failed:bool limit:int?"),
     "read.story": _command("a document's story was shown", "document:text?"),
     "read.proof": _command("an entry was given out with its proof", "entry:int"),

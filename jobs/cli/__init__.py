@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from jobs.cli import (
     audit_check,
     audit_cosign,
+    audit_export,
     audit_hold,
     audit_key_new,
     audit_key_rotate,
@@ -74,6 +75,7 @@ GROUPS: dict[str, Group] = {
             "replay": audit_replay.replay,
             "hold": audit_hold.hold,
             "release": audit_release.release,
+            "export": audit_export.export,
             "prove": audit_prove.prove,
             "check": audit_check.check,
             "key": (

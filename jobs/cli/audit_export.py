@@ -1,0 +1,65 @@
+"""`cloister audit export`: a range of the log, for somebody who has neither this program nor this machine."""
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import counted, print_json, say
+from jobs.errors import ConfigError, Problem
+from jobs.workspace import open_workspace
+
+
+def export(
+    target: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; it may be there if it is empty.")],
+    since: Annotated[
+        str | None, typer.Option("--from", metavar="DATE", help="The first day, as 2026-11-01; else the log's first.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--to", metavar="DATE", help="The last day, included; else the log's last.")
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the log's records of some days to a folder that proves itself.
+
+    Records, report, Parquet table, public keys, the log as C2SP tlog-tiles, and verify.py, which checks all of it with
+    Python alone. Days are those of UTC. The log records the export.
+    """
+    import pipeline
+    from jobs.plan import make_site
+
+    first, last = _day("--from", since), _day("--to", until)
+    if first and last and last < first:
+        raise ConfigError(Problem("--to", f"{until} lies before {since}", "the first day, or a later one"))
+    site = make_site(open_workspace(workspace))
+    try:
+        exported = pipeline.export(site, target, first, last)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ConfigError(
+            Problem(str(target), "is there already, and is no empty folder", "a folder that is not there yet")
+        ) from error
+    if as_json:
+        print_json(exported)
+        return
+    _tell(exported.folder, exported.records, exported.others, site.public_key)
+    if exported.recorded.n is None:
+        why = exported.recorded.why or "another process holds the log, and will record it"
+        say(f"The log has no record of this export yet, so nothing proves the report and the table: {why}")
+
+
+def _tell(folder: Path, records: int, others: int, key: str) -> None:
+    say(f"{folder}: {counted(records, 'record')}, each proved by the signed checkpoint.")
+    if others:
+        say(f"Beside them its log bundles, which hold 256 entries each, have {counted(others, 'other entry')}.")
+    say("It is checked, wherever there is Python, with the log's public key:")
+    say(f"    python3 {folder}/verify.py --key {key}")
+
+
+def _day(option: str, text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError as error:
+        raise ConfigError(Problem(option, f"{text!r} is no day", "a day as 2026-11-01")) from error

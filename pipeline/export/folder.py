@@ -1,0 +1,192 @@
+"""The folder of an export, in the order in which it is made. FORMAT.md of audit has its bytes.
+
+records.jsonl           the entries of the range, as they stand in the log
+records.parquet         the same as a table
+report.html             the same for people
+keys/                   the log's public key and earlier ones
+verify.py               one file that checks all of it
+export.json             the range, and the sha256 of each file above
+                        (now the log gets its record of this export, which has the sha256 of export.json)
+log/                    the log in the layout of C2SP tlog-tiles, with that record
+export.proof            that record with its proof; not there where the log could not be written
+keys/rotated-*.proof    how each earlier key handed over to the next
+SHA256SUMS              of all files, for sha256sum -c
+"""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import audit
+from pipeline.entries import read_entries
+from pipeline.export.mirror import Mirror
+from pipeline.export.page import write_report
+from pipeline.export.summary import Summary
+from pipeline.journal import Recorded, record
+from pipeline.placement import file_sha256
+from pipeline.plan import Site
+from pipeline.software import label
+
+VERSION = 1
+_BUNDLE = 256  # entries
+
+
+@dataclass(frozen=True)
+class Span:
+    """The entries `first` to `end` - 1 of a log of `size` entries with the root `root`: from the first to the last
+    whose time lies in [since, before). A clock that was set back can have put others between them."""
+
+    since: str
+    before: str
+    first: int
+    end: int
+    size: int
+    root: bytes
+
+    @property
+    def bundles(self) -> range:
+        """The entries in whose bundles the range lies, and one before and after it, which show where it begins and
+        ends."""
+        return range(max(self.first - 1, 0), min(self.end + 1, self.size))
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written to `folder`: `records` entries from number `first` on, and in the same bundles of 256 `others`.
+    `size` and `root` are the log's; `recorded` says whether it knows of this export."""
+
+    folder: Path
+    records: int
+    first: int
+    others: int
+    size: int
+    root: bytes
+    recorded: Recorded
+
+
+def export(site: Site, target: Path, since: date | None = None, until: date | None = None) -> Exported:
+    """Write the entries of these days (UTC, both included) to `target`, which must not exist, or be an empty folder.
+
+    Everything is read and checked first: audit.AuditError. FileExistsError; OSError, and then nothing is left behind.
+    """
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FileExistsError(f"{target} is there already, and is not an empty folder")
+    span = _find(site, _moment(since or date.min), _moment(until + timedelta(1) if until else date.max))
+    with _beside(target) as folder:
+        _write_records(site, span, folder)
+        _write_keys(site, folder)
+        shutil.copyfile(audit.VERIFIER, folder / "verify.py")
+        sha256 = _write_about(site, span, folder)
+        recorded = record(
+            site,
+            {"type": "exported", "from": span.since, "before": span.before, "first": span.first, "end": span.end,
+             "export_sha256": sha256},
+        )  # fmt: skip
+        checkpoint = _write_log(site, span, folder, recorded.n)
+        _write_sums(folder)
+        audit.sync_filesystem(folder)
+        folder.rename(target)
+    held = _in_bundles(span.bundles, checkpoint.size)
+    records = span.end - span.first
+    return Exported(target, records, span.first, held - records, checkpoint.size, checkpoint.root, recorded)
+
+
+def _moment(day: date) -> str:
+    return f"{datetime.combine(day, time(), UTC):%Y-%m-%dT%H:%M:%S}.000000Z".rjust(27, "0")
+
+
+def _find(site: Site, since: str, before: str) -> Span:
+    """One pass over the whole log, at whose end it is known to be the signed one."""
+    checkpoint = audit.read_checkpoint(site.audit, site.public_key)
+    first, end = checkpoint.size, 0
+    for n, entry in read_entries(site):
+        if since <= entry["time"] < before and n < checkpoint.size:
+            first, end = min(first, n), n + 1
+    return Span(since, before, first, max(first, end), checkpoint.size, checkpoint.root)
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A folder that only we can read, to become `target`; gone if it does not."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_records(site: Site, span: Span, folder: Path) -> None:
+    summary = Summary()
+    with (folder / "records.jsonl").open("wb") as lines, Mirror(folder / "records.parquet") as mirror:
+        for entry in _entries(site, span):
+            line = audit.canonical(entry)
+            lines.write(line + b"\n")
+            mirror.add(entry, line)
+            summary.add(entry)
+    about = {
+        "since": span.since, "before": span.before, "first": span.first, "end": span.end, "size": span.size,
+        "root": span.root.hex(), "key": site.public_key, "origin": site.origin, "software": label(),
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+    }  # fmt: skip
+    write_report(folder / "report.html", about, summary)
+
+
+def _entries(site: Site, span: Span) -> Iterator[dict[str, Any]]:
+    if span.first < span.end:
+        for n, entry in read_entries(site, span.first):
+            yield entry
+            if n + 1 == span.end:
+                return
+
+
+def _write_keys(site: Site, folder: Path) -> None:
+    (folder / "keys").mkdir()
+    (folder / "keys" / "log.pub").write_text(site.public_key + "\n", encoding="utf-8")
+    for rotation in audit.rotations(site.audit, site.public_key):
+        (folder / "keys" / f"until-{rotation.n:012d}.pub").write_text(rotation.old_key + "\n", encoding="utf-8")
+
+
+def _write_about(site: Site, span: Span, folder: Path) -> str:
+    """export.json; its sha256."""
+    about = {
+        "v": VERSION, "origin": site.origin, "from": span.since, "before": span.before,
+        "first": span.first, "end": span.end, "size": span.size, "root": span.root.hex(),
+        "bundles": [span.bundles.start // _BUNDLE * _BUNDLE, span.bundles.stop],
+        "software": label(), "files": {name: file_sha256(folder / name) for name in _names(folder)},
+    }  # fmt: skip
+    body = audit.canonical(about) + b"\n"
+    (folder / "export.json").write_bytes(body)
+    return hashlib.sha256(body).hexdigest()
+
+
+def _write_log(site: Site, span: Span, folder: Path, number: int | None) -> audit.Checkpoint:
+    checkpoint = audit.write_tlog_tiles(site.audit, site.public_key, folder / "log", span.bundles)
+    note = (folder / "log" / "checkpoint").read_bytes()
+    proofs = {f"keys/rotated-{each.n:012d}.proof": each.n for each in audit.rotations(site.audit, site.public_key)}
+    if number is not None:
+        proofs["export.proof"] = number
+    for name, n in proofs.items():
+        (folder / name).write_text(audit.prove(site.audit, site.public_key, n, note), encoding="utf-8")
+    return checkpoint
+
+
+def _write_sums(folder: Path) -> None:
+    lines = [f"{file_sha256(folder / name)}  {name}\n" for name in _names(folder)]
+    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def _in_bundles(entries: range, size: int) -> int:
+    """How many entries are in the bundles that hold these, in a log of this size."""
+    start = entries.start // _BUNDLE * _BUNDLE
+    return min(-(-entries.stop // _BUNDLE) * _BUNDLE, size) - start if entries else 0

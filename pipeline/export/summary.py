@@ -1,0 +1,97 @@
+"""What the report of an export tells, gathered record by record: counts of all, and lists that have an end."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import audit
+from pipeline.visible import visible
+
+LISTED = 5_000
+"""More runs, documents or events than so many are counted, not listed; records.jsonl has them."""
+_FACTS = 400  # characters
+_COUNTS = ("done", "abstained", "review", "failed", "duplicate", "ignored", "pending")
+_OF_THE_LOG = {"v", "n", "time", "boot", "uptime_us", "host", "user", "type", "run"}
+_PARTS_OF_OTHERS = {"part", "placed", "settings"}  # counted, not listed
+
+Entry = Mapping[str, Any]
+
+
+@dataclass
+class Listed:
+    """The first LISTED of something, and how many there are of it."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        """One more."""
+        self.total += 1
+        if len(self.rows) < LISTED:
+            self.rows.append(row)
+
+    @property
+    def left(self) -> int:
+        """How many are not listed."""
+        return self.total - len(self.rows)
+
+
+@dataclass
+class Summary:
+    """Of all records that were added. A record of a type that is not known here is an event."""
+
+    types: Counter[str] = field(default_factory=Counter)
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    models: Counter[tuple[str, str]] = field(default_factory=Counter)
+    people: Counter[tuple[str, str]] = field(default_factory=Counter)
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    documents: Listed = field(default_factory=Listed)
+    events: Listed = field(default_factory=Listed)
+
+    def add(self, entry: Entry) -> None:
+        """One record, in the order of the log."""
+        kind = entry["type"]
+        self.types[visible(kind)] += 1
+        self.people[visible(entry["user"]), visible(entry["host"])] += 1
+        if kind == "document":
+            self._document(entry)
+        elif kind in ("run.started", "run.finished"):
+            self._run(entry)
+        elif kind not in _PARTS_OF_OTHERS:
+            self.events.add(_brief(entry) | {"type": visible(kind), "facts": _facts(entry)})
+
+    def _document(self, entry: Entry) -> None:
+        state, job = _text(entry, "state"), _text(entry, "job")
+        self.states[job, state] += 1
+        if entry.get("failure"):
+            self.failures[_text(entry, "failure")] += 1
+        if entry.get("model_sha256"):
+            self.models[_text(entry, "model"), _text(entry, "model_sha256")] += 1
+        told = {name: _text(entry, name) for name in ("path", "document", "reason", "result_sha256")}
+        self.documents.add(_brief(entry) | {"state": state, "job": job} | told)
+
+    def _run(self, entry: Entry) -> None:
+        run = self.runs.setdefault(entry["run"], {"run": visible(entry["run"]), "job": _text(entry, "job")})
+        if entry["type"] == "run.started":
+            run |= {"started": entry["time"], "by": f"{_text(entry, 'user')} on {_text(entry, 'host')}"}
+        else:
+            run |= {"ended": entry["time"], "seen": entry.get("seen")}
+            run |= {name: entry.get(name) for name in _COUNTS} | {"interrupted": entry.get("interrupted")}
+
+
+def _brief(entry: Entry) -> dict[str, Any]:
+    return {"n": entry["n"], "time": entry["time"], "user": visible(entry["user"]), "run": visible(entry["run"])}
+
+
+def _text(entry: Entry, name: str) -> str:
+    """A member for people: empty where there is none, as JSON where it is no text."""
+    value = entry.get(name)
+    return "" if value is None else visible(value if isinstance(value, str) else audit.canonical(value).decode())
+
+
+def _facts(entry: Entry) -> str:
+    facts = {name: value for name, value in entry.items() if name not in _OF_THE_LOG}
+    told = visible(", ".join(f"{name}: {_text(facts, name)}" for name in sorted(facts)))
+    return told if len(told) <= _FACTS else told[:_FACTS] + f" … ({len(told)} characters)"
