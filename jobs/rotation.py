@@ -10,6 +10,8 @@ the new key is a file that signs nothing. Killed after it, the next command does
 in the log says that it handed over. All four are done under the log's lock.
 """
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,24 +49,35 @@ def rotate_key(workspace: "Workspace", file: Path | None, passphrase: Path | Non
     import pipeline
     from jobs.plan import make_site
 
-    site, log = make_site(workspace), workspace.site.log
+    root, site, log = workspace.root, make_site(workspace), workspace.site.log
     with service_lock(workspace.state), pipeline.open_journal(site) as journal:
         file = (file or _free_name(site.key_file)).absolute()
-        secret, made = _passphrase_of(workspace, file, passphrase), not file.exists()
-        try:
+        made = not file.exists()
+        with _refusals():
+            secret = _passphrase_of(workspace, file, passphrase)
             public = audit.generate_key(file, log.origin, secret) if made else audit.public_key_of(file)
-        except audit.KeyRefused as error:
-            raise ConfigError(Problem("key rotate", str(error))) from error
         try:
-            _prepare(workspace.root, file, public, passphrase)
-            n = journal.rotate(file, public, secret)
-        except (ConfigError, audit.KeyRefused):  # nothing was committed
-            audit.remove_durably(workspace.root / NEXT)
+            _prepare(root, file, public, passphrase)
+            with _refusals():
+                n = journal.rotate(file, public, secret)
+        except ConfigError:  # nothing was committed
+            audit.remove_durably(root / NEXT)
             if made:
                 audit.remove_durably(file)
             raise
-        _replace_site(workspace.root)
-    return Rotated(n, log.public_key, public, _stored(workspace.root, file), made, secret is not None)
+        _replace_site(root)
+    return Rotated(n, log.public_key, public, _stored(root, file), made, secret is not None)
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """A new key that is refused is a mistake of the command, not of the log."""
+    import audit
+
+    try:
+        yield
+    except audit.KeyRefused as error:
+        raise ConfigError(Problem("key rotate", str(error))) from error
 
 
 def _free_name(key: Path) -> Path:

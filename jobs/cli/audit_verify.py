@@ -44,13 +44,13 @@ def verify(
     from jobs.progress import telling
 
     site = make_site(open_workspace(workspace))
-    if key is not None:
-        site = dataclasses.replace(site, public_key=read_key(key))
+    trusted = site.public_key if key is None else read_key(key)
     if witness and against is None:
         raise ConfigError(Problem("--witness", "a cosignature of no checkpoint", "with --against FILE"))
     kept = read_note(against, "a checkpoint of this log") if against else None
     witnesses = [read_key(each) for each in witness or ()]
     try:
+        site = dataclasses.replace(site, public_key=_present(site.audit, trusted) if key else trusted)
         with telling("verifying") as tell:
 
             def progress(done: int, total: int) -> None:
@@ -64,12 +64,36 @@ def verify(
     code = ExitCode.DONE if verification.ok else ExitCode.AUDIT_FAILED
     if as_json:
         verdicts = {"ok": verification.ok, "complete": verification.complete}
-        print_json({**verdicts, **vars(verification), "exit_code": int(code)})
+        keys = {"trusted": trusted, "signed_by": site.public_key}
+        print_json({**verdicts, **vars(verification), **keys, "exit_code": int(code)})
     else:
         _print(verification, site.origin)
         if against and not verification.integrity:
             say(f"  extends       the checkpoint in {against}")
+        if trusted != site.public_key and not verification.integrity:
+            _print_handovers(site, trusted)
     raise typer.Exit(int(code))
+
+
+def _present(folder: Path, trusted: str) -> str:
+    """The key that signs now, if `trusted` handed over to it; else `trusted`, of which the verification then tells."""
+    import audit
+
+    try:
+        return audit.current_key(folder, trusted)
+    except audit.LogUntrusted:
+        return trusted
+
+
+def _print_handovers(site: "pipeline.Site", trusted: str) -> None:
+    """What an earlier key leaves open."""
+    import audit
+
+    chain = audit.rotations(site.audit, site.public_key)
+    first = next(n for n, each in enumerate(chain) if each.old_key == trusted)
+    for each in chain[first:]:
+        say(f"  handed over   at entry {each.n:,} to {each.new_key}")
+    say("                the key that was given vouches for the entries before; if it was ever stolen, for no others")
 
 
 def _phase(done: int, total: int) -> str:

@@ -15,6 +15,7 @@ from jobs.lock import ServiceHeldError, service_lock
 from jobs.plan import make_site
 from jobs.rotation import NEXT, rotate_key
 from jobs.workspace import open_workspace
+from pipeline.journal import Journal
 from tests.audit.test_crash import Disk, die_at, intercepted
 from tests.jobs.conftest import Place
 
@@ -153,17 +154,22 @@ def test_a_key_made_before_takes_over(root: Path, tmp_path: Path) -> None:
     done = rotate(root, tmp_path / "mine")
     assert (done.new_key, done.made) == (public, False)
     assert open_workspace(root).site.log.key == str(tmp_path / "mine")
-    with pytest.raises(audit.KeyRefused, match="signs already"):
+    with pytest.raises(ConfigError, match="signs already"):
         rotate(root, tmp_path / "mine")
-    with pytest.raises(audit.KeyRefused, match="does not come back"):
+    with pytest.raises(ConfigError, match="does not come back"):
         rotate(root, root / "keys/log.key")
     audit.generate_key(tmp_path / "foreign", "another.example/log")
-    with pytest.raises(audit.KeyRefused, match=r"of 'another.example/log', this log is 'test.example/log'"):
+    with pytest.raises(ConfigError, match=r"of 'another.example/log', this log is 'test.example/log'"):
         rotate(root, tmp_path / "foreign")
     (tmp_path / "mine").chmod(0o640)
     with pytest.raises(audit.KeyRefused, match="others may read it"):
         rotate(root, tmp_path / "another")
     assert not (tmp_path / "another").exists()
+    (tmp_path / "mine").chmod(0o600)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match="never overwritten"):
+        rotate(root, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "foreign").exists()
     assert not (root / NEXT).exists()
 
@@ -196,6 +202,26 @@ def test_passphrases(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def weak(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passphrases that cost nothing."""
     monkeypatch.setattr("audit.sign._SCRYPT_N", 16)
+
+
+def test_a_key_that_signs_is_never_taken_back(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """site.yaml becomes one that cannot be changed, just when the log has changed."""
+    text = (root / "site.yaml").read_text()
+
+    def rotate_and_write(self: Journal, *arguments: Any) -> int:
+        n = real(self, *arguments)
+        (root / "site.yaml").write_text(text.replace("key: keys/log.key", "key: >-\n    keys/log.key"))
+        return n
+
+    real = Journal.rotate
+    monkeypatch.setattr(Journal, "rotate", rotate_and_write)
+    with pytest.raises(ConfigError, match="write into log"):
+        rotate(root)
+    with pytest.raises(ConfigError, match="write into log"):
+        open_workspace(root)
+    (root / "site.yaml").write_text(text)
+    monkeypatch.setattr(Journal, "rotate", real)
+    assert assert_old_or_new(root, entries=2)
 
 
 def test_not_while_others_work(root: Path) -> None:
