@@ -74,6 +74,16 @@ def judge_kept(
     return Finding(KEPT, fact) if fact else None
 
 
+def judge_unheld(data: bytes, key: PublicKey) -> Finding:
+    """The same for a log whose checkpoint is missing or not signed by `key`, as one has that was put back to before
+    another key handed over to it."""
+    try:
+        size = parse_cosigned(data, key).checkpoint.size
+    except ValueError as error:
+        return Finding(KEPT, f"nothing can be held against it: {error}")
+    return Finding(KEPT, f"roll-back or fork: it has {size} entries under the trusted key, the log has none")
+
+
 def _difference(kept: Checkpoint, today: Checkpoint, tree: StoredTree, limit: int | None) -> str | None:
     if kept.size > today.size:
         gone = "what was signed has been taken away"

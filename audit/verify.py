@@ -20,7 +20,7 @@ from pathlib import Path
 from audit.cosign import parse_witness_key
 from audit.durable import StrPath
 from audit.errors import RESTORE, AuditError, LogUntrusted
-from audit.kept import judge_kept, signers_of
+from audit.kept import judge_kept, judge_unheld, signers_of
 from audit.leftover import Leftover, judge_leftover
 from audit.merkle import Tree, split_hashes
 from audit.names import judge_names
@@ -61,7 +61,10 @@ def verify(
             report.findings.extend(_judge_kept(snapshot, key, against, witnesses))
         return report
     except LogUntrusted as error:
-        return VerifyReport(key.origin, 0, b"", [Finding(error.where, f"{error.message}; {RESTORE}")])
+        findings = [Finding(error.where, f"{error.message}; {RESTORE}")]
+        if against is not None:
+            findings.append(judge_unheld(against, key))
+        return VerifyReport(key.origin, 0, b"", findings)
     except AuditError as error:
         return VerifyReport(key.origin, 0, b"", [Finding(str(folder), str(error))])
 

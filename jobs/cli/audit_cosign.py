@@ -9,7 +9,7 @@ import typer
 
 from jobs.cli.files import bad_key, read_key, read_note, write_given
 from jobs.cli.options import JsonOption, OutOption
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.output import counted, print_json, say, write_exact
 from jobs.errors import ExitCode
 from jobs.workspace import credential
 
@@ -72,7 +72,7 @@ def cosign(
     elif out:
         _print(given, out)
     else:
-        sys.stdout.write(given.note.decode())
+        write_exact(given.note.decode())
 
 
 def _print(given: "audit.Witnessed", out: Path) -> None:

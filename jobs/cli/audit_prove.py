@@ -8,7 +8,7 @@ import typer
 
 from jobs.cli.files import read_note, write_given
 from jobs.cli.options import JsonOption, OutOption, WorkspaceOption
-from jobs.cli.output import print_json, say
+from jobs.cli.output import print_json, say, write_exact
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
 
@@ -46,7 +46,7 @@ def prove(
         say(f"The proof of entry {number} is in {out}. It is checked with the log's public key:")
         say(f"    cloister audit check {out} --key {site.public_key}")
     else:
-        sys.stdout.write(text)
+        write_exact(text)
     recorded = pipeline.record(site, {"type": "read.proof", "entry": number})
     if recorded.why:
         print(f"not recorded: {recorded.why}", file=sys.stderr)

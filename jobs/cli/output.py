@@ -69,6 +69,12 @@ def say(text: str = "") -> None:
     sys.stdout.write(visible(text) + "\n")
 
 
+def write_exact(text: str) -> None:
+    """Text whose bytes count, such as a signed note: in UTF-8, whatever the terminal's encoding is."""
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    sys.stdout.write(text)
+
+
 def say_list(lines: Sequence[str], total: int, most: int = LISTED) -> None:
     """The first `most` of `lines`, each below a heading that was said before; `total` is how many there are."""
     for line in lines[:most]:

@@ -135,6 +135,10 @@ def test_checkpoints_of_earlier_keys_still_hold(site: Site, tmp_path: Path) -> N
     assert audit.request_witness(site.folder, site.public_key, kept[0]).startswith(b"old 3\n")
     Site(tmp_path / "before", old.key_path, old.public_key, old.clock).commit(2)
     assert held(site, (tmp_path / "before/checkpoint").read_bytes())[0].startswith("fork: it signs the root ")
+    (_, finding) = audit.verify(tmp_path / "before", site.public_key, against=note_of(site)).findings
+    assert finding == audit.Finding(KEPT, "roll-back or fork: it has 9 entries under the trusted key, the log has none")
+    (_, finding) = audit.verify(tmp_path / "before", site.public_key, against=kept[0]).findings
+    assert finding.message.startswith("nothing can be held against it: not signed by")
     today = audit.read_checkpoint(site.folder, site.public_key)
     late = format_checkpoint(today, open_signer(old.key_path))
     assert held(site, late) == ["fork: it signs 9 entries with a key that handed over to another at entry 3"]

@@ -2,13 +2,14 @@
 
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import audit
 from audit.witness import Request, format_request, parse_request
-from tests.audit.conftest import Site
+from tests.audit.conftest import Clock, Site
 
 NOW = 1_795_000_000
 
@@ -220,3 +221,26 @@ def test_every_changed_byte_of_a_request_is_noticed(site: Site, witness: Witness
 def test_requests_are_read_as_they_are_written(make_site: Callable[[Path], Site], tmp_path: Path) -> None:
     for request in (Request(None, (), b"x\n"), Request(0, (), b"x\n"), Request(5, (bytes(32), b"1" * 32), b"x\n")):
         assert parse_request(format_request(request)) == request
+
+
+def test_of_forks_that_come_at_once_one_is_cosigned(site: Site, witness: Witness, tmp_path: Path) -> None:
+    site.commit(2)
+    first = witness.cosign(request(site)).note
+    asked = []
+    for at in range(8):
+        fork = Site(tmp_path / f"fork {at}", site.key_path, site.public_key, Clock())
+        fork.clock.commits = 100 * at
+        shutil.copytree(site.folder, fork.folder)
+        fork.commit(3)
+        asked.append(request(fork, first))
+
+    def told(data: bytes) -> bytes | str:
+        try:
+            return witness.cosign(data).note
+        except audit.ProofRefused as error:
+            return str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(told, asked))
+    assert sum("fork: this witness cosigned 5 entries" in each for each in answers if isinstance(each, str)) == 7
+    assert witness.files()["example.org%2Fcloister.checkpoint"] in answers

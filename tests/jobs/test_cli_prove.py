@@ -1,6 +1,7 @@
 """The commands with which others check the log: prove, check, verify --against, witness, witness cosign."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -208,3 +209,20 @@ def test_check_and_cosign_load_no_pipeline() -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 2
         assert done.stdout.endswith("loaded set()\n")
+
+
+def test_a_proof_is_exact_whatever_the_terminal_is(done: Place) -> None:
+    """The dash of a signature is not in Latin-1."""
+    command = [
+        sys.executable,
+        "-c",
+        "from jobs.cli import main; main()",
+        "audit",
+        "prove",
+        "0",
+        "--workspace",
+        done.root,
+    ]
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    told = subprocess.run(command, cwd=done.root.parent, env=environment, capture_output=True, timeout=60, check=True)
+    assert audit.check_proof(told.stdout.decode(), public_key(done)).index == 0
