@@ -42,13 +42,13 @@ class Failures:
     def check(self, root: Path, files: Iterable[str], found: Found) -> None:
         """`files` are those below failed/, as paths relative to the workspace."""
         claims = self._claims()
-        right: set[tuple[int, bool]] = set()  # (entry, whether of its reason)
+        right: dict[tuple[int, bool], str] = {}  # (entry, whether of its reason) -> the document's name
         wrong: set[str] = set()
         for name in files:
             is_reason = name.endswith(REASON)
             claimed = [e for e in claims.get(name.removesuffix(REASON), ()) if is_reason or e["document"]]
             holds = [e for e in claimed if (_tells if is_reason else _has)(root / name, e)]
-            right |= {(e["n"], is_reason) for e in holds}
+            right |= {(e["n"], is_reason): name.removesuffix(REASON) for e in holds}
             if not claimed:
                 found.add_stray(name)
             elif not holds:
@@ -66,12 +66,15 @@ class Failures:
                     claims[name].append(entry)
         return claims
 
-    def _require(self, entry: Entry, right: set[tuple[int, bool]], wrong: set[str], found: Found) -> None:
+    def _require(self, entry: Entry, right: Mapping[tuple[int, bool], str], wrong: set[str], found: Found) -> None:
+        places = list(_names(entry))
+        free = next((name for name in places if name not in right.values()), places[0])
         for is_reason in (False, True) if entry["document"] else (True,):
-            names = [name + REASON * is_reason for name in _names(entry)]
-            if (entry["n"], is_reason) not in right and not wrong & set(names):
+            suffix = REASON * is_reason
+            if (entry["n"], is_reason) not in right and not wrong & {name + suffix for name in places}:
                 what = "the reason of a failure" if is_reason else "the failed document"
-                found.miss(names[0], entry["n"], f"{what} is no longer there")
+                beside = right.get((entry["n"], not is_reason), free)
+                found.miss(beside + suffix, entry["n"], f"{what} is no longer there")
 
 
 def _names(entry: Entry) -> Iterator[str]:
