@@ -1,6 +1,7 @@
 # make demo   documents in, Parquet and a verified log out      make test   lint and all tests
 # make bench  our engine beside its peers                       make lint   ruff and mypy
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
+# make torture    10,000 tamperings of a workspace: each has to be found and named
 
 PYTHON ?= python3
 DEMO := demo
@@ -14,7 +15,7 @@ JOBS := correspondence-triage invoice-fields report-digest
 WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --require-hashes
 
-.PHONY: demo test bench lint lock clean
+.PHONY: demo test bench torture lint lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.runtime $(MODEL_FOLDER)
@@ -47,6 +48,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.test $(GGUF)
 	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) $(BIN)/python -m tests.benchmarks --report bench.md
+
+torture: $(VENV)/.test
+	$(BIN)/python -m tests.faults.tamper --count 10000
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Cloister needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
