@@ -40,7 +40,7 @@ KINDS: dict[str, Kind] = {
     "service.started": _command("`cloister serve` begins", "pid:int version:text"),
     "service.ended": _command("`cloister serve` ends", "pid:int why:text"),
     "key.admitted": _run("the first run under this key", "public_key"),
-    "key.rotated": _run("another key signs from the next entry on (audit/FORMAT.md)", "old_key new_key note"),
+    "key.rotated": _run("another key signs, from this entry on (audit/FORMAT.md)", "old_key new_key note"),
     "job.admitted": _run("a job runs for the first time; `after`: its file and settings", "before after"),
     "job.changed": _run("a job's file or settings are not those of its last run", "before after"),
     "model.admitted": _command("a model file is new under its name", "model:text before:text? after:text by:text"),
