@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pipeline.deletion import Deletions
 from pipeline.entries import entries_at, read_entries
 from pipeline.judge import Replayed, Verdict, unreplayable, verdict_of
 from pipeline.plan import Site
@@ -44,7 +45,8 @@ class Group(NamedTuple):
 @dataclass
 class Chosen:
     """Numbers of entries by group. `of`: rows in question that can be replayed; `left_out`: how many cannot, of which
-    `told` are the first. `firsts`: the document of which a row's is a copy that was answered too, by its number."""
+    `told` are the first. By the number of a row: `firsts`, the document of which its own is a copy that was answered
+    too; `deleted`, the entry that says that its archived bytes went."""
 
     groups: dict[Group, list[int]]
     of: int
@@ -52,6 +54,7 @@ class Chosen:
     told: list[Replayed]
     settings: KeptSettings
     firsts: Mapping[int, str]
+    deleted: Mapping[int, int]
     document: str | None = None
 
 
@@ -69,9 +72,11 @@ class _Survey:
     members: "array[int]" = field(default_factory=lambda: array("I"))
     groups: dict[Group, int] = field(default_factory=dict)
     telling: set[str] = field(default_factory=set)
+    deletions: Deletions = field(default_factory=Deletions)
 
     def take(self, entry: Entry) -> None:
         """One entry, in the order of the log."""
+        self.deletions.take(entry)
         match entry["type"]:
             case "settings":
                 self.settings.add(entry)
@@ -99,6 +104,11 @@ class _Survey:
         group = Group(entry["job_digest"], entry["model"], entry["model_sha256"], languages)
         self.numbers.append(entry["n"])
         self.members.append(self.groups.setdefault(group, len(self.groups)))
+
+    def offered(self) -> Sequence[int]:
+        """The places of rows of which a sample is drawn: not of those whose bytes were deleted, as the log says."""
+        deleted = self.deletions.archive if self.choice.share < 1 else {}
+        return [place for place, number in enumerate(self.numbers) if number not in deleted]
 
 
 @dataclass
@@ -141,11 +151,14 @@ def choose(site: Site, choice: Choice) -> Chosen:
         raise LookupError(f"the log has no rows of a run {choice.run!r}; the last runs are {last or 'none'}")
     groups: dict[Group, list[int]] = {group: [] for group in survey.groups}
     lists = list(groups.values())
-    for index in _drawn(survey.numbers, choice):
-        lists[survey.members[index]].append(survey.numbers[index])
+    offered = survey.offered()
+    for index in _drawn([survey.numbers[place] for place in offered], choice):
+        place = offered[index]
+        lists[survey.members[place]].append(survey.numbers[place])
     firsts = _firsts(site, [number for numbers in lists for number in numbers], survey.telling)
-    rows = len(survey.numbers)
-    return Chosen(groups, rows, survey.left_out, survey.told, survey.settings, firsts, document)
+    left_out = survey.left_out + len(survey.numbers) - len(offered)
+    deleted = survey.deletions.archive
+    return Chosen(groups, len(offered), left_out, survey.told, survey.settings, firsts, deleted, document)
 
 
 def _firsts(site: Site, numbers: Sequence[int], telling: Collection[str]) -> Mapping[int, str]:
@@ -158,7 +171,7 @@ def _firsts(site: Site, numbers: Sequence[int], telling: Collection[str]) -> Map
     return found.firsts
 
 
-def _drawn(numbers: "array[int]", choice: Choice) -> list[int]:
+def _drawn(numbers: Sequence[int], choice: Choice) -> list[int]:
     """The places of the rows drawn: those whose numbers have the least digests with the seed."""
     count = math.ceil(round(choice.share * len(numbers), 9))
     if count == len(numbers):

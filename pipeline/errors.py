@@ -1,5 +1,6 @@
 """Why a document has no answer: a closed list of failures, each with a sentence and a remedy."""
 
+import re
 from enum import StrEnum
 
 
@@ -63,10 +64,16 @@ _REMEDIES = {
 }
 
 
+_ADDRESS = re.compile(r" ?<[\w. ]+ at 0x[0-9a-fA-F]+>| at 0x[0-9a-fA-F]+")
+
+
 class DocumentError(Exception):
-    """One document failed, and only it: `failure` from the closed list, `reason` what exactly was found."""
+    """One document failed, and only it: `failure` from the closed list, `reason` what exactly was found.
+
+    Addresses in memory, which libraries tell of, are left out: the reason of a document is the same each time.
+    """
 
     def __init__(self, failure: Failure, reason: str) -> None:
-        super().__init__(f"{failure}: {reason}")
         self.failure = failure
-        self.reason = reason
+        self.reason = _ADDRESS.sub("", reason)
+        super().__init__(f"{failure}: {self.reason}")

@@ -118,7 +118,10 @@ class _Replaying:
     def _compared(self, batch: Sequence[Entry], again: Recompute, judge: Judge) -> Iterator[Replayed]:
         wanted = [Wanted(entry, self.chosen.firsts.get(entry["n"])) for entry in batch]
         for entry, row in zip(batch, again.rows(wanted), strict=True):
-            if isinstance(row, BytesGoneError):
+            if isinstance(row, BytesGoneError) and entry["n"] in self.chosen.deleted:
+                reason = f"its bytes were deleted, as entry {self.chosen.deleted[entry['n']]} says"
+                yield verdict_of(entry, Verdict.UNREPLAYABLE, reason)
+            elif isinstance(row, BytesGoneError):
                 yield verdict_of(entry, Verdict.INCOMPARABLE, f"input: {row}", "input")
             else:
                 yield judge.verdict(entry, row)

@@ -12,6 +12,8 @@ import pytest
 import audit
 import pipeline
 from pipeline import Choice, Failure, Limits, Replay, RunPlan, Site, SummarizeSettings, Verdict
+from pipeline.deletion import delete
+from pipeline.journal import open_journal
 from pipeline.judge import Judge, unreplayable
 from pipeline.schema import RUN_COLUMNS
 from pipeline.tasks import classify
@@ -74,6 +76,17 @@ def test_every_row_is_made_again(done: RunPlan) -> None:
     assert list(done.site.state.iterdir()) == []
 
 
+def test_a_reason_tells_no_address_in_memory(plan: RunPlan, drop: Drop) -> None:
+    """Pillow tells one of what it cannot read, another in each process."""
+    pytest.importorskip("PIL")
+    drop("broken.jpg", SAMPLES["jpg"][:3] + bytes(100))
+    go(plan)
+    assert "0x" not in entries(plan)["broken.jpg"]["reason"]
+    assert verdicts(pipeline.replay(plan.site, ALL)) == {"broken.jpg": "identical"}
+    error = pipeline.DocumentError(Failure.CORRUPT, "bad <a.B object at 0x7f01>, function f at 0xAB")
+    assert error.reason == "bad, function f"
+
+
 def test_one_document_or_one_run(done: RunPlan, drop: Drop) -> None:
     run = entries(done)["a.txt"]["run"]
     drop("later.txt", LEASE + b" Later.")
@@ -113,6 +126,21 @@ def test_bytes_that_are_gone_or_altered(done: RunPlan) -> None:
     assert set(told) == {"post.zip!/lease.txt", "a.txt", "broken.pdf"}
     assert "has other bytes" in told["post.zip!/lease.txt"]
     assert "not in archive/sort/ or failed/sort/ any more" in told["a.txt"]
+
+
+def test_bytes_that_were_deleted_by_rule(done: RunPlan) -> None:
+    """They are no defect, and not drawn."""
+    (wanted,) = (entry for path, entry in entries(done).items() if path == "a.txt")
+    record = {"type": "deleted.by_rule", "run": "r", "job": "sort", "rule": "archive_days", "days": 1}
+    record |= {"archive": [wanted["n"]], "parts": [], "markdown": []}
+    with open_journal(done.site) as log:
+        number = log.commit([record])
+    delete(done.site, record)
+    (row, _) = pipeline.replay(done.site, Choice(document=wanted["document"])).rows
+    assert (row.verdict, row.reason) == (Verdict.UNREPLAYABLE, f"its bytes were deleted, as entry {number} says")
+    sample = pipeline.replay(done.site, Choice(share=0.999, seed=1))
+    assert "a.txt" not in verdicts(sample)
+    assert sample.counts["unreplayable"] == 2
 
 
 def test_a_failed_document_that_was_taken_up_again(plan: RunPlan, drop: Drop) -> None:
