@@ -61,6 +61,7 @@ class Journal:
         """Let the log's key hand over to another one, in an entry behind all that waits; its number. Whoever opens the
         log after that has to trust the other one. AuditError."""
         self.commit([{"run": "", **record} for record in cut_record(self)])
+        self._stamp = audit.stamp_now()  # each commit has its own
         n = self._log.rotate({"run": ""}, key_path=key_file, public_key=public_key, passphrase_path=passphrase_file)
         self._last = self._stamp
         return n

@@ -15,6 +15,7 @@ from jobs.lock import ServiceHeldError, service_lock
 from jobs.plan import make_site
 from jobs.rotation import NEXT, rotate_key
 from jobs.workspace import open_workspace
+from pipeline.handover import hand_over
 from pipeline.journal import Journal
 from tests.audit.test_crash import Disk, die_at, intercepted
 from tests.jobs.conftest import Place
@@ -222,6 +223,16 @@ def test_a_key_that_signs_is_never_taken_back(root: Path, monkeypatch: pytest.Mo
     (root / "site.yaml").write_text(text)
     monkeypatch.setattr(Journal, "rotate", real)
     assert assert_old_or_new(root, entries=2)
+
+
+def test_what_waits_goes_before_it(root: Path) -> None:
+    """In a commit of its own, with another stamp: else the two could be taken for one that was interrupted."""
+    site = make_site(open_workspace(root))
+    hand_over(site, {"run": "", **READ})
+    done = rotate(root)
+    entries = [entry for _, entry in audit.read_entries(root / "audit", done.new_key, start=2)]
+    assert [entry["type"] for entry in entries] == ["read.results", "key.rotated"]
+    assert entries[0]["uptime_us"] < entries[1]["uptime_us"]
 
 
 def test_not_while_others_work(root: Path) -> None:
