@@ -14,15 +14,18 @@ from audit.stored import StoredTiles
 from audit.tiles import Tile, edge_of
 
 _ATTEMPTS = 100
+_KEPT = 4096  # roots
 
 
 class StoredTree:
-    """The tree of a log with `size` entries. Keeps the last tile of each level that it read."""
+    """The tree of a log with `size` entries. Keeps the last tile of each level that it read, and the roots that proofs
+    of neighbouring entries share."""
 
     def __init__(self, size: int, stored: StoredTiles) -> None:
         self.size = size
         self._stored = stored
         self._last: dict[int, tuple[Tile, list[bytes]]] = {}
+        self._roots: dict[tuple[int, int], bytes] = {}
 
     def root(self, start: int, end: int) -> bytes:
         """MTH(D[start:end]) of RFC 6962, for 0 <= start <= end <= size. LogUntrusted if a tile is missing or short."""
@@ -36,10 +39,16 @@ class StoredTree:
 
     def _subtree(self, start: int, height: int) -> bytes:
         """The root over the 2**height entries from `start` on; they are never in two tiles."""
+        if (known := self._roots.get((start, height))) is not None:
+            return known
         level = height // 8
         first = start >> 8 * level
         hashes = self._hashes(level, first // WIDTH)
-        return root_hash(hashes[first % WIDTH : first % WIDTH + (1 << height % 8)])
+        root = root_hash(hashes[first % WIDTH : first % WIDTH + (1 << height % 8)])
+        if len(self._roots) == _KEPT:
+            self._roots.clear()
+        self._roots[start, height] = root
+        return root
 
     def _hashes(self, level: int, index: int) -> list[bytes]:
         tile = Tile(level, index, min(WIDTH, (self.size >> 8 * level) - index * WIDTH))

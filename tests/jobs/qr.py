@@ -1,6 +1,7 @@
 """A reader of QR codes (ISO/IEC 18004) that are not damaged: byte mode, without error correction. It shares no code
 with their writer."""
 
+import re
 from collections.abc import Iterator
 
 # Table 9: for versions 1 to 16, codewords of error correction in each block, and how many blocks there are.
@@ -31,6 +32,21 @@ def decode_terminal(text: str, border: int = 2) -> bytes:
         rows += [[not LIGHT[c][half] for c in line] for half in (0, 1)]
     size = len(rows[0]) - 2 * border
     return decode([row[border : border + size] for row in rows[border : border + size]])
+
+
+def decode_svg(svg: str, border: int = 4) -> bytes:
+    """What a code says that is one path of horizontal strokes, a unit wide, between white borders."""
+    size = int(re.search(r'viewBox="0 0 (\d+) \1"', svg)[1]) - 2 * border  # type: ignore[index]
+    dark = [[False] * size for _ in range(size)]
+    x = y = 0.0
+    for command, numbers in re.findall(r"([Mmh])([-\d. ]+)", re.search(r' d="([^"]*)"', svg)[1]):  # type: ignore[index]
+        values = [float(each) for each in re.findall(r"-?[\d.]+", numbers)]
+        if command == "h":
+            for at in range(int(x), int(x + values[0])):
+                dark[int(y) - border][at - border] = True
+        x, y = (x, y) if command != "M" else (0.0, 0.0)
+        x, y = x + values[0], y + (values[1] if len(values) > 1 else 0)
+    return decode(dark)
 
 
 def decode(dark: list[list[bool]]) -> bytes:

@@ -15,7 +15,7 @@ import audit
 from jobs.load import load_site
 from jobs.sheet import format_sheet, terminal_code
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place
-from tests.jobs.qr import decode_terminal
+from tests.jobs.qr import decode_svg, decode_terminal
 
 
 @pytest.fixture
@@ -178,6 +178,7 @@ def test_the_page_for_paper_has_text_and_code(done: Place, cloister: Cloister) -
     page = (done.root / "page.html").read_text()
     assert (done.root / "audit/checkpoint").read_text() in page
     assert public_key(done) in page
+    assert decode_svg(page) == (done.root / "audit/checkpoint").read_bytes()
     assert page.count("<svg") == 1
     assert "<script" not in page
     assert "http" not in re.sub(r'xmlns="[^"]*"', "", page)
