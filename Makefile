@@ -1,7 +1,7 @@
 # make demo   documents in, Parquet and a verified log out      make test   lint and all tests
 # make bench  our engine beside its peers                       make lint   ruff and mypy
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
-# make torture    10,000 tamperings of a workspace: each has to be found and named
+# make torture    10,000 tamperings of a workspace, each to be found and named; 1,000 results made again, each bit for bit
 
 PYTHON ?= python3
 DEMO := demo
@@ -51,6 +51,7 @@ bench: $(VENV)/.test $(GGUF)
 
 torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.tamper --count 10000
+	$(BIN)/python -m tests.faults.replay --results 1000
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Cloister needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
