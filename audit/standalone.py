@@ -124,7 +124,7 @@ decode = json.JSONDecoder(parse_float=read_number, parse_int=read_number, parse_
 def parse(data: bytes, n: int | None = None) -> dict[str, Any]:
     """The object of which these are the canonical bytes (RFC 8785), and which is entry n if that is given. BROKEN."""
     text = data.decode()
-    if not text.isascii() and max(text) > "\uffff":  # as UTF-16 has it, since names are sorted by its units
+    if any(lead in data for lead in range(0xF0, 0xF5)):  # as UTF-16 has it, since names are sorted by its units
         text = "".join(map(chr, memoryview(text.encode("utf-16")).cast("H")[1:]))
     value: dict[str, Any] = decode(text)
     if encode(value) != text:  # `encode` writes some numbers otherwise, but they were looked at already
