@@ -193,7 +193,8 @@ def _check_extends(request: Request, asked: Checkpoint, last: Cosigned, signer: 
     if before.size in (0, asked.size):
         return
     if request.old != before.size:
-        raise ValueError(f"{told}; the file does not prove that the checkpoint extends just those")
+        remedy = "`cloister audit witness --since` what it gave then makes one that does"
+        raise ValueError(f"{told}; the file does not prove that the checkpoint extends just those: {remedy}")
     try:
         check_consistency(before.size, asked.size, request.hashes, before.root, asked.root)
     except ValueError as error:
