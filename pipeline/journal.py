@@ -31,7 +31,11 @@ class Journal:
             stamp=lambda: self._stamp,
         )
         self._handover = Handover(site)
-        self._last = _last_stamp(site, self._log.next_index)
+        try:
+            self._last = _last_stamp(site, self._log.next_index)
+        except BaseException:
+            self._log.close()
+            raise
 
     @property
     def cut(self) -> audit.Cut | None:

@@ -1,5 +1,6 @@
 """The key of a workspace is replaced: in the log and in site.yaml, or in neither, whatever is killed when."""
 
+import errno
 import random
 import shutil
 from collections.abc import Callable
@@ -116,6 +117,37 @@ def test_a_power_cut_at_each_step_of_a_rotation(root: Path) -> None:
                 key.chmod(0o600)
             ends.add(assert_old_or_new(root, entries=2))
     assert ends == {False, True}
+
+
+def fail_at(step: int, action: Callable[[], object]) -> bool:
+    """Run the action with a disk that is full at its step number `step`. False if it came to its end before."""
+    left = step
+
+    def around(name: str, args: tuple[Any, ...], real: Callable[..., Any]) -> Any:
+        nonlocal left
+        left -= 1
+        if left == -1:
+            raise OSError(errno.ENOSPC, "No space left on device", str(args[0]))
+        return real(*args)
+
+    try:
+        with intercepted(around):
+            action()
+    except (OSError, audit.AuditError, ConfigError):
+        assert left < 0
+    return left < 0
+
+
+def test_a_rotation_that_fails_at_each_step(root: Path) -> None:
+    base, ends = root.parent / "base", []
+    shutil.copytree(root, base)
+    for step in range(1, 200, 2):
+        restore(base, root)
+        if not fail_at(step, lambda: rotate(root)):
+            break
+        ends.append(assert_old_or_new(root, entries=2))
+    assert ends == sorted(ends)
+    assert len(set(ends)) == 2
 
 
 def test_what_else_site_yaml_says_stays(root: Path) -> None:
