@@ -16,14 +16,18 @@ from pipeline.models import (
     import_model,
     inspect_model,
     list_models,
+    model_sha256,
     quantize_model,
 )
 from pipeline.parse import Limits, find_tesseract
 from pipeline.plan import Input, ModelRef, Ocr, Retention, RunPlan, Site
+from pipeline.records import KINDS
+from pipeline.register import model_news
 from pipeline.replay import Replay, replay
 from pipeline.report import Observer, RunReport
 from pipeline.results import BadPartError, results
 from pipeline.run import run
+from pipeline.search import Query, Recall, recall, search
 from pipeline.sightings import Sightings
 from pipeline.software import label
 from pipeline.states import State
@@ -41,6 +45,7 @@ from pipeline.tasks import (
 from pipeline.verify import Verification, verify
 
 __all__ = [
+    "KINDS",
     "TASKS",
     "BadPartError",
     "Bench",
@@ -63,6 +68,8 @@ __all__ = [
     "ModelRefusedError",
     "Observer",
     "Ocr",
+    "Query",
+    "Recall",
     "Recorded",
     "Replay",
     "Replayed",
@@ -89,14 +96,18 @@ __all__ = [
     "inspect_model",
     "label",
     "list_models",
+    "model_news",
+    "model_sha256",
     "open_journal",
     "quantize_model",
+    "recall",
     "record",
     "release",
     "replay",
     "results",
     "run",
     "scan",
+    "search",
     "status",
     "story",
     "verify",

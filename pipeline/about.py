@@ -1,5 +1,6 @@
 """Which entries are about a document: those of its bytes, and those of the documents that were in it."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,16 +33,21 @@ def about(site: Site, wanted: str) -> About:
 
 
 def _document(site: Site, wanted: str) -> str:
-    found = {e["document"] for _, e in read_entries(site) if e["type"] == "document" and _is_meant(e, wanted)} - {None}
+    found = {e["document"] for _, e in read_entries(site) if e["type"] == "document" and is_meant(e, wanted)} - {None}
+    return only_one(found, wanted)
+
+
+def is_meant(entry: Mapping[str, Any], wanted: str) -> bool:
+    """Whether an entry is of a document that somebody asks for by sha256 (six digits or more) or path."""
+    sha256 = entry["document"] or ""
+    return entry["path"] == wanted or (len(wanted) >= _FEWEST and sha256.startswith(wanted.lower()))
+
+
+def only_one(found: Collection[str], wanted: str) -> str:
+    """The one document that is meant. LookupError with the remedy if it is none, or several."""
     if not found:
         raise LookupError(f"the log knows no document {wanted!r}: give its path below the input folder, or its sha256")
     if len(found) > 1:
-        raise LookupError(
-            f"{wanted!r} names {len(found)} documents; give more of the sha256: {', '.join(sorted(found)[:5])}"
-        )
-    return str(found.pop())
-
-
-def _is_meant(entry: dict[str, Any], wanted: str) -> bool:
-    sha256 = entry["document"] or ""
-    return entry["path"] == wanted or (len(wanted) >= _FEWEST and sha256.startswith(wanted.lower()))
+        several = ", ".join(sorted(found)[:5])
+        raise LookupError(f"{wanted!r} names {len(found)} documents; give more of the sha256: {several}")
+    return next(iter(found))

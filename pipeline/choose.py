@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pipeline.about import is_meant, only_one
 from pipeline.deletion import Deletions
 from pipeline.entries import entries_at, read_entries
 from pipeline.judge import Replayed, Verdict, unreplayable, verdict_of
 from pipeline.plan import Site
 from pipeline.settings import KeptSettings
 from pipeline.states import State
-from pipeline.story import is_meant, only_one
 
 Entry = Mapping[str, Any]
 _LISTED = 100  # rows that cannot be replayed; the others are only counted

@@ -60,6 +60,11 @@ def load_model(model: ModelRef, sha256: str, progress: Callable[[str], None]) ->
     return loaded
 
 
+def model_sha256(path: Path) -> str | None:
+    """Of a model file's bytes; None if there is none."""
+    return file_sha256(path) if path.is_file() else None
+
+
 def import_model(
     models: Path, folder: Path, file_type: str, name: str, progress: Callable[[str], None] | None = None
 ) -> dict[str, Any]:

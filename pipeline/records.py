@@ -81,8 +81,8 @@ KINDS: dict[str, Kind] = {
     "read.results": _command("rows were shown", "job:text? failed:bool limit:int?"),
     "read.story": _command("a document's story was shown", "document:text?"),
     "read.proof": _command("an entry was given out with its proof", "entry:int"),
-    "read.search": _command("entries of documents were searched for", "query:object found:int"),
-    "read.recall": _command("what a model touched was shown", "model_sha256:text found:int"),
+    "read.search": _command("entries of documents were searched for", "query:object"),
+    "read.recall": _command("what a model touched was shown", "model_sha256:text"),
     "replayed": _command(
         "rows were computed again: verdicts, and entries that came out differently",
         "asked:object rows:int counts:object different:list",

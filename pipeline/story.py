@@ -1,45 +1,85 @@
 """Everything that ever happened to one document, from the log."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.about import is_meant, only_one
 from pipeline.entries import read_entries
 from pipeline.plan import Site
+
+Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Story:
-    """The entries of one document (by its bytes), oldest first; `placed` says which of its parts are in place."""
+    """The entries about one document (by its bytes), of all types, oldest first; of long lists only what is about it.
 
-    document: str
-    entries: tuple[Mapping[str, Any], ...]
+    `document` is None for a path that never got a row. `placed` says which of its parts are in place.
+    """
+
+    document: str | None
+    entries: tuple[Entry, ...]
     placed: frozenset[str]
 
 
 def story(site: Site, document: str) -> Story:
     """By sha256 (six digits or more) or path. Raises LookupError with the remedy, and audit.AuditError."""
-    entries, placed = [], set()
+    telling = _Telling(_found(site, document), {document})
+    for number, entry in read_entries(site):
+        telling.take(number, entry)
+    return Story(telling.document, tuple(telling.entries), frozenset(telling.placed))
+
+
+@dataclass
+class _Telling:
+    """What is known of the document so far, as the log is read: where it lay, its entries, its parts, its holds."""
+
+    document: str | None
+    paths: set[str]
+    numbers: set[int] = field(default_factory=set)
+    parts: set[str] = field(default_factory=set)
+    entries: list[Entry] = field(default_factory=list)
+    placed: set[str] = field(default_factory=set)
+
+    def take(self, number: int, entry: Entry) -> None:
+        """The next entry of the log."""
+        if entry["type"] == "placed":
+            self.placed |= {entry["file"]} & self.parts
+            return
+        if self.document is not None and entry.get("document") == self.document:
+            self.entries.append(entry)
+            if entry["type"] == "document":
+                self.numbers.add(number)
+                self.paths.add(entry["path"])
+                self.parts.add(entry["part"])
+        elif (about := self._lists(entry)) or {entry.get("hold"), entry.get("deletion")} & self.numbers:
+            self.numbers.add(number)  # what ends it names it
+            self.entries.append({**entry, **about})
+
+    def _lists(self, entry: Entry) -> dict[str, list[Any]]:
+        """Of the lists in an entry about many documents, what is about this one; empty if nothing is."""
+        known: dict[str, set[Any]] = {
+            "entries": self.numbers, "archive": self.numbers, "markdown": self.numbers, "parts": self.parts,
+            "paths": self.paths,
+        }  # fmt: skip
+        lists = {
+            name: [each for each in entry[name] if each in its] for name, its in known.items() if _is_list(entry, name)
+        }
+        return lists if any(lists.values()) else {}
+
+
+def _is_list(entry: Entry, name: str) -> bool:
+    return isinstance(entry.get(name), list)
+
+
+def _found(site: Site, wanted: str) -> str | None:
+    """The document that is meant; None if only its path is known. LookupError."""
+    documents: set[str] = set()
+    mentioned = False
     for _, entry in read_entries(site):
-        if entry["type"] == "document" and is_meant(entry, document):
-            entries.append(entry)
-        elif entry["type"] == "placed":
-            placed.add(entry["file"])
-    found = only_one({str(entry["document"]) for entry in entries}, document)
-    return Story(found, tuple(entries), frozenset(placed))
-
-
-def is_meant(entry: Mapping[str, Any], wanted: str) -> bool:
-    """Whether an entry is of a document that somebody asks for by sha256 (six digits or more) or path."""
-    sha256 = entry["document"] or ""
-    return entry["path"] == wanted or (len(wanted) >= 6 and sha256.startswith(wanted.lower()))
-
-
-def only_one(found: Collection[str], wanted: str) -> str:
-    """The one document that is meant. LookupError with the remedy if it is none, or several."""
-    if not found:
-        raise LookupError(f"the log knows no document {wanted!r}: give its path below the input folder, or its sha256")
-    if len(found) > 1:
-        several = ", ".join(sorted(found)[:5])
-        raise LookupError(f"{wanted!r} names {len(found)} documents; give more of the sha256: {several}")
-    return next(iter(found))
+        if entry["type"] == "document" and is_meant(entry, wanted):
+            mentioned = True
+            documents |= {entry["document"]} - {None}
+        mentioned |= entry["type"] == "inputs" and wanted in entry["paths"]
+    return None if mentioned and not documents else only_one(documents, wanted)

@@ -2,7 +2,6 @@
 
 import re
 import secrets
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +9,6 @@ import typer
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, counts_line, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.visible import visible
 from jobs.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -49,6 +47,7 @@ def replay(
     import pipeline
     from jobs.plan import make_site
     from jobs.progress import counting
+    from jobs.record import record
 
     choice = _choice(document, run, sample, seed)
     site = make_site(open_workspace(workspace))
@@ -57,8 +56,7 @@ def replay(
             done = pipeline.replay(site, choice, progress)
     except LookupError as error:
         raise ConfigError(Problem(document or f"--run {run}", str(error.args[0]))) from error
-    if why := pipeline.record(site, done.to_record()).why:
-        print(visible(f"not recorded: {why}"), file=sys.stderr)
+    record(site, done.to_record())
     code = _code(done)
     if as_json:
         print_json({**vars(done), "counts": done.counts, "exit_code": int(code)})

@@ -10,6 +10,10 @@ from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
 
+Entry = Mapping[str, Any]
+
+_OF_LOG = {"v", "n", "time", "boot", "uptime_us", "host", "user", "type", "run", "job", "handed", "document"}
+
 
 def show(
     document: Annotated[str, typer.Argument(metavar="DOC", help="Its path below the input folder, or its sha256.")],
@@ -18,29 +22,58 @@ def show(
 ) -> None:
     """Tell one document's story.
 
-    What was done to it, when, by which model and software, and where its row lies.
+    What was done to it, when, by which model and software, and where its row lies; who held it, read of it or had it
+    deleted; and why it had no row, while it had none.
     """
     import pipeline
     from jobs.plan import make_site
+    from jobs.record import record
 
+    site = make_site(open_workspace(workspace))
     try:
-        story = pipeline.story(make_site(open_workspace(workspace)), document)
+        story = pipeline.story(site, document)
     except LookupError as error:
         raise ConfigError(Problem(document, str(error.args[0]))) from error
+    record(site, {"type": "read.story", "document": story.document})
     if as_json:
         print_json(story)
         return
-    say(f"document {story.document}")
+    say(f"document {story.document}" if story.document else f"{document}, which got no row yet")
     for entry in story.entries:
         say()
-        for name, told in _facts(entry, entry["part"] in story.placed):
+        for name, told in (*_head(entry), *_facts(entry, story.placed)):
             say(f"  {name:<9} {told}")
 
 
-def _facts(entry: Mapping[str, Any], placed: bool) -> Iterator[tuple[str, str]]:
-    """One entry as lines, the question a reader has first on top."""
+def _head(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Which entry it is, when and by whom; a record that was handed over was made before."""
     yield f"entry {entry['n']}", f"{entry['time']}, {entry['user']} on {entry['host']}"
-    yield "job", f"{entry['job']}, run {entry['run']}"
+    if handed := entry.get("handed"):
+        yield "made", f"{handed['time']}, {handed['user']} on {handed['host']}; handed over"
+    if "job" in entry and entry["run"]:
+        yield "job", f"{entry['job']}, run {entry['run']}"
+
+
+def _facts(entry: Entry, placed: frozenset[str]) -> Iterator[tuple[str, str]]:
+    if entry["type"] == "document":
+        yield from _row(entry, entry["part"] in placed)
+    else:
+        yield from _other(entry)
+
+
+def _other(entry: Entry) -> Iterator[tuple[str, str]]:
+    """An entry that is no row: what its type means, and what it says."""
+    import pipeline
+
+    kind = pipeline.KINDS.get(entry["type"])
+    yield "what", f"{entry['type']}: {kind.says}" if kind else f"{entry['type']}, which this version does not know"
+    for name, value in entry.items():
+        if name not in _OF_LOG and value not in (None, [], ""):
+            yield name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _row(entry: Entry, placed: bool) -> Iterator[tuple[str, str]]:
+    """The entry of a row as lines, the question a reader has first on top."""
     kind = f", {entry['media_type']}" if entry["media_type"] else ""
     yield "file", f"{entry['path']} ({entry['size']:,} bytes{kind})"
     yield "state", str(entry["state"]) + (f": {entry['reason']}" if entry["reason"] else "")

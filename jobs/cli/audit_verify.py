@@ -61,6 +61,7 @@ def verify(
         if key is None and witness is None:
             raise
         raise bad_key("--witness" if key is None else "--key", error) from error
+    _record(site, verification)
     code = ExitCode.DONE if verification.ok else ExitCode.AUDIT_FAILED
     if as_json:
         verdicts = {"ok": verification.ok, "complete": verification.complete}
@@ -98,6 +99,17 @@ def _print_handovers(site: "pipeline.Site", trusted: str) -> None:
 
 def _phase(done: int, total: int) -> str:
     return "entries of the log" if 2 * done < total else "results and archive"
+
+
+def _record(site: "pipeline.Site", verification: "pipeline.Verification") -> None:
+    """Nothing is appended to a log that is not whole."""
+    from jobs.record import record, tell_not_recorded
+
+    if verification.integrity:
+        tell_not_recorded("the log cannot be trusted, and nothing is appended to it")
+        return
+    counts = {kind: len(getattr(verification, kind)) for kind in ("integrity", "altered", "absent")}
+    record(site, {"type": "verified", "size": verification.size, "root": verification.root.hex(), **counts})
 
 
 def _print(verification: "pipeline.Verification", origin: str) -> None:

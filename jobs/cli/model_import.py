@@ -36,14 +36,19 @@ def import_(
     """
     import pipeline
     from jobs.cli.model_inspect import print_facts
+    from jobs.plan import make_site
     from jobs.progress import saying
+    from jobs.record import record
 
     place = open_workspace(workspace)
     if not re.fullmatch(MODEL_NAME, name):
         raise ConfigError(Problem("--name", f"{name!r}", MODEL_NAME_MEANS))
+    path = place.root / "models" / f"{name}.gguf"
+    before = pipeline.model_sha256(path)
     with saying() as progress:
         facts = pipeline.import_model(place.root / "models", folder, file_type.value, name, progress)
-    path = place.root / "models" / f"{name}.gguf"
+    for news in pipeline.model_news(name, before, facts["sha256"], "import"):
+        record(make_site(place), news)
     if as_json:
         print_json({"path": path, **facts})
         return

@@ -60,13 +60,18 @@ def quantize(
     same bytes.
     """
     import pipeline
+    from jobs.plan import make_site
     from jobs.progress import telling
+    from jobs.record import record
 
     place = _place(name, output, workspace)
     if place.exists() and not force:
         raise ConfigError(Problem(shown(place), "is there already", "a new file", "--force replaces it"))
+    before = pipeline.model_sha256(place)
     with telling("quantize") as progress:
         facts = pipeline.quantize_model(model_file(source, workspace), place, mix.value, progress)
+    for news in pipeline.model_news(name, before, facts["sha256"], "quantize") if name is not None else ():
+        record(make_site(open_workspace(workspace)), news)
     if as_json:
         print_json({"path": place, **facts})
         return

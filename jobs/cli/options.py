@@ -31,6 +31,10 @@ PassphraseOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
+WaitOption = Annotated[
+    float,
+    typer.Option("--wait", min=0, metavar="SECONDS", help="Wait so long while another run holds the workspace."),
+]
 JobsArgument = Annotated[
     list[str],
     typer.Argument(metavar="JOB", help="A job of the workspace (jobs/NAME.yaml), or a path to a YAML file."),

@@ -36,7 +36,7 @@ def results(
     place = open_workspace(workspace)
     if job is not None:
         _check_known(place, job)
-    rows = islice(_rows(place, job, failed), limit)
+    rows = islice(_rows(place, job, failed, limit), limit)
     if as_json:
         print_json_array(rows)
         return
@@ -72,11 +72,15 @@ def _document(path: str, sha256: str | None, notes: Sequence[str]) -> "Text":
     return told
 
 
-def _rows(workspace: Workspace, job: str | None, failed: bool) -> Iterator[dict[str, Any]]:
+def _rows(workspace: Workspace, job: str | None, failed: bool, limit: int | None) -> Iterator[dict[str, Any]]:
+    """The rows. That they are read is recorded before the first one."""
     import pipeline
     from jobs.plan import make_site
+    from jobs.record import record
 
-    for row in pipeline.results(make_site(workspace), job):
+    site = make_site(workspace)
+    record(site, {"type": "read.results", "job": job, "failed": failed, "limit": limit})
+    for row in pipeline.results(site, job):
         if not failed or row["state"] == "failed":
             yield row
 

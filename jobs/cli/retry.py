@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jobs.cli.options import JobsArgument, JsonOption, WorkspaceOption
+from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.run import end, plans_of, run_all
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
@@ -25,7 +25,11 @@ ClassOption = Annotated[
 
 
 def retry(
-    jobs: JobsArgument, classes: ClassOption = None, workspace: WorkspaceOption = None, as_json: JsonOption = False
+    jobs: JobsArgument,
+    classes: ClassOption = None,
+    wait: WaitOption = 0,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take up failed documents again, from failed/.
 
@@ -36,7 +40,7 @@ def retry(
     place = open_workspace(workspace)
     chosen = _chosen(classes)
     plans = [(job, replace(plan, retry=chosen)) for job, plan in plans_of(place, jobs)]
-    end(place, run_all(plans), as_json)
+    end(place, run_all(plans, wait), as_json)
 
 
 def _chosen(classes: list[str] | None) -> "frozenset[pipeline.Failure]":

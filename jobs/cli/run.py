@@ -1,22 +1,25 @@
 """`cloister run`: one run of each job, one after another."""
 
 import sys
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from jobs.cli.options import JobsArgument, JsonOption, WorkspaceOption
+from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
-from jobs.visible import visible
+from jobs.visible import one_line, visible
 from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
 
 if TYPE_CHECKING:
     import pipeline
+    from jobs.stop import Stop
 
 _FAILED_LISTED = 20
+_LOOK_SECONDS = 0.25  # between two looks whether the workspace is free
 
 
 @dataclass
@@ -35,15 +38,18 @@ class Night:
         return worst([*codes, ExitCode.INTERRUPTED] if self.interrupted else codes)
 
 
-def run(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def run(
+    jobs: JobsArgument, wait: WaitOption = 0, workspace: WorkspaceOption = None, as_json: JsonOption = False
+) -> None:
     """Run jobs once, one after another.
 
     A run takes all documents that lie in the job's folder and are not done yet. Ctrl-C or SIGTERM commits what is
     computed and leaves the rest to the next run. Exit 0: done; 1: some documents failed; 2: a mistake in a job;
-    3: model refused; 4: the audit log cannot be trusted or written; 5: another run holds the workspace; 130: stopped.
+    3: model refused; 4: the audit log cannot be trusted or written; 5: another run holds the workspace, and did so for
+    as long as --wait says; 130: stopped.
     """
     place = open_workspace(workspace)
-    end(place, run_all(plans_of(place, jobs)), as_json)
+    end(place, run_all(plans_of(place, jobs), wait), as_json)
 
 
 def end(workspace: Workspace, night: Night, as_json: bool) -> NoReturn:
@@ -82,23 +88,24 @@ def plans_of(workspace: Workspace, names: list[str]) -> "list[tuple[LoadedJob, p
     return plans
 
 
-def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]") -> Night:
-    """A refused model ends its job only; a log that is held or cannot be trusted ends them all."""
+def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]", wait: float = 0) -> Night:
+    """A refused model ends its job only; a log that cannot be trusted, or is held for `wait` seconds, ends them all."""
     import audit
     import pipeline
     from jobs.progress import watcher_for
     from jobs.stop import Stop
 
-    night = Night()
+    night, deadline = Night(), time.monotonic() + wait
     with Stop() as stop:
         for job, plan in plans:
             try:
                 with watcher_for(plan.job) as watcher:
-                    report = pipeline.run(plan, observer=watcher, stop=stop)
+                    report = _run_when_free(plan, watcher, stop, deadline)
             except (pipeline.ModelRefusedError, audit.AuditError) as error:
                 night.refusals.append(ending_of(error, plan.site.root))
                 print(visible(night.refusals[-1].message), file=sys.stderr)
                 if isinstance(error, audit.AuditError):
+                    night.interrupted = isinstance(error, audit.LogHeld) and stop()
                     break
             else:
                 night.reports.append((job, report))
@@ -106,6 +113,28 @@ def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]") -> Night:
                 night.interrupted = len(night.reports) < len(plans) or night.reports[-1][1].interrupted
                 break
     return night
+
+
+def _run_when_free(
+    plan: "pipeline.RunPlan", observer: "pipeline.Observer", stop: "Stop", deadline: float
+) -> "pipeline.RunReport":
+    """The run, as soon as nobody else holds the log. LogHeld after the deadline, or when it is to stop."""
+    import audit
+    import pipeline
+
+    told = False
+    while True:
+        try:
+            return pipeline.run(plan, observer=observer, stop=stop)
+        except audit.LogHeld as error:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise
+            if not told:
+                observer.note("waiting for the workspace", at_most_seconds=round(left), held=one_line(str(error)))
+            told = True
+            if stop.wait(min(_LOOK_SECONDS, left)):
+                raise
 
 
 def _told(report: "pipeline.RunReport") -> dict[str, Any]:

@@ -14,6 +14,8 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
     import pipeline
     from jobs.lock import service_lock
     from jobs.logs import start_logging
+    from jobs.plan import make_site
+    from jobs.record import recorded_service
     from jobs.schedule import Schedules
     from jobs.service import Service
     from jobs.stop import Stop
@@ -24,7 +26,8 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
     with Stop() as stop, service_lock(place.state), Schedules() as schedules, Wake() as wake:
         service = Service(place, log, stop, schedules, wake)
         log.info("serving", workspace=str(place.root))
-        service.run()
+        with recorded_service(make_site(place), stop):
+            service.run()
         log.info("stopped", signal=stop.signal.name if stop.signal else None)
     if as_json:
         print_json({"stopped_by": stop.signal.name if stop.signal else None, "jobs": service.totals})

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+import audit
 from jobs.cli import main
+from jobs.load import load_site
 
 LEASE = "The landlord leases the flat to the tenant. The rent is due on the first of the month.\n"
 INVOICE = "Invoice 2026-17. Total due: EUR 120.00. Please pay to the account below.\n"
@@ -81,6 +83,12 @@ class Place:
     def parts(self, job: str) -> list[Path]:
         """The finished parts of a job."""
         return sorted((self.root / "outbox" / job).glob("*.parquet"))
+
+
+def entries(place: Place, *kinds: str) -> list[dict[str, Any]]:
+    """The log's entries, all of them or those of some types."""
+    key = load_site(place.root / "site.yaml").log.public_key
+    return [entry for _, entry in audit.read_entries(place.root / "audit", key) if not kinds or entry["type"] in kinds]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 import engine
 from jobs.cli.model_quantize import Mix
 from jobs.progress import EVERY_SECONDS, telling
-from tests.jobs.conftest import Cloister, Place
+from tests.jobs.conftest import Cloister, Place, entries
 
 
 def test_the_types_are_those_of_the_engine() -> None:
@@ -29,6 +29,8 @@ def test_a_model_of_the_workspace(ready: Place, cloister: Cloister) -> None:
     job.write_text(job.read_text().replace("name: tiny", "name: small"))
     ready.drop("sort", "a.txt", "The tenant pays the rent.")
     assert cloister("run", "sort").code == 0
+    admitted = [entry for entry in entries(ready, "model.admitted") if entry["model"] == "small"]
+    assert [(entry["before"], entry["after"], entry["by"]) for entry in admitted] == [(None, digest, "quantize")]
 
 
 def test_a_file_elsewhere_needs_no_workspace(tiny_model: Path, tmp_path: Path, cloister: Cloister) -> None:

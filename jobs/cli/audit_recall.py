@@ -1,0 +1,50 @@
+"""`cloister audit recall`: all results that a model touched."""
+
+from typing import Annotated
+
+import typer
+
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import counted, print_json, print_table, say
+from jobs.errors import ConfigError, Problem
+from jobs.workspace import open_workspace
+
+
+def recall(
+    model: Annotated[
+        str, typer.Option("--model", metavar="SHA", help="The model's sha256, or at least six digits of it.")
+    ],
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List every result that a model touched.
+
+    For when a model turns out to be bad: which rows it made, where they lie, and which of them no longer hold because
+    another row took their place.
+    """
+    import pipeline
+    from jobs.plan import make_site
+    from jobs.record import record
+
+    site = make_site(open_workspace(workspace))
+    try:
+        found = pipeline.recall(site, model)
+    except LookupError as error:
+        raise ConfigError(Problem("--model", str(error.args[0]))) from error
+    record(site, {"type": "read.recall", "model_sha256": found.model_sha256})
+    if as_json:
+        rows = [{**each.facts, "superseded_by": each.superseded_by} for each in found.results.values()]
+        print_json({"model_sha256": found.model_sha256, "results": rows})
+        return
+    held = sum(each.superseded_by is None for each in found.results.values())
+    say(f"model {found.model_sha256}: {counted(len(found.results), 'result')}, {held:,} of which hold")
+    head = ("entry", "job", "document", "state", "row", "replaced by")
+    cells = [
+        (
+            str(each.facts["entry"]), each.facts["job"], each.facts["path"], each.facts["state"],
+            f"{each.facts['row']} of {each.facts['part']}",
+            "" if each.superseded_by is None else f"entry {each.superseded_by}",
+        )
+        for each in found.results.values()
+    ]  # fmt: skip
+    print_table(head, cells, right=("entry",), whole=("job", "state"))

@@ -1,0 +1,82 @@
+"""`cloister audit search`: documents in the log, by what is known of them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jobs.cli.dates import FromOption, ToOption, from_date, to_date
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import print_json_array, print_table, say
+from jobs.errors import ConfigError, Problem
+from jobs.load import did_you_mean
+from jobs.workspace import open_workspace
+
+if TYPE_CHECKING:
+    pass
+
+_FEWEST = 6  # digits of a sha256
+
+
+def search(
+    document: Annotated[
+        str | None, typer.Option("--document", metavar="SHA", help="The document's sha256, or its first digits.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="A pattern of the path (*.pdf), or a part of it.")
+    ] = None,
+    job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="This job's.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="MODEL", help="Made by the model of this name or sha256.")
+    ] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option("--outcome", metavar="STATE", help="done, failed, …; or a class: timeout, encrypted, …"),
+    ] = None,
+    since: FromOption = None,
+    until: ToOption = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Of this run.")] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search the log for documents.
+
+    All that is asked for must hold. Shows every row that ever was, also those that later ones replaced, and paths that
+    got none (ignored, pending). audit show tells more of one document, audit prove proves an entry.
+    """
+    import pipeline
+    from jobs.plan import make_site
+    from jobs.record import record
+
+    _check(document, outcome)
+    query = pipeline.Query(document, name, job, model, outcome, from_date(since), to_date(until), run)
+    site = make_site(open_workspace(workspace))
+    record(site, {"type": "read.search", "query": query.asked()})
+    found = pipeline.search(site, query)
+    if as_json:
+        print_json_array(found)
+        return
+    head = ("entry", "time", "job", "document", "state")
+    cells = [(f"{row['entry']}", row["time"][:19] + "Z", row["job"], row["path"], _outcome(row)) for row in found]
+    if cells:
+        print_table(head, cells, right=("entry",), whole=("time", "job"))
+    else:
+        say("nothing in the log is so")
+
+
+def _outcome(row: "dict[str, str | None]") -> str:
+    """The state, and of what has no answer, why."""
+    return " ".join(f"{row[key]}:" if key == "failure" else str(row[key]) for key in _TOLD if row[key]) or "-"
+
+
+_TOLD = ("state", "failure", "reason")
+
+
+def _check(document: str | None, outcome: str | None) -> None:
+    import pipeline
+
+    known = [*pipeline.State, *pipeline.Failure]
+    if outcome is not None and outcome not in known:
+        remedy = did_you_mean(outcome, [*map(str, known)])
+        raise ConfigError(Problem("--outcome", f"{outcome!r}", f"one of {', '.join(known)}", remedy))
+    if document is not None and len(document) < _FEWEST:
+        raise ConfigError(Problem("--document", f"{document!r}", f"at least {_FEWEST} digits of a sha256"))

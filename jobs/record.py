@@ -1,0 +1,40 @@
+"""What a command did, recorded in the log of its workspace; or the one line that says why it is not."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from typing import Any
+
+import pipeline
+from jobs.stop import Stop
+from jobs.visible import one_line
+
+
+def record(site: pipeline.Site, facts: Mapping[str, Any]) -> None:
+    """Commit the record, or hand it to the one who holds the log. The command goes on in any case."""
+    recorded = pipeline.record(site, facts)
+    if recorded.why is not None:
+        tell_not_recorded(recorded.why)
+
+
+@contextlib.contextmanager
+def recorded_service(site: pipeline.Site, stop: Stop) -> Iterator[None]:
+    """Records when a service begins, and when it ends: of which signal, or of which error."""
+    record(site, {"type": "service.started", "pid": os.getpid(), "version": metadata.version("cloister")})
+    why = None
+    try:
+        yield
+    except BaseException as error:
+        why = type(error).__name__
+        raise
+    finally:
+        why = why or (stop.signal.name if stop.signal else "no signal")
+        record(site, {"type": "service.ended", "pid": os.getpid(), "why": why})
+
+
+def tell_not_recorded(why: str) -> None:
+    """One line on stderr."""
+    with contextlib.suppress(OSError):
+        print(f"not recorded: {one_line(why)}", file=sys.stderr)

@@ -1,0 +1,105 @@
+"""Looking things up in the log: which documents, by what is known of them; and what one model touched."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pipeline.entries import read_entries
+from pipeline.patterns import matcher
+from pipeline.plan import Site
+
+Entry = Mapping[str, Any]
+
+_COLUMNS = (
+    "time", "run", "job", "path", "document", "state", "failure", "reason", "model", "model_sha256", "part", "row",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Query:
+    """What an entry must say; None asks for nothing.
+
+    `document`, `model`: a sha256 or its first digits; `model` may also be a name. `name`: a pattern of the path, or a
+    part of it, without regard to case. `outcome`: a state, or a class of failure. `since` <= time < `until`, as the log
+    writes times.
+    """
+
+    document: str | None = None
+    name: str | None = None
+    job: str | None = None
+    model: str | None = None
+    outcome: str | None = None
+    since: str | None = None
+    until: str | None = None
+    run: str | None = None
+
+    def asked(self) -> dict[str, str]:
+        """What it asks for."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def search(site: Site, query: Query) -> Iterator[dict[str, Any]]:
+    """What the log says of inputs, oldest first: entries of documents, and paths that got no row. audit.AuditError."""
+    tests = list(_tests(query))
+    for number, entry in read_entries(site):
+        if entry["type"] in ("document", "inputs"):
+            yield from (found for found in _rows(number, entry) if all(test(found) for test in tests))
+
+
+@dataclass
+class Touched:
+    """A result that a model made, by what its entry says; `superseded_by`: the entry whose row took its place."""
+
+    facts: dict[str, Any]
+    superseded_by: int | None = None
+
+
+@dataclass
+class Recall:
+    """All results of one model: entry -> what it says. `model_sha256` in full."""
+
+    model_sha256: str
+    results: dict[int, Touched] = field(default_factory=dict)
+
+
+def recall(site: Site, model: str) -> Recall:
+    """What the model of this sha256 (six digits or more) touched. LookupError, audit.AuditError."""
+    found: dict[int, Touched] = {}
+    for number, entry in read_entries(site):
+        if entry["type"] != "document":
+            continue
+        if entry["supersedes"] in found:
+            found[entry["supersedes"]].superseded_by = number
+        if len(model) >= 6 and entry["model_sha256"].startswith(model.lower()):
+            found[number] = Touched(next(_rows(number, entry)))
+    models = sorted({each.facts["model_sha256"] for each in found.values()})
+    if len(models) != 1:
+        known = f"names {len(models)} models; give more of it: {', '.join(models[:5])}" if models else "made no result"
+        raise LookupError(f"the sha256 {model!r} {known}")
+    return Recall(models[0], found)
+
+
+def _rows(number: int, entry: Entry) -> Iterator[dict[str, Any]]:
+    for path in entry["paths"] if entry["type"] == "inputs" else (entry["path"],):
+        yield {"entry": number, **{name: entry.get(name) for name in _COLUMNS}, "path": path}
+
+
+def _tests(query: Query) -> Iterator[Callable[[Entry], bool]]:
+    """One for each thing that is asked for."""
+    asked = query.asked()
+    if text := asked.get("name"):
+        matches = matcher([text if set(text) & set("*?[") else f"*{text}*"])
+        yield lambda row: matches(row["path"].lower())
+    for name in ("job", "run"):
+        if name in asked:
+            yield lambda row, name=name: row[name] == asked[name]  # type: ignore[misc]
+    if document := asked.get("document"):
+        yield lambda row: (row["document"] or "").startswith(document.lower())
+    if model := asked.get("model"):
+        yield lambda row: row["model"] == model or (row["model_sha256"] or "").startswith(model.lower())
+    if outcome := asked.get("outcome"):
+        yield lambda row: outcome in (row["state"], row["failure"])
+    if since := asked.get("since"):
+        yield lambda row: row["time"] >= since
+    if until := asked.get("until"):
+        yield lambda row: row["time"] < until
