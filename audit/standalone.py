@@ -284,11 +284,11 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         parser.error(str(error))
     export = Export(options.folder)
-    about = export.check(key, against)
+    about = export.attempt("export.json", export.check, key, against) or {}
     for path, message in sorted(export.wrong.items()):
         print(f"WRONG    {ascii(path)[1:-1]}: {ascii(message)[1:-1]}")
     if not export.wrong:
-        print(f"log      {about['origin']!a}, {export.size} entries, root {export.root.hex()}")
+        print(f"log      {about.get('origin')!a}, {export.size} entries, root {export.root.hex()}")
         print(f"records  {about['first']} to {about['end'] - 1}, {about['from']} to {about['before']}, none left out")
         print(f"key      {key or 'not given; compare ' + export.read('keys/log.pub').decode().strip()}")
     code = 1 if export.wrong else 0 if "export.proof" in export.files else 3

@@ -92,6 +92,6 @@ def _text(entry: Entry, name: str) -> str:
 
 
 def _facts(entry: Entry) -> str:
-    facts = {name: value for name, value in entry.items() if name not in _OF_THE_LOG}
+    facts = {name: value for name, value in entry.items() if name not in _OF_THE_LOG and value is not None}
     told = visible(", ".join(f"{name}: {_text(facts, name)}" for name in sorted(facts)))
     return told if len(told) <= _FACTS else told[:_FACTS] + f" … ({len(told)} characters)"

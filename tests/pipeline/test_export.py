@@ -196,6 +196,23 @@ def test_a_narrower_range_than_the_dates_say_is_named(copy: Path) -> None:
     assert "WRONG    records.jsonl: entry 599 is of the range too, and was left out" in check(copy)[1]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"files": []}, {"files": {"../../secret": "00"}},
+     {"files": {"records.jsonl": 7}}, {"first": "0"}, {"first": None},
+     {"size": 10**15}, {"root": "xyz"}, {"root": 5}, {"bundles": [0, 10**15]}, {"bundles": 3}, {"from": 1},
+     {"end": 10**15}, {"end": -1}, {"v": 2}],
+)  # fmt: skip
+def test_lies_in_export_json_are_named_without_the_proof_too(copy: Path, changed: dict[str, object]) -> None:
+    """Where the log has no record of the export, nobody signed export.json: it may say anything."""
+    (copy / "export.proof").unlink()
+    about = json.loads((copy / "export.json").read_bytes())
+    (copy / "export.json").write_bytes(audit.canonical({**about, **changed}) + b"\n")
+    with_sums(copy)
+    code, out = check(copy)
+    assert (code, "WRONG    " in out) == (1, True), out
+
+
 def test_keys_that_are_trusted(made: tuple[Site, Path], tmp_path: Path) -> None:
     site, folder = made
     (earlier,) = audit.key_history(site.audit, site.public_key)
