@@ -1,5 +1,6 @@
 """The entries of a workspace's log, as everything in this package reads them."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,10 +18,10 @@ def read_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Entry]]:
 
 def entries_at(site: Site, numbers: Iterable[int]) -> Iterator[Entry]:
     """The entries of these numbers, in order: for those whose log was read and found whole already."""
-    wanted = sorted(set(numbers))
-    while wanted:
-        near = [number for number in wanted if number < wanted[0] + _NEAR]
-        wanted, asked = wanted[len(near) :], set(near)
+    wanted, first = sorted(set(numbers)), 0
+    while first < len(wanted):
+        near = wanted[first : bisect_left(wanted, wanted[first] + _NEAR)]
+        first, asked = first + len(near), set(near)
         for number, entry in read_entries(site, near[0]):
             if number in asked:
                 yield entry

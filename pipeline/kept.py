@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.intake import INSIDE, Arrival
+from pipeline.intake import COPY, INSIDE, Arrival, staging_of
 from pipeline.names import failed_apart, failed_name
 from pipeline.placement import archive_folder, file_sha256, raw_path
 
@@ -29,7 +29,8 @@ class Kept(Arrival):
 
 def kept(root: Path, entry: Entry) -> Kept:
     """The document of an entry as it was taken in. BytesGoneError."""
-    file = _find(root, entry["job"], entry["document"], raw_path(entry))
+    waiting = staging_of(root / "archive" / entry["job"], str(entry["n"])) / COPY
+    file = _find(root, entry["job"], entry["document"], raw_path(entry), waiting)
     return Kept(entry["path"], raw_path(entry), entry["size"], entry["document"], entry["parent"], file=file)
 
 
@@ -40,9 +41,10 @@ def kept_container(root: Path, entry: Entry) -> Kept:
     return Kept(path, raw, file.stat().st_size, entry["parent"], file=file)
 
 
-def _find(root: Path, job: str, sha256: str, raw: str) -> Path:
+def _find(root: Path, job: str, sha256: str, raw: str, *waiting: Path) -> Path:
+    """`waiting`: where it lies if its part is committed and not yet in place."""
     other = []
-    for path in _places(root, job, sha256, raw):
+    for path in (*_places(root, job, sha256, raw), *waiting):
         if path.is_file() and not path.is_symlink():
             if file_sha256(path) == sha256:
                 return path

@@ -128,6 +128,15 @@ def test_bytes_that_are_gone_or_altered(done: RunPlan) -> None:
     assert "not in archive/sort/ or failed/sort/ any more" in told["a.txt"]
 
 
+def test_bytes_that_are_committed_and_not_in_place_yet(done: RunPlan) -> None:
+    entry = entries(done)["a.txt"]
+    (file,) = done.archive.glob(f"*/{entry['document']}/bytes/*")
+    waiting = done.archive / ".staging" / str(entry["n"])
+    waiting.mkdir(parents=True)
+    file.rename(waiting / "copy")
+    assert verdicts(pipeline.replay(done.site, Choice(document="a.txt"))) == {"a.txt": "identical"}
+
+
 def test_bytes_that_were_deleted_by_rule(done: RunPlan) -> None:
     """They are no defect, and not drawn."""
     (wanted,) = (entry for path, entry in entries(done).items() if path == "a.txt")
