@@ -31,7 +31,7 @@ class Site:
 
     @property
     def state(self) -> Path:
-        """Caches and staging; all of it may be deleted at any time without losing a fact."""
+        """Caches; may be deleted at any time without losing a fact, but for what waits in handover/ (handover.py)."""
         return self.root / "state"
 
     @property
