@@ -1,7 +1,7 @@
 # make demo   documents in, Parquet and a verified log out      make test   lint and all tests
 # make bench  our engine beside its peers                       make lint   ruff and mypy
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
-# make torture    10,000 tamperings of a workspace, each to be found and named; 1,000 results made again, each bit for bit
+# make torture  1,000 kills, failing and full disks, 10,000 tamperings, 1,000 results made again: an hour or more
 
 PYTHON ?= python3
 DEMO := demo
@@ -50,6 +50,9 @@ bench: $(VENV)/.test $(GGUF)
 	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) $(BIN)/python -m tests.benchmarks --report bench.md
 
 torture: $(VENV)/.test
+	$(BIN)/python -m tests.faults.torture --number 1000
+	$(BIN)/python -m tests.faults.disk
+	$(BIN)/python -m tests.faults.full
 	$(BIN)/python -m tests.faults.tamper --count 10000
 	$(BIN)/python -m tests.faults.replay --results 1000
 

@@ -94,8 +94,9 @@ class OutputError(Exception):
         self.closed = cause.errno == errno.EPIPE
 
 
-# a disk that is full or read-only, a limit on file sizes, a folder of somebody else: the operator's, not a defect
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM})
+# a disk that is full, read-only or broken, a limit on file sizes, somebody else's folder: the operator's, no defect
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ def ending_of(error: BaseException, workspace: Path | None = None) -> Ending:
     if isinstance(error, ServiceHeldError):
         return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   stop that one first")
     if isinstance(error, OSError) and error.errno in NO_ROOM:
-        more = "\n    What is committed stays; the next run goes on." if workspace else ""
+        remedy = "\n    remedy:   make room on that disk" if error.errno in _FULL else ""
+        more = f"\n    What is committed stays; the next run goes on.{remedy}" if workspace else ""
         return Ending(ExitCode.BAD_CONFIG, no_room(error, workspace) + more)
     return _operators_ending(error, workspace) or _defect(error, workspace)
 
@@ -135,7 +137,7 @@ def no_room(error: OSError, workspace: Path | None) -> str:
 
 
 def _room(error: BaseException | None, workspace: Path | None) -> str:
-    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    full = isinstance(error, OSError) and error.errno in _FULL
     if workspace is None or not full:
         return ""
     try:

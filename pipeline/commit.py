@@ -18,9 +18,10 @@ from pipeline.intake import Arrival, staging_of
 from pipeline.journal import Journal
 from pipeline.markdown import format_markdown
 from pipeline.names import markdown_name
-from pipeline.placement import file_sha256, place, staged_name, sync
+from pipeline.placement import place, staged_name, sync
 from pipeline.plan import RunPlan
 from pipeline.schema import result_sha256, schema, to_text
+from pipeline.space import look_before_part
 from pipeline.states import State
 
 Row = dict[str, Any]
@@ -73,6 +74,7 @@ class Committer:
             if arrival.staging:
                 staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
         table = pa.Table.from_pylist([row for row, _ in rows], schema=schema(self.plan.task, by_path))
+        look_before_part(self.plan, len(rows), table.nbytes)
         sha256 = _write_table(staging / staged_name(name), table)
         arrivals = [arrival for _, arrival in rows]
         documents = [
@@ -124,6 +126,9 @@ class Committer:
 
 
 def _write_table(path: Path, table: pa.Table) -> str:
-    """Write one Parquet file; its sha256."""
-    pq.write_table(table, path, compression="zstd")
-    return file_sha256(path)
+    """Write one Parquet file, at once and not by hundreds of small writes; its sha256."""
+    file = pa.BufferOutputStream()
+    pq.write_table(table, file, compression="zstd")
+    body = file.getvalue()
+    path.write_bytes(body)
+    return hashlib.sha256(body).hexdigest()

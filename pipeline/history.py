@@ -119,7 +119,7 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
                 history.empty = entry
             case "inputs" if entry["job"] == job:
                 history.dispositions.take(entry)
-            case "run.finished":
+            case "run.finished" | "run.stopped":
                 history.cut_off = None
             case "settings":
                 history.has_settings |= entry["job_digest"] == job_digest

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
+import audit
 import engine
 from pipeline.batches import Comparing
 from pipeline.commit import Committer
@@ -39,6 +40,7 @@ from pipeline.retry import again
 from pipeline.settings import job_digest, settings_records
 from pipeline.sightings import Sightings
 from pipeline.software import label
+from pipeline.space import hold_reserve, log_full, look_before_run
 from pipeline.states import State
 from pipeline.tasks import Task, make_task
 
@@ -61,10 +63,20 @@ def run(
     ModelRefusedError (before any document is touched) and OSError (the workspace cannot be written). Whatever happens,
     the next run goes on from the last commit.
     """
+    name = _run_id()
+    try:
+        return _run(plan, name, observer, stop, sightings or Sightings())
+    except (OSError, audit.LogUnwritable) as error:
+        log_full(plan, name, error)
+        raise
+
+
+def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Sightings) -> RunReport:
     begun, site = time.monotonic(), plan.site
     check_machine()
     give_back_freed()
     with open_journal(site) as log:
+        hold_reserve(site)
         model_sha256 = check_model(plan.model)
         digest = job_digest(plan, model_sha256)
         shelf = Shelf(plan.job)
@@ -75,8 +87,10 @@ def run(
         if recovered or history.cut_off:
             observer.note("recovered", what=describe(recovered, history.cut_off))
         _refuse_fixed_inbox(plan.input)
-        found, sources = _found(plan, history, observer, stop, sightings or Sightings())
-        committer = Committer(plan, log, _run_id(), history.last)
+        found, sources = _found(plan, history, observer, stop, sightings)
+        if not plan.retention.ends:
+            look_before_run(plan, sources)
+        committer = Committer(plan, log, name, history.last)
         tally = _Tally(found, sources, observer)
         observer.found(len(sources))
         model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if sources else None
@@ -88,6 +102,7 @@ def run(
         committer.note(*recovered, *news, *opening)
         if plan.retention.ends:
             _delete_by_rule(plan, shelf, committer, history, observer)
+            look_before_run(plan, sources)  # what is deleted makes room
         if empty:
             report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
             last = history.empty if log.next_index == first else None

@@ -12,7 +12,8 @@ from pipeline.states import State
 
 @dataclass
 class JobStatus:
-    """One job as the log knows it; `last_state` is "finished", "interrupted" or "unfinished" (no closing entry).
+    """One job as the log knows it; `last_state` is "finished", "interrupted", "stopped" (a disk was full) or
+    "unfinished" (no closing entry).
 
     `seen` is the sum of `counts`, of the last run.
     """
@@ -31,7 +32,7 @@ def status(site: Site) -> list[JobStatus]:
     """Every job that ever ran, by name. Raises audit.AuditError."""
     jobs: dict[str, JobStatus] = {}
     for _, entry in read_entries(site):
-        if entry["type"] in ("run.started", "document", "run.finished", "run.empty"):
+        if entry["type"] in ("run.started", "document", "run.finished", "run.stopped", "run.empty"):
             _take(jobs.setdefault(entry["job"], JobStatus(entry["job"])), entry)
     return [jobs[name] for name in sorted(jobs)]
 
@@ -46,6 +47,8 @@ def _take(job: JobStatus, entry: Mapping[str, Any]) -> None:
             job.last_state, job.seen, job.counts = "finished", entry["seen"], {s.value: entry[s] for s in State}
         case "document":
             job.totals[entry["state"]] += 1
+        case "run.stopped" if job.last_run == entry["run"]:
+            job.last_state = "stopped"
         case "run.finished":
             job.finished_at = entry["time"]
             job.last_state = "interrupted" if entry["interrupted"] else "finished"
