@@ -38,7 +38,7 @@ def test_runs_killed_at_random_moments_come_to_the_same_end() -> None:
 
 
 def test_a_disk_that_fails_at_some_positions() -> None:
-    assert "exit" in harness("disk", "--every", "350", "--workers", "1")
+    assert "exit" in harness("disk", "--every", "400", "--workers", "1")
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="no unshare")
