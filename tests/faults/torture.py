@@ -52,7 +52,7 @@ class Torture:
     def history(self, number: int, folder: Path) -> None:
         """One workspace, killed until it comes to its end, and what is wrong with that."""
         rng, place = random.Random(f"{self.seed}/{number}"), self.base.copy(folder / str(number))
-        longest = max(LEAST, self.seconds / rng.choice((1, 2, 4)))
+        longest = max(LEAST, self.seconds / rng.choice((1, 1.5, 2)))
         kills = 0
         while (code := run_until(place, None if kills == self.most else moment(rng, longest))) is None:
             kills += 1

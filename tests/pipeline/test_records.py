@@ -74,7 +74,7 @@ def test_every_entry_has_exactly_the_members_of_the_table(plan: RunPlan, drop: D
         assert entry.keys() - LOG_ITSELF - common == KINDS[entry["type"]].members.keys() - common, entry["type"]
         assert ("job" in entry) == (entry["run"] != "") or KINDS[entry["type"]].command, entry
     unmade = KINDS.keys() - {entry["type"] for entry in made}
-    assert unmade == {"key.rotated", "clock.stepped", "recovered.cut"} | (
+    assert unmade == {"key.rotated", "clock.stepped", "recovered.cut", "run.stopped"} | (
         COMMAND_KINDS - COMMANDS.keys() - {"model.admitted"}
     )
 
