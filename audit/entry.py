@@ -6,7 +6,6 @@ The caller gives `type`, `run` and whatever belongs to that type; the log adds `
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from audit.canonical import MAX_INT, canonical, parse_canonical
@@ -27,7 +26,7 @@ def format_entry(record: Mapping[str, Any], n: int, stamp: Stamp) -> bytes:
     """The bytes of entry `n`, without the newline that ends its line; ValueError for a record that cannot be one."""
     if taken := _OWN & record.keys():
         raise ValueError(f"a record may not have {', '.join(sorted(taken))}: the log writes that itself")
-    data = canonical(_checked({**record, **asdict(stamp), "v": VERSION, "n": n}, n))
+    data = canonical(_checked({**record, **vars(stamp), "v": VERSION, "n": n}, n))
     if len(data) > MAX_BYTES:
         raise ValueError(f"an entry of type {record['type']} has {len(data)} bytes, at most {MAX_BYTES} are allowed")
     return data

@@ -1,6 +1,7 @@
 import json
 import math
 import struct
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.canonical import MAX_INT, canonical, parse_canonical
+from audit.canonical import MAX_DEPTH, MAX_INT, _parse_by_definition, canonical, parse_canonical
 
 # RFC 8785, appendix B: the bits of a double, and its canonical form
 NUMBERS = {
@@ -163,3 +164,42 @@ def test_json_test_suite(data: Path) -> None:
         if verdict in seen:
             seen[verdict] += 1
     assert seen == {"y": 95, "n": 188}
+
+
+@given(json_values)
+def test_the_quick_way_reads_what_the_definition_does(value: object) -> None:
+    data = canonical(value)
+    assert parse_canonical(data) == _parse_by_definition(data) == value
+
+
+@given(
+    json_values,
+    st.binary(min_size=1, max_size=3)
+    | st.sampled_from([b"1.0", b"-0", b"1e5", b"\\u0041", b"\xf0\x9f\x98\x80", b"9" * 17]),
+    st.integers(0, 60),
+)
+def test_it_refuses_what_the_definition_refuses(value: object, put: bytes, at: int) -> None:
+    data = canonical(value)
+    changed = data[:at] + put + data[at:]
+    assert told(parse_canonical, changed) == told(_parse_by_definition, changed)
+
+
+def told(parse: Callable[[bytes], object], data: bytes) -> tuple[object, str]:
+    """The value, or what is said of it."""
+    try:
+        return parse(data), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1])
+def test_nesting_is_counted_in_both_ways(levels: int) -> None:
+    data = b"[" * levels + b"]" * levels
+    value = json.loads(data)
+    if levels <= MAX_DEPTH:
+        assert (canonical(value), parse_canonical(data)) == (data, value)
+        return
+    with pytest.raises(ValueError, match="nested deeper"):
+        canonical(value)
+    with pytest.raises(ValueError, match="nested deeper"):
+        parse_canonical(data)

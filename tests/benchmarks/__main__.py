@@ -23,6 +23,7 @@ DOCUMENTS = {
     "Reading documents: word recall": "bench_recall",
     "Reading documents: two processes to the bare library in one": "bench_parse",
     "Finding documents: 100,000 files": "bench_scan",
+    "The audit log: appending and verifying": "bench_audit",
 }
 VERSIONED = ("numpy", "numba", "torch", "transformers", "onnxruntime", "llama_cpp_python")
 
