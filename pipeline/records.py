@@ -73,7 +73,8 @@ KINDS: dict[str, Kind] = {
     "handover.refused": _run("what lay in state/handover/ was no record", "file owner reason"),
     "clock.stepped": _run("the clock was set since the entry of `before`", "seconds before"),
     "verified": _command(
-        "`cloister audit verify`: findings of each kind", "size:int root:text integrity:int altered:int absent:int"
+        "`cloister audit verify`: findings of each kind",
+        "size:int root:text integrity:int altered:int added:int absent:int",
     ),
     "exported": _command(
         "`cloister audit export` wrote the entries `first` to `end` - 1 to a folder",

@@ -108,7 +108,7 @@ def _record(site: "pipeline.Site", verification: "pipeline.Verification") -> Non
     if verification.integrity:
         tell_not_recorded("the log cannot be trusted, and nothing is appended to it")
         return
-    counts = {kind: len(getattr(verification, kind)) for kind in ("integrity", "altered", "absent")}
+    counts = {kind: len(getattr(verification, kind)) for kind in ("integrity", "altered", "added", "absent")}
     record(site, {"type": "verified", "size": verification.size, "root": verification.root.hex(), **counts})
 
 

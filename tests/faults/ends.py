@@ -61,7 +61,10 @@ def faults_of(place: Workplace) -> list[str]:
     told = [f"left in the inbox: {path}" for path in place.inbox.rglob("*") if path.is_file()]
     told += [f"left staged: {path}" for path in place.root.rglob(".staging/**/*")]
     checked = pipeline.verify(place.site)
-    told += [f"verify: {said}" for said in (*checked.integrity, *checked.altered, *checked.absent, *checked.notes)]
+    told += [
+        f"verify: {said}"
+        for said in (*checked.integrity, *checked.altered, *checked.added, *checked.absent, *checked.notes)
+    ]
     twice = Counter(row["path"] for row in _all_rows(place))
     return told + [f"{path}: {number} rows" for path, number in twice.items() if number > 1]
 

@@ -122,7 +122,7 @@ def spend(plan: pipeline.RunPlan, allowed: Ends, outside: Path) -> Morning:
         wrong.append(f"the parent held {at_once:,} bytes more than after its first part")
     wrong += [f"outside the workspace: {path}" for path in sorted(_tree(outside) ^ before)]
     if not (verified := pipeline.verify(plan.site)).ok or verified.absent:
-        wrong += [str(each) for each in (*verified.integrity, *verified.altered, *verified.absent)]
+        wrong += [str(each) for each in (*verified.integrity, *verified.altered, *verified.added, *verified.absent)]
     return Morning(report, rows, seconds, per_path, at_once, stopwatch.slowest, tuple(wrong))
 
 
