@@ -4,7 +4,8 @@ FORMAT.md."""
 from audit.bundles import VERIFIER, write_tlog_tiles
 from audit.canonical import canonical, parse_canonical
 from audit.checkpoint import Checkpoint
-from audit.durable import remove_durably, sync_filesystem, write_file_atomically
+from audit.commitment import check_commitment, commit_to, is_commitment
+from audit.durable import remove_durably, sync_filesystem, sync_folder, write_file_atomically
 from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable, ProofRefused
 from audit.lock import hold
 from audit.log import Log
@@ -38,12 +39,15 @@ __all__ = [
     "VerifyReport",
     "Witnessed",
     "canonical",
+    "check_commitment",
     "check_proof",
+    "commit_to",
     "cosign_checkpoint",
     "current_key",
     "file_system_of",
     "generate_key",
     "hold",
+    "is_commitment",
     "is_network",
     "is_protected",
     "key_history",
@@ -58,6 +62,7 @@ __all__ = [
     "rotations",
     "stamp_now",
     "sync_filesystem",
+    "sync_folder",
     "verify",
     "workers",
     "write_file_atomically",

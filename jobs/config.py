@@ -279,12 +279,8 @@ class OutputConfig(Section):
 class RetentionConfig(Section):
     """What is deleted by rule, at the start of a run; legal holds go before it."""
 
-    archive_days: int | None = Field(
-        None, ge=1, le=36500, description="archived documents and their text are deleted after so many days"
-    )
-    rows_days: int | None = Field(
-        None, ge=1, le=36500, description="parts and Markdown files are deleted after so many days"
-    )
+    archive_days: int | None = Field(None, ge=1, le=36500, description="archived documents and text: for so many days")
+    rows_days: int | None = Field(None, ge=1, le=36500, description="parts and Markdown files: for so many days")
 
     @model_validator(mode="after")
     def _says_something(self) -> "RetentionConfig":
@@ -304,6 +300,9 @@ class JobConfig(Section):
     model: ModelConfig = Field(description="the model that answers")
     task: ClassifyConfig | ExtractConfig | SummarizeConfig = Field(
         discriminator="type", description="what is asked of each document"
+    )
+    private: bool = Field(
+        False, description="the log has salted commitments for names and digests of documents; private/ opens them"
     )
     retention: RetentionConfig | None = Field(
         None, description="for how many days archived documents and results are kept; without end if left out"

@@ -57,6 +57,7 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
         part_documents=config.output.part_documents,
         part_seconds=config.output.part_minutes * 60,
         retention=_retention(config.retention),
+        private=config.private,
     )
 
 

@@ -12,7 +12,7 @@ from jobs.rotation import settle_rotation
 
 VARIABLE = "CLOISTER_WORKSPACE"
 CREDENTIAL = "cloister-key-passphrase"
-FOLDERS = ("jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "state")
+FOLDERS = ("jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "private", "state")
 
 
 @dataclass(frozen=True)

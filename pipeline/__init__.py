@@ -3,6 +3,7 @@
 from pipeline.bench import Bench, Ceiling, bench_model
 from pipeline.choose import Choice
 from pipeline.discover import Candidate, Scan, scan
+from pipeline.erasure import Erased, ErasureRefusedError, erase
 from pipeline.errors import DocumentError, Failure
 from pipeline.export import Exported, export
 from pipeline.holds import Hold, hold, holds, release
@@ -54,6 +55,8 @@ __all__ = [
     "Choice",
     "ClassifySettings",
     "DocumentError",
+    "Erased",
+    "ErasureRefusedError",
     "Exported",
     "ExtractSettings",
     "Failure",
@@ -88,6 +91,7 @@ __all__ = [
     "bench_model",
     "check_machine",
     "check_model",
+    "erase",
     "export",
     "find_tesseract",
     "hold",

@@ -56,6 +56,7 @@ class Chosen:
     firsts: Mapping[int, str]
     deleted: Mapping[int, int]
     document: str | None = None
+    told_as: str | None = None  # the same as the log may say it
 
 
 @dataclass
@@ -73,6 +74,7 @@ class _Survey:
     groups: dict[Group, int] = field(default_factory=dict)
     telling: set[str] = field(default_factory=set)
     deletions: Deletions = field(default_factory=Deletions)
+    hidden: list[int] = field(default_factory=list)  # entries of private jobs that a document was asked for by
 
     def take(self, entry: Entry) -> None:
         """One entry, in the order of the log."""
@@ -87,6 +89,10 @@ class _Survey:
             case "document" if self._is_meant(entry):
                 self._row(entry)
 
+    def told_as(self, document: str | None) -> str | None:
+        """How the log may name the document: of a private job by the entry that it has."""
+        return f"entry {self.hidden[0]}" if self.hidden else document
+
     def _is_meant(self, entry: Entry) -> bool:
         if self.choice.document is not None:
             return is_meant(entry, self.choice.document)
@@ -94,6 +100,8 @@ class _Survey:
 
     def _row(self, entry: Entry) -> None:
         self.found.add(str(entry["document"]))
+        if "private" in entry and self.choice.document is not None:
+            self.hidden.append(entry["n"])
         if reason := unreplayable(entry):
             self.left_out += 1
             if len(self.told) < _LISTED:
@@ -158,7 +166,8 @@ def choose(site: Site, choice: Choice) -> Chosen:
     firsts = _firsts(site, [number for numbers in lists for number in numbers], survey.telling)
     left_out = survey.left_out + len(survey.numbers) - len(offered)
     deleted = survey.deletions.archive
-    return Chosen(groups, len(offered), left_out, survey.told, survey.settings, firsts, deleted, document)
+    told_as = survey.told_as(document)
+    return Chosen(groups, len(offered), left_out, survey.told, survey.settings, firsts, deleted, document, told_as)
 
 
 def _firsts(site: Site, numbers: Sequence[int], telling: Collection[str]) -> Mapping[int, str]:

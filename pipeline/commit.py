@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pipeline.markdown import format_markdown
 from pipeline.names import markdown_name
 from pipeline.placement import place, staged_name, sync
 from pipeline.plan import RunPlan
+from pipeline.private import hide, openings_file, write_openings
 from pipeline.schema import result_sha256, schema, to_text
 from pipeline.space import look_before_part
 from pipeline.states import State
@@ -48,8 +49,8 @@ class Committer:
 
     def note(self, *records: Row) -> int:
         """Commit records that are no results, and with them that the last part is in place; the number of the first."""
-        mine = [{"run": self.run, "job": self.plan.job, **record} for record in records]
         first = self.log.next_index + len(self._placed)
+        mine = self._hidden([{"run": self.run, "job": self.plan.job, **record} for record in records], first)
         self.log.commit([*self._placed, *mine])
         self._placed.clear()
         return first
@@ -81,6 +82,7 @@ class Committer:
             {**self._document(row, arrival), "part": name, "row": i}
             for i, (row, arrival) in enumerate(zip(table.to_pylist(), arrivals, strict=True))
         ]
+        documents = self._hidden(documents, first)
         sync(staging, self.plan.archive)
         ended = {
             "type": "part", "run": self.run, "job": self.plan.job, "file": name, "sha256": sha256, "rows": len(rows),
@@ -92,6 +94,15 @@ class Committer:
         self.placing = False
         self._placed = [{"type": "placed", "run": self.run, "job": self.plan.job, "file": name}]
         self.parts.append(part)
+
+    def _hidden(self, records: list[Row], first: int) -> list[Row]:
+        """As the log may have them, from entry `first` on; what opens them is on the disk."""
+        if not self.plan.private:
+            return records
+        hidden, openings = hide(records, first)
+        if openings:
+            write_openings(openings_file(self.plan.site.root, self.plan.job, first), openings)
+        return hidden
 
     def _input_folder(self) -> str:
         """Where inputs really lie: below the workspace as a relative path, so that it can be moved, else absolute."""
@@ -132,3 +143,14 @@ def _write_table(path: Path, table: pa.Table) -> str:
     body = file.getvalue()
     path.write_bytes(body)
     return hashlib.sha256(body).hexdigest()
+
+
+def write_without(root: Path, file: str, entries: Collection[int]) -> str:
+    """Write a part anew without the rows of these entries, into staging, where it waits for its place; its sha256."""
+    source = root / file
+    table = pq.read_table(source)
+    numbers = table.column("audit_index").to_pylist()
+    kept = table.filter(pa.array([number not in entries for number in numbers], pa.bool_()))
+    staged = source.parent / ".staging" / staged_name(file)
+    staged.parent.mkdir(exist_ok=True)
+    return _write_table(staged, kept)

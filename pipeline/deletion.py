@@ -1,47 +1,72 @@
 """What is deleted: said in the log first, then done, then said to be done. A run killed in between does it again.
 
 A record of a deletion names, in `archive` and `markdown`, document entries whose archived bytes and text, or whose
-Markdown file, go; in `parts`, files of rows.
+Markdown file, go; in `parts`, files of rows. An erasure (erasure.py) has more: in `failed`, entries whose copy in
+failed/ goes; in `rows`, parts that were written anew; in `entries`, those that cannot be opened again.
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.entries import entries_at
-from pipeline.placement import archive_folder, remove_empty, sync
+from pipeline.placement import archive_folder, clear_failed, move, remove_empty, staged_name, sync
 from pipeline.plan import Site
+from pipeline.private import forget, is_closed, refuse_closed
 
 Entry = Mapping[str, Any]
 
-DELETIONS = frozenset({"deleted.by_rule"})
+DELETIONS = frozenset({"deleted.by_rule", "erased"})
 """The types of the records that announce a deletion; `deleted` says that the one of number `deletion` is done."""
 
 
 def delete(site: Site, record: Entry) -> None:
     """Delete what a committed record names; may be repeated. OSError where that is not allowed."""
-    for entry in entries_at(site, record["archive"]):
+    for entry in _named(site, record, "archive"):
         folder = archive_folder(site.root, entry["job"], entry["document"])
         if folder.exists():
             shutil.rmtree(folder)
         remove_empty(folder.parent, folder.parent.parent)
-    for entry in entries_at(site, record["markdown"]):
+    for entry in _named(site, record, "markdown"):
         file = site.root / entry["markdown"]["file"]
         file.unlink(missing_ok=True)
         remove_empty(file.parent, site.root / "outbox" / entry["job"])
     for file in record["parts"]:
         (site.root / file).unlink(missing_ok=True)
-    sync(*site.root.glob("outbox/*"), *site.root.glob("archive/*"))
+    for part in record.get("rows", ()):
+        file = site.root / part["file"]
+        move(file.parent / ".staging" / staged_name(part["file"]), file)
+    for entry in _named(site, record, "failed"):
+        clear_failed(site.root, entry)
+    sync(*site.root.glob("outbox/*"), *site.root.glob("archive/*"), *site.root.glob("failed/*"))
+    forget(site.root, entries_at(site, record.get("entries", ())))  # last, for their names were needed until now
+
+
+def _named(site: Site, record: Entry, kind: str) -> Iterator[Entry]:
+    """The entries that a record names; none that it forgot already, for then everything else was gone."""
+    forgotten = set(record.get("entries", ()))
+    for entry in entries_at(site, record.get(kind, ())):
+        if is_closed(entry) and entry["n"] in forgotten:
+            continue
+        refuse_closed(site.root, entry)
+        yield entry
 
 
 @dataclass
 class Deletions:
-    """What the log says was deleted: entry of a document, or file of a part -> the entry that says so."""
+    """What the log says was deleted: entry of a document, or file of a part -> the entry that says so.
+
+    `rows`: part -> its entry, its sha256 since rows of it were erased, and their entries. `erased`: entries that cannot
+    be opened again; `failed`: those whose copy in failed/ is gone.
+    """
 
     archive: dict[int, int] = field(default_factory=dict)
     markdown: dict[int, int] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, tuple[int, str, frozenset[int]]] = field(default_factory=dict)
+    erased: set[int] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
     pending: set[int] = field(default_factory=set)  # those that are not said to be done
 
     def take(self, entry: Entry) -> None:
@@ -51,5 +76,10 @@ class Deletions:
             self.markdown |= dict.fromkeys(entry["markdown"], entry["n"])
             self.parts |= dict.fromkeys(entry["parts"], entry["n"])
             self.pending.add(entry["n"])
+            self.erased.update(entry.get("entries", ()))
+            self.failed.update(entry.get("failed", ()))
+            for part in entry.get("rows", ()):
+                gone = self.rows.get(part["file"], (0, "", frozenset()))[2]
+                self.rows[part["file"]] = part["part"], part["sha256"], gone | set(part["entries"])
         elif entry["type"] == "deleted":
             self.pending.discard(entry["deletion"])

@@ -6,13 +6,23 @@ from typing import Any
 
 import audit
 from pipeline.plan import Site
+from pipeline.private import Reader
 
 Entry = dict[str, Any]
 _NEAR = 4096  # entries that are read through rather than looked up anew
 
 
 def read_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Entry]]:
-    """The committed entries from `start` on, with their numbers. audit.AuditError; see audit.read_entries."""
+    """The committed entries from `start` on, with their numbers. audit.AuditError; see audit.read_entries.
+
+    Those of private jobs are opened, for whoever may read private/.
+    """
+    opened = Reader(site.root)
+    return ((number, opened(entry)) for number, entry in audit.read_entries(site.audit, site.public_key, start))
+
+
+def recorded_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Entry]]:
+    """The same for others than those who may read private/: commitments, as the log has them."""
     return audit.read_entries(site.audit, site.public_key, start)
 
 

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.deletion import Deletions
+from pipeline.entries import entries_at
 from pipeline.failures import Failures
 from pipeline.finding import Found
 from pipeline.holding import ANSWERED, OF_DOCUMENT, OF_PART, FilesTask, PartTask, archived_names
 from pipeline.names import archive_name
 from pipeline.placement import archive_folder, raw_path
+from pipeline.plan import Site
+from pipeline.private import openings_file
 from pipeline.states import State
 
 Entry = Mapping[str, Any]
@@ -31,6 +34,7 @@ class Expected:
         self._unplaced: dict[str, tuple[Entry, list[Entry]]] = {}
         self._markdown: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
         self._kept: dict[bytes, int] = {}  # digest of a name in the archive -> the last entry that put it there
+        self._closed: dict[int, Path] = {}  # entries that cannot be opened, and the file that should open them
         self._deletions = Deletions()
         self._failures = Failures()
 
@@ -49,7 +53,9 @@ class Expected:
                 yield PartTask(self._root, *self._unplaced.pop(entry["file"]), placed=True)
 
     def _take_document(self, entry: Entry) -> None:
-        self._rows.append({name: entry[name] for name in OF_DOCUMENT})
+        self._rows.append({name: entry[name] for name in OF_DOCUMENT} | {"closed": bool(entry.get("closed"))})
+        if entry.get("closed"):
+            self._closed[entry["n"]] = openings_file(Path(), entry["job"], entry["private"])
         if file := entry["markdown"]:
             self._markdown[file["file"]] = (file["sha256"], entry["n"])
         self._failures.take(entry)
@@ -102,13 +108,35 @@ class Expected:
             return gone.markdown.get(self._markdown[name][1])
         return gone.archive.get(self._kept[_digest(name)])
 
+    def rewritten(self, site: Site) -> Iterator[PartTask]:
+        """The parts of which rows were erased, as they are since."""
+        for file, (number, sha256, gone) in self._deletions.rows.items():
+            if file in self._deletions.parts:
+                continue
+            (part,) = entries_at(site, [number])
+            documents = entries_at(site, range(part["first"], part["first"] + part["rows"]))
+            kept = [{**entry, "closed": bool(entry.get("closed"))} for entry in documents if entry["n"] not in gone]
+            yield PartTask(self._root, {**part, "sha256": sha256}, kept, placed=True)
+
+    def check_openings(self, found: Found) -> None:
+        """Can every entry be opened, but for those that were erased?"""
+        for number in self._closed.keys() - self._deletions.erased:
+            file = self._closed[number]
+            if (self._root / file).is_file():
+                found.alter(str(file), number, "it does not open the entry, and no entry says that this was erased")
+            else:
+                found.miss(str(file), number, "what opens it is gone, and no entry says that this was erased")
+
     def forget_deleted(self, found: Found) -> None:
-        """What an entry says was deleted is not missing."""
+        """What an entry says was deleted is not missing, and a part without its erased rows is not altered."""
         gone = self._deletions
+        found.altered = [one for one in found.altered if one.where.split(" ")[0] not in gone.rows]
         found.absent = [
             one for one in found.absent
             if not (
                 one.where in gone.parts
+                or one.where in gone.rows
+                or (one.where.startswith("failed/") and one.entry in gone.failed)
                 or (one.where.startswith("archive/") and one.entry in gone.archive)
                 or (one.where in self._markdown and one.entry in gone.markdown)
             )

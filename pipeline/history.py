@@ -9,6 +9,7 @@ from typing import Any
 from pipeline.deletion import DELETIONS
 from pipeline.dispositions import Dispositions
 from pipeline.placement import raw_path
+from pipeline.private import is_closed
 from pipeline.register import Register
 from pipeline.states import State
 
@@ -39,6 +40,8 @@ class History:
     `has_settings`: whether the log has these settings themselves, beside their digest.
     `cut_off`: states that the last run (of any job) had committed, if it has no closing entry.
     `unplaced`: part entries (of every job) not yet said to be in place, each with its document entries.
+    `openings`: (job, number) of the files that open hidden entries. `closed`: hidden entries that nothing opens and
+    nobody erased: to this history they are not there.
     `answered`: part -> the documents that are `done` by a row of it. `deletions`: those not yet said to be done.
     `register`, `dispositions`: what is known of keys, jobs and models, and of this job's inputs that have no row.
     `empty`: the entry of this job's last run, if that had nothing to do.
@@ -51,6 +54,8 @@ class History:
     failed: dict[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
     unplaced: dict[str, tuple[Entry, list[Entry]]] = field(default_factory=dict)
     has_settings: bool = False
+    openings: set[tuple[str, int]] = field(default_factory=set)
+    closed: set[int] = field(default_factory=set)
     answered: dict[str, list[str]] = field(default_factory=dict)
     deletions: dict[int, Entry] = field(default_factory=dict)
     cut_off: Counter[str] | None = None
@@ -64,6 +69,12 @@ class History:
             for document in self.answered.pop(part, ()):
                 self.done.pop(document, None)
 
+    def erase(self, entries: set[int], failed: set[int]) -> None:
+        """Nobody can open these entries any more; copies in failed/ of some are gone."""
+        self.closed -= entries
+        for key in [key for key, before in self.failed.items() if before.number in failed]:
+            del self.failed[key]
+
 
 @dataclass(frozen=True, slots=True)
 class FailedBefore:
@@ -73,6 +84,7 @@ class FailedBefore:
     size: int
     parent: str | None
     failure: str
+    number: int
 
 
 def identity(document: str, path: str, by_path: bool) -> Identity:
@@ -117,7 +129,7 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
                 history.empty = None if entry["job"] == job else history.empty
             case "run.empty" if entry["job"] == job:
                 history.empty = entry
-            case "inputs" if entry["job"] == job:
+            case "inputs" if entry["job"] == job and not _keep_opening(history, number, entry):
                 history.dispositions.take(entry)
             case "run.finished" | "run.stopped":
                 history.cut_off = None
@@ -127,7 +139,7 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
                 documents.append(entry)
                 if history.cut_off is not None:
                     history.cut_off[entry["state"]] += 1
-                if entry["job"] == job:
+                if not _keep_opening(history, number, entry) and entry["job"] == job:
                     _remember(history, number, entry, job_digest, by_path)
             case "part":
                 history.unplaced[entry["file"]] = (entry, documents)
@@ -139,9 +151,21 @@ def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str
             case kind if kind in DELETIONS:
                 history.deletions[number] = entry
                 history.forget(entry["parts"])
+                if entry["type"] == "erased":
+                    history.erase(set(entry["entries"]), set(entry["failed"]))
             case _:
                 history.register.take(entry)
     return history
+
+
+def _keep_opening(history: History, number: int, entry: Entry) -> bool:
+    """Note what opens a hidden entry; whether nothing does."""
+    if "private" in entry:
+        history.openings.add((entry["job"], entry["private"]))
+    if is_closed(entry):
+        history.closed.add(number)
+        return True
+    return False
 
 
 def _remember(history: History, number: int, entry: Entry, job_digest: str, by_path: bool) -> None:
@@ -153,7 +177,7 @@ def _remember(history: History, number: int, entry: Entry, job_digest: str, by_p
     if document is None:
         return
     if entry["state"] == State.FAILED:
-        failure = FailedBefore(raw_path(entry), entry["size"], entry["parent"], entry["failure"])
+        failure = FailedBefore(raw_path(entry), entry["size"], entry["parent"], entry["failure"], number)
         history.failed[document, path] = failure
         if history.done.get(document) == path:
             del history.done[document]

@@ -30,16 +30,16 @@ def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
     """Rename the part and its Markdown files into place, then move the inputs of its documents."""
     staging = root / "outbox" / part["job"] / ".staging"
     for name in [part["file"], *(entry["markdown"]["file"] for entry in documents if entry["markdown"])]:
-        _move(staging / staged_name(name), root / name)
+        move(staging / staged_name(name), root / name)
     for entry in documents:
         if entry["state"] == State.FAILED:
             _to_failed(root, entry)
         elif entry["state"] == State.DUPLICATE:
             shutil.rmtree(_staging(root, entry), ignore_errors=True)
-            _clear_failed(root, entry)
+            clear_failed(root, entry)
         else:
             _to_archive(root, entry)
-            _clear_failed(root, entry)
+            clear_failed(root, entry)
     inputs = root / part["folder"]
     emptied = part["afterwards"] == "archive"
     for entry in documents if emptied else ():
@@ -79,7 +79,8 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _move(source: Path, target: Path) -> None:
+def move(source: Path, target: Path) -> None:
+    """Rename, if the source is still there; copy to another file system."""
     if source.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -98,9 +99,9 @@ def _staging(root: Path, entry: Entry) -> Path:
 def _to_archive(root: Path, entry: Entry) -> None:
     staging, final = _staging(root, entry), archive_folder(root, entry["job"], entry["document"])
     if staging.is_dir():
-        _move(staging / COPY, final / "bytes" / archive_name(raw_path(entry)))
+        move(staging / COPY, final / "bytes" / archive_name(raw_path(entry)))
         for text in staging.glob("text/*"):
-            _move(text, final / "text" / text.name)
+            move(text, final / "text" / text.name)
         shutil.rmtree(staging)
 
 
@@ -116,7 +117,7 @@ def _to_failed(root: Path, entry: Entry) -> None:
     target = _failed_place(root / "failed" / entry["job"], raw_path(entry), entry["document"])
     target.parent.mkdir(parents=True, exist_ok=True)
     if entry["document"]:
-        _move(_staging(root, entry) / COPY, target)
+        move(_staging(root, entry) / COPY, target)
         shutil.rmtree(_staging(root, entry), ignore_errors=True)
     target.with_name(target.name + REASON).write_bytes(reason_body(entry))
 
@@ -133,7 +134,7 @@ def reason_facts(entry: Entry) -> dict[str, Any]:
     return {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
 
 
-def _clear_failed(root: Path, entry: Entry) -> None:
+def clear_failed(root: Path, entry: Entry) -> None:
     """What lies in failed/ of a document that has ended otherwise since: its bytes are in the archive."""
     folder = root / "failed" / entry["job"]
     if not folder.is_dir():

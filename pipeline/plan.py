@@ -103,6 +103,7 @@ class RunPlan:
     part_documents: int = 500
     part_seconds: float = 300.0
     retention: Retention = Retention()
+    private: bool = False  # the log holds commitments instead of names and digests of documents
 
     @property
     def outbox(self) -> Path:

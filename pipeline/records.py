@@ -65,6 +65,7 @@ KINDS: dict[str, Kind] = {
     "part": _run("a table of results, of the documents before it", "file sha256 rows first folder afterwards"),
     "placed": _run("a part and its documents are in place", "file"),
     "deleted.by_rule": _run("what the job keeps no longer is to be deleted", "rule days archive parts markdown"),
+    "erased": _run("a document is to be erased", "entries archive failed markdown parts rows reason"),
     "deleted": _run("a deletion is done", "deletion"),
     "hold": _run("documents may not be deleted", "entries reason"),
     "released": _run("a hold has ended", "hold reason"),

@@ -12,17 +12,21 @@ from pipeline.history import History, read_history
 from pipeline.journal import Journal, cut_record, open_journal
 from pipeline.placement import place
 from pipeline.plan import Site
+from pipeline.private import refuse_closed, remove_unused_openings
 
 
 def recover(site: Site, log: Journal, history: History) -> list[dict[str, Any]]:
     """Redo committed parts that may not be in place, undo what was staged and never committed; the records of it."""
     records = cut_record(log)
     for part, documents in history.unplaced.values():
+        for entry in documents:
+            refuse_closed(site.root, entry)
         place(site.root, part, documents)
         records.append({"type": "placed", "run": part["run"], "job": part["job"], "file": part["file"]})
     for number, record in history.deletions.items():
         delete(site, record)
         records.append({"type": "deleted", "deletion": number})
+    remove_unused_openings(site.root, history.openings)
     removed = clear_staging(*site.root.glob("outbox/*"), *site.root.glob("archive/*"))
     if removed:
         records.append({"type": "recovered.undone", "files": removed})

@@ -31,13 +31,15 @@ _BYTES = 64 << 20  # of them
 @dataclass(frozen=True)
 class Replay:
     """What came of it: verdicts in the order of the log. `of`: so many rows in question can be replayed; `untold`: so
-    many cannot, beside those that are among `rows`. `document`: the sha256 of the one asked for."""
+    many cannot, beside those that are among `rows`. `document`: the sha256 of the one asked for; `told`: as the log may
+    say it."""
 
     choice: Choice
     document: str | None
     rows: tuple[Replayed, ...]
     of: int
     untold: int
+    told: str | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -48,7 +50,7 @@ class Replay:
 
     def to_record(self) -> dict[str, Any]:
         """What the log should know of it."""
-        asked = {"document": self.document, "run": self.choice.run, "share": self.choice.share}
+        asked = {"document": self.told, "run": self.choice.run, "share": self.choice.share}
         different = [row.entry for row in self.rows if row.verdict == Verdict.DIFFERENT]
         return {
             "type": "replayed", "asked": asked | {"seed": self.choice.seed}, "rows": self.of, "counts": self.counts,
@@ -72,7 +74,7 @@ def replay(site: Site, choice: Choice, progress: Progress | None = None, *, toge
             if progress:
                 progress(len(rows) - len(chosen.told), total)
     ordered = tuple(sorted(rows, key=lambda row: row.entry))
-    return Replay(choice, chosen.document, ordered, chosen.of, chosen.left_out - len(chosen.told))
+    return Replay(choice, chosen.document, ordered, chosen.of, chosen.left_out - len(chosen.told), chosen.told_as)
 
 
 @dataclass

@@ -9,7 +9,7 @@ import engine
 from pipeline.entries import read_entries
 from pipeline.expected import Expected
 from pipeline.finding import Found
-from pipeline.holding import PartTask, check_files, check_part
+from pipeline.holding import PartTask, check_files, check_part, check_rewritten
 from pipeline.plan import Site
 
 Entry = Mapping[str, Any]
@@ -95,6 +95,9 @@ def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) 
             found.join(run(check_part, _parts(expected, read_entries(site, expected.size), size, tell)))
     found.join([last])
     expected.forget_deleted(found)
+    for task in expected.rewritten(site):
+        found.join([check_rewritten(task)])
+    expected.check_openings(found)
     found.notes += expected.unplaced_notes()
 
 

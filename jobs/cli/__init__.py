@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from jobs.cli import (
     audit_check,
     audit_cosign,
+    audit_erase,
     audit_export,
     audit_hold,
     audit_key_new,
@@ -80,6 +81,7 @@ GROUPS: dict[str, Group] = {
             "hold": audit_hold.hold,
             "release": audit_release.release,
             "export": audit_export.export,
+            "erase": audit_erase.erase,
             "prove": audit_prove.prove,
             "check": audit_check.check,
             "key": (

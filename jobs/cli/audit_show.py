@@ -34,7 +34,9 @@ def show(
         story = pipeline.story(site, document)
     except LookupError as error:
         raise ConfigError(Problem(document, str(error.args[0]))) from error
-    record(site, {"type": "read.story", "document": story.document})
+    # of a private job the log names no document but by its entry
+    told = next((f"entry {entry['n']}" for entry in story.entries if "private" in entry), story.document)
+    record(site, {"type": "read.story", "document": told})
     if as_json:
         print_json(story)
         return

@@ -56,7 +56,7 @@ def init(
     elif origin is not None and origin != load_site(folder / "site.yaml").log.origin:
         raise ConfigError(Problem(shown(folder), "its log has another origin already", None, "leave out --origin"))
     for name in FOLDERS:
-        (folder / name).mkdir(exist_ok=True)
+        (folder / name).mkdir(mode=0o700 if name == "private" else 0o777, exist_ok=True)
     copied = [_copy(file, folder) for file in files]
     _tell(folder, new, copied, as_json)
 
@@ -90,7 +90,7 @@ def _make(folder: Path, origin: str) -> None:
         raise ConfigError(Problem(shown(folder), found, "a new or empty folder", "choose another folder"))
     folder.mkdir(parents=True, exist_ok=True)
     for name in FOLDERS:
-        (folder / name).mkdir(mode=0o700 if name == "keys" else 0o777)
+        (folder / name).mkdir(mode=0o700 if name in ("keys", "private") else 0o777)
     key = folder / "keys" / "log.key"
     public_key = audit.generate_key(key, origin)
     audit.Log.create(folder / "audit", key_path=key, public_key=public_key)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import audit
-from pipeline.entries import read_entries
+from pipeline.entries import recorded_entries
 from pipeline.export.mirror import Mirror
 from pipeline.export.page import write_report
 from pipeline.export.summary import Summary
@@ -105,7 +105,7 @@ def _find(site: Site, since: str, before: str) -> Span:
     """One pass over the whole log, at whose end it is known to be the signed one."""
     checkpoint = audit.read_checkpoint(site.audit, site.public_key)
     first, end = checkpoint.size, 0
-    for n, entry in read_entries(site):
+    for n, entry in recorded_entries(site):
         if since <= entry["time"] < before and n < checkpoint.size:
             first, end = min(first, n), n + 1
     return Span(since, before, first, max(first, end), checkpoint.size, checkpoint.root)
@@ -140,7 +140,7 @@ def _write_records(site: Site, span: Span, folder: Path) -> None:
 
 def _entries(site: Site, span: Span) -> Iterator[dict[str, Any]]:
     if span.first < span.end:
-        for n, entry in read_entries(site, span.first):
+        for n, entry in recorded_entries(site, span.first):
             yield entry
             if n + 1 == span.end:
                 return

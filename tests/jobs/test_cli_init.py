@@ -18,7 +18,7 @@ def test_a_new_workspace(cloister: Cloister, tmp_path: Path) -> None:
     assert (root / site.log.key).stat().st_mode & 0o777 == 0o600
     assert (root / "keys").stat().st_mode & 0o777 == 0o700
     assert {path.name for path in root.iterdir()} == {
-        "site.yaml", "jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "audit", "state",
+        "site.yaml", "jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "audit", "private", "state",
     }  # fmt: skip
 
 

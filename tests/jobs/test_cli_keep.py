@@ -36,3 +36,30 @@ def test_hold_and_release(ready: Place, cloister: Cloister, tmp_path: Path) -> N
     assert (told.code, told.out) == (0, f"released the hold of entry {held['number']} (case 12)\n")
     assert cloister("audit", "hold", "nobody.txt", "--reason", "x").code == 2
     assert cloister("audit", "verify").code == 0
+
+
+def test_erase_from_a_private_job(ready: Place, cloister: Cloister) -> None:
+    ready.job("sort", SORT + "private: true\n")
+    ready.drop("sort", "Anna.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    assert not any(b"Anna" in path.read_bytes() for path in (ready.root / "audit").rglob("*") if path.is_file())
+    assert "Anna.txt" in cloister("audit", "show", "Anna.txt").out
+    refused = cloister("audit", "erase", "Anna.txt", "--reason", "request 7", "--rows")
+    assert refused.code == 2
+    assert "--archive" in refused.err
+    told = cloister("audit", "erase", "Anna.txt", "--reason", "request 7", "--archive", "--rows")
+    assert told.code == 0
+    assert "1 entry" in told.out
+    assert "1 row erased" in told.out
+    assert cloister("audit", "show", "Anna.txt").code == 2
+    assert cloister("audit", "verify").code == 0
+    assert cloister("results", "--json").json == []
+
+
+def test_erase_says_which_names_stay_in_the_log(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    assert cloister("audit", "erase", "lease.txt", "--reason", "request 7").code == 2
+    told = cloister("audit", "erase", "lease.txt", "--reason", "request 7", "--archive", "--json").json
+    assert len(told["named"]) == 1
+    assert "deleted 1" in cloister("audit", "verify").out

@@ -65,6 +65,7 @@ def test_every_entry_has_exactly_the_members_of_the_table(plan: RunPlan, drop: D
     go(plan)
     pipeline.hold(plan.site, "lease.txt", "a lawsuit")
     pipeline.release(plan.site, "lease.txt", None, "it is over")
+    pipeline.erase(plan.site, "lease.txt", "request 7", archive=True, rows=True)
     go(replace(plan, job_file_sha256="1" * 64, retention=Retention(rows_days=0)))
     for kind, facts in COMMANDS.items():
         assert pipeline.record(plan.site, {"type": kind, **facts}).n is not None

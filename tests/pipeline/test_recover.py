@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,8 +33,8 @@ def fill(plan: RunPlan, documents: Mapping[str, bytes] = DOCUMENTS) -> RunPlan:
     return plan
 
 
-def run_and_die(plan: RunPlan, step: int) -> bool:
-    """Run in a child that is killed before its `step`-th change of the file system; whether it came that far."""
+def run_and_die(plan: RunPlan, step: int, act: Callable[[], object] | None = None) -> bool:
+    """Run, or `act`, in a child killed before its `step`-th change of the file system; whether it came that far."""
     child = os.fork()
     if child == 0:
         code = 70
@@ -50,7 +50,7 @@ def run_and_die(plan: RunPlan, step: int) -> bool:
                         os._exit(KILLED)
 
             sys.addaudithook(count)
-            pipeline.run(plan, observer=Witness())
+            act() if act else pipeline.run(plan, observer=Witness())
             code = 0
         finally:
             os._exit(code)

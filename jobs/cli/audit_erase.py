@@ -1,0 +1,52 @@
+"""`cloister audit erase`: a document's traces, on request."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jobs.cli.options import DocumentArgument, JsonOption, WorkspaceOption
+from jobs.cli.output import counted, print_json, say
+from jobs.errors import ConfigError, Problem
+from jobs.workspace import open_workspace
+
+if TYPE_CHECKING:
+    import pipeline
+
+
+def erase(
+    document: DocumentArgument,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it stands in the log, so name nobody.")],
+    archive: Annotated[
+        bool, typer.Option("--archive", help="Also its bytes and text, in archive/ and failed/.")
+    ] = False,
+    rows: Annotated[bool, typer.Option("--rows", help="Also its rows and Markdown files in outbox/.")] = False,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Erase a document, and those that were in it, from private jobs.
+
+    What opens its entries is removed, so that the log says no more what it was called and which it was. The log's
+    proofs stay right, and the erasure is an entry of it. What is held is not erased. A copy that still lies in the
+    input folder is taken as a new document.
+    """
+    import pipeline
+    from jobs.plan import make_site
+
+    try:
+        erased = pipeline.erase(make_site(open_workspace(workspace)), document, reason, archive=archive, rows=rows)
+    except (LookupError, pipeline.ErasureRefusedError) as error:
+        raise ConfigError(Problem(document, str(error.args[0]))) from error
+    if as_json:
+        print_json(erased)
+        return
+    _tell(erased, archive, rows)
+
+
+def _tell(erased: "pipeline.Erased", archive: bool, rows: bool) -> None:
+    say(f"erased by entry {erased.number}: {counted(len(erased.entries), 'entry')}")
+    say(f"  archive  {'erased with its text' if archive else 'kept; --archive erases it'}")
+    told = f"{counted(erased.rows, 'row')} erased" if rows else "kept, with their names; --rows erases them"
+    say(f"  rows     {told}")
+    if erased.named:
+        numbers = ", ".join(map(str, erased.named[:10])) + (", …" if len(erased.named) > 10 else "")
+        say(f"  log      its names stay in entries of jobs that are not private: {numbers}")

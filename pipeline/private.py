@@ -1,0 +1,123 @@
+"""Jobs that are private: the log holds commitments, and private/<job>/ what opens them.
+
+A hidden entry's member `private` is the number that names its file of openings, which holds those of one commit: a
+line of JSON for each entry, with value and salt of each member. It is on the disk before the commit that needs it.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import audit
+
+Record = Mapping[str, Any]
+Opening = dict[str, list[Any]]  # member -> salt, value
+
+_HIDDEN = frozenset({"document", "inputs"})  # types of records
+MEMBERS = (
+    "path", "path_bytes", "paths", "reason", "duplicate_of", "parent", "markdown", "document", "text_sha256",
+    "result_sha256",
+)  # fmt: skip
+"""What is hidden: names, texts that may hold names, and digests of the document, its text and its row."""
+
+
+def openings_file(root: Path, job: str, first: int) -> Path:
+    """Where what opens the entries of one commit lies."""
+    return root / "private" / job / f"{first:012d}.jsonl"
+
+
+def hide(records: Sequence[Record], first: int) -> tuple[list[dict[str, Any]], dict[int, Opening]]:
+    """The records that are to be the entries from `first` on, hidden, and what opens them."""
+    hidden, openings = [], {}
+    for number, record in enumerate(records, first):
+        if record["type"] not in _HIDDEN:
+            hidden.append(dict(record))
+            continue
+        made = {key: audit.commit_to(record[key]) for key in MEMBERS if key in record}
+        openings[number] = {key: [salt, record[key]] for key, (_, salt) in made.items()}
+        hidden.append({**record, **{key: commitment for key, (commitment, _) in made.items()}, "private": first})
+    return hidden, openings
+
+
+def write_openings(file: Path, openings: Mapping[int, Opening]) -> None:
+    """Durably, for the eyes of this user alone. OSError."""
+    for folder in (file.parent.parent, file.parent):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700)
+            audit.sync_folder(folder.parent)
+    lines = (json.dumps({"n": number, **opening}, ensure_ascii=True) for number, opening in openings.items())
+    audit.write_file_atomically(file, "".join(f"{line}\n" for line in lines).encode(), mode=0o600)
+
+
+def read_openings(file: Path) -> dict[int, Opening]:
+    """Empty if there is no such file, it may not be read, or it is not one."""
+    try:
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        return {row.pop("n"): row for row in rows}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        return {}
+
+
+def remove_unused_openings(root: Path, used: Collection[tuple[str, int]]) -> None:
+    """Those of commits that did not happen. OSError."""
+    wanted = {openings_file(root, job, first) for job, first in used}
+    for file in root.glob("private/*/*.jsonl*"):
+        if file not in wanted:
+            file.unlink()
+
+
+class Reader:
+    """Opens the entries of one pass over the log; keeps what the last commit needed."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._file: Path | None = None
+        self._openings: dict[int, Opening] = {}
+
+    def __call__(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """The entry with its values. Of members that nothing opens, which it names in `closed`, the path stays a
+        commitment, and the others are None."""
+        if "private" not in entry:
+            return entry
+        file = openings_file(self._root, entry["job"], entry["private"])
+        if file != self._file:
+            self._file, self._openings = file, read_openings(file)
+        values = _values(entry, self._openings.get(entry["n"], {}))
+        closed = {key: entry[key] if key == "path" else None for key in MEMBERS if key in entry and key not in values}
+        return {**entry, **values, **closed, "closed": sorted(closed)}
+
+
+def _values(entry: Mapping[str, Any], opening: Opening) -> dict[str, Any]:
+    """The values that are proved to be those of the entry's commitments."""
+    said = {key: opening[key] for key in MEMBERS if key in entry and _is_pair(opening.get(key))}
+    return {key: value for key, (salt, value) in said.items() if audit.check_commitment(entry[key], salt, value)}
+
+
+def _is_pair(said: Any) -> bool:
+    return isinstance(said, list) and len(said) == 2 and isinstance(said[0], str)
+
+
+def is_closed(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry, as read, has names that nothing opens (any more)."""
+    return not {"path", "paths"}.isdisjoint(entry.get("closed", ()))
+
+
+def refuse_closed(root: Path, entry: Mapping[str, Any]) -> None:
+    """audit.LogUntrusted where what is committed can be ended only by names that nothing opens."""
+    if is_closed(entry):
+        file = openings_file(root, entry["job"], entry["private"]).relative_to(root)
+        message = f"does not open entry {entry['n']}, and what was begun with its document cannot be ended without"
+        raise audit.LogUntrusted(str(file), message, "restore private/ from a backup")
+
+
+def forget(root: Path, entries: Iterable[Mapping[str, Any]]) -> None:
+    """Remove what opens these entries; may be repeated. OSError."""
+    files: dict[Path, set[int]] = {}
+    for entry in entries:
+        if "private" in entry:
+            files.setdefault(openings_file(root, entry["job"], entry["private"]), set()).add(entry["n"])
+    for file, numbers in files.items():
+        before = read_openings(file)
+        if numbers & before.keys():
+            write_openings(file, {n: opening for n, opening in before.items() if n not in numbers})
