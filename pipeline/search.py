@@ -80,7 +80,7 @@ def recall(site: Site, model: str) -> Recall:
 
 
 def _rows(number: int, entry: Entry) -> Iterator[dict[str, Any]]:
-    for path in entry["paths"] if entry["type"] == "inputs" else (entry["path"],):
+    for path in (entry["paths"] or ()) if entry["type"] == "inputs" else (entry["path"],):
         yield {"entry": number, **{name: entry.get(name) for name in _COLUMNS}, "path": path}
 
 
