@@ -10,6 +10,7 @@ nobody disturbed. A line for each thing that does not hold; exit 1 if there is o
 import argparse
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,8 +27,11 @@ CODES = (2, 4)  # the workspace, or the log, cannot be written
 _INSIDE = "--inside"
 
 
-def attempt(place: Workplace, parts: int, moment: float) -> list[str]:
-    """Fill the disk so many seconds after so many parts, and see what comes of it."""
+def attempt(place: Workplace, parts: int, moment: float) -> list[str] | None:
+    """Fill the disk so many seconds after so many parts, and see what comes of it. None if the run had ended by then.
+
+    The run stands still meanwhile: on a fast machine it would have ended before the disk is full.
+    """
     filler = place.root.parent / "filler"
     with subprocess.Popen(
         place.run_command(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment()
@@ -35,8 +39,14 @@ def attempt(place: Workplace, parts: int, moment: float) -> list[str]:
         while run.poll() is None and len(list((place.root / "outbox" / JOB).glob("*.parquet"))) < parts:
             time.sleep(0.002)
         time.sleep(moment)
-        fill(filler)
+        run.send_signal(signal.SIGSTOP)
+        ended = run.poll() is not None or list(log_of(place.site))[-1]["type"] == "run.finished"
+        if not ended:
+            fill(filler)
+        run.send_signal(signal.SIGCONT)
         said, code = run.communicate()[1], run.returncode
+    if ended:
+        return None
     wrong = []
     if code not in CODES:
         wrong.append(f"exit {code}: {said[-2000:]}")
@@ -76,9 +86,12 @@ def work(folder: Path, number: int, seed: int) -> list[str]:
         whole.run()
         expected = end_of(whole)
         for each in range(number):
-            place = base.copy(folder / "ws")
             parts, moment = rng.randrange(6), rng.choice((0.0, rng.uniform(0, 0.1)))
-            found = [*attempt(place, parts, moment), *faults_of(place), *differences(end_of(place), expected)]
+            place = base.copy(folder / "ws")
+            while (found := attempt(place, parts, moment)) is None:
+                shutil.rmtree(place.root)
+                place, moment = base.copy(folder / "ws"), moment / 2
+            found += [*faults_of(place), *differences(end_of(place), expected)]
             wrong += [f"attempt {each}, filled {moment:.3f} s after {parts} parts: {what}" for what in found]
             shutil.rmtree(place.root)
             print(f"{each + 1} of {number} times full, {len(wrong)} wrong", flush=True)
