@@ -21,7 +21,10 @@ def read_given(path: Path, what: str) -> bytes:
 
 def read_note(path: Path, what: str) -> bytes:
     """The same, with the line ends that it was written with: scanning and mailing change them, and nothing else may."""
-    return read_given(path, what).replace(b"\r\n", b"\n").rstrip(b" \t\n") + b"\n"
+    note = read_given(path, what).replace(b"\r\n", b"\n").rstrip(b" \t\n") + b"\n"
+    if "\n— ".encode() not in note:  # before a log is accused of what is a slip in the file's name
+        raise ConfigError(Problem(str(path), "not signed: no line of it begins with a dash and a signer's name", what))
+    return note
 
 
 def write_given(path: Path, data: bytes) -> None:

@@ -227,3 +227,11 @@ def test_a_proof_is_exact_whatever_the_terminal_is(done: Place) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
     told = subprocess.run(command, cwd=done.root.parent, env=environment, capture_output=True, timeout=60, check=True)
     assert audit.check_proof(told.stdout.decode(), public_key(done)).index == 0
+
+
+def test_a_file_that_is_no_checkpoint_accuses_no_log(done: Place, cloister: Cloister, tmp_path: Path) -> None:
+    slip = tmp_path / "README.md"
+    slip.write_text("# no checkpoint\n")
+    ended = cloister("audit", "verify", "--against", str(slip), "--workspace", str(done.root))
+    assert ended.code == 2
+    assert "README.md: not signed" in ended.err
