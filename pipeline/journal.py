@@ -114,9 +114,10 @@ def record(site: Site, facts: Record) -> Recorded:
     row = {"run": "", **facts}
     try:
         with open_journal(site) as journal:
-            cut = [{"run": "", **record} for record in cut_record(journal)]
+            cut, first = [{"run": "", **record} for record in cut_record(journal)], journal.next_index
             try:
-                return Recorded(n=journal.commit([*cut, row]))
+                journal.commit([*cut, row])
+                return Recorded(n=first + len(cut))
             except audit.LogUnwritable as error:  # it may have happened all the same: handed over, it could be in twice
                 return Recorded(why=str(error))
     except audit.LogUntrusted as error:

@@ -10,6 +10,7 @@ from jobs.cli.files import bad_key, read_key, read_note
 from jobs.cli.options import JsonOption, WitnessOption, WorkspaceOption
 from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem
+from jobs.visible import one_line
 from jobs.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -119,22 +120,22 @@ def _print(verification: "pipeline.Verification", origin: str) -> None:
     _print_findings("added", verification.added)
     _print_findings("absent (no tampering: the log proves that it was there)", verification.absent)
     for note in verification.notes:
-        print(f"  note          {note}")
+        say(f"  note          {one_line(note)}")
 
 
 def _print_verdict(verification: "pipeline.Verification", origin: str) -> None:
     """The worse of the two first. Results are held only against a log that is whole."""
     if verification.integrity:
-        print(f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. Results and archive were not held against it. First wrong:")
+        say(f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. Results and archive were not held against it. First wrong:")
         return
     whole = f"whole: {verification.size:,} entries, every one under the signed checkpoint."
     if not verification.ok:
-        print(f"RESULTS OR ARCHIVED DOCUMENTS DIFFER FROM THE AUDIT LOG {origin}. The log itself is {whole}")
+        say(f"RESULTS OR ARCHIVED DOCUMENTS DIFFER FROM THE AUDIT LOG {origin}. The log itself is {whole}")
     else:
-        print(f"The audit log {origin} is {whole}")
-    print(f"  integrity     whole, root {verification.root.hex()}")
-    print(f"  completeness  {_completeness(verification)}")
-    print("  checked       " + ", ".join(f"{what} {number:,}" for what, number in verification.checked.items()))
+        say(f"The audit log {origin} is {whole}")
+    say(f"  integrity     whole, root {verification.root.hex()}")
+    say(f"  completeness  {_completeness(verification)}")
+    say("  checked       " + ", ".join(f"{what} {number:,}" for what, number in verification.checked.items()))
 
 
 def _completeness(verification: "pipeline.Verification") -> str:
@@ -147,8 +148,8 @@ def _completeness(verification: "pipeline.Verification") -> str:
 
 def _print_findings(what: str, findings: "tuple[audit.Finding, ...]") -> None:
     if findings:
-        print(f"  {what}:")
+        say(f"  {what}:")
     for finding in findings[:_LISTED]:
-        print(f"    {finding.where}: {finding.message}")
+        say(f"    {one_line(finding.where)}: {one_line(finding.message)}")
     if len(findings) > _LISTED:
-        print(f"    and {len(findings) - _LISTED:,} more")
+        say(f"    and {len(findings) - _LISTED:,} more")

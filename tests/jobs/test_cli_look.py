@@ -181,6 +181,20 @@ def test_audit_verify_names_what_was_altered(done: Place, cloister: Cloister) ->
     assert cloister("audit", "verify", "--json").json["ok"] is False
 
 
+@pytest.mark.parametrize("folder", ["audit", "outbox/sort"])
+def test_audit_verify_names_files_whose_names_act_or_are_no_text(
+    done: Place, cloister: Cloister, folder: str
+) -> None:
+    for name in (b"a\x1b[2J\x1b[1A", b"b\xff", "c\u202e".encode()):
+        (done.root / folder / os.fsdecode(name)).touch()
+    told = cloister("audit", "verify")
+    assert told.code == 4, told.err
+    assert not CONTROLS.search(told.out.replace("\n", ""))
+    for name in ("a\\x1b[2J\\x1b[1A", "b\\udcff", "c\\u202e"):
+        assert f"    {folder}/{name}: ".replace(" audit/", " ") in told.out
+    assert cloister("audit", "verify", "--json").json["ok"] is False
+
+
 @pytest.mark.parametrize("damage", ["missing", "empty"])
 def test_audit_verify_of_a_bad_checkpoint_does_not_send_to_itself(done: Place, cloister: Cloister, damage: str) -> None:
     checkpoint = done.root / "audit" / "checkpoint"

@@ -37,6 +37,14 @@ def test_a_record_is_committed_where_nobody_holds_the_log(site: Site) -> None:
     assert not folder_of(site).exists()
 
 
+def test_a_record_behind_what_was_cut_is_told_by_its_own_number(site: Site) -> None:
+    pipeline.record(site, READ)
+    with next((site.audit / "entries").iterdir()).open("ab") as segment:
+        segment.write(b'{"boot":"')
+    assert pipeline.record(site, READ) == pipeline.Recorded(n=2)
+    assert [entry["n"] for entry in entries(site, "recovered.cut")] == [1]
+
+
 def test_a_record_is_handed_to_the_holder_who_takes_it_with_its_next_commit(site: Site) -> None:
     with open_journal(site) as journal:
         assert pipeline.record(site, READ) == pipeline.Recorded(handed=True)
