@@ -3,8 +3,8 @@
 import re
 
 # C0 but the line feed, DEL, C1; the marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode
-# UAX 9); line and paragraph separators; the byte order mark; lone surrogates, which stand for bytes of names that are no
-# UTF-8, and which no terminal takes
+# UAX 9); line and paragraph separators; the byte order mark; lone surrogates, which stand for bytes of names that are
+# no UTF-8, and which no terminal takes
 CONTROLS = re.compile(
     "[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff\\ufeff]"
 )

@@ -11,6 +11,7 @@ from jobs.cli.files import bad_key, read_key, read_note, write_given
 from jobs.cli.options import JsonOption, OutOption
 from jobs.cli.output import counted, print_json, say, write_exact
 from jobs.errors import ExitCode
+from jobs.visible import visible
 from jobs.workspace import credential
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def cosign(
         if as_json:
             print_json({"ok": False, "error": str(error), "exit_code": int(ExitCode.AUDIT_FAILED)})
         else:
-            print(error, file=sys.stderr)
+            print(visible(str(error)), file=sys.stderr)
         raise typer.Exit(int(ExitCode.AUDIT_FAILED)) from None
     if out:
         write_given(out, given.note)

@@ -13,11 +13,14 @@ keys/rotated-*.proof    how each earlier key handed over to the next
 SHA256SUMS              of all files, for sha256sum -c
 """
 
+import contextlib
+import fcntl
+import glob
 import hashlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -35,6 +38,7 @@ from pipeline.software import label
 
 VERSION = 1
 _BUNDLE = 256  # entries
+_UNFINISHED = "cloister-export"
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,9 @@ def export(site: Site, target: Path, since: date | None = None, until: date | No
     """Write the entries of these days (UTC, both included) to `target`, which must not exist, or be an empty folder.
 
     Everything is read and checked first: audit.AuditError. FileExistsError; OSError, and then nothing is left behind.
+    What an export to `target` left that was killed goes too.
     """
+    target = target.resolve()  # "." has a name too
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise FileExistsError(f"{target} is there already, and is not an empty folder")
     span = _find(site, _moment(since or date.min), _moment(until + timedelta(1) if until else date.max))
@@ -92,6 +98,7 @@ def export(site: Site, target: Path, since: date | None = None, until: date | No
         _write_sums(folder)
         audit.sync_filesystem(folder)
         folder.rename(target)
+        audit.sync_folder(target.parent)
     held = _in_bundles(span.bundles, checkpoint.size)
     records = span.end - span.first
     return Exported(target, records, span.first, held - records, checkpoint.size, checkpoint.root, recorded)
@@ -111,15 +118,42 @@ def _find(site: Site, since: str, before: str) -> Span:
     return Span(since, before, first, max(first, end), checkpoint.size, checkpoint.root)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """A folder that only we can read, to become `target`; gone if it does not."""
+    """A folder that only we can read, to become `target`; gone if it does not. It is locked while we live, so that the
+    next export to the same target knows what is left of the dead."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    prefix = f".{target.name}-{_UNFINISHED}-"
+    with _locked(target.parent):  # of two exports at once neither takes the other's new folder for a dead one's
+        _remove_dead(target.parent, prefix)
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+        ours = contextlib.ExitStack()
+        ours.enter_context(_locked(folder))
+    with ours:
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_dead(parent: Path, prefix: str) -> None:
+    """What killed exports left: folders of this name and user that nobody has locked."""
+    for path in parent.glob(f"{glob.escape(prefix)}*"):
+        if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.geteuid():
+            continue
+        with contextlib.suppress(BlockingIOError), _locked(path, fcntl.LOCK_NB):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, how: int = 0) -> Iterator[None]:
+    """BlockingIOError with LOCK_NB, if another process has locked it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        yield folder
+        fcntl.flock(handle, fcntl.LOCK_EX | how)
+        yield
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
 
 
 def _write_records(site: Site, span: Span, folder: Path) -> None:

@@ -182,9 +182,7 @@ def test_audit_verify_names_what_was_altered(done: Place, cloister: Cloister) ->
 
 
 @pytest.mark.parametrize("folder", ["audit", "outbox/sort"])
-def test_audit_verify_names_files_whose_names_act_or_are_no_text(
-    done: Place, cloister: Cloister, folder: str
-) -> None:
+def test_audit_verify_names_files_whose_names_act_or_are_no_text(done: Place, cloister: Cloister, folder: str) -> None:
     for name in (b"a\x1b[2J\x1b[1A", b"b\xff", "c\u202e".encode()):
         (done.root / folder / os.fsdecode(name)).touch()
     told = cloister("audit", "verify")

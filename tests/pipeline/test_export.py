@@ -4,6 +4,7 @@ import hashlib
 import html.parser
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -325,6 +326,63 @@ def test_the_report_escapes_loads_nothing_and_runs_nothing(tmp_path: Path) -> No
     assert "\u202e" not in text
     assert "\x1b" not in text
     assert "@page" in text
+
+
+def test_an_export_behind_what_a_killed_commit_left(tmp_path: Path) -> None:
+    site = make_site(tmp_path / "ws")
+    fill(site, {DAYS[0]: 3})
+    with next((site.audit / "entries").iterdir()).open("ab") as segment:
+        segment.write(b'{"boot":"')
+    exported = pipeline.export(site, tmp_path / "out")
+    assert exported.recorded.n == 4
+    assert check(tmp_path / "out", "--key", site.public_key)[0] == 0, check(tmp_path / "out")[1]
+
+
+def test_the_empty_folder_in_which_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    assert pipeline.export(make_site(tmp_path / "ws"), Path()).folder == tmp_path / "out"
+    assert check(tmp_path / "out")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "ws"]
+
+
+KILLED = """\
+import os, signal, sys
+from pathlib import Path
+from pipeline.export.folder import _beside
+with _beside(Path(sys.argv[1])):
+    os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+"""
+
+
+def test_what_killed_exports_left_is_removed_by_the_next_one_to_the_same_place(tmp_path: Path) -> None:
+    site, target = make_site(tmp_path / "ws"), tmp_path / "out"
+    (tmp_path / ".out-mine").mkdir()
+    stopped = subprocess.Popen([sys.executable, "-c", KILLED, str(target), "SIGSTOP"])
+    try:
+        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED)
+        for other in (target, tmp_path / "out-2"):
+            subprocess.run([sys.executable, "-c", KILLED, str(other), "SIGKILL"], check=False)
+        left = {path.name for path in tmp_path.glob(".out-*")}
+        pipeline.export(site, target)
+        stays = {path.name for path in tmp_path.glob(".out-*")}
+    finally:
+        stopped.kill()
+        stopped.wait()
+    assert (len(left), len(left - stays), ".out-mine" in stays) == (4, 1, True)
+    assert [name.startswith(".out-cloister-export-") for name in left - stays] == [True]
+
+
+def test_an_empty_log_does_not_go_on_from_a_kept_checkpoint(tmp_path: Path) -> None:
+    """Made by whoever has the key, without a record of the export."""
+    site = make_site(tmp_path / "ws")
+    with audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key):
+        pipeline.export(site, tmp_path / "out")
+    fill(site, {DAYS[0]: 3})
+    kept = shutil.copy(site.audit / "checkpoint", tmp_path / "kept")
+    assert check(tmp_path / "out")[0] == 3
+    code, out = check(tmp_path / "out", "--against", kept)
+    assert (code, "WRONG    log/checkpoint: not of this log" in out) == (1, True), out
 
 
 def test_a_folder_with_something_in_it_is_left_alone(made: tuple[Site, Path], tmp_path: Path) -> None:
