@@ -10,13 +10,11 @@ have put zeros in the place of sectors that were not synced.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from audit.checkpoint import MAX_BYTES, Checkpoint, format_body
-from audit.errors import LogUntrusted
+from audit.checkpoint import Checkpoint, format_body
 from audit.merkle import Tree
 from audit.report import Finding
-from audit.store import CHECKPOINT, ENTRIES, NEW_CHECKPOINT, Line, Listing, is_segment, open_file, segments_of
+from audit.store import CHECKPOINT, ENTRIES, NEW_CHECKPOINT, Line, Listing, is_segment, segments_of
 from audit.stored import SECTOR, TileFault, is_torn
 from audit.tiles import Tile, parse_tile_path, tiles_of
 from audit.walk import Beyond
@@ -27,11 +25,12 @@ _LEFT = "of a commit that was interrupted, or is running; no part of the log, an
 @dataclass(frozen=True)
 class Leftover:
     """What there is behind a checkpoint whose entries are known to be right. `tree` is that of the signed entries and
-    those beyond; `faults` are those of all tiles that the checkpoint does not cover, held against that tree."""
+    those beyond; `faults` are those of all tiles that the checkpoint does not cover, held against that tree.
+    `new_checkpoint` are the bytes of one that was not put in place, if there is such a file."""
 
-    folder: Path
     checkpoint: Checkpoint
     note: bytes
+    new_checkpoint: bytes | None
     listing: Listing
     tree: Tree
     beyond: Beyond
@@ -79,26 +78,16 @@ def _judge_tiles(left: Leftover) -> Iterator[Finding | str]:
 
 
 def _judge_new_checkpoint(left: Leftover) -> Iterator[Finding | str]:
-    if NEW_CHECKPOINT not in left.listing.files:
+    if (found := left.new_checkpoint) is None:
         return
     old, note = format_body(left.checkpoint).encode(), left.note
     size = left.checkpoint.segment_bytes + left.beyond.bytes
     body = format_body(Checkpoint(left.checkpoint.origin, left.tree.size, left.tree.root(), size)).encode()
-    found = _read_new_checkpoint(left.folder)
     signature = len(note) - len(old)
     if is_torn(found, note) or (is_torn(found[: len(body)], body) and len(found) <= len(body) + signature):
         yield f"{NEW_CHECKPOINT}: {_LEFT}"
     else:
         yield Finding(NEW_CHECKPOINT, "not the checkpoint of the entries that lie here")
-
-
-def _read_new_checkpoint(folder: Path) -> bytes:
-    """At most one byte more than a checkpoint can have; empty if a running writer has put it in place meanwhile."""
-    try:
-        with open_file(folder, NEW_CHECKPOINT) as file:
-            return file.read(MAX_BYTES + 1)
-    except LogUntrusted:
-        return b""
 
 
 def _is_torn_line(line: Line) -> bool:

@@ -31,6 +31,7 @@ from audit.store import (
     read_checkpoint,
     read_file,
     read_lines,
+    read_new_checkpoint,
     segment_of,
     segments_of,
 )
@@ -174,7 +175,7 @@ def _refuse_unexplained(folder: Path, head: Head, listing: Listing) -> Beyond:
     beyond = walk_beyond(tree, faults, itertools.islice(lines, min(size, 1), None), stored)  # last line of its segment
     for part in tree.unfinished():
         faults += stored.compare(part)
-    left = Leftover(folder, head.checkpoint, head.note, listing, tree, beyond, faults)
+    left = Leftover(head.checkpoint, head.note, read_new_checkpoint(folder, listing), listing, tree, beyond, faults)
     for finding in judge_leftover(left)[0]:
         remedy = NAME_FIRST if finding.where == CHECKPOINT else _EVIDENCE
         raise LogUntrusted(finding.where, finding.message, remedy)

@@ -8,7 +8,7 @@ from pathlib import Path
 from audit.checkpoint import MAX_BYTES, Checkpoint
 from audit.errors import LogUnwritable
 from audit.sign import PublicKey
-from audit.store import CHECKPOINT, Listing, list_folder, read_checkpoint, read_file
+from audit.store import CHECKPOINT, Listing, list_folder, read_checkpoint, read_file, read_new_checkpoint
 from audit.stored import StoredTiles
 from audit.tiles import edge_of, parse_tile_path
 
@@ -20,6 +20,7 @@ class Snapshot:
     folder: Path
     checkpoint: Checkpoint
     note: bytes
+    new_checkpoint: bytes | None
     listing: Listing
     stored: StoredTiles
 
@@ -32,6 +33,7 @@ def take_snapshot(folder: Path, key: PublicKey) -> Snapshot:
         tiles = {tile for path in listing.files if (tile := parse_tile_path(path))}
         on_disk = StoredTiles(folder, tiles, {})
         at_hand = {tile: on_disk.read(tile) for tile in edge_of(checkpoint.size) if tile in tiles}
+        new = read_new_checkpoint(folder, listing)  # now, for later it is that of another commit
         if read_file(folder, CHECKPOINT, MAX_BYTES) == note:
-            return Snapshot(folder, checkpoint, note, listing, StoredTiles(folder, tiles, at_hand))
+            return Snapshot(folder, checkpoint, note, new, listing, StoredTiles(folder, tiles, at_hand))
     raise LogUnwritable(f"{folder}: commits follow each other faster than its files can be listed")

@@ -107,6 +107,18 @@ def read_checkpoint(folder: Path, key: PublicKey) -> tuple[Checkpoint, bytes]:
         raise LogUntrusted(CHECKPOINT, f"{error}{_other_key(note, key)}") from None
 
 
+def read_new_checkpoint(folder: Path, listing: Listing) -> bytes | None:
+    """The bytes of a checkpoint that was not put in place, at most one more than it can have; None if none is listed,
+    empty if a running writer has put it in place meanwhile."""
+    if NEW_CHECKPOINT not in listing.files:
+        return None
+    try:
+        with open_file(folder, NEW_CHECKPOINT) as file:
+            return file.read(MAX_BYTES + 1)
+    except LogUntrusted:
+        return b""
+
+
 def _other_key(note: bytes, key: PublicKey) -> str:
     """Where the signature names another key, the one thing that can explain it."""
     try:

@@ -104,7 +104,13 @@ def _judge_leftover(snapshot: Snapshot, walked: Walk, report: VerifyReport) -> N
         report.findings.append(Finding(CHECKPOINT, fact))
     findings, notes = judge_leftover(
         Leftover(
-            snapshot.folder, checkpoint, snapshot.note, snapshot.listing, walked.tree, walked.beyond, walked.faults
+            checkpoint,
+            snapshot.note,
+            snapshot.new_checkpoint,
+            snapshot.listing,
+            walked.tree,
+            walked.beyond,
+            walked.faults,
         )
     )
     report.findings.extend(findings)

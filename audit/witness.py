@@ -169,7 +169,7 @@ def _witness(request: Request, memory: _Memory, signer: Signer, new: PublicKey |
     keys = [new, *(key for key in known if key != new)] if new else known
     if not keys:
         raise ValueError("this witness does not know the log; give its public key, which has to come from elsewhere")
-    asked, last = parse_kept(request.note, keys[:1]), memory.last()
+    asked, last = _asked(request, keys[0]), memory.last()
     if last:
         _check_extends(request, asked.checkpoint, last, signer, seconds)
     given = cosign(asked, signer, seconds)
@@ -180,6 +180,14 @@ def _witness(request: Request, memory: _Memory, signer: Signer, new: PublicKey |
     return Witnessed(format_cosigned(given), given.checkpoint, witness, last.checkpoint if last else None)
 
 
+def _asked(request: Request, key: PublicKey) -> Cosigned:
+    try:
+        return parse_kept(request.note, [key])
+    except ValueError as error:
+        remedy = "if the log has another key now, its keeper has to give it to this witness: --log KEY"
+        raise ValueError(f"{error}; {remedy}") from None
+
+
 def _check_extends(request: Request, asked: Checkpoint, last: Cosigned, signer: Signer, seconds: int) -> None:
     """ValueError unless `asked` is proved to extend what was cosigned last."""
     before, then = last.checkpoint, cosigned_at(last, witness_key_of(signer.public))
@@ -188,7 +196,10 @@ def _check_extends(request: Request, asked: Checkpoint, last: Cosigned, signer: 
         raise ValueError(f"{told}, which is later than this machine's clock")
     if asked.size < before.size:
         raise ValueError(f"roll-back: {told}, and the checkpoint has {asked.size}")
-    if asked.size == before.size and asked.root != before.root:
+    if asked.size == before.size and asked.root == before.root and asked != before:
+        signed = f"{before.segment_bytes} bytes of the same entries, the checkpoint has {asked.segment_bytes}"
+        raise ValueError(f"fork: {told} and {signed}")
+    if asked.size == before.size and asked != before:
         raise ValueError(f"fork: {told} with the root {before.root.hex()}, the checkpoint has {asked.root.hex()}")
     if before.size in (0, asked.size):
         return

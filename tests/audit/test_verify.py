@@ -329,6 +329,22 @@ def test_a_checkpoint_that_was_not_put_in_place(ram_folder: Path, make_site: Any
         assert [finding.where for finding in site.verify(base).findings] == ["checkpoint.tmp"]
 
 
+def test_a_checkpoint_that_a_later_commit_is_about_to_put_in_place(ram_folder: Path, make_site: Any) -> None:
+    """One was there when the files were listed; while the entries are read, a writer is at the one after it."""
+    site = make_site(ram_folder / "audit")
+    site.commit(3)
+    shutil.copytree(site.folder, ram_folder / "base")
+    site.commit(2)
+    base, news = ram_folder / "base", [(site.folder / "checkpoint").read_bytes()]
+    shutil.copy(site.folder / SEGMENT, base / SEGMENT)
+    site.commit(1)
+    news.append((site.folder / "checkpoint").read_bytes())
+    (base / "checkpoint.tmp").write_bytes(news[0])
+    report = audit.verify(base, site.public_key, lambda *_: (base / "checkpoint.tmp").write_bytes(news[1]) and None)
+    assert report.findings == []
+    assert [finding.where for finding in site.verify(base).findings] == ["checkpoint.tmp"]
+
+
 def test_a_growing_log_is_verified_without_the_lock(ram_folder: Path, make_site: Any) -> None:
     """A commit in the middle of each verification: the report is of the checkpoint before or after it."""
     site = make_site(ram_folder / "audit")

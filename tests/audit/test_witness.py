@@ -3,11 +3,14 @@
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import audit
+from audit.checkpoint import format_checkpoint
+from audit.sign import open_signer
 from audit.witness import Request, format_request, parse_request
 from tests.audit.conftest import Clock, Site
 
@@ -112,6 +115,15 @@ def test_a_fork_is_refused_whatever_proof_comes_with_it(site: Site, witness: Wit
     assert witness.cosign(request(site, cosigned)).checkpoint.size == 12
 
 
+def test_the_same_entries_with_other_bytes_are_refused(site: Site, witness: Witness) -> None:
+    """Which only who has the log's key can sign."""
+    site.commit(3)
+    witness.cosign(request(site))
+    honest = audit.read_checkpoint(site.folder, site.public_key)
+    note = format_checkpoint(replace(honest, segment_bytes=honest.segment_bytes + 1), open_signer(site.key_path))
+    witness.refuses(note, f"fork: .* cosigned 3 entries .* and {honest.segment_bytes} bytes of the same entries")
+
+
 def test_a_log_has_to_be_known(site: Site, witness: Witness, tmp_path: Path) -> None:
     site.commit(1)
     witness.log_key = None
@@ -132,13 +144,10 @@ def test_a_changed_key_is_trusted_only_when_given_and_proves_the_same_history(
     site.commit(2)
     honest = parse_request(request(site, cosigned))
     checkpoint = audit.read_checkpoint(site.folder, site.public_key)
-    from audit.checkpoint import format_checkpoint
-    from audit.sign import open_signer
-
     rotated = format_request(
         Request(2, honest.hashes, format_checkpoint(checkpoint, open_signer(tmp_path / "new.key")))
     )
-    witness.refuses(rotated, "not signed by")
+    witness.refuses(rotated, "not signed by .*; if the log has another key now, .* --log KEY")
     witness.log_key = new_key
     witness.refuses(format_request(Request(2, (), parse_request(rotated).note)), "fork: ")
     witness.log_key = new_key
