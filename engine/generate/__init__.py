@@ -1,0 +1,1 @@
+"""Answers of language models: what they must be, and how many are made at once."""
