@@ -8,7 +8,8 @@ import json
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -49,12 +50,27 @@ class Encoding:
     offsets: Ids
 
 
+@dataclass(frozen=True)
+class Specials:
+    """What of a vocabulary is more than text. size: how many ids there are; control, added (user-defined): name -> id;
+    ends: ids that end an answer, sorted; bos: the id of the beginning of a text, if there is one; adds_bos: whether a
+    prompt begins with it."""
+
+    size: int = 0
+    control: Mapping[str, int] = field(default_factory=dict)
+    added: Mapping[str, int] = field(default_factory=dict)
+    ends: tuple[int, ...] = ()
+    bos: int | None = None
+    adds_bos: bool = False
+
+
 class Tokenizer:
     """Ids are those of the original tokenizer. One instance may be used by several threads at once."""
 
-    def __init__(self, template: Template, facts: list[Any]) -> None:
-        """`facts` is everything else that determines ids, as JSON."""
+    def __init__(self, template: Template, facts: list[Any], specials: Specials | None = None) -> None:
+        """`facts` is everything else that determines the ids of a text, as JSON."""
         self.template = template
+        self.specials = specials or Specials()
         self.sha256 = hashlib.sha256(json.dumps(facts, separators=(",", ":")).encode()).hexdigest()
         self._prefix, self._suffix = pack(template.prefix), pack(template.suffix)
 
@@ -81,6 +97,28 @@ class Tokenizer:
         body = list(self._located(second))
         ids = np.frombuffer(self._body(first), np.int32).tolist()
         return _encoding([(t.prefix, 0), (ids, 0), (t.middle, 0), (body, t.second_type), (t.suffix, t.second_type)])
+
+    @cached_property
+    def token_bytes(self) -> list[bytes]:
+        """What each id stands for in a text; nothing where it is a control token, unknown or unused."""
+        found = [b""] * self.specials.size
+        for number, text in self._texts():
+            found[number] = text
+        return found
+
+    @property
+    def end_ids(self) -> tuple[int, ...]:
+        """The ids that end an answer, sorted."""
+        return self.specials.ends
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text that ids stand for; bytes that are no UTF-8 become U+FFFD."""
+        known = self.token_bytes
+        return b"".join([known[number] for number in ids]).decode(errors="replace")
+
+    def _texts(self) -> Iterator[tuple[int, bytes]]:
+        """The ids that stand for text, and the text."""
+        raise NotImplementedError
 
     def _body(self, text: str) -> bytes:
         """The ids of a text, int32 each."""

@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from heapq import heappop, heappush
 
 from engine.errors import BadModelFile, UnsupportedModel
-from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
+from engine.tokenizer.base import LONE, Cache, Span, Specials, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.metadata import (
     USER_DEFINED,
     Metadata,
@@ -25,6 +25,7 @@ from engine.tokenizer.metadata import (
 )
 from engine.tokenizer.nfc import aligned, nfc
 from engine.tokenizer.patterns import PRE, Pre, Splitter
+from engine.tokenizer.specials import read_specials
 
 ALGORITHM = "byte-bpe-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -38,6 +39,12 @@ def _signs() -> str:
 
 
 SIGNS = _signs()
+_BYTES = {sign: byte for byte, sign in enumerate(SIGNS)}
+
+
+def bytes_of(piece: str) -> bytes:
+    """What a piece in signs stands for; characters that are no signs are themselves, as in published vocabularies."""
+    return b"".join([bytes((_BYTES[c],)) if c in _BYTES else c.encode() for c in piece])
 
 
 @dataclass(frozen=True)
@@ -63,9 +70,10 @@ class Vocabulary:
 class BytePairs(Tokenizer):
     """Byte-level BPE."""
 
-    def __init__(self, vocabulary: Vocabulary, settings: Settings, template: Template) -> None:
+    def __init__(self, vocabulary: Vocabulary, settings: Settings, template: Template, specials: Specials) -> None:
         facts = [list(vocabulary.pieces.items()), list(vocabulary.added.items()), vocabulary.merges]
-        super().__init__(template, [ALGORITHM, astuple(settings), astuple(template), *facts])
+        super().__init__(template, [ALGORITHM, astuple(settings), astuple(template), *facts], specials)
+        self._vocabulary = vocabulary
         self._settings = settings
         self._parts = _Parts(vocabulary, settings.whole_pieces)
         self._split = Splitter(PRE[settings.pre].patterns).split
@@ -73,6 +81,12 @@ class BytePairs(Tokenizer):
         longest_first = sorted(self._added, key=len, reverse=True)
         self._find = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         self._sizes = {number: len(piece) for piece, number in vocabulary.pieces.items()}
+
+    def _texts(self) -> Iterator[tuple[int, bytes]]:
+        for piece, number in self._vocabulary.pieces.items():
+            yield number, bytes_of(piece)
+        for piece, number in self._vocabulary.added.items():
+            yield number, piece.encode()
 
     def _body(self, text: str) -> bytes:
         text = LONE.sub("", text)
@@ -176,7 +190,8 @@ def from_metadata(metadata: Metadata) -> BytePairs:
     template = read_template(metadata, len(tokens)) or usual_template(
         metadata, len(tokens), bos=pre.adds_bos, eos=False
     )
-    return BytePairs(_read_vocabulary(metadata, tokens), _read_settings(metadata, name, pre), template)
+    specials = read_specials(metadata, adds_bos=pre.adds_bos)
+    return BytePairs(_read_vocabulary(metadata, tokens), _read_settings(metadata, name, pre), template, specials)
 
 
 def _read_settings(metadata: Metadata, name: str, pre: Pre) -> Settings:

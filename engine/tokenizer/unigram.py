@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.tokenizer import unicode_classes as classes
-from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, trim
+from engine.tokenizer.base import Cache, Span, Specials, Template, Tokenizer, pack, trim
 from engine.tokenizer.charsmap import NO_CHANGES, CharsMap
 from engine.tokenizer.codepoints import Ranges
 from engine.tokenizer.metadata import (
@@ -25,6 +25,7 @@ from engine.tokenizer.metadata import (
     ruled_out,
     usual_template,
 )
+from engine.tokenizer.specials import read_specials
 
 ALGORITHM = "unigram-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -53,12 +54,18 @@ class Vocabulary:
 class Unigram(Tokenizer):
     """SentencePiece's unigram model, as XLM-RoBERTa has it."""
 
-    def __init__(self, vocabulary: Vocabulary, white_space: str, template: Template) -> None:
+    def __init__(self, vocabulary: Vocabulary, white_space: str, template: Template, specials: Specials) -> None:
         facts = [list(vocabulary.ids.items()), list(vocabulary.scores.values()), vocabulary.unknown]
-        super().__init__(template, [ALGORITHM, white_space, astuple(template), *facts, vocabulary.charsmap.hex()])
+        facts = [ALGORITHM, white_space, astuple(template), *facts, vocabulary.charsmap.hex()]
+        super().__init__(template, facts, specials)
+        self._ids = vocabulary.ids
         self._map = CharsMap(vocabulary.charsmap or NO_CHANGES)
         self._words = _Words(vocabulary)
         self._chunk = re.compile(WHITE_SPACE_WAYS[white_space], re.DOTALL)
+
+    def _texts(self) -> Iterator[tuple[int, bytes]]:
+        for piece, number in self._ids.items():
+            yield number, piece.replace(WORD_START, " ").encode()
 
     def _body(self, text: str) -> bytes:
         chunks = self._chunk.findall(self._map.normalize(text))
@@ -134,7 +141,7 @@ def from_metadata(metadata: Metadata) -> Unigram:
         if not read_flag(metadata, f"tokenizer.ggml.{key}", True):
             raise UnsupportedModel(f"tokenizer.ggml.{key}: found False, expected True")
     template = read_template(metadata, len(tokens)) or usual_template(metadata, len(tokens), bos=False, eos=True)
-    return Unigram(_read_vocabulary(metadata, tokens), white_space, template)
+    return Unigram(_read_vocabulary(metadata, tokens), white_space, template, read_specials(metadata))
 
 
 def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:

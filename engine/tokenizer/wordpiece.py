@@ -10,9 +10,10 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from engine.errors import BadModelFile
-from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, unpack
+from engine.tokenizer.base import Cache, Span, Specials, Template, Tokenizer, pack, unpack
 from engine.tokenizer.metadata import Metadata, read_id, read_settings, read_template, read_tokens, ruled_out
 from engine.tokenizer.normalize import Normalizer
+from engine.tokenizer.specials import read_specials
 
 ALGORITHM = "wordpiece-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -50,13 +51,25 @@ class Settings:
 class WordPiece(Tokenizer):
     """BERT's tokenizer."""
 
-    def __init__(self, vocabulary: Vocabulary, settings: Settings, template: Template | None = None) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        settings: Settings,
+        template: Template | None = None,
+        specials: Specials | None = None,
+    ) -> None:
         around = ((vocabulary.cls,), (vocabulary.sep,), (vocabulary.sep,), 1)
-        super().__init__(template or Template(*around), _facts(vocabulary, settings, template, Template(*around)))
+        facts = _facts(vocabulary, settings, template, Template(*around))
+        super().__init__(template or Template(*around), facts, specials)
+        self._vocabulary = vocabulary
         self._chunks = _Chunks(vocabulary, settings)
         pieces = [*vocabulary.starts.items(), *vocabulary.continuations.items()]
         self._sizes = {number: len(piece) for piece, number in pieces}
         self._unknown = vocabulary.unknown
+
+    def _texts(self) -> Iterator[tuple[int, bytes]]:
+        for pieces, before in (self._vocabulary.starts, " "), (self._vocabulary.continuations, ""):
+            yield from ((number, f"{before}{piece}".encode()) for piece, number in pieces.items())
 
     def _body(self, text: str) -> bytes:
         """A chunk between white space never depends on another, so most are known."""
@@ -129,7 +142,8 @@ def from_metadata(metadata: Metadata) -> WordPiece:
     starts, continuations = _pieces(tokens, ruled_out(metadata, len(tokens)) | set(ids.values()))
     vocabulary = Vocabulary(starts, continuations, ids["cls"], ids["sep"], ids["unknown"])
     settings = read_settings(metadata, dict.fromkeys(("lower_case", "strip_accents", "chinese_chars"), True))
-    return WordPiece(vocabulary, Settings(**settings), read_template(metadata, len(tokens)))
+    template = read_template(metadata, len(tokens))
+    return WordPiece(vocabulary, Settings(**settings), template, read_specials(metadata))
 
 
 def _pieces(tokens: list[str], control: set[int]) -> tuple[dict[str, int], dict[str, int]]:
