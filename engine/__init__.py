@@ -6,6 +6,9 @@ from engine.convert import import_model
 from engine.cpu import isa, threads
 from engine.engine import NUMERICS, Model, head_of, load
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
+from engine.generate.constraint import Choice, Pattern, Schema
+from engine.generate.model import LanguageModel
+from engine.generate.request import Completion, Request
 from engine.inspect import ModelFacts, inspect
 from engine.kernels.vectors import similarity, softmax
 from engine.quantize import MIXES, Quantized, quantize_model
@@ -16,11 +19,17 @@ __all__ = [
     "NUMERICS",
     "Answer",
     "BadModelFile",
+    "Choice",
+    "Completion",
     "EngineError",
     "InputTooLong",
+    "LanguageModel",
     "Model",
     "ModelFacts",
+    "Pattern",
     "Quantized",
+    "Request",
+    "Schema",
     "UnsupportedCpu",
     "UnsupportedModel",
     "bench",

@@ -1,0 +1,90 @@
+"""A loaded decoder: prompts in, answers out."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from engine.generate.batch import Batch
+from engine.generate.constraint import Constraint, Spec
+from engine.generate.counters import Counters
+from engine.generate.forward import Forward
+from engine.generate.request import Completion, Ids, Request
+
+Messages = Sequence[Mapping[str, str]]
+Progress = Callable[[Counters], None]
+
+
+class Words(Protocol):
+    """What a language model asks of its tokenizer."""
+
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def token_bytes(self) -> Sequence[bytes]: ...
+    @property
+    def end_ids(self) -> Iterable[int]: ...
+    def count(self, text: str) -> int: ...
+
+
+class LanguageModel:
+    """A decoder and its tokenizer. One `generate` at a time."""
+
+    def __init__(
+        self, decoder: Forward, words: Words, *, sha256: str, facts: Mapping[str, str | int],
+        chat: Callable[[Messages], Ids], make: Callable[[Spec], Constraint],
+    ) -> None:  # fmt: skip
+        """chat: the ids of messages; make: the constraint that a Spec describes."""
+        self._decoder, self._words, self._chat, self._make = decoder, words, chat, make
+        self._sha256, self._facts = sha256, dict(facts)
+        self._batch = Batch(decoder, words.token_bytes, words.end_ids, make)
+
+    @property
+    def context(self) -> int:
+        """Tokens of a prompt and its answer, at most."""
+        return self._decoder.shape.context
+
+    @property
+    def sha256(self) -> str:
+        """Of the file's bytes."""
+        return self._sha256
+
+    @property
+    def tokenizer_sha256(self) -> str:
+        """Of everything in the file that determines token ids."""
+        return self._words.sha256
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What the audit log says of the engine, as `engine.Model.facts`."""
+        return dict(self._facts)
+
+    @property
+    def counters(self) -> Counters:
+        """What has been done since the model was loaded."""
+        return replace(self._batch.counters)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text by itself."""
+        return [self._words.count(text) for text in texts]
+
+    def prompt(self, messages: Messages) -> Ids:
+        """int32 [n]: the ids of messages, each with `role` and `content`, in the model's chat template. What is in a
+        content never becomes a control token. Raises EngineError if the template refuses."""
+        return self._chat(messages)
+
+    def check(self, constraint: Spec) -> None:
+        """Raises EngineError for a constraint that `generate` would not take."""
+        self._make(constraint)
+
+    def generate(
+        self, requests: Iterable[Request], *, progress: Progress | None = None
+    ) -> Iterator[tuple[int, Completion]]:
+        """The completion of each request with its number, in the order in which they are done. `progress` gets the
+        counters after each step. Whoever stops iterating stops the work; requests that were not yielded are lost.
+
+        A request that does not fit, or that fails on its way, is a completion with the finish `failed`.
+        """
+        for item in self._batch.run(requests):
+            yield item
+            if progress:
+                progress(self.counters)

@@ -1,0 +1,141 @@
+"""The greatest logit among those that are allowed, and the logarithm of what all of them weigh, with the same bits on
+every machine: blocks of 1024 tokens, in each of them float32 on 16 lanes, the blocks' sums in float64 in order."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.compiled import entry, kernel
+from engine.kernels.functions import exp
+from engine.simd import F32, I32, I64, LANES, Float, Lanes, add, larger, largest, load_f32, mul, splat, sub, total
+
+U32 = NDArray[np.uint32]
+F64 = NDArray[np.float64]
+
+BLOCK = 1024
+WORD = 32
+NONE, BROKEN = -1, -2
+"""In place of a token: none is allowed; an allowed one has a logit that is not finite."""
+_ALL = 0xFFFF
+_ZERO, _ONE, _LEAST = np.float32(0), np.float32(1), np.float32(-np.inf)
+_ROOT, _LN2 = 2.0**0.5, 0.6931471805599453
+_TERMS = 12  # of the series: the next one is below 1e-19
+
+
+class Chosen(NamedTuple):
+    """ids int32: the allowed token of the greatest logit, of equal ones the lowest, or NONE or BROKEN; tops float32:
+    its logit; logs float64: ln of the sum of e**(logit - top) over what is allowed."""
+
+    ids: I32
+    tops: F32
+    logs: F64
+
+
+def choose(logits: F32, rows: I64, masks: U32, of: I64) -> Chosen:
+    """For each of `rows` of logits [n, vocab], with row of[i] of masks [m, ceil(vocab / 32)], whose bits say which
+    tokens are allowed; all of them where of[i] is -1."""
+    count, vocab = rows.size, logits.shape[1]
+    found = Chosen(np.full(count, NONE, np.int32), np.zeros(count, np.float32), np.zeros(count, np.float64))
+    flat, bits = np.ascontiguousarray(logits).reshape(-1), np.ascontiguousarray(masks).reshape(-1)
+    _choose(flat, vocab, rows, bits, of, *found, np.zeros(2 * LANES, np.float32))
+    return found
+
+
+@entry
+def _choose(logits: F32, vocab: int, rows: I64, masks: U32, of: I64, ids: I32, tops: F32, logs: F64, room: F32) -> None:
+    words = (vocab + WORD - 1) // WORD
+    for i in range(rows.size):
+        at, mask = rows[i] * vocab, of[i] * words if of[i] >= 0 else -1
+        top, block = _top(logits, at, vocab, masks, mask, room)
+        if block < 0:
+            continue
+        weight = np.float64(0)
+        for begin in range(0, vocab, BLOCK):
+            weight += _weight(logits, at, begin, vocab, masks, mask, top, room)
+        tops[i] = top
+        if weight != weight:
+            ids[i] = BROKEN
+            continue
+        ids[i] = _first(logits, at, block, vocab, masks, mask, top)
+        logs[i] = _ln(weight)
+
+
+@kernel
+def _allowed(token: int, vocab: int, masks: U32, mask: int) -> Any:
+    """16 bits, one for each of the tokens from `token` on, a multiple of 16."""
+    bits: Any = _ALL
+    if mask >= 0:
+        bits = (np.int64(masks[mask + token // WORD]) >> (token % WORD)) & _ALL
+    if token + LANES > vocab:
+        bits &= (1 << (vocab - token)) - 1
+    return bits
+
+
+@kernel
+def _fill(logits: F32, at: int, bits: int, other: Float, room: F32) -> None:
+    """room[:16] is the logits from `at` where their bit is set, and `other` elsewhere; room[16:] is 1 or 0."""
+    for lane in range(LANES):
+        is_set = (bits >> lane) & 1
+        room[lane] = logits[at + lane] if is_set else other
+        room[LANES + lane] = _ONE if is_set else _ZERO
+
+
+@kernel
+def _top(logits: F32, at: int, vocab: int, masks: U32, mask: int, room: F32) -> tuple[Float, int]:
+    """The greatest allowed logit, and the first block that has it; -1 for the block if nothing is allowed."""
+    top, block = _LEAST, -1
+    for begin in range(0, vocab, BLOCK):
+        lanes, some = splat(_LEAST), False
+        for token in range(begin, min(begin + BLOCK, vocab), LANES):
+            bits = _allowed(token, vocab, masks, mask)
+            if bits == _ALL:
+                lanes, some = larger(load_f32(logits, at + token), lanes), True
+            elif bits:
+                _fill(logits, at + token, bits, _LEAST, room)
+                lanes, some = larger(load_f32(room, 0), lanes), True
+        if some:
+            most = largest(lanes)
+            if most > top or block < 0:
+                top, block = most, begin
+    return top, block
+
+
+@kernel
+def _weight(logits: F32, at: int, begin: int, vocab: int, masks: U32, mask: int, top: Float, room: F32) -> Float:
+    """The sum of e**(logit - top) over what is allowed in a block, 16 lanes in order and then the lanes' tree."""
+    lanes: Lanes = splat(_ZERO)
+    for token in range(begin, min(begin + BLOCK, vocab), LANES):
+        bits = _allowed(token, vocab, masks, mask)
+        if bits == _ALL:
+            lanes = add(lanes, exp(sub(load_f32(logits, at + token), splat(top))))
+        elif bits:
+            _fill(logits, at + token, bits, top, room)
+            lanes = add(lanes, mul(exp(sub(load_f32(room, 0), splat(top))), load_f32(room, LANES)))
+    return total(lanes)
+
+
+@kernel
+def _first(logits: F32, at: int, begin: int, vocab: int, masks: U32, mask: int, top: Float) -> int:
+    """The first allowed token of the logit `top` from `begin` on."""
+    for token in range(begin, vocab, LANES):
+        bits = _allowed(token, vocab, masks, mask)
+        if bits:
+            for lane in range(LANES):
+                if (bits >> lane) & 1 and logits[at + token + lane] == top:
+                    return token + lane
+    return BROKEN
+
+
+@kernel
+def _ln(x: float) -> float:
+    """The natural logarithm of x >= 1: with x = 2**n * m and m within sqrt(1/2) and sqrt(2) it is n ln 2 + 2 artanh t,
+    t = (m - 1) / (m + 1)."""
+    n = 0.0
+    while x > _ROOT:
+        x, n = x / 2.0, n + 1.0
+    t = (x - 1.0) / (x + 1.0)
+    p = 0.0
+    for k in range(_TERMS, -1, -1):
+        p = p * (t * t) + 1.0 / (2 * k + 1)
+    return n * _LN2 + 2.0 * t * p

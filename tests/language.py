@@ -1,0 +1,104 @@
+"""A small language model of bytes for tests of what stands above a decoder: real attention over pages, random weights.
+
+One row at a time goes through all layers, so that the bits of its logits depend on the ids of its sequence alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.generate.constraint import Constraint, Spec
+from engine.generate.forward import PAGE
+from engine.generate.model import LanguageModel
+from engine.generate.request import Ids
+
+END, ASKED, ANSWERED = 256, 257, 258
+VOCAB = 272
+
+
+@dataclass(frozen=True)
+class Sizes:
+    context: int
+    vocab: int = VOCAB
+
+
+class TinyPages:
+    def __init__(self, count: int, layers: int, width: int) -> None:
+        self.states = np.zeros((count, layers, PAGE, 2, width), np.float16)
+        self.bytes_per_page = layers * PAGE * 2 * width * 2
+
+    def copy(self, source: int, target: int) -> None:
+        self.states[target] = self.states[source]
+
+
+class TinyDecoder:
+    """`steps` tells of each call how many rows it had, and how many of them were wanted."""
+
+    def __init__(self, context: int = 512, layers: int = 2, width: int = 16, seed: int = 0) -> None:
+        chance = np.random.default_rng(seed)
+        self.shape = Sizes(context)
+        self.layers, self.width = layers, width
+        self.tokens = chance.standard_normal((VOCAB, width)).astype(np.float32)
+        self.places = chance.standard_normal((context, width)).astype(np.float32)
+        self.matrices = chance.standard_normal((layers, 4, width, width)).astype(np.float32) / 2
+        self.steps: list[tuple[int, int]] = []
+
+    def pages(self, count: int, kind: str = "float16") -> TinyPages:
+        return TinyPages(count, self.layers, self.width)
+
+    def step(
+        self, ids: Ids, positions: Ids, sequences: Ids, tables: Ids, pages: Any, wanted: Ids
+    ) -> np.ndarray[Any, np.dtype[np.float32]]:
+        self.steps.append((len(ids), len(wanted)))
+        assert ids.size == positions.size == sequences.size
+        rows = [
+            self._row(int(number), int(position), tables[sequence], pages.states)
+            for number, position, sequence in zip(ids, positions, sequences, strict=True)
+        ]
+        return np.array([self.tokens @ rows[i] for i in wanted], np.float32).reshape(-1, VOCAB)
+
+    def _row(self, number: int, position: int, table: Ids, states: np.ndarray) -> np.ndarray:
+        x = self.tokens[number] + self.places[position]
+        for layer, (q, k, v, out) in enumerate(self.matrices):
+            normed = x / np.sqrt((x * x).mean() + np.float32(1e-5))
+            states[table[position // PAGE], layer, position % PAGE] = k @ normed, v @ normed
+            seen = states[table[: position // PAGE + 1], layer].reshape(-1, 2, self.width)[: position + 1]
+            scores = np.einsum("nd,d->n", seen[:, 0].astype(np.float32), q @ normed) / np.float32(4)
+            weights = np.exp(scores - scores.max())
+            x = x + out @ np.einsum("nd,n->d", seen[:, 1].astype(np.float32), weights / weights.sum())
+        return x / np.sqrt((x * x).mean())
+
+
+class Bytes:
+    """Each byte is a token; END ends an answer, ASKED and ANSWERED stand in prompts."""
+
+    sha256 = "0" * 64
+    token_bytes = (*(bytes([i]) for i in range(256)), *(b"" for _ in range(256, VOCAB)))
+    end_ids = (END,)
+
+    def count(self, text: str) -> int:
+        return len(text.encode())
+
+
+def ids_of(text: str) -> Ids:
+    return np.frombuffer(text.encode(), np.uint8).astype(np.int32)
+
+
+def chat(messages: Sequence[Mapping[str, str]]) -> Ids:
+    parts = [np.array([ASKED], np.int32)]
+    parts += [ids_of(message["content"]) for message in messages]
+    return np.concatenate([*parts, np.array([ANSWERED], np.int32)])
+
+
+def no_constraints(spec: Spec) -> Constraint:
+    raise AssertionError(spec)
+
+
+def tiny_language_model(make: Any = no_constraints, decoder: Any = None, **options: Any) -> LanguageModel:
+    """`make` gives the constraint of a Spec; `options` are those of LanguageModel."""
+    facts = {"architecture": "tiny"}
+    return LanguageModel(
+        decoder or TinyDecoder(), Bytes(), sha256="1" * 64, facts=facts, chat=chat, make=make, **options
+    )
