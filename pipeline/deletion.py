@@ -53,18 +53,28 @@ def _named(site: Site, record: Entry, kind: str) -> Iterator[Entry]:
         yield entry
 
 
+@dataclass(frozen=True)
+class Rewritten:
+    """The part of entry `part` since the erasure of entry `by`: its sha256, and the entries whose rows are gone."""
+
+    by: int
+    part: int
+    sha256: str
+    gone: frozenset[int]
+
+
 @dataclass
 class Deletions:
     """What the log says was deleted: entry of a document, or file of a part -> the entry that says so.
 
-    `rows`: part -> its entry, its sha256 since rows of it were erased, and their entries. `erased`: entries that cannot
-    be opened again; `failed`: those whose copy in failed/ is gone.
+    `rows`: part -> what it was made by each erasure of rows of it. `erased`: entries that cannot be opened again;
+    `failed`: those whose copy in failed/ is gone.
     """
 
     archive: dict[int, int] = field(default_factory=dict)
     markdown: dict[int, int] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
-    rows: dict[str, tuple[int, str, frozenset[int]]] = field(default_factory=dict)
+    rows: dict[str, list[Rewritten]] = field(default_factory=dict)
     erased: set[int] = field(default_factory=set)
     failed: set[int] = field(default_factory=set)
     pending: set[int] = field(default_factory=set)  # those that are not said to be done
@@ -79,7 +89,8 @@ class Deletions:
             self.erased.update(entry.get("entries", ()))
             self.failed.update(entry.get("failed", ()))
             for part in entry.get("rows", ()):
-                gone = self.rows.get(part["file"], (0, "", frozenset()))[2]
-                self.rows[part["file"]] = part["part"], part["sha256"], gone | set(part["entries"])
+                made = self.rows.setdefault(part["file"], [])
+                gone = (made[-1].gone if made else frozenset()) | set(part["entries"])
+                made.append(Rewritten(entry["n"], part["part"], part["sha256"], gone))
         elif entry["type"] == "deleted":
             self.pending.discard(entry["deletion"])

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.deletion import Deletions
+from pipeline.deletion import Deletions, Rewritten
 from pipeline.entries import entries_at
 from pipeline.failures import Failures
 from pipeline.finding import Found
 from pipeline.holding import ANSWERED, OF_DOCUMENT, OF_PART, FilesTask, PartTask, archived_names
 from pipeline.names import archive_name
-from pipeline.placement import archive_folder, raw_path
+from pipeline.placement import archive_folder, raw_path, staged_name
 from pipeline.plan import Site
 from pipeline.private import openings_file
 from pipeline.states import State
@@ -108,15 +108,31 @@ class Expected:
             return gone.markdown.get(self._markdown[name][1])
         return gone.archive.get(self._kept[_digest(name)])
 
-    def rewritten(self, site: Site) -> Iterator[PartTask]:
+    def rewritten(self, site: Site, found: Found) -> Iterator[PartTask]:
         """The parts of which rows were erased, as they are since."""
-        for file, (number, sha256, gone) in self._deletions.rows.items():
-            if file in self._deletions.parts:
+        for file, made in self._deletions.rows.items():
+            if self._waits(file):
+                found.notes.append(
+                    f"rows of {file} go by entry {made[-1].by}, which is not done yet: the next run ends it"
+                )
+            if file in self._deletions.parts or (now := self._rewritten(file)) is None:
                 continue
-            (part,) = entries_at(site, [number])
+            (part,) = entries_at(site, [now.part])
             documents = entries_at(site, range(part["first"], part["first"] + part["rows"]))
-            kept = [{**entry, "closed": bool(entry.get("closed"))} for entry in documents if entry["n"] not in gone]
-            yield PartTask(self._root, {**part, "sha256": sha256}, kept, placed=True)
+            kept = [{**entry, "closed": bool(entry.get("closed"))} for entry in documents if entry["n"] not in now.gone]
+            yield PartTask(self._root, {**part, "sha256": now.sha256}, kept, placed=True)
+
+    def _rewritten(self, file: str) -> Rewritten | None:
+        """What the last erasure made of a part; the one before, while that waits for its place."""
+        made = self._deletions.rows.get(file, [])
+        done = made[:-1] if self._waits(file) else made
+        return done[-1] if done else None
+
+    def _waits(self, file: str) -> bool:
+        """Whether a part without its erased rows is staged still."""
+        made, place = self._deletions.rows.get(file), self._root / file
+        staged = place.parent / STAGING / staged_name(file)
+        return made is not None and made[-1].by in self._deletions.pending and staged.is_file()
 
     def check_openings(self, found: Found) -> None:
         """Can every entry be opened, but for those that were erased?"""
@@ -130,12 +146,13 @@ class Expected:
     def forget_deleted(self, found: Found) -> None:
         """What an entry says was deleted is not missing, and a part without its erased rows is not altered."""
         gone = self._deletions
-        found.altered = [one for one in found.altered if one.where.split(" ")[0] not in gone.rows]
+        rows = {file for file in gone.rows if self._rewritten(file)}
+        found.altered = [one for one in found.altered if one.where.split(" ")[0] not in rows]
         found.absent = [
             one for one in found.absent
             if not (
                 one.where in gone.parts
-                or one.where in gone.rows
+                or one.where in rows
                 or (one.where.startswith("failed/") and one.entry in gone.failed)
                 or (one.where.startswith("archive/") and one.entry in gone.archive)
                 or (one.where in self._markdown and one.entry in gone.markdown)

@@ -80,16 +80,28 @@ def file_sha256(path: Path) -> str:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename, if the source is still there; copy to another file system."""
+    """Rename, if the source is still there."""
     if source.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            source.rename(target)
-        except OSError as error:
-            if error.errno != errno.EXDEV:  # failed/ may lie on a file system of its own
-                raise
-            shutil.copyfile(source, target)
-            source.unlink()
+        source.rename(target)
+
+
+def _move_over(source: Path, target: Path, staging: Path) -> None:
+    """The same; to another file system, as failed/ may lie on one of its own, by a copy: whole and on the disk before
+    it has its name, which is on the disk before the source goes. `staging` is a folder there."""
+    try:
+        move(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        staging.mkdir(exist_ok=True)
+        copy = staging / COPY
+        shutil.copyfile(source, copy)
+        audit.sync_filesystem(staging)
+        copy.rename(target)
+        audit.sync_folder(target.parent)
+        source.unlink()
+        staging.rmdir()
 
 
 def _staging(root: Path, entry: Entry) -> Path:
@@ -114,10 +126,11 @@ def _keep_bytes(root: Path, inputs: Path, entry: Entry) -> None:
 
 
 def _to_failed(root: Path, entry: Entry) -> None:
-    target = _failed_place(root / "failed" / entry["job"], raw_path(entry), entry["document"])
+    folder = root / "failed" / entry["job"]
+    target = _failed_place(folder, raw_path(entry), entry["document"])
     target.parent.mkdir(parents=True, exist_ok=True)
     if entry["document"]:
-        move(_staging(root, entry) / COPY, target)
+        _move_over(_staging(root, entry) / COPY, target, folder / ".staging")
         shutil.rmtree(_staging(root, entry), ignore_errors=True)
     target.with_name(target.name + REASON).write_bytes(reason_body(entry))
 

@@ -90,15 +90,20 @@ def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) 
             expected.check_strays(last)
             grown = audit.read_checkpoint(site.audit, site.public_key).size
             expected.forget_deleted(last)
-            if grown == expected.size or not (last.altered or last.added or last.absent):
+            if grown == expected.size or not (_accuses(found) or _accuses(last)):
                 break
             found.join(run(check_part, _parts(expected, read_entries(site, expected.size), size, tell)))
     found.join([last])
     expected.forget_deleted(found)
-    for task in expected.rewritten(site):
+    for task in expected.rewritten(site, found):
         found.join([check_rewritten(task)])
     expected.check_openings(found)
     found.notes += expected.unplaced_notes()
+
+
+def _accuses(found: Found) -> bool:
+    """Whether anything in it may be of entries that came meanwhile."""
+    return bool(found.altered or found.added or found.absent)
 
 
 def _parts(expected: Expected, entries: Iterable[tuple[int, Entry]], size: int, tell: Progress) -> Iterator[PartTask]:

@@ -12,6 +12,7 @@ import pytest
 import audit
 import pipeline
 from pipeline import RunPlan, placement
+from pipeline.intake import COPY
 from tests.pipeline.conftest import Witness, make_plan, make_site
 
 Drop = Callable[[str, bytes | str], Path]
@@ -76,6 +77,55 @@ def test_an_inbox_elsewhere(tmp_path: Path, plan: RunPlan) -> None:
     plan = replace(plan, input=replace(plan.input, folder=folder))
     assert go(plan).counts["done"] == 1
     assert not any(folder.iterdir())
+
+
+def test_failed_on_another_disk_and_killed_while_a_document_is_copied_there(
+    plan: RunPlan, drop: Drop, ram_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if ram_folder.stat().st_dev == plan.site.root.stat().st_dev:
+        pytest.skip("there is no other file system")
+    (plan.site.root / "failed").symlink_to(ram_folder)
+    body = b"%PDF-1.7 which is none" * 1000
+    drop("a.pdf", body)
+
+    def half(source: Path, target: Path) -> None:
+        Path(target).write_bytes(Path(source).read_bytes()[:100])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as dying:
+        dying.setattr(shutil, "copyfile", half)
+        with pytest.raises(KeyboardInterrupt):
+            go(plan)
+    assert pipeline.verify(plan.site).ok
+    go(plan)
+    assert {path.name for path in ram_folder.rglob("*") if path.is_file()} == {"a.pdf", "a.pdf.reason.json"}
+    assert (ram_folder / plan.job / "a.pdf").read_bytes() == body
+    assert pipeline.verify(plan.site).complete
+
+
+def test_what_goes_to_another_disk_is_there_before_it_goes_here(
+    plan: RunPlan, drop: Drop, ram_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the disk: its bytes before they have their name, and the name before the copy beside the archive goes."""
+    if ram_folder.stat().st_dev == plan.site.root.stat().st_dev:
+        pytest.skip("there is no other file system")
+    (plan.site.root / "failed").symlink_to(ram_folder)
+    drop("a.pdf", b"%PDF-1.7 which is none")
+    there, seen = ram_folder / plan.job, list[tuple[str, bool, bool]]()
+
+    def noted(sync: Callable[[Path], None]) -> Callable[[Path], None]:
+        def look(folder: Path) -> None:
+            here = any(plan.archive.glob(f".staging/*/{COPY}"))
+            if folder.stat().st_dev == ram_folder.stat().st_dev:
+                seen.append((sync.__name__, (there / "a.pdf").exists(), here))
+            sync(folder)
+
+        return look
+
+    for sync in (audit.sync_filesystem, audit.sync_folder):
+        monkeypatch.setattr(audit, sync.__name__, noted(sync))
+    go(plan)
+    assert seen[:2] == [("sync_filesystem", False, True), ("sync_folder", True, True)]
 
 
 def test_failed_documents_below_a_folder_called_like_a_reason(plan: RunPlan, drop: Drop) -> None:

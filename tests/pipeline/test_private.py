@@ -259,6 +259,8 @@ def test_killed_anywhere_an_erasure_is_done_or_not_begun(tmp_path: Path, tiny_mo
             plan, step, lambda site=site: pipeline.erase(site, "Anna.txt", "asked for", archive=True, rows=True)
         )
         if killed:
+            report = pipeline.verify(site)
+            assert (report.ok, report.absent) == (True, ()), (step, report)
             run(plan)
         gone = bool(of_kind(plan, "erased"))
         redone += killed and gone

@@ -14,6 +14,8 @@ import pytest
 import audit
 import pipeline
 from pipeline import RunPlan
+from pipeline.finding import Found
+from pipeline.holding import PartTask, check_part
 from tests.pipeline.conftest import Witness
 
 Drop = Callable[[str, bytes | str], Path]
@@ -205,6 +207,22 @@ def test_a_run_that_commits_meanwhile_accuses_nobody(ran: RunPlan, drop: Drop) -
     assert len(halves) >= 2
     assert report.complete, report
     assert audit.read_checkpoint(ran.site.audit, ran.site.public_key).size > report.size
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_what_is_erased_meanwhile_accuses_nobody(ran: RunPlan, rows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the entry was read that says what lies there, and before the file is looked at."""
+    asked = []
+
+    def erase_and_check(task: PartTask) -> Found:
+        if not asked:
+            asked.append(pipeline.erase(ran.site, "lease.txt", "asked for", archive=True, rows=rows))
+        return check_part(task)
+
+    monkeypatch.setattr(sys.modules["pipeline.verify"], "check_part", erase_and_check)
+    report = pipeline.verify(ran.site, processes=1)
+    assert asked[0].rows == rows
+    assert report.complete, report
 
 
 def test_a_part_that_nobody_committed_is_found(ran: RunPlan) -> None:
