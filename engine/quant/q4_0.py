@@ -34,3 +34,11 @@ def dequantize(data: Bytes) -> Floats:
     blocks = to_blocks(data, LAYOUT)
     q = unpack(blocks["q"], 4, 16).astype(np.float32) - 8
     return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * q, blocks)
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
+    """[..., 18 b] -> the codes [..., 32 b], and a step and an offset [..., b]: value = step * q + offset"""
+    blocks = to_blocks(data, LAYOUT)
+    d = blocks["d"].astype(np.float32)
+    return unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1), d, -8 * d

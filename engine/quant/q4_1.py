@@ -34,3 +34,11 @@ def dequantize(data: Bytes) -> Floats:
     q = unpack(blocks["q"], 4, 16).astype(np.float32)
     d, m = (blocks[field].astype(np.float32)[..., np.newaxis] for field in ("d", "m"))
     return to_rows(d * q + m, blocks)
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
+    """[..., 20 b] -> the codes [..., 32 b], and a step and an offset [..., b]: value = step * q + offset"""
+    blocks = to_blocks(data, LAYOUT)
+    d, m = (blocks[field].astype(np.float32) for field in ("d", "m"))
+    return unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1), d, m

@@ -37,3 +37,12 @@ def dequantize(data: Bytes) -> Floats:
     q = unpack(blocks["q"], 4, 32).reshape(*blocks.shape, -1, GROUP).astype(np.float32)
     scale, offset = scale_and_offset(blocks)
     return to_rows(scale[..., np.newaxis] * q + offset[..., np.newaxis], blocks)
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
+    """[..., 144 b] -> the codes [..., 256 b], and a step and an offset [..., 8 b]: value = step * q + offset"""
+    blocks = to_blocks(data, LAYOUT)
+    rows = data.shape[:-1]
+    scale, offset = scale_and_offset(blocks)
+    return unpack(blocks["q"], 4, 32).reshape(*rows, -1), scale.reshape(*rows, -1), offset.reshape(*rows, -1)

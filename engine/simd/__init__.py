@@ -48,6 +48,9 @@ from engine.simd.arithmetic import (
     with_sign,
     within,
 )  # fmt: skip
+from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, pause
+from engine.simd.coded_tiles import few_tile, panel_tile, unpack
+from engine.simd.codes import EIGHT, FLOAT, FOUR, SIX, TURN, TURN_BYTES
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
@@ -61,8 +64,11 @@ __all__ = [
     "BEGIN",
     "CHUNK",
     "CONTINUE",
+    "EIGHT",
     "END",
     "F32",
+    "FLOAT",
+    "FOUR",
     "I8",
     "I32",
     "I64",
@@ -72,20 +78,28 @@ __all__ = [
     "MAGIC",
     "NOTHING",
     "ROW_TOP",
+    "SIX",
     "SMALL_TOP",
     "TOP",
+    "TURN",
+    "TURN_BYTES",
     "Float",
     "Lanes",
     "add",
     "add_i32",
     "amx_group",
+    "atomic_add",
+    "atomic_load",
+    "atomic_store",
     "bits",
     "clear_tiles",
     "div",
+    "few_tile",
     "float_tile",
     "floats",
     "fma",
     "gelu_near",
+    "give_way",
     "if_larger",
     "join_bytes",
     "keep_four",
@@ -109,6 +123,8 @@ __all__ = [
     "of_bits",
     "operands",
     "pair_tile",
+    "panel_tile",
+    "pause",
     "power_of_two",
     "quarters",
     "smaller",
@@ -126,6 +142,7 @@ __all__ = [
     "total_i32",
     "totals_of_four",
     "transpose",
+    "unpack",
     "with_sign",
     "within",
 ]  # fmt: skip

@@ -1,0 +1,47 @@
+"""Threads that compute one thing together: they wait for each other, and claim parts of the work as they get to them.
+
+Each thread of a team calls the same compiled function with its number. Between two phases stands a `barrier`: what was
+written before it is seen after it. Within a phase parts are claimed by slots; a barrier puts all of them back to zero.
+"""
+
+import numpy as np
+
+from engine.kernels.compiled import kernel
+from engine.simd import I64, atomic_add, atomic_load, atomic_store, give_way, pause
+
+SLOTS = 16
+"""Counters of claims: so many products may stand between two barriers."""
+_LINE = 8  # int64 of a cache line: each counter has its own
+_ARRIVED, _PHASE, _CLAIMS = 0, _LINE, 2 * _LINE
+_PATIENCE = 2000  # turns of waiting, some ten microseconds, before others get the processor
+
+
+def new_team() -> I64:
+    """The counters of a team at its start."""
+    return np.zeros(_CLAIMS + SLOTS * _LINE, np.int64)
+
+
+@kernel
+def barrier(team: I64, threads: int) -> None:
+    """Wait until all threads of the team are here."""
+    phase = atomic_load(team, _PHASE)
+    if atomic_add(team, _ARRIVED, 1) == threads - 1:
+        for slot in range(SLOTS):
+            atomic_store(team, _CLAIMS + slot * _LINE, 0)
+        atomic_store(team, _ARRIVED, 0)
+        atomic_store(team, _PHASE, phase + 1)
+        return
+    turns = 0
+    while atomic_load(team, _PHASE) == phase:
+        turns += 1
+        if turns < _PATIENCE:
+            pause()
+        else:
+            give_way()
+
+
+@kernel
+def claim(team: I64, slot: int, count: int) -> int:
+    """The first of the next `count` parts of the work of this slot; they are this thread's."""
+    first: int = atomic_add(team, _CLAIMS + slot * _LINE, count)
+    return first

@@ -1,0 +1,167 @@
+"""Products with codes against numpy, exact: types, rows, sizes and threads; and the same on every instruction set."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.gguf import GgmlType
+from engine.kernels import coded
+from engine.kernels.codes import Arena, Matrix
+from engine.kernels.compiled import entry
+from engine.models.layers import start, stop
+from engine.quant import TYPES
+from engine.simd import JIT
+from tests.engine.isas import need
+from tests.engine.kernels.tiles import from_tiles, to_tiles
+from tests.reference.coded import GROUPS, coded_product, matrix_numbers
+from tests.reference.whole_numbers import in_order
+
+Floats = NDArray[np.float32]
+T = GgmlType
+KINDS = [T.Q8_0, T.Q4_0, T.Q4_1, T.Q4_K, T.Q6_K, T.Q5_K, T.IQ4_NL, T.F16]
+
+
+@entry
+def run(
+    team: Any, thread: int, threads: int, x: Floats, count: int, codes: Any, floats: Floats, table: Any, row: int,
+    mode: int, out: Floats, width: int, column: int, scratch: Any,
+) -> None:  # fmt: skip
+    start()
+    coded.multiply(team, thread, threads, x, count, codes, floats, table, row, mode, out, width, column, scratch)
+    coded.barrier(team, threads)
+    stop()
+
+
+def product(
+    arena: Arena, row: int, x: Floats, *, threads: int = 1, mode: Any = coded.PLAIN, before: Floats, column: int
+) -> Floats:
+    """`before` [m, width] with the product in its columns from `column` on."""
+    count, k = x.shape[0], arena.matrices[row].padded_k
+    padded = np.zeros((count, k), np.float32)
+    padded[:, : x.shape[1]] = x
+    tiles, out, team = to_tiles(padded), to_tiles(before), coded.new_team()
+    scratch = coded.coded_scratch(count, k, threads)
+
+    def work(thread: int) -> None:
+        run(team, thread, threads, tiles, count, arena.codes, arena.floats, arena.table, row, mode, out,
+            before.shape[1], column, scratch)  # fmt: skip
+
+    others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
+    for other in others:
+        other.start()
+    work(0)
+    for other in others:
+        other.join()
+    return from_tiles(out, before.shape[1])[:count]
+
+
+class Example:
+    """An arena of matrices before and after the one that counts, which has random values of many magnitudes."""
+
+    def __init__(self, kind: GgmlType, n: int, k: int, seed: int = 0) -> None:
+        self.random = np.random.default_rng(seed)
+        self.kind, self.n, self.k = kind, n, k
+        self.arena = Arena([Matrix(T.Q8_0, 32, 32), Matrix(kind, n, k), Matrix(T.F32, 16, 16)])
+        w = self.random.standard_normal((n, k)) * np.exp(self.random.standard_normal((n, k // 32))).repeat(32, 1)
+        self.data = TYPES[kind].quantize(w.astype(np.float32))
+        self.data[n // 2] = TYPES[kind].quantize(np.zeros((1, k), np.float32))
+        self.bias = self.random.standard_normal(n).astype(np.float32)
+        self.arena.fill(1, self.data, self.bias)
+
+    def check(self, count: int, threads: int = 1, scale: float = 1.0) -> None:
+        x = (self.random.standard_normal((count, self.k)) * scale).astype(np.float32)
+        padded = self.arena.matrices[1].padded_n
+        before = self.random.standard_normal((count, padded + 48)).astype(np.float32)
+        expected = self.expected(x)
+        for mode in (coded.PLAIN, coded.ADD):
+            found = product(self.arena, 1, x, threads=threads, mode=mode, before=before, column=32)
+            inside = found[:, 32 : 32 + self.n]
+            assert np.array_equal(inside, before[:, 32 : 32 + self.n] + expected if mode else expected)
+            rest = before[:, 32 + self.n : 32 + padded] if mode else np.zeros((count, padded - self.n), np.float32)
+            assert np.array_equal(found[:, 32 + self.n : 32 + padded], rest)
+            for outside in (slice(32), slice(32 + padded, None)):
+                assert np.array_equal(found[:, outside], before[:, outside])
+
+    def expected(self, x: Floats) -> Floats:
+        if self.kind == T.F32:
+            return in_order(x, TYPES[T.F32].dequantize(self.data).T) + self.bias
+        whole, scales = matrix_numbers(self.kind, self.data)
+        return coded_product(x, whole, scales, GROUPS.get(self.kind, 128), self.bias)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, T.F32], ids=lambda kind: kind.name)
+def test_types(kind: GgmlType) -> None:
+    example = Example(kind, 96, 768)
+    for count in (1, 2, 3, 8, 9, 20):
+        example.check(count)
+
+
+@pytest.mark.parametrize("kind", [T.Q8_0, T.Q4_0, T.Q4_K, T.Q6_K], ids=lambda kind: kind.name)
+def test_rows(kind: GgmlType) -> None:
+    example = Example(kind, 64, 256)
+    for count in range(1, 65):
+        example.check(count)
+
+
+@pytest.mark.parametrize("kind", [T.Q8_0, T.Q4_0, T.F32], ids=lambda kind: kind.name)
+@pytest.mark.parametrize(("n", "k"), [(1, 32), (17, 96), (33, 160), (128, 224), (1040, 320), (2100, 64)])
+def test_sizes(kind: GgmlType, n: int, k: int) -> None:
+    example = Example(kind, n, k)
+    for count in (1, 5, 18):
+        example.check(count)
+
+
+@pytest.mark.parametrize("kind", [T.Q8_0, T.Q4_K, T.F32], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("threads", [2, 3, 4, 7])
+def test_threads(kind: GgmlType, threads: int) -> None:
+    example = Example(kind, 320, 512)
+    for count in (1, 7, 40):
+        example.check(count, threads)
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-30, 1e-20, 1e20])
+def test_magnitudes(scale: float) -> None:
+    for kind in (T.Q8_0, T.Q4_0):
+        Example(kind, 32, 256).check(4, scale=scale)
+
+
+def test_a_row_that_is_not_finite_gives_nan() -> None:
+    example = Example(T.Q4_0, 32, 128)
+    for bad in (np.nan, np.inf, -np.inf):
+        x = np.ones((3, 128), np.float32)
+        x[1, 70] = bad
+        before = np.zeros((3, 32), np.float32)
+        found = product(example.arena, 1, x, before=before, column=0)
+        assert np.isnan(found[1]).all()
+        assert np.isfinite(found[[0, 2]]).all()
+
+
+def test_memory_is_near_the_size_of_the_file() -> None:
+    for kind, most in ((T.Q4_K, 1.15), (T.Q4_0, 1.17), (T.Q8_0, 1.0)):
+        matrix = Matrix(kind, 4096, 4096)
+        held = matrix.code_bytes + 4 * (matrix.weights + matrix.padded_n)
+        size = 4096 * 4096 // TYPES[kind].BLOCK_VALUES * TYPES[kind].BLOCK_BYTES
+        assert held <= most * size
+
+
+@pytest.mark.parametrize("isa", ["avx512_vnni", "avx2", "portable", "plain"])
+def test_every_instruction_set(isa: str) -> None:
+    """The tests of this file in a process of that instruction set, or as plain Python; fewer where they are slow."""
+    if os.environ.get("CLOISTER_ISA") or not JIT:
+        pytest.skip("this is such a process")
+    if isa != "plain":
+        need(isa)
+    settings = {"NUMBA_DISABLE_JIT": "1"} if isa == "plain" else {"CLOISTER_ISA": isa}
+    chosen = "test_types or test_threads and not 7" if isa != "plain" else "test_types and Q4 or test_threads and 3-Q8"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-k", chosen, __file__], env=os.environ | settings, text=True,
+        cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
