@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from engine.errors import UnsupportedModel
-from engine.tokenizer import bpe, unigram, wordpiece
+from engine.tokenizer import bpe, spm, unigram, wordpiece
 from engine.tokenizer.base import Encoding, Template, Tokenizer
 from engine.tokenizer.metadata import Metadata
 
@@ -14,6 +14,7 @@ MODELS: dict[str, Callable[[Metadata], Tokenizer]] = {
     "bert": wordpiece.from_metadata,
     "t5": unigram.from_metadata,
     "gpt2": bpe.from_metadata,
+    "llama": spm.from_metadata,
 }
 
 

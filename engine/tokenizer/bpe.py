@@ -5,8 +5,7 @@ control token; pieces that a model adds to its vocabulary without control meanin
 spaces) are found in it first, the longest first. Bytes that a vocabulary has no piece for are dropped.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from heapq import heappop, heappush
 
@@ -25,7 +24,7 @@ from engine.tokenizer.metadata import (
 )
 from engine.tokenizer.nfc import aligned, nfc
 from engine.tokenizer.patterns import PRE, Pre, Splitter
-from engine.tokenizer.specials import read_specials
+from engine.tokenizer.specials import fragments, longest_first, read_specials
 
 ALGORITHM = "byte-bpe-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -78,8 +77,7 @@ class BytePairs(Tokenizer):
         self._parts = _Parts(vocabulary, settings.whole_pieces)
         self._split = Splitter(PRE[settings.pre].patterns).split
         self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
-        longest_first = sorted(self._added, key=len, reverse=True)
-        self._find = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._find = longest_first(self._added)
         self._sizes = {number: len(piece) for piece, number in vocabulary.pieces.items()}
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
@@ -91,14 +89,14 @@ class BytePairs(Tokenizer):
     def _body(self, text: str) -> bytes:
         text = LONE.sub("", text)
         ids = []
-        for _, fragment, added in self._fragments(nfc(text) if self._settings.nfc else text):
+        for _, fragment, added in fragments(nfc(text) if self._settings.nfc else text, self._find):
             parts = self._split(self._spaced(fragment)) if not added else ()
             ids += [self._parts[part] for part in parts] if not added else [self._added[fragment]]
         return b"".join(ids)
 
     def _located(self, text: str) -> Iterator[tuple[int, Span]]:
         normalized, spans = self._aligned(text)
-        for start, fragment, added in self._fragments(normalized):
+        for start, fragment, added in fragments(normalized, self._find):
             within = spans[start : start + len(fragment)]
             if added:
                 yield unpack(self._added[fragment])[0], trim(text, (within[0][0], within[-1][1]))
@@ -115,15 +113,6 @@ class BytePairs(Tokenizer):
             end = at + self._sizes[number]
             yield number, trim(text, (of_bytes[at][0], of_bytes[end - 1][1]))
             at = end
-
-    def _fragments(self, text: str) -> Iterator[tuple[int, str, bool]]:
-        """Where each begins, the user-defined pieces in a text and what lies between them, and which of both it is."""
-        at = 0
-        for match in self._find.finditer(text) if self._find else ():
-            yield at, text[at : match.start()], False
-            yield match.start(), match[0], True
-            at = match.end()
-        yield at, text[at:], False
 
     def _spaced(self, text: str) -> str:
         return f" {text}" if self._settings.space and text and text[0] != " " else text
@@ -153,16 +142,16 @@ class _Parts(Cache):
         return pack([self.pieces[piece] for piece in merge(signs, self.ranks)])
 
 
-def merge(text: str, ranks: dict[str, int]) -> list[str]:
+def merge(text: str, ranks: Mapping[str, float], glue: str = " ") -> list[str]:
     """The pieces of a text: again and again the pair of lowest rank becomes one, of equal ones the first."""
     pieces: list[str] = list(text)
     following = list(range(1, len(pieces) + 1))
     before = list(range(-1, len(pieces) - 1))
-    waiting: list[tuple[int, int]] = []
+    waiting: list[tuple[float, int]] = []
 
     def look(at: int) -> None:
         if at >= 0 and following[at] < len(pieces):
-            rank = ranks.get(f"{pieces[at]} {pieces[following[at]]}")
+            rank = ranks.get(f"{pieces[at]}{glue}{pieces[following[at]]}")
             if rank is not None:
                 heappush(waiting, (rank, at))
 
@@ -171,7 +160,7 @@ def merge(text: str, ranks: dict[str, int]) -> list[str]:
     while waiting:
         rank, at = heappop(waiting)
         after = following[at]
-        if not pieces[at] or after == len(pieces) or ranks.get(f"{pieces[at]} {pieces[after]}") != rank:
+        if not pieces[at] or after == len(pieces) or ranks.get(f"{pieces[at]}{glue}{pieces[after]}") != rank:
             continue  # one of the two has been merged since
         pieces[at], pieces[after], following[at] = pieces[at] + pieces[after], "", following[after]
         if following[at] < len(pieces):

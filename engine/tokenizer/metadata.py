@@ -8,7 +8,7 @@ from engine.errors import BadModelFile
 from engine.gguf import MetadataValue
 from engine.tokenizer.base import Template
 
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 """llama.cpp's numbers in `tokenizer.ggml.token_type`."""
 
 MAX_AROUND = 16
@@ -56,6 +56,16 @@ def of_type(metadata: Metadata, size: int, *types: int) -> set[int]:
 def ruled_out(metadata: Metadata, size: int) -> set[int]:
     """The ids that no text becomes."""
     return of_type(metadata, size, UNKNOWN, CONTROL, UNUSED)
+
+
+def read_scores(metadata: Metadata, key: str, size: int) -> list[float]:
+    """A score for each piece. Raises BadModelFile."""
+    scores = metadata.get(key)
+    if not isinstance(scores, np.ndarray) or scores.shape != (size,) or scores.dtype.kind != "f":
+        raise BadModelFile(f"{key}: found {type(scores).__name__}, expected {size} numbers")
+    if not np.isfinite(scores).all():
+        raise BadModelFile(f"{key}: found a score that is not finite")
+    return [float(score) for score in scores]
 
 
 def read_settings(metadata: Metadata, usual: Mapping[str, bool]) -> dict[str, bool]:

@@ -4,7 +4,8 @@ Source of the keys: ggml's `docs/gguf.md`; of the names that end an answer whate
 `llama-vocab.cpp`.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from engine.errors import BadModelFile
@@ -19,6 +20,22 @@ END_NAMES = {
     "<|endoftext|>", "<|end_of_text|>", "<end_of_utterance>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]",
 }  # fmt: skip
 """Many files name the end of the text only, and not the end of a turn."""
+
+
+def longest_first(names: Iterable[str]) -> re.Pattern[str] | None:
+    """Finds any of the names, where several begin at the same place the longest; None where there are none."""
+    ordered = sorted(names, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+
+def fragments(text: str, find: re.Pattern[str] | None) -> Iterator[tuple[int, str, bool]]:
+    """Where each begins, what is found in a text and what lies between, and which of both it is."""
+    at = 0
+    for match in find.finditer(text) if find else ():
+        yield at, text[at : match.start()], False
+        yield match.start(), match[0], True
+        at = match.end()
+    yield at, text[at:], False
 
 
 def read_specials(metadata: Metadata, *, adds_bos: bool = False) -> Specials:

@@ -20,6 +20,7 @@ from engine.tokenizer.metadata import (
     Metadata,
     read_flag,
     read_id,
+    read_scores,
     read_template,
     read_tokens,
     ruled_out,
@@ -150,19 +151,10 @@ def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
     ids = {token: number for number, token in enumerate(tokens) if number not in out}
     if "" in ids or len(ids) + len(out) != len(tokens):
         raise BadModelFile("tokenizer.ggml.tokens: found an empty piece, or one twice")
-    scores = _read_scores(metadata, len(tokens))
-    return Vocabulary({token: scores[number] for token, number in ids.items()}, ids, unknown, _read_charsmap(metadata))
-
-
-def _read_scores(metadata: Metadata, size: int) -> list[float]:
-    """Ours, in float64, where float32 would round them."""
+    # ours, in float64, where float32 would round them
     key = "cloister.tokenizer.scores" if "cloister.tokenizer.scores" in metadata else "tokenizer.ggml.scores"
-    scores = metadata.get(key)
-    if not isinstance(scores, np.ndarray) or scores.shape != (size,) or scores.dtype.kind != "f":
-        raise BadModelFile(f"{key}: found {type(scores).__name__}, expected {size} numbers")
-    if not np.isfinite(scores).all():
-        raise BadModelFile(f"{key}: found a score that is not finite")
-    return [float(score) for score in scores]
+    scores = read_scores(metadata, key, len(tokens))
+    return Vocabulary({token: scores[number] for token, number in ids.items()}, ids, unknown, _read_charsmap(metadata))
 
 
 def _read_charsmap(metadata: Metadata) -> bytes:

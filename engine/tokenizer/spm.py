@@ -1,0 +1,182 @@
+"""SentencePiece BPE: again and again the two characters or pieces are merged whose piece has the highest score.
+
+Source: SentencePiece's `bpe_model.cc`, and llama.cpp's `llama-vocab.cpp` for the keys. A space is written U+2581, and
+may be put before a text. A character without a piece becomes its bytes (`<0xE2>`); where a vocabulary has none of
+these it is unknown, and unknown ones beside each other are one token. A text never becomes a control token: their
+names are no pieces.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from engine.errors import BadModelFile, UnsupportedModel
+from engine.tokenizer.base import LONE, Cache, Span, Specials, Template, Tokenizer, pack, trim
+from engine.tokenizer.bpe import merge
+from engine.tokenizer.metadata import (
+    BYTE,
+    USER_DEFINED,
+    Metadata,
+    of_type,
+    read_flag,
+    read_id,
+    read_scores,
+    read_template,
+    read_tokens,
+    ruled_out,
+    usual_template,
+)
+from engine.tokenizer.specials import fragments, longest_first, read_specials
+
+ALGORITHM = "spm-bpe-1"
+"""Part of the digest: another reading of the same metadata must not look the same."""
+
+SPACE = "\u2581"
+
+PREFIXES = ("each", "first", "none")
+"""Where a space is put: before each text between control tokens; before the first text, if none stands before it."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Score of each piece and its id; the ids of the 256 bytes, or none; user-defined pieces; the id of what is
+    unknown, -1 where every byte has a piece."""
+
+    scores: dict[str, float]
+    ids: dict[str, int]
+    bytes: tuple[int, ...]
+    added: dict[str, int]
+    unknown: int
+
+
+class PiecePairs(Tokenizer):
+    """SentencePiece's BPE, as Llama 2, Mistral, Phi-3 and Gemma have it."""
+
+    def __init__(self, vocabulary: Vocabulary, prefix: str, template: Template, specials: Specials) -> None:
+        super().__init__(template, [ALGORITHM, prefix, astuple(template), _facts(vocabulary)], specials)
+        self._vocabulary, self._prefix_of = vocabulary, prefix
+        self._words = _Words(vocabulary)
+        self._cut = _cutter(vocabulary).findall
+        self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
+        self._find = longest_first(self._added)
+        self._find_white = longest_first(name for name in self._added if name.replace(SPACE, " ").isspace())
+
+    def _texts(self) -> Iterator[tuple[int, bytes]]:
+        for piece, number in (self._vocabulary.ids | self._vocabulary.added).items():
+            yield number, piece.replace(SPACE, " ").encode()
+        yield from ((number, bytes((byte,))) for byte, number in enumerate(self._vocabulary.bytes))
+
+    def _body(self, text: str) -> bytes:
+        return self._ids(text, self._find, is_first=True)
+
+    def _between(self, text: str, *, is_first: bool) -> bytes:
+        return self._ids(text, self._find_white, is_first=is_first)
+
+    def _ids(self, text: str, find: re.Pattern[str] | None, *, is_first: bool) -> bytes:
+        spaced = self._spaced(LONE.sub("", text), is_first=is_first).replace(" ", SPACE)
+        words, ids = self._words, []
+        for _, fragment, added in fragments(spaced, find):
+            ids += [words[word] for word in self._cut(fragment)] if not added else [self._added[fragment]]
+        return b"".join(ids)
+
+    def _spaced(self, text: str, *, is_first: bool) -> str:
+        wanted = self._prefix_of == "each" or (self._prefix_of == "first" and is_first)
+        return f" {text}" if wanted and text else text
+
+    def _located(self, text: str) -> Iterator[tuple[int, Span]]:
+        kept = [at for at, c in enumerate(text) if not LONE.match(c)]
+        whole = "".join(text[at] for at in kept)
+        spaced = self._spaced(whole, is_first=True).replace(" ", SPACE)
+        before = len(spaced) - len(whole)
+        spans = [(0, 0)] * before + [(at, at + 1) for at in kept]
+        for start, fragment, added in fragments(spaced, self._find):
+            at = start
+            for word in [fragment] if added else self._cut(fragment):
+                found = [(self._vocabulary.added[word], 0, len(word))] if added else self._words.best(word)
+                for number, first, last in found:
+                    yield number, trim(text, (spans[at + first][0], spans[at + last - 1][1]))
+                at += len(word)
+
+
+class _Words(Cache):
+    """Part of a text -> ids."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.ranks = {piece: -score for piece, score in vocabulary.scores.items() if len(piece) > 1}
+
+    def compute(self, key: str) -> bytes:
+        return pack([number for number, _, _ in self.best(key)])
+
+    def best(self, word: str) -> list[tuple[int, int, int]]:
+        """The ids of a word, and which of its characters each stands for; a character may be several bytes."""
+        found: list[tuple[int, int, int]] = []
+        ids, at = self.vocabulary.ids, 0
+        for piece in [word] if len(word) == 1 else merge(word, self.ranks, ""):
+            end = at + len(piece)
+            number = ids.get(piece, self.vocabulary.unknown)
+            if piece not in ids and self.vocabulary.bytes:
+                found += [(self.vocabulary.bytes[byte], at, end) for byte in piece.encode()]
+            elif piece not in ids and found and found[-1][0] == number:
+                found[-1] = (number, found[-1][1], end)
+            else:
+                found.append((number, at, end))
+            at = end
+        return found
+
+
+def _cutter(vocabulary: Vocabulary) -> re.Pattern[str]:
+    """Cuts a text before spaces where no piece reaches across: after all that stands before a space in no piece."""
+    before = {pair[0] for piece in vocabulary.ids for pair in pairwise(piece) if pair[1] == SPACE} - {SPACE}
+    inside = rf"(?:(?<=[{''.join(map(re.escape, sorted(before)))}]){SPACE}+[^{SPACE}]*)*" if before else ""
+    return re.compile(f"(?:{SPACE}+[^{SPACE}]*|[^{SPACE}]+){inside}")
+
+
+def from_metadata(metadata: Metadata) -> PiecePairs:
+    """The tokenizer that a GGUF file describes. Raises BadModelFile; UnsupportedModel where text is changed first."""
+    for key in ("tokenizer.ggml.remove_extra_whitespaces", "tokenizer.ggml.precompiled_charsmap"):
+        value = metadata.get(key, False)
+        if value is not False and not (isinstance(value, np.ndarray) and not value.size):
+            raise UnsupportedModel(f"{key}: found {value!r:.60}, expected none for tokenizer.ggml.model llama")
+    tokens = read_tokens(metadata)
+    template = read_template(metadata, len(tokens)) or usual_template(metadata, len(tokens), bos=True, eos=False)
+    specials = read_specials(metadata, adds_bos=True)
+    return PiecePairs(_read_vocabulary(metadata, tokens), _read_prefix(metadata, specials), template, specials)
+
+
+def _read_prefix(metadata: Metadata, specials: Specials) -> str:
+    """Mistral's files from version 3 on, which have control tokens for instructions, put it before the text only."""
+    if not read_flag(metadata, "tokenizer.ggml.add_space_prefix", True):
+        return "none"
+    return "first" if "[INST]" in specials.control else "each"
+
+
+def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
+    of_bytes = _read_bytes(metadata, tokens)
+    unknown = -1 if of_bytes else read_id(metadata, "unknown", len(tokens))
+    added = of_type(metadata, len(tokens), USER_DEFINED)
+    out = ruled_out(metadata, len(tokens)) | added | set(of_bytes) | {unknown}
+    ids = {token: number for number, token in enumerate(tokens) if number not in out}
+    if "" in ids or len(ids) != len(set(range(len(tokens))) - out):
+        raise BadModelFile("tokenizer.ggml.tokens: found an empty piece, or one twice")
+    scores = read_scores(metadata, "tokenizer.ggml.scores", len(tokens))
+    extra = {tokens[number].replace(" ", SPACE): number for number in sorted(added) if tokens[number]}
+    return Vocabulary({token: scores[number] for token, number in ids.items()}, ids, of_bytes, extra, unknown)
+
+
+def _read_bytes(metadata: Metadata, tokens: list[str]) -> tuple[int, ...]:
+    """All or none."""
+    known = {token: number for number, token in enumerate(tokens) if token.startswith("<0x")}
+    found = [known.get(f"<0x{byte:02X}>", -1) for byte in range(256)]
+    kinds = of_type(metadata, len(tokens), BYTE)
+    if kinds and kinds != set(found):
+        raise BadModelFile(f"tokenizer.ggml.token_type: found {len(kinds)} bytes, expected <0x00> to <0xFF>")
+    return tuple(found) if -1 not in found else ()
+
+
+def _facts(vocabulary: Vocabulary) -> list[object]:
+    ids, scores = list(vocabulary.ids.items()), list(vocabulary.scores.values())
+    return [ids, scores, vocabulary.bytes, list(vocabulary.added.items()), vocabulary.unknown]
