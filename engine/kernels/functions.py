@@ -41,6 +41,12 @@ _TWO = (0.05517043, 0.24260938, 0.69326102, 0.99992819)
 _MONIC = tuple(f(c / _TWO[0]) for c in _TWO[1:])
 _MOVED, _EXPONENT = math.log2(16 * _TWO[0]), f(MAGIC + 127 - 4)
 _FAINT = f(-20.0)
+# Cephes exp2f: 2^r on |r| <= 1/2, without the 1 that is added last
+_TWO_TO = tuple(
+    map(f, (1.535336188319500e-4, 1.339887440266574e-3, 9.618437357674640e-3, 5.550332471162809e-2,
+            2.402264791363012e-1, 6.931472028550421e-1))
+)  # fmt: skip
+_LEAST_POWER = f(-126.0)
 
 
 @njit(inline="always")
@@ -92,3 +98,18 @@ def whole_power(x: Lanes) -> Lanes:
     p = fma(p, r, splat(_MONIC[1]))
     p = fma(p, r, splat(_MONIC[2]))
     return fma(p, low_exponent(n), splat(MAGIC))
+
+
+@njit(inline="always")
+def two_to(x: Lanes) -> Lanes:
+    """2**x for x <= 0, within 2e-7 of itself; 2**-126 below -126; NaN for NaN."""
+    x = larger(splat(_LEAST_POWER), x)
+    n = nearest(x)
+    r = sub(x, n)
+    p = splat(_TWO_TO[0])
+    p = fma(p, r, splat(_TWO_TO[1]))
+    p = fma(p, r, splat(_TWO_TO[2]))
+    p = fma(p, r, splat(_TWO_TO[3]))
+    p = fma(p, r, splat(_TWO_TO[4]))
+    p = fma(p, r, splat(_TWO_TO[5]))
+    return mul(fma(p, r, splat(_ONE)), power_of_two(n))

@@ -49,11 +49,13 @@ from engine.simd.arithmetic import (
     within,
 )  # fmt: skip
 from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, pause
+from engine.simd.chains import chain_tile
 from engine.simd.coded_tiles import few_tile, panel_tile, unpack
 from engine.simd.codes import EIGHT, FLOAT, FOUR, SIX, TURN, TURN_BYTES
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
+from engine.simd.narrow import load_bytes, load_half, store_bytes, store_half
 from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
 from engine.simd.tiles import float_tile, pair_tile
 from engine.simd.transpose import transpose
@@ -92,6 +94,7 @@ __all__ = [
     "atomic_load",
     "atomic_store",
     "bits",
+    "chain_tile",
     "clear_tiles",
     "div",
     "few_tile",
@@ -109,7 +112,9 @@ __all__ = [
     "largest",
     "largest_i32",
     "largest_of_four",
+    "load_bytes",
     "load_f32",
+    "load_half",
     "load_i32",
     "low_exponent",
     "magnitude",
@@ -132,7 +137,9 @@ __all__ = [
     "splat_i32",
     "start_tiles",
     "stop_tiles",
+    "store_bytes",
     "store_f32",
+    "store_half",
     "store_i32",
     "sub",
     "sub_i32",

@@ -1,0 +1,89 @@
+"""Sixteen values in fewer bits, by address: float16 as IEEE 754 has it, on every CPU, and whole numbers of 8 bits."""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from engine.cpu import compiled_isa
+from engine.simd.address import const, pointer, view
+from engine.simd.vector import JIT, LANES, f32x16, i32x16, operation
+
+_F32X16, _I32X16 = f32x16.llvm, i32x16.llvm
+_F16X16, _I16X16, _I8X16 = (ir.VectorType(kind, LANES) for kind in (ir.HalfType(), ir.IntType(16), ir.IntType(8)))
+_NATIVE = JIT and compiled_isa() != "portable"  # which has no instruction for it, nor LLVM a function
+
+
+def _all(value: int) -> Any:
+    return ir.Constant(_I32X16, [value] * LANES)
+
+
+def _widen(b: Any, half: Any) -> Any:
+    """float16 bits in int32 to float32: the exponent moves by a product, which is right for small numbers as well."""
+    sign = b.shl(b.and_(half, _all(0x8000)), _all(16))
+    moved = b.shl(b.and_(half, _all(0x7FFF)), _all(13))
+    value = b.bitcast(b.fmul(b.bitcast(moved, _F32X16), ir.Constant(_F32X16, [2.0**112] * LANES)), _I32X16)
+    infinite = b.icmp_signed(">=", moved, _all(0x0F800000))
+    value = b.select(infinite, b.or_(value, _all(0x7F800000)), value)
+    return b.bitcast(b.or_(value, sign), _F32X16)
+
+
+def _narrow(b: Any, x: Any) -> Any:
+    """float32 to float16 bits in int32, halves to even."""
+    bits = b.bitcast(x, _I32X16)
+    sign, size = b.and_(b.lshr(bits, _all(16)), _all(0x8000)), b.and_(bits, _all(0x7FFFFFFF))
+    odd = b.and_(b.lshr(size, _all(13)), _all(1))
+    usual = b.lshr(b.add(b.add(size, _all(0xFFF - (112 << 23))), odd), _all(13))
+    half = ir.Constant(_F32X16, [0.5] * LANES)  # whose last bit is that of the smallest float16
+    small = b.sub(b.bitcast(b.fadd(b.bitcast(size, _F32X16), half), _I32X16), _all(0x3F000000))
+    value = b.select(b.icmp_signed("<", size, _all(0x38800000)), small, usual)
+    value = b.select(b.icmp_signed(">=", size, _all(0x47800000)), _all(0x7C00), value)
+    payload = b.or_(_all(0x7E00), b.and_(b.lshr(size, _all(13)), _all(0x3FF)))
+    return b.or_(b.select(b.icmp_signed(">", size, _all(0x7F800000)), payload, value), sign)
+
+
+def _load_half(b: Any, address: Any) -> Any:
+    if _NATIVE:
+        return b.fpext(b.load(pointer(b, address, const(0), _F16X16), align=1), _F32X16)
+    return _widen(b, b.zext(b.load(pointer(b, address, const(0), _I16X16), align=1), _I32X16))
+
+
+def _store_half(b: Any, address: Any, x: Any) -> None:
+    if _NATIVE:
+        b.store(b.fptrunc(x, _F16X16), pointer(b, address, const(0), _F16X16), align=1)
+    else:
+        b.store(b.trunc(_narrow(b, x), _I16X16), pointer(b, address, const(0), _I16X16), align=1)
+
+
+def _load_bytes(b: Any, address: Any) -> Any:
+    return b.sitofp(b.sext(b.load(pointer(b, address, const(0), _I8X16), align=1), _I32X16), _F32X16)
+
+
+def _store_bytes(b: Any, address: Any, x: Any) -> None:
+    b.store(b.trunc(x, _I8X16), pointer(b, address, const(0), _I8X16), align=1)
+
+
+@operation(f32x16, types.intp)(_load_half)
+def load_half(address: Any) -> Any:
+    """Sixteen float16 as float32, exact."""
+    return view(address, LANES, np.float16).astype(np.float32)
+
+
+@operation(types.void, types.intp, f32x16)(_store_half)
+def store_half(address: Any, x: Any) -> Any:
+    """Rounded to nearest, halves to even; infinite from 65520 on."""
+    with np.errstate(over="ignore"):
+        view(address, LANES, np.float16)[:] = x.astype(np.float16)
+
+
+@operation(f32x16, types.intp)(_load_bytes)
+def load_bytes(address: Any) -> Any:
+    """Sixteen int8 as float32."""
+    return view(address, LANES, np.int8).astype(np.float32)
+
+
+@operation(types.void, types.intp, i32x16)(_store_bytes)
+def store_bytes(address: Any, x: Any) -> Any:
+    """The lowest 8 bits of each."""
+    view(address, LANES, np.int8)[:] = x.astype(np.int8)
