@@ -16,6 +16,7 @@ ALLOWED = {
     "numpy": ("engine/", "pipeline/"),
     "numba": ("engine/",),
     "llvmlite": ("engine/simd/", "pipeline/parse/pdf/each.py"),
+    "llguidance": ("engine/generate/grammar.py",),
     "regex": ("engine/tokenizer/", "pipeline/values/"),
     "cryptography": ("audit/sign.py",),
     "structlog": ("jobs/", "pipeline/"),
