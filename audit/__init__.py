@@ -11,7 +11,7 @@ from audit.lock import hold
 from audit.log import Log
 from audit.parallel import workers
 from audit.place import file_system_of, is_network
-from audit.prove import Proven, check_proof, prove, prove_entries
+from audit.prove import Proven, check_proof, prove, prove_entries, root_of
 from audit.read import read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
@@ -59,6 +59,7 @@ __all__ = [
     "read_entries",
     "remove_durably",
     "request_witness",
+    "root_of",
     "rotations",
     "stamp_now",
     "sync_filesystem",

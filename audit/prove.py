@@ -27,7 +27,7 @@ from audit.merkle import leaf_hash
 from audit.proof import check_inclusion, prove_inclusion
 from audit.roots import StoredTree, open_tree
 from audit.sign import parse_public_key
-from audit.store import locate, read_lines, segments_of
+from audit.store import CHECKPOINT, locate, read_lines, segments_of
 
 HEADER = "c2sp.org/tlog-proof@v1"
 
@@ -81,6 +81,17 @@ def prove_entries(
         proof = ProofFile(n, line.data, tuple(prove_inclusion(n, under.size, tree.root)), checkpoint or note)
         _check_own(proof, under)
         yield format_proof(proof)
+
+
+def root_of(folder: StrPath, public_key: str, size: int) -> bytes:
+    """The root over the first `size` entries, by the tiles. LookupError if there are fewer; LogUntrusted if the
+    tiles are not what was signed."""
+    today, _, tree = open_tree(Path(folder), parse_public_key(public_key))
+    if not 0 <= size <= today.size:
+        raise LookupError(f"the checkpoint covers {today.size} entries, not {size}")
+    if tree.root(0, today.size) != today.root:
+        raise LogUntrusted(CHECKPOINT, "signs another root than the tiles have")
+    return tree.root(0, size)
 
 
 def check_proof(text: str, public_key: str, witnesses: Iterable[str] = ()) -> Proven:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ class Committer:
     plan: RunPlan
     log: Journal
     run: str
-    last: dict[Identity, int]
+    last: MutableMapping[Identity, int]
     facts: Mapping[str, Any] = field(default_factory=dict)
     parts: list[Path] = field(default_factory=list)
     placing: bool = False  # a part may be committed whose files are staged still

@@ -40,6 +40,15 @@ class Dispositions:
         if self._said:
             self._said.pop(_digest(path), None)
 
+    def to_plain(self) -> dict[str, str]:
+        """As JSON has it."""
+        return {key.hex(): said for key, said in self._said.items()}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, str]) -> "Dispositions":
+        """The opposite."""
+        return cls({bytes.fromhex(key): sys.intern(said) for key, said in plain.items()})
+
     def news(self, inputs: Iterable[Disposition]) -> Iterator[dict[str, Any]]:
         """The records of those that the log does not have; it is taken to have them from now on."""
         grouped: dict[tuple[str, str], list[str]] = {}

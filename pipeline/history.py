@@ -2,9 +2,9 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from pipeline.deletion import DELETIONS
 from pipeline.dispositions import Dispositions
@@ -28,6 +28,14 @@ class Held:
     bytes: int
 
 
+class Paths(Protocol):
+    """A set of (path, document)."""
+
+    def add(self, met: tuple[str, str], /) -> None: ...
+
+    def __contains__(self, met: tuple[str, str | None], /) -> bool: ...
+
+
 @dataclass
 class History:
     """The log, read once from its first entry, as one job with one digest of settings sees it.
@@ -47,16 +55,16 @@ class History:
     `empty`: the entry of this job's last run, if that had nothing to do.
     """
 
-    done: dict[str, str] = field(default_factory=dict)
-    paths: set[tuple[str, str]] = field(default_factory=set)
+    done: MutableMapping[str, str] = field(default_factory=dict)
+    paths: Paths = field(default_factory=set[tuple[str, str]])
     inner: dict[str, dict[tuple[str, str | None], Held]] = field(default_factory=dict)
-    last: dict[Identity, int] = field(default_factory=dict)
-    failed: dict[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
+    last: MutableMapping[Identity, int] = field(default_factory=dict)
+    failed: MutableMapping[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
     unplaced: dict[str, tuple[Entry, list[Entry]]] = field(default_factory=dict)
     has_settings: bool = False
     openings: set[tuple[str, int]] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
-    answered: dict[str, list[str]] = field(default_factory=dict)
+    answered: MutableMapping[str, list[str]] = field(default_factory=dict)
     deletions: dict[int, Entry] = field(default_factory=dict)
     cut_off: Counter[str] | None = None
     register: Register = field(default_factory=Register)
@@ -95,7 +103,7 @@ def identity(document: str, path: str, by_path: bool) -> Identity:
     return hashlib.blake2b(f"{document} {path}".encode(), digest_size=24).digest() if by_path else document
 
 
-def supersede(last: dict[Identity, int], row: Mapping[str, Any], number: int, by_path: bool) -> int | None:
+def supersede(last: MutableMapping[Identity, int], row: Mapping[str, Any], number: int, by_path: bool) -> int | None:
     """The entry whose row `row`, of entry `number`, takes the place of; `last` (History.last) is brought up to date.
 
     An answer takes the place of an answer to the same document, and of its failure at this path; a failure only of what
@@ -114,12 +122,16 @@ def supersede(last: dict[Identity, int], row: Mapping[str, Any], number: int, by
     return before
 
 
-def read_history(entries: Iterable[tuple[int, Entry]], job: str, job_digest: str, *, by_path: bool = False) -> History:
-    """One pass over all entries; memory grows with the documents of this job only.
+def read_history(
+    entries: Iterable[tuple[int, Entry]], job: str, job_digest: str, *, by_path: bool = False,
+    history: History | None = None,
+) -> History:  # fmt: skip
+    """One pass over all entries, or over those after what `history` knows; memory grows with the documents of this job
+    only.
 
     `by_path`: the job processes copies too, so that a document at another path is another one.
     """
-    history = History()
+    history = history or History()
     documents: list[Entry] = []
     for number, entry in entries:
         match entry["type"]:

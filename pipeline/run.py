@@ -23,6 +23,7 @@ from pipeline.entries import read_entries
 from pipeline.feed import Feed
 from pipeline.history import History, read_history
 from pipeline.holds import held_documents
+from pipeline.index import job_history
 from pipeline.intake import Arrival
 from pipeline.journal import open_journal
 from pipeline.memory import give_back_freed
@@ -80,9 +81,7 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         model_sha256 = check_model(plan.model)
         digest = job_digest(plan, model_sha256)
         shelf = Shelf(plan.job)
-        entries = read_entries(site)
-        seen = shelf.passing(entries) if plan.retention.ends else entries
-        history = read_history(seen, plan.job, digest, by_path=plan.input.duplicates != "skip")
+        history = _history(plan, digest, log.next_index, shelf)
         recovered = recover(site, log, history)
         if recovered or history.cut_off:
             observer.note("recovered", what=describe(recovered, history.cut_off))
@@ -119,6 +118,13 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
         committer.note(*history.dispositions.news(tally.unread()), _finished(report))
     return report
+
+
+def _history(plan: RunPlan, digest: str, size: int, shelf: Shelf) -> History:
+    by_path = plan.input.duplicates != "skip"
+    if plan.retention.ends:
+        return read_history(shelf.passing(read_entries(plan.site)), plan.job, digest, by_path=by_path)
+    return job_history(plan.site, size, plan.job, digest, by_path=by_path)
 
 
 def _delete_by_rule(plan: RunPlan, shelf: Shelf, committer: Committer, history: History, observer: Observer) -> None:
