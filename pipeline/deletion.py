@@ -79,6 +79,11 @@ class Deletions:
     failed: set[int] = field(default_factory=set)
     pending: set[int] = field(default_factory=set)  # those that are not said to be done
 
+    def by(self, number: int, part: str) -> int | None:
+        """The entry that deleted the row of entry `number`, with its part or by itself; None if it is kept."""
+        erasures = (made.by for made in self.rows.get(part, ()) if number in made.gone)
+        return next(erasures, self.parts.get(part))
+
     def take(self, entry: Entry) -> None:
         """The next entry of the log."""
         if entry["type"] in DELETIONS:

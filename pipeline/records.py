@@ -84,6 +84,7 @@ KINDS: dict[str, Kind] = {
     "read.results": _command("rows were shown", "job:text? failed:bool limit:int?"),
     "read.story": _command("a document's story was shown", "document:text?"),
     "read.proof": _command("an entry was given out with its proof", "entry:int"),
+    "read.checkpoint": _command("the checkpoint was given out, to be kept or cosigned", "size:int"),
     "read.search": _command("entries of documents were searched for", "query:object"),
     "read.recall": _command("what a model touched was shown", "model_sha256:text"),
     "replayed": _command(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pipeline.deletion import Deletions
 from pipeline.entries import read_entries
 from pipeline.patterns import matcher
 from pipeline.plan import Site
@@ -48,10 +49,17 @@ def search(site: Site, query: Query) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class Touched:
-    """A result that a model made, by what its entry says; `superseded_by`: the entry whose row took its place."""
+    """A result that a model made, by what its entry says; `superseded_by`: the entry whose row took its place;
+    `deleted_by`: the one by which its row was deleted, by rule or on request."""
 
     facts: dict[str, Any]
     superseded_by: int | None = None
+    deleted_by: int | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it still is a result."""
+        return self.superseded_by is None and self.deleted_by is None
 
 
 @dataclass
@@ -65,13 +73,17 @@ class Recall:
 def recall(site: Site, model: str) -> Recall:
     """What the model of this sha256 (six digits or more) touched. LookupError, audit.AuditError."""
     found: dict[int, Touched] = {}
+    deletions = Deletions()
     for number, entry in read_entries(site):
+        deletions.take(entry)
         if entry["type"] != "document":
             continue
         if entry["supersedes"] in found:
             found[entry["supersedes"]].superseded_by = number
         if len(model) >= 6 and entry["model_sha256"].startswith(model.lower()):
             found[number] = Touched(next(_rows(number, entry)))
+    for number, each in found.items():
+        each.deleted_by = deletions.by(number, each.facts["part"])
     models = sorted({each.facts["model_sha256"] for each in found.values()})
     if len(models) != 1:
         known = f"names {len(models)} models; give more of it: {', '.join(models[:5])}" if models else "made no result"

@@ -20,7 +20,7 @@ def recall(
     """List every result that a model touched.
 
     For when a model turns out to be bad: which rows it made, where they lie, and which of them no longer hold because
-    another row took their place.
+    another row took their place, or they were deleted.
     """
     import pipeline
     from jobs.plan import make_site
@@ -33,17 +33,22 @@ def recall(
         raise ConfigError(Problem("--model", str(error.args[0]))) from error
     record(site, {"type": "read.recall", "model_sha256": found.model_sha256})
     if as_json:
-        rows = [{**each.facts, "superseded_by": each.superseded_by} for each in found.results.values()]
+        rows = [
+            {**each.facts, "superseded_by": each.superseded_by, "deleted_by": each.deleted_by}
+            for each in found.results.values()
+        ]
         print_json({"model_sha256": found.model_sha256, "results": rows})
         return
-    held = sum(each.superseded_by is None for each in found.results.values())
-    say(f"model {found.model_sha256}: {counted(len(found.results), 'result')}, {held:,} of which hold")
-    head = ("entry", "job", "document", "state", "row", "replaced by")
+    held = sum(each.holds for each in found.results.values())
+    gone = sum(each.deleted_by is not None for each in found.results.values())
+    deleted = f", {gone:,} of which are deleted" if gone else ""
+    say(f"model {found.model_sha256}: {counted(len(found.results), 'result')}, {held:,} of which hold{deleted}")
+    head = ("entry", "job", "document", "state", "row", "replaced or deleted by")
     cells = [
         (
             str(each.facts["entry"]), each.facts["job"], each.facts["path"], each.facts["state"],
             f"{each.facts['row']} of {each.facts['part']}",
-            "" if each.superseded_by is None else f"entry {each.superseded_by}",
+            ", ".join(f"entry {by}" for by in (each.superseded_by, each.deleted_by) if by is not None),
         )
         for each in found.results.values()
     ]  # fmt: skip

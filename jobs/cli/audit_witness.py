@@ -37,12 +37,15 @@ def witness(
         return
     import audit
     from jobs.plan import make_site
+    from jobs.record import record
     from jobs.sheet import format_sheet, terminal_code
 
     site = make_site(open_workspace(workspace))
     kept = read_note(since, "a checkpoint of this log") if since else None
     request = audit.request_witness(site.audit, site.public_key, kept)
     note = request.rpartition(b"\n\n")[0].rpartition(b"\n\n")[2] + b"\n\n" + request.rpartition(b"\n\n")[2]
+    size = int(note.split(b"\n")[1])  # https://c2sp.org/tlog-checkpoint: the second line
+    record(site, {"type": "read.checkpoint", "size": size})
     if out:
         write_given(out, request)
     if sheet:

@@ -93,8 +93,9 @@ def test_what_cannot_be_proved_or_checked_is_told(done: Place, cloister: Cloiste
 
 
 def test_a_log_is_held_against_a_kept_checkpoint(done: Place, cloister: Cloister, tmp_path: Path) -> None:
+    signed = (done.root / "audit/checkpoint").read_bytes()
     assert cloister("audit", "witness", "-o", "kept").code == 0
-    assert (done.root / "kept").read_bytes() == (done.root / "audit/checkpoint").read_bytes()
+    assert (done.root / "kept").read_bytes() == signed
     shutil.copytree(done.root / "audit", tmp_path / "back")
     another_run(done, cloister)
     told = cloister("audit", "verify", "--against", "kept")
@@ -163,22 +164,43 @@ def test_a_second_person_cosigns(done: Place, cloister: Cloister, tmp_path: Path
     assert "roll-back: this witness cosigned " in told.json["error"]
 
 
+def test_a_witness_goes_on_when_the_key_of_the_log_was_replaced(
+    done: Place, cloister: Cloister, tmp_path: Path
+) -> None:
+    audit.generate_key(tmp_path / "key", "witness.example/ada")
+    mine = ("--key", tmp_path / "key", "--state", tmp_path / "state")
+    assert cloister("audit", "witness", "-o", "request").code == 0
+    told = cloister("audit", "witness", "cosign", "request", *mine, "--log", public_key(done), "-o", "cosigned")
+    witness = re.findall(r"^  witness  (\S+)$", told.out, re.M)[0]
+    assert cloister("audit", "key", "rotate").code == 0
+    assert cloister("audit", "witness", "--since", "cosigned", "-o", "request2").code == 0
+    refused = cloister("audit", "witness", "cosign", "request2", *mine)
+    assert (refused.code, "if the log has another key now" in refused.err) == (4, True)
+    told = cloister("audit", "witness", "cosign", "request2", *mine, "--log", public_key(done), "-o", "cosigned2")
+    assert (told.code, "cosigned last" in told.out) == (0, True)
+    for kept in ("cosigned", "cosigned2"):
+        assert cloister("audit", "verify", "--against", kept, "--witness", witness).code == 0
+    assert cloister("audit", "witness", "cosign", "request2", *mine).code == 0
+
+
 def test_a_checkpoint_is_shown_as_text_and_code(done: Place, cloister: Cloister) -> None:
     note = (done.root / "audit/checkpoint").read_text()
     told = cloister("audit", "witness")
     assert told.code == 0
     assert told.out.startswith(note)
     assert decode_terminal(told.out.removeprefix(note)) == note.encode()
+    note = (done.root / "audit/checkpoint").read_text()
     assert cloister("audit", "witness", "--json").json["checkpoint"] == note
 
 
 def test_the_page_for_paper_has_text_and_code(done: Place, cloister: Cloister) -> None:
+    signed = (done.root / "audit/checkpoint").read_bytes()
     told = cloister("audit", "witness", "--sheet", "page.html")
     assert told.code == 0
     page = (done.root / "page.html").read_text()
-    assert (done.root / "audit/checkpoint").read_text() in page
+    assert signed.decode() in page
     assert public_key(done) in page
-    assert decode_svg(page) == (done.root / "audit/checkpoint").read_bytes()
+    assert decode_svg(page) == signed
     assert page.count("<svg") == 1
     assert "<script" not in page
     assert "http" not in re.sub(r'xmlns="[^"]*"', "", page)

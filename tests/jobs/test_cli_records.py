@@ -46,6 +46,7 @@ def test_reads_of_content_are_recorded(done: Place, cloister: Cloister) -> None:
     cloister("audit", "search", "--name", "lease", "--from", "2026-01-01")
     model = cloister("audit", "recall", "--model", entries(done, "document")[0]["model_sha256"][:8], "--json").json
     cloister("audit", "prove", "0")
+    cloister("audit", "witness")
     cloister("audit", "verify")
     reads = [e for e in entries(done) if e["type"].startswith(("read.", "verified"))]
     own = {"v", "n", "time", "boot", "uptime_us", "host", "user", "run"}
@@ -57,6 +58,7 @@ def test_reads_of_content_are_recorded(done: Place, cloister: Cloister) -> None:
         {"type": "read.search", "query": {"name": "lease", "since": "2026-01-01T00:00:00.000000Z"}},
         {"type": "read.recall", "model_sha256": model["model_sha256"]},
         {"type": "read.proof", "entry": 0},
+        {"type": "read.checkpoint", "size": size - 1},
     ]
     assert (told[-1]["size"], told[-1]["integrity"], told[-1]["altered"], told[-1]["absent"]) == (size, 0, 0, 0)
 
@@ -193,6 +195,14 @@ def test_recall(done: Place, cloister: Cloister, tmp_path: Path) -> None:
     told = cloister("audit", "recall", "--model", first[:10]).out
     assert "4 results, 3 of which hold" in told
     assert f"entry {new}" in told
+    copy, *_ = [row for row in recalled["results"] if row["state"] == "duplicate"]
+    assert cloister("audit", "erase", copy["document"], "--rows", "--reason", "asked for").code == 0
+    (erased,) = entries(done, "erased")
+    gone = cloister("audit", "recall", "--model", first[:10], "--json").json["results"]
+    deleted = {row["entry"]: row["deleted_by"] for row in gone if row["deleted_by"] is not None}
+    assert deleted == {row["entry"]: erased["n"] for row in gone if row["document"] == copy["document"]}
+    told = cloister("audit", "recall", "--model", first[:10]).out
+    assert f"4 results, {3 - len(deleted) + 1} of which hold, {len(deleted)} of which are deleted" in told, told
     unknown = cloister("audit", "recall", "--model", "0" * 64)
     assert (unknown.code, "made no result" in unknown.err) == (2, True)
 
