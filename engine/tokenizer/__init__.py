@@ -6,8 +6,9 @@ from engine.errors import UnsupportedModel
 from engine.tokenizer import bpe, spm, unigram, wordpiece
 from engine.tokenizer.base import Encoding, Template, Tokenizer
 from engine.tokenizer.metadata import Metadata
+from engine.tokenizer.prompts import Piece
 
-__all__ = ["MODELS", "Encoding", "Template", "Tokenizer", "from_metadata"]
+__all__ = ["MODELS", "Encoding", "Piece", "Template", "Tokenizer", "from_metadata"]
 
 # llama.cpp's name in `tokenizer.ggml.model` -> what reads the rest
 MODELS: dict[str, Callable[[Metadata], Tokenizer]] = {

@@ -8,13 +8,15 @@ import json
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.tokenizer.prompts import Piece, Specials, cut
 
 CACHED_ITEMS = 1 << 13
 CACHED_CHARS = 64
@@ -50,20 +52,6 @@ class Encoding:
     offsets: Ids
 
 
-@dataclass(frozen=True)
-class Specials:
-    """What of a vocabulary is more than text. size: how many ids there are; control, added (user-defined): name -> id;
-    ends: ids that end an answer, sorted; bos: the id of the beginning of a text, if there is one; adds_bos: whether a
-    prompt begins with it."""
-
-    size: int = 0
-    control: Mapping[str, int] = field(default_factory=dict)
-    added: Mapping[str, int] = field(default_factory=dict)
-    ends: tuple[int, ...] = ()
-    bos: int | None = None
-    adds_bos: bool = False
-
-
 class Tokenizer:
     """Ids are those of the original tokenizer. One instance may be used by several threads at once."""
 
@@ -71,7 +59,7 @@ class Tokenizer:
         """`facts` is everything else that determines the ids of a text, as JSON."""
         self.template = template
         self.specials = specials or Specials()
-        self.sha256 = hashlib.sha256(json.dumps(facts, separators=(",", ":")).encode()).hexdigest()
+        self.sha256 = digest(facts)
         self._prefix, self._suffix = pack(template.prefix), pack(template.suffix)
 
     def encode(self, text: str) -> Ids:
@@ -116,6 +104,28 @@ class Tokenizer:
         known = self.token_bytes
         return b"".join([known[number] for number in ids]).decode(errors="replace")
 
+    @property
+    def prompt_sha256(self) -> str:
+        """Digest of everything that determines what `encode_pieces` and `decode` give."""
+        return digest([self.sha256, astuple(self.specials)])
+
+    def encode_pieces(self, pieces: Iterable[Piece]) -> Ids:
+        """int32 [n], read-only: a prompt. Control and user-defined tokens are found in the text of a template only;
+        between them template and content are one text. It begins with the id of the beginning of a text where the
+        file asks for it, once, though the template may write it too."""
+        bos = self.specials.bos
+        parts: list[bytes] = []
+        for number, text in cut(pieces, self.specials):
+            parts.append(pack([number]) if number is not None else self._between(text, is_first=not parts))
+        ids = b"".join(parts)
+        if bos is not None and self.specials.adds_bos and not ids.startswith(pack([bos])):
+            ids = pack([bos]) + ids
+        return np.frombuffer(ids, np.int32)
+
+    def _between(self, text: str, *, is_first: bool) -> bytes:
+        """The ids of a text between control tokens; `is_first` where none stands before it."""
+        return self._body(text)
+
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         """The ids that stand for text, and the text."""
         raise NotImplementedError
@@ -151,6 +161,11 @@ class Cache(dict[str, bytes]):
 
     def compute(self, key: str) -> bytes:
         raise NotImplementedError
+
+
+def digest(facts: Any) -> str:
+    """sha256 of facts as JSON."""
+    return hashlib.sha256(json.dumps(facts, separators=(",", ":")).encode()).hexdigest()
 
 
 def pack(ids: Iterable[int]) -> bytes:

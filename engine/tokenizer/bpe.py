@@ -5,12 +5,13 @@ control token; pieces that a model adds to its vocabulary without control meanin
 spaces) are found in it first, the longest first. Bytes that a vocabulary has no piece for are dropped.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from heapq import heappop, heappush
 
 from engine.errors import BadModelFile, UnsupportedModel
-from engine.tokenizer.base import LONE, Cache, Span, Specials, Template, Tokenizer, pack, trim, unpack
+from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.metadata import (
     USER_DEFINED,
     Metadata,
@@ -24,7 +25,8 @@ from engine.tokenizer.metadata import (
 )
 from engine.tokenizer.nfc import aligned, nfc
 from engine.tokenizer.patterns import PRE, Pre, Splitter
-from engine.tokenizer.specials import fragments, longest_first, read_specials
+from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
+from engine.tokenizer.specials import read_specials
 
 ALGORITHM = "byte-bpe-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -78,6 +80,7 @@ class BytePairs(Tokenizer):
         self._split = Splitter(PRE[settings.pre].patterns).split
         self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
         self._find = longest_first(self._added)
+        self._find_white = longest_first(filter(is_white, self._added))
         self._sizes = {number: len(piece) for piece, number in vocabulary.pieces.items()}
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
@@ -87,9 +90,15 @@ class BytePairs(Tokenizer):
             yield number, piece.encode()
 
     def _body(self, text: str) -> bytes:
+        return self._ids(text, self._find)
+
+    def _between(self, text: str, *, is_first: bool) -> bytes:
+        return self._ids(text, self._find_white)
+
+    def _ids(self, text: str, find: re.Pattern[str] | None) -> bytes:
         text = LONE.sub("", text)
         ids = []
-        for _, fragment, added in fragments(nfc(text) if self._settings.nfc else text, self._find):
+        for _, fragment, added in fragments(nfc(text) if self._settings.nfc else text, find):
             parts = self._split(self._spaced(fragment)) if not added else ()
             ids += [self._parts[part] for part in parts] if not added else [self._added[fragment]]
         return b"".join(ids)

@@ -4,13 +4,9 @@ Source of the keys: ggml's `docs/gguf.md`; of the names that end an answer whate
 `llama-vocab.cpp`.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
-
 from engine.errors import BadModelFile
-from engine.tokenizer.base import Specials
 from engine.tokenizer.metadata import CONTROL, USER_DEFINED, Metadata, of_type, read_flag, read_tokens
+from engine.tokenizer.prompts import Specials
 
 ENDS = ("eos", "eot", "eom")
 """Roles in `tokenizer.ggml.{role}_token_id`: end of the text, of the turn, of the message."""
@@ -22,22 +18,6 @@ END_NAMES = {
 """Many files name the end of the text only, and not the end of a turn."""
 
 
-def longest_first(names: Iterable[str]) -> re.Pattern[str] | None:
-    """Finds any of the names, where several begin at the same place the longest; None where there are none."""
-    ordered = sorted(names, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, ordered))) if ordered else None
-
-
-def fragments(text: str, find: re.Pattern[str] | None) -> Iterator[tuple[int, str, bool]]:
-    """Where each begins, what is found in a text and what lies between, and which of both it is."""
-    at = 0
-    for match in find.finditer(text) if find else ():
-        yield at, text[at : match.start()], False
-        yield match.start(), match[0], True
-        at = match.end()
-    yield at, text[at:], False
-
-
 def read_specials(metadata: Metadata, *, adds_bos: bool = False) -> Specials:
     """`adds_bos` holds where the file does not say. Raises BadModelFile."""
     tokens = read_tokens(metadata)
@@ -47,11 +27,19 @@ def read_specials(metadata: Metadata, *, adds_bos: bool = False) -> Specials:
     ends |= {number for number, name in enumerate(tokens) if name in END_NAMES}
     control = (of_type(metadata, len(tokens), CONTROL) | ends | ({bos} if bos is not None else set())) - added
     adds = bos is not None and read_flag(metadata, "tokenizer.ggml.add_bos_token", adds_bos)
-    return Specials(len(tokens), _named(tokens, control), _named(tokens, added), tuple(sorted(ends)), bos, adds)
+    names, extra = _named(tokens, control), _named(tokens, added)
+    return Specials(len(tokens), names, extra, tuple(sorted(ends)), bos, adds, _strips(metadata, names | extra))
 
 
-def _named(tokens: list[str], numbers: set[int]) -> Mapping[str, int]:
-    return MappingProxyType({tokens[number]: number for number in sorted(numbers) if tokens[number]})
+def _strips(metadata: Metadata, names: dict[str, int]) -> tuple[int, ...]:
+    """Phi-3's tokens take the white space after them; GGUF has no key for it, and llama.cpp knows it by name."""
+    if metadata.get("general.architecture") != "phi3" or metadata.get("tokenizer.ggml.model") != "llama":
+        return ()
+    return tuple(number for name, number in names.items() if name not in ("<unk>", "<s>", "<|endoftext|>"))
+
+
+def _named(tokens: list[str], numbers: set[int]) -> dict[str, int]:
+    return {tokens[number]: number for number in sorted(numbers) if tokens[number]}
 
 
 def _read_optional(metadata: Metadata, role: str, size: int) -> int | None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
-from engine.tokenizer.base import LONE, Cache, Span, Specials, Template, Tokenizer, pack, trim
+from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim
 from engine.tokenizer.bpe import merge
 from engine.tokenizer.metadata import (
     BYTE,
@@ -29,7 +29,8 @@ from engine.tokenizer.metadata import (
     ruled_out,
     usual_template,
 )
-from engine.tokenizer.specials import fragments, longest_first, read_specials
+from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
+from engine.tokenizer.specials import read_specials
 
 ALGORITHM = "spm-bpe-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -62,7 +63,7 @@ class PiecePairs(Tokenizer):
         self._cut = _cutter(vocabulary).findall
         self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
         self._find = longest_first(self._added)
-        self._find_white = longest_first(name for name in self._added if name.replace(SPACE, " ").isspace())
+        self._find_white = longest_first(filter(is_white, self._added))
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         for piece, number in (self._vocabulary.ids | self._vocabulary.added).items():

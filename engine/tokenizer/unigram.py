@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.tokenizer import unicode_classes as classes
-from engine.tokenizer.base import Cache, Span, Specials, Template, Tokenizer, pack, trim
+from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, trim
 from engine.tokenizer.charsmap import NO_CHANGES, CharsMap
 from engine.tokenizer.codepoints import Ranges
 from engine.tokenizer.metadata import (
@@ -26,6 +26,7 @@ from engine.tokenizer.metadata import (
     ruled_out,
     usual_template,
 )
+from engine.tokenizer.prompts import Specials
 from engine.tokenizer.specials import read_specials
 
 ALGORITHM = "unigram-1"

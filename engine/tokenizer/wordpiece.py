@@ -10,9 +10,10 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from engine.errors import BadModelFile
-from engine.tokenizer.base import Cache, Span, Specials, Template, Tokenizer, pack, unpack
+from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, unpack
 from engine.tokenizer.metadata import Metadata, read_id, read_settings, read_template, read_tokens, ruled_out
 from engine.tokenizer.normalize import Normalizer
+from engine.tokenizer.prompts import Specials
 from engine.tokenizer.specials import read_specials
 
 ALGORITHM = "wordpiece-1"
