@@ -27,7 +27,7 @@ from pipeline.register import model_news
 from pipeline.replay import Replay, replay
 from pipeline.report import Observer, RunReport
 from pipeline.results import BadPartError, results
-from pipeline.run import run
+from pipeline.run import check_inbox, run
 from pipeline.search import Query, Recall, recall, search
 from pipeline.sightings import Sightings
 from pipeline.software import label
@@ -89,6 +89,7 @@ __all__ = [
     "Verdict",
     "Verification",
     "bench_model",
+    "check_inbox",
     "check_machine",
     "check_model",
     "erase",

@@ -85,7 +85,7 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         recovered = recover(site, log, history)
         if recovered or history.cut_off:
             observer.note("recovered", what=describe(recovered, history.cut_off))
-        _refuse_fixed_inbox(plan.input)
+        check_inbox(plan.input)
         found, sources = _found(plan, history, observer, stop, sightings)
         if not plan.retention.ends:
             look_before_run(plan, sources)
@@ -308,7 +308,8 @@ def _tesseract(ocr: Ocr, observer: Observer) -> tuple[Tesseract | None, str]:
     return None, found
 
 
-def _refuse_fixed_inbox(source: Input) -> None:
+def check_inbox(source: Input) -> None:
+    """PermissionError where documents have to be moved out of the input folder, and cannot be."""
     if source.afterwards == "archive" and not os.access(source.folder, os.W_OK | os.X_OK):
         remedy = "documents cannot be moved out of it; allow writing, or set input.afterwards to keep"
         raise PermissionError(errno.EACCES, remedy, str(source.folder))

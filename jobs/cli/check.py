@@ -64,10 +64,13 @@ def _check(workspace: Workspace, name: str) -> Checked:
     try:
         job = load_job_of(workspace, find_job(workspace, name))
         plan = make_plan(workspace, job)
+        pipeline.check_inbox(plan.input)
         sha256 = pipeline.check_model(plan.model)
         facts = pipeline.inspect_model(plan.model.path)
     except ConfigError as error:
         return Checked(name, ExitCode.BAD_CONFIG, problems=error.problems)
+    except PermissionError as error:
+        return Checked(name, ExitCode.BAD_CONFIG, problems=(Problem(str(error.filename), str(error.strerror)),))
     except pipeline.ModelRefusedError as error:
         return Checked(name, ExitCode.MODEL_REFUSED, refusal=str(error))
     return Checked(job.name, ExitCode.DONE, plan=_told(job, plan, sha256, facts))

@@ -1,6 +1,9 @@
 """Retention in a job file, and the commands that hold and release documents."""
 
+import os
 from pathlib import Path
+
+import pytest
 
 from jobs.load import load_job
 from jobs.plan import make_plan
@@ -63,3 +66,16 @@ def test_erase_says_which_names_stay_in_the_log(ready: Place, cloister: Cloister
     told = cloister("audit", "erase", "lease.txt", "--reason", "request 7", "--archive", "--json").json
     assert len(told["named"]) == 1
     assert "deleted 1" in cloister("audit", "verify").out
+
+
+def test_check_says_what_a_run_would_be_refused_for(
+    ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write everywhere, so the answer is given for it."""
+    inbox, access = ready.root / "inbox" / "sort", os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != inbox and access(path, mode))
+    for command in ("check", "run"):
+        told = cloister(command, "sort")
+        assert (told.code, "documents cannot be moved out of it" in told.out + told.err) == (2, True), told
+    ready.job("sort", afterwards="keep")
+    assert [cloister(command, "sort").code for command in ("check", "run")] == [0, 0]
