@@ -41,9 +41,12 @@ class _Vocabulary(TokenizerWrapper):
 class Matched:
     """A Constraint."""
 
-    def __init__(self, matcher: LLMatcher, words: int, *, forces: bool) -> None:
+    def __init__(self, matcher: LLMatcher, words: int, ends: frozenset[int], *, forces: bool) -> None:
         self.matcher = matcher
         self._words = words
+        self._ends = ends
+        self._ended = False  # whether the last token was an end
+        self._beyond = False  # whether an end came after llguidance had stopped, which does not know of it
         self._forces = forces
         self._count = 0
 
@@ -63,11 +66,24 @@ class Matched:
     def advance(self, ids: Sequence[int]) -> None:
         if (allowed := self.check(ids)) < len(ids):
             raise EngineError(f"constraint: token {ids[allowed]} is not allowed after {self._count + allowed} tokens")
+        if not ids:
+            return
+        self._consume(ids[:-1])
+        if not self.is_over:
+            self._consume(ids[-1:])
+        else:  # an end token, and llguidance has stopped and takes no more
+            self._beyond = True
+            self._count += 1
+
+    def _consume(self, ids: Sequence[int]) -> None:
         self.matcher.consume_tokens(list(ids))
         self.check_state()
         self._count += len(ids)
+        self._ended = bool(ids and ids[-1] in self._ends)
 
     def check(self, ids: Sequence[int]) -> int:
+        if self.is_over:  # llguidance then allows no token at all
+            return int(not self._ended and not self._beyond and bool(ids) and ids[0] in self._ends)
         allowed = self.matcher.validate_tokens(list(ids))
         self.check_state()
         return allowed
@@ -75,9 +91,11 @@ class Matched:
     def rollback(self, count: int) -> None:
         if not 0 <= count <= self._count:
             raise EngineError(f"constraint: {count} tokens to forget, expected at most {self._count}")
-        if count:
-            self.matcher.rollback(count)
+        if inner := count - (count and self._beyond):
+            self.matcher.rollback(inner)
             self.check_state()
+        if count:
+            self._ended = self._beyond = False
             self._count -= count
 
     def check_state(self) -> None:
@@ -105,6 +123,7 @@ class Grammars:
         if not end_ids or not all(0 <= i < len(token_bytes) for i in end_ids):
             raise EngineError(f"end tokens: found {list(end_ids)}, expected ids below {len(token_bytes)}")
         self._words = (len(token_bytes) + 31) // 32
+        self._ends = frozenset(end_ids)
         vocabulary = _Vocabulary(token_bytes, end_ids, encode)
         self._forces = encode is not None
         self._tokenizer = LLTokenizer(
@@ -117,7 +136,7 @@ class Grammars:
         """The constraint at its start. Raises EngineError that names the JSON pointer and keyword, what was found and
         what is expected, when the spec is not supported, too large, or allows nothing."""
         matcher = _matcher(self._tokenizer, spec)
-        return Matched(matcher, self._words, forces=self._forces)
+        return Matched(matcher, self._words, self._ends, forces=self._forces)
 
     def masks(self, rows: Sequence[tuple[Matched, Sequence[int]]]) -> NDArray[np.uint32]:
         """For each constraint and its guesses, one row of `mask()` now and one after each guess: uint32
@@ -155,13 +174,14 @@ def _of_schema(tokenizer: LLTokenizer, spec: Schema) -> LLMatcher:
     grammar = schema.grammar(spec)
     for at, alone in grammar.patterns.items():
         _build(tokenizer, LLMatcher.grammar_from_lark(alone), f"schema #{at:.300}: pattern")
-    return _build(tokenizer, LLMatcher.grammar_from_lark(grammar.lark), "schema")
+    return _build(tokenizer, LLMatcher.grammar_from_lark(grammar.lark), "schema", says=not spec.quotes)
 
 
-def _build(tokenizer: LLTokenizer, grammar: str, where: str) -> LLMatcher:
+def _build(tokenizer: LLTokenizer, grammar: str, where: str, *, says: bool = True) -> LLMatcher:
+    """says: whether a message may hold what llguidance says. Not where a document is part of the grammar."""
     matcher = LLMatcher(tokenizer, grammar, log_level=0, limits=LIMITS)
     if matcher.is_error():
-        raise EngineError(f"{where}: {_reason(matcher.get_error())}")
+        raise EngineError(f"{where}: {_reason(matcher.get_error()) if says else 'too large for its limits'}")
     return matcher
 
 

@@ -65,7 +65,8 @@ class _Writer:
         if not isinstance(node, Mapping):
             refuse(at, "schema", node, "an object")
         if depth > DEEPEST or self.nodes > MOST_NODES:
-            refuse(at, "schema", "deeper or larger", f"{DEEPEST} levels and {MOST_NODES} parts at most, no recursion")
+            found = f"level {depth}, part {self.nodes}"
+            refuse(at, "schema", found, f"at most {DEEPEST} levels and {MOST_NODES} parts, no recursion")
         if "$ref" in node:
             return self._reference(at, node, depth)
         part = self._alternatives(at, node, depth) if "anyOf" in node else self._typed(at, node, depth)
@@ -118,7 +119,7 @@ class _Writer:
         if leaves.can_quote(quotes.collapse(text), low, high):
             parts.append(self._terminal(leaves.quote(self._text(text), low, high)))
         if not parts:
-            refuse(at, "quotes", "a text with nothing to quote", f"{low} to {high} code points, or null allowed")
+            refuse(at, "quotes", f"{len(text)} code points", f"{low} to {high} that can be quoted, or null allowed")
         return either(parts)
 
     def _terminal(self, part: Part) -> Part:
@@ -221,4 +222,4 @@ def only(at: str, node: Node, allowed: set[str], depth: int) -> None:
     """Refuses other keywords; definitions may stand at the root."""
     for name in node:
         if name not in allowed and name not in NOTES and not (depth == 0 and name in ("$defs", "definitions")):
-            refuse(at, str(name), "a keyword", f"{', '.join(sorted(allowed))} here")
+            refuse(at, str(name), node[name], f"only {', '.join(sorted(allowed))} here")
