@@ -3,13 +3,14 @@
 One row at a time goes through all layers, so that the bits of its logits depend on the ids of its sequence alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from engine.generate.constraint import Constraint, Spec
+from engine.errors import EngineError
+from engine.generate.constraint import Constraint, Pattern, Spec
 from engine.generate.forward import PAGE
 from engine.generate.model import LanguageModel
 from engine.generate.request import Ids
@@ -41,6 +42,7 @@ class TinyDecoder:
         self.shape = Sizes(context)
         self.layers, self.width = layers, width
         self.tokens = chance.standard_normal((VOCAB, width)).astype(np.float32)
+        self.tokens[END] /= 2  # most answers are as long as they may be
         self.places = chance.standard_normal((context, width)).astype(np.float32)
         self.matrices = chance.standard_normal((layers, 4, width, width)).astype(np.float32) / 2
         self.steps: list[tuple[int, int]] = []
@@ -92,12 +94,57 @@ def chat(messages: Sequence[Mapping[str, str]]) -> Ids:
     return np.concatenate([*parts, np.array([ANSWERED], np.int32)])
 
 
-def no_constraints(spec: Spec) -> Constraint:
-    raise AssertionError(spec)
+class Form:
+    """A constraint for tests: `#` in the pattern stands for a digit, `?` for a small letter, `*` for any byte or an end
+    token; everything else must follow."""
+
+    SIGNS: ClassVar = {"#": range(48, 58), "?": range(97, 123), "*": [*range(256), END]}
+
+    def __init__(self, spec: Spec) -> None:
+        assert isinstance(spec, Pattern)
+        if "!" in spec.regex:
+            raise EngineError(f"{spec.regex}: ! cannot be satisfied")
+        self.pattern, self.at, self.ended = spec.regex, 0, False
+
+    @property
+    def is_over(self) -> bool:
+        return self.ended or self.at == len(self.pattern)
+
+    def _allowed(self, at: int) -> list[int]:
+        if at >= len(self.pattern):
+            return [END]
+        return [*self.SIGNS.get(self.pattern[at], [ord(self.pattern[at])])]
+
+    def mask(self) -> np.ndarray[Any, np.dtype[np.uint32]]:
+        bits = np.zeros(-(-VOCAB // 32) * 32, bool)
+        bits[self._allowed(self.at)] = True
+        return np.packbits(bits, bitorder="little").view(np.uint32)
+
+    def forced(self) -> list[int]:
+        rest = self.pattern[self.at :]
+        free = [at for at, sign in enumerate(rest) if sign in self.SIGNS]
+        return [ord(sign) for sign in rest[: min(free, default=len(rest))]]
+
+    def advance(self, ids: Sequence[int]) -> None:
+        if self.check(ids) < len(ids):
+            raise EngineError(f"{list(ids)} is not allowed")
+        self.at += len(ids)
+        self.ended = self.ended or END in ids
+
+    def check(self, ids: Sequence[int]) -> int:
+        for at, number in enumerate(ids):
+            if number not in self._allowed(self.at + at):
+                return at
+        return len(ids)
+
+    def rollback(self, count: int) -> None:
+        self.at -= count
 
 
-def tiny_language_model(make: Any = no_constraints, decoder: Any = None, **options: Any) -> LanguageModel:
-    """`make` gives the constraint of a Spec; `options` are those of LanguageModel."""
+def tiny_language_model(
+    make: Callable[[Spec], Constraint] = Form, decoder: Any = None, **options: Any
+) -> LanguageModel:
+    """`options` are those of LanguageModel."""
     facts = {"architecture": "tiny"}
     return LanguageModel(
         decoder or TinyDecoder(), Bytes(), sha256="1" * 64, facts=facts, chat=chat, make=make, **options

@@ -1,6 +1,9 @@
-"""Requests in, completions out."""
+"""Requests in, completions out: continuous batches. A step is: plan, compute, choose."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Sequence as Many
+from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -8,112 +11,122 @@ from engine.errors import EngineError
 from engine.generate.constraint import Constraint, Spec
 from engine.generate.counters import Counters
 from engine.generate.forward import PAGE, Forward
-from engine.generate.request import F32, Completion, Finish, Ids, Request
+from engine.generate.jobs import Job, Refused, Writing, refused
+from engine.generate.outcome import weigh, write
+from engine.generate.pages import page_count
+from engine.generate.request import Completion, Request
+from engine.generate.rows import Rows, arrange
+from engine.generate.schedule import Limits, Schedule
+from engine.generate.sequence import Sequence
 from engine.generate.spelling import spell
-from engine.kernels.choice import BROKEN, NONE, choose
+from engine.generate.store import Store, pages_of
+from engine.generate.weighing import Weighing
 
 Make = Callable[[Spec], Constraint]
-_WHY = {
-    NONE: "the constraint allows no token here",
-    BROKEN: "the model gives values that are not finite",
-}
+Progress = Callable[[Counters], None]
 
 
 class Batch:
-    """One request after another, one token a step."""
+    """The decoder, its pages, and what they hold; one `run` at a time."""
 
-    def __init__(self, decoder: Forward, token_bytes: Sequence[bytes], end_ids: Iterable[int], make: Make) -> None:
+    def __init__(
+        self, decoder: Forward, token_bytes: Many[bytes], end_ids: Iterable[int], make: Make, *,
+        limits: Limits, kind: str, mib: float | None,
+    ) -> None:  # fmt: skip
         self._decoder, self._bytes, self._ends, self._make = decoder, token_bytes, frozenset(end_ids), make
-        self.counters = Counters()
+        self._limits, self.counters = limits, Counters()
+        useful = limits.sequences * (pages_of(decoder.shape.context) + 1)
+        count = page_count(decoder.pages(1, kind).bytes_per_page, useful, mib)
+        self._store = Store(decoder, kind, count, limits.sequences, share=limits.share)
+        self._busy = False
 
-    def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Completion]]:
-        for index, request in enumerate(requests):
-            if reason := self._refuse(request):
-                yield index, self._done(request, [], [], "failed", reason)
-            elif request.choices:
-                yield index, self._weigh(request)
-            else:
-                yield index, self._write(request)
+    def run(self, requests: Iterable[Request], progress: Progress) -> Iterator[tuple[int, Completion]]:
+        """The completion of each request, with its number, as they are done. Raises EngineError if another run is
+        under way; what `requests` raises."""
+        if self._busy:
+            raise EngineError("the model generates already: one `generate` at a time")
+        self._busy, sound = True, False
+        schedule, waiting = Schedule(self._store, self._limits, self.counters), enumerate(requests)
+        try:
+            while True:
+                done = self._take(schedule, waiting) if schedule.wants_more else []
+                if plan := schedule.plan():
+                    done += self._step(schedule, plan)
+                    progress(replace(self.counters))
+                elif not done:
+                    break
+                sound = True
+                yield from done
+                sound = False
+            sound = True
+        finally:
+            self._busy = False
+            self._clear(schedule, sound)
 
-    def _refuse(self, request: Request) -> str:
-        ids = np.concatenate([request.prompt, *request.choices])
-        if not request.prompt.size:
-            return "the prompt has no tokens"
-        if ids.min() < 0 or ids.max() >= self._decoder.shape.vocab:
-            return f"found the token {ids.max()}, expected one below {self._decoder.shape.vocab}"
-        more = max((choice.size for choice in request.choices), default=request.limit)
-        if request.prompt.size + more > self._decoder.shape.context:
-            return f"{request.prompt.size} tokens and up to {more} more, the model takes {self._decoder.shape.context}"
-        return ""
+    def _clear(self, schedule: Schedule, sound: bool) -> None:
+        """Nobody holds a page any more. After an exception in the middle of a step what they held is forgotten."""
+        if sound:
+            for sequence in schedule:
+                self._store.leave(sequence)
+        else:
+            self._store.reset()
 
-    def _logits(self, ids: Sequence[int] | Ids) -> F32:
-        """float32 [n, vocab]."""
-        n = len(ids)
-        pages = self._decoder.pages(-(-n // PAGE))
-        table, rows = np.arange(-(-n // PAGE), dtype=np.int32)[None], np.arange(n, dtype=np.int32)
-        self.counters.steps += 1
-        self.counters.rows += n
-        return self._decoder.step(np.array(ids, np.int32), rows, np.zeros(n, np.int32), table, pages, rows)
+    def _take(self, schedule: Schedule, waiting: Iterator[tuple[int, Request]]) -> list[tuple[int, Completion]]:
+        """Makes jobs of the next requests; the completions of those that are done already."""
+        jobs = [self._job(index, request) for index, request in islice(waiting, self._limits.ahead)]
+        schedule.begin([sequence for job in jobs if job.finish is None for sequence in job.sequences])
+        return [(job.index, self._complete(job)) for job in jobs if job.finish is not None]
 
-    def _weigh(self, request: Request) -> Completion:
-        scores = []
-        for choice in request.choices:
-            logits = self._logits([*request.prompt, *choice])
-            rows = np.arange(request.prompt.size - 1, request.prompt.size - 1 + choice.size)
-            found = choose(logits, rows, np.zeros((0, 1), np.uint32), np.full(rows.size, -1))
-            if (found.ids < 0).any():
-                return self._done(request, [], [], "failed", _WHY[BROKEN])
-            scores.append(float(sum(logits[rows, choice].astype(np.float64) - found.tops - found.logs)))
-        return self._done(request, [], [], "stopped", "", scores)
-
-    def _write(self, request: Request) -> Completion:
-        ids: list[int] = []
-        logprobs: list[float] = []
+    def _job(self, index: int, request: Request) -> Job:
+        shape = self._decoder.shape
+        if reason := refused(request, shape.context, shape.vocab, self._store.count * PAGE):
+            return Refused(index, request, reason)
+        if request.choices:
+            return Weighing(index, request)
         try:
             constraint = self._make(request.constraint) if request.constraint is not None else None
-            finish, reason = self._extend(request, constraint, ids, logprobs)
+            return Writing(index, request, constraint, self._ends)
         except EngineError as error:
-            finish, reason = "failed", str(error)
-        return self._done(request, ids, logprobs, finish, reason)
+            return Refused(index, request, str(error))
 
-    def _extend(
-        self, request: Request, constraint: Constraint | None, ids: list[int], logprobs: list[float]
-    ) -> tuple[Finish, str]:
-        while True:
-            for number in constraint.forced() if constraint else []:
-                if len(ids) == request.limit:
-                    return "length", ""
-                constraint.advance([number])  # type: ignore[union-attr]
-                ids.append(number)
-                logprobs.append(0.0)
-            if constraint and constraint.is_over:
-                return "stopped", ""
-            if len(ids) == request.limit:
-                return "length", ""
-            number, logprob = self._next(np.array([*request.prompt, *ids]), constraint)
-            if number < 0:
-                return "failed", _WHY[number]
-            if number in self._ends:
-                return "stopped", ""
-            if constraint:
-                constraint.advance([number])
-            ids.append(number)
-            logprobs.append(logprob)
+    def _step(self, schedule: Schedule, plan: dict[Sequence, int]) -> list[tuple[int, Completion]]:
+        """Computes the rows of a plan and takes what comes out; the completions of jobs that are done then."""
+        rows = arrange(plan)
+        logits = self._decoder.step(
+            rows.ids, rows.positions, rows.slots, self._store.tables, self._store.pages, rows.wanted
+        )
+        self._count(plan, rows)
+        asked = list(zip(plan, rows.at.tolist(), rows.asked.tolist(), strict=True))
+        for sequence, end in zip(plan, rows.ends.tolist(), strict=True):
+            sequence.computed = end
+        write(logits, [(s.job, at) for s, at, n in asked if n and isinstance(s.job, Writing)], self.counters)
+        for sequence in plan:
+            self._store.settle(sequence)
+        weighed = [(s, s.job, at, n) for s, at, n in asked if n and isinstance(s.job, Weighing)]
+        for sequence, children in weigh(logits, weighed) if weighed else []:
+            schedule.fork(sequence, children)
+        jobs = {sequence.job: None for sequence in plan if sequence.job.finish is not None}
+        for job in jobs:
+            for sequence in list(job.sequences):
+                schedule.end(sequence)
+        return [(job.index, self._complete(job)) for job in jobs]
 
-    def _next(self, ids: Ids, constraint: Constraint | None) -> tuple[int, float]:
-        logits = self._logits(ids)[-1:]
-        masks = constraint.mask()[None] if constraint else np.zeros((0, 1), np.uint32)
-        found = choose(logits, np.zeros(1, np.int64), masks, np.full(1, 0 if constraint else -1))
-        return int(found.ids[0]), -float(found.logs[0])
+    def _count(self, plan: dict[Sequence, int], rows: Rows) -> None:
+        counters, pool = self.counters, self._store.pool
+        counters.steps += 1
+        counters.rows += rows.ids.size
+        counters.prompt_rows += sum(
+            max(0, min(s.job.request.prompt.size, s.computed + count) - s.computed) for s, count in plan.items()
+        )
+        counters.pages = pool.count - pool.available
 
-    def _done(
-        self, request: Request, ids: list[int], logprobs: list[float], finish: Finish, reason: str,
-        scores: Sequence[float] = (),
-    ) -> Completion:  # fmt: skip
-        text, offsets = spell(ids, self._bytes)
+    def _complete(self, job: Job) -> Completion:
+        assert job.finish is not None
         self.counters.requests += 1
-        self.counters.failed += finish == "failed"
+        self.counters.failed += job.finish == "failed"
+        text, offsets = spell(job.ids, self._bytes)
+        scores = job.scores if job.finish != "failed" else []
         return Completion(
-            np.array(ids, np.int32), text, np.array(logprobs, np.float32), offsets, finish, reason,
-            np.array(scores, np.float32), request.prompt.size, 0,
+            np.array(job.ids, np.int32), text, np.array(job.logprobs, np.float32), offsets, job.finish, job.reason,
+            np.array(scores, np.float32), job.request.prompt.size, max(0, job.shared),
         )  # fmt: skip

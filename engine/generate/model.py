@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from engine.generate.batch import Batch
+from engine.generate.batch import Batch, Progress
 from engine.generate.constraint import Constraint, Spec
 from engine.generate.counters import Counters
 from engine.generate.forward import Forward
 from engine.generate.request import Completion, Ids, Request
+from engine.generate.schedule import Limits
 
 Messages = Sequence[Mapping[str, str]]
-Progress = Callable[[Counters], None]
 
 
 class Words(Protocol):
@@ -31,12 +31,16 @@ class LanguageModel:
 
     def __init__(
         self, decoder: Forward, words: Words, *, sha256: str, facts: Mapping[str, str | int],
-        chat: Callable[[Messages], Ids], make: Callable[[Spec], Constraint],
+        chat: Callable[[Messages], Ids], make: Callable[[Spec], Constraint], cache_mib: float | None = None,
+        kv: str = "float16", limits: Limits | None = None,
     ) -> None:  # fmt: skip
-        """chat: the ids of messages; make: the constraint that a Spec describes."""
+        """chat: the ids of messages; make: the constraint that a Spec describes; cache_mib: memory for keys and values,
+        and kv what they are kept as; limits: what a step holds. Raises EngineError if the memory holds nothing."""
         self._decoder, self._words, self._chat, self._make = decoder, words, chat, make
         self._sha256, self._facts = sha256, dict(facts)
-        self._batch = Batch(decoder, words.token_bytes, words.end_ids, make)
+        self._batch = Batch(
+            decoder, words.token_bytes, words.end_ids, make, limits=limits or Limits(), kind=kv, mib=cache_mib
+        )
 
     @property
     def context(self) -> int:
@@ -84,7 +88,4 @@ class LanguageModel:
 
         A request that does not fit, or that fails on its way, is a completion with the finish `failed`.
         """
-        for item in self._batch.run(requests):
-            yield item
-            if progress:
-                progress(self.counters)
+        return self._batch.run(requests, progress or (lambda counters: None))

@@ -39,8 +39,8 @@ def test_what_does_not_fit_fails_alone() -> None:
     good = Request(PROMPT, 5)
     bad = [
         (Request(PROMPT[:0], 5), "the prompt has no tokens"),
-        (Request(np.array([3, 272], np.int32), 5), "found the token 272, expected one below 272"),
-        (Request(PROMPT, 600), "26 tokens and up to 600 more, the model takes 512"),
+        (Request(np.array([3, 272], np.int32), 5), "found the token 272, expected one of 0 to 271"),
+        (Request(PROMPT, 600), "the prompt has 26 tokens, and up to 600 may follow; the model takes 512"),
     ]
     found = ask(good, *(request for request, _ in bad), good)
     assert [item.finish for item in found[1:-1]] == ["failed"] * len(bad)

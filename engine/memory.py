@@ -1,0 +1,50 @@
+"""How much memory this process may still take."""
+
+from pathlib import Path
+
+
+def free_bytes(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/proc/self/cgroup"),
+               root: Path = Path("/sys/fs/cgroup")) -> int:  # fmt: skip
+    """What the kernel calls available (man 5 proc), or what the limit of a cgroup above this process leaves, if that is
+    less; 0 where neither is known."""
+    left = [_available(_read(meminfo)), *_left(_read(cgroup), root)]
+    return max(0, min((number for number in left if number is not None), default=0))
+
+
+def _available(meminfo: str) -> int | None:
+    for line in meminfo.splitlines():
+        words = line.split()
+        if words[:1] == ["MemAvailable:"] and words[1:2] and words[1].isdigit():
+            return int(words[1]) << 10
+    return None
+
+
+def _left(membership: str, root: Path) -> list[int | None]:
+    """For each cgroup what it leaves (v2 memory.max, v1 memory.limit_in_bytes, less what is in use and not a cache of
+    files that can go); None where there is no limit."""
+    found = []
+    for line in membership.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top = root / "memory" if controllers else root
+        names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if controllers else ("memory.max", "memory.current")
+        folder = top / path.lstrip("/")
+        found += [_of(here, *names) for here in (folder, *folder.parents) if here.is_relative_to(top)]
+    return found
+
+
+def _of(folder: Path, limit: str, usage: str) -> int | None:
+    most, used = _read(folder / limit).strip(), _read(folder / usage).strip()
+    if not most.isdigit() or not used.isdigit():
+        return None
+    facts = dict(line.split(" ", 1) for line in _read(folder / "memory.stat").splitlines() if " " in line)
+    cached = facts.get("total_inactive_file", facts.get("inactive_file", "0"))
+    return int(most) - int(used) + (int(cached) if cached.isdigit() else 0)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
