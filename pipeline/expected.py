@@ -42,6 +42,8 @@ class Expected:
         """The next entry; the parts of which it says that they are in place now."""
         self.size = entry["n"] + 1
         self._deletions.take(entry)
+        if entry.get("closed"):
+            self._closed[entry["n"]] = openings_file(Path(), entry["job"], entry["private"])
         match entry["type"]:
             case "document":
                 self._take_document(entry)
@@ -54,8 +56,6 @@ class Expected:
 
     def _take_document(self, entry: Entry) -> None:
         self._rows.append({name: entry[name] for name in OF_DOCUMENT} | {"closed": bool(entry.get("closed"))})
-        if entry.get("closed"):
-            self._closed[entry["n"]] = openings_file(Path(), entry["job"], entry["private"])
         if file := entry["markdown"]:
             self._markdown[file["file"]] = (file["sha256"], entry["n"])
         self._failures.take(entry)
@@ -85,10 +85,12 @@ class Expected:
     def check_strays(self, found: Found) -> None:
         """Every file below outbox/, archive/ and failed/: did an entry make it? Those of failed/ are compared too."""
         returned: dict[str, int] = {}
+        lacking = self._closed.keys() - self._deletions.erased
+        unknown = f"no entry of the log{' that can be opened' if lacking else ''} made this file"
         for top in ("outbox", "archive"):
             for name in _walk(self._root, top, found):
                 if not self._is_known(name):
-                    found.add_stray(name)
+                    found.add_stray(name, unknown)
                 elif (by := self._deleted_by(name)) is not None:
                     returned[name if top == "outbox" else name.rpartition("/")[0].rpartition("/")[0]] = by
         for name, by in returned.items():

@@ -134,6 +134,7 @@ def read_history(
     history = history or History()
     documents: list[Entry] = []
     for number, entry in entries:
+        closed = _keep_opening(history, number, entry)
         match entry["type"]:
             case "run.started":
                 history.cut_off = Counter()
@@ -141,8 +142,9 @@ def read_history(
                 history.empty = None if entry["job"] == job else history.empty
             case "run.empty" if entry["job"] == job:
                 history.empty = entry
-            case "inputs" if entry["job"] == job and not _keep_opening(history, number, entry):
-                history.dispositions.take(entry)
+            case "inputs":
+                if entry["job"] == job and not closed:
+                    history.dispositions.take(entry)
             case "run.finished" | "run.stopped":
                 history.cut_off = None
             case "settings":
@@ -151,7 +153,7 @@ def read_history(
                 documents.append(entry)
                 if history.cut_off is not None:
                     history.cut_off[entry["state"]] += 1
-                if not _keep_opening(history, number, entry) and entry["job"] == job:
+                if entry["job"] == job and not closed:
                     _remember(history, number, entry, job_digest, by_path)
             case "part":
                 history.unplaced[entry["file"]] = (entry, documents)

@@ -8,6 +8,7 @@ from typing import Any
 
 import engine
 from pipeline.errors import Failure
+from pipeline.private import is_closed
 from pipeline.results import BadPartError, row_at
 from pipeline.schema import RUN_COLUMNS, as_read_back, result_sha256
 from pipeline.software import label, software
@@ -68,6 +69,8 @@ def verdict_of(entry: Entry, verdict: Verdict, reason: str, *differs: str, colum
 
 def unreplayable(entry: Entry) -> str | None:
     """Why a row cannot be computed again, whatever is still there; None for one that can."""
+    if is_closed(entry):
+        return "nothing opens its entry: it was erased, or private/ is not whole"
     if entry["state"] == State.DUPLICATE:
         return f"nothing was computed: {entry['reason']}"
     if entry["failure"] in _BY_LIMIT:

@@ -4,7 +4,9 @@ A hidden entry's member `private` is the number that names its file of openings,
 line of JSON for each entry, with value and salt of each member. It is on the disk before the commit that needs it.
 """
 
+import errno
 import json
+import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,13 @@ def read_openings(file: Path) -> dict[int, Opening]:
         return {row.pop("n"): row for row in rows}
     except (OSError, ValueError, AttributeError, KeyError, TypeError, RecursionError):
         return {}
+
+
+def refuse_open(root: Path) -> None:
+    """What opens the log is for its owner alone. PermissionError with the remedy."""
+    folder = root / "private"
+    if folder.exists() and stat.S_IMODE(folder.stat().st_mode) & 0o077:
+        raise PermissionError(errno.EACCES, f"others may read it, too; `chmod 700 {folder}`", str(folder))
 
 
 def remove_unused_openings(root: Path, used: Collection[tuple[str, int]]) -> None:

@@ -32,6 +32,7 @@ from pipeline.nights import Entry, is_told
 from pipeline.order import Ended, Source, ended_row
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
 from pipeline.plan import Input, Ocr, RunPlan
+from pipeline.private import refuse_open
 from pipeline.provenance import maker, started
 from pipeline.reader import Reader
 from pipeline.recover import clear_staging, describe, recover
@@ -78,6 +79,8 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
     give_back_freed()
     with open_journal(site) as log:
         hold_reserve(site)
+        if plan.private:
+            refuse_open(site.root)
         model_sha256 = check_model(plan.model)
         digest = job_digest(plan, model_sha256)
         shelf = Shelf(plan.job)
@@ -85,6 +88,8 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         recovered = recover(site, log, history)
         if recovered or history.cut_off:
             observer.note("recovered", what=describe(recovered, history.cut_off))
+        if history.closed:
+            observer.note("entries of private jobs that nothing in private/ opens", entries=len(history.closed))
         check_inbox(plan.input)
         found, sources = _found(plan, history, observer, stop, sightings)
         if not plan.retention.ends:

@@ -81,5 +81,5 @@ def _found(site: Site, wanted: str) -> str | None:
         if entry["type"] == "document" and is_meant(entry, wanted):
             mentioned = True
             documents |= {entry["document"]} - {None}
-        mentioned |= entry["type"] == "inputs" and wanted in entry["paths"]
+        mentioned |= entry["type"] == "inputs" and wanted in (entry["paths"] or ())
     return None if mentioned and not documents else only_one(documents, wanted)

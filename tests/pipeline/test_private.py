@@ -272,6 +272,50 @@ def test_killed_anywhere_an_erasure_is_done_or_not_begun(tmp_path: Path, tiny_mo
     assert redone > 2
 
 
+def test_other_jobs_and_erasures_keep_what_opens_inputs_without_a_row(
+    plan: RunPlan, drop: Drop, tiny_model: Path
+) -> None:
+    drop("a.txt", LEASE)
+    drop("~$Clara Wolf.tmp", "x")
+    run(plan)
+    before = {file: file.read_bytes() for file in openings(plan)}
+    other = make_plan(plan.site, tiny_model, "other")
+    (other.input.folder / "b.txt").write_text("An invoice: total due.")
+    run(other)
+    run(other, private=True)
+    pipeline.hold(plan.site, "a.txt", "case 1")
+    assert {file: file.read_bytes() for file in before} == before
+    assert pipeline.story(plan.site, "~$Clara Wolf.tmp").entries
+    (inputs,) = [file for file in before if b"Clara" in file.read_bytes()]
+    inputs.unlink()
+    report = pipeline.verify(plan.site)
+    assert [finding.where for finding in report.absent] == [str(inputs.relative_to(plan.site.root))]
+    assert pipeline.story(plan.site, "a.txt").entries
+    with pytest.raises(LookupError):
+        pipeline.story(plan.site, "~$Clara Wolf.tmp")
+
+
+def test_private_is_for_its_owner_alone(plan: RunPlan, drop: Drop) -> None:
+    drop("a.txt", LEASE)
+    run(plan)
+    (plan.site.root / "private").chmod(0o755)
+    with pytest.raises(PermissionError, match="chmod 700"):
+        run(plan)
+    (plan.site.root / "private").chmod(0o700)
+    shutil.rmtree(plan.site.root / "private")
+    witness = Witness()
+    pipeline.run(plan, observer=witness)
+    assert any("nothing in private/ opens" in event for event, _ in witness.notes)
+
+
+def test_what_nothing_opens_is_not_replayed(plan: RunPlan, drop: Drop) -> None:
+    drop("a.txt", LEASE)
+    run(plan)
+    pipeline.erase(plan.site, "a.txt", "request 7", archive=True, rows=True)
+    (told,) = pipeline.replay(plan.site, pipeline.Choice()).rows
+    assert "it was erased" in told.reason
+
+
 def test_an_export_opens_nothing(plan: RunPlan, drop: Drop, tmp_path: Path) -> None:
     drop("Anna.txt", LEASE)
     drop("~$Anna.tmp", "x")
