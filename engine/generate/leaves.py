@@ -139,13 +139,6 @@ def _is(value: object, name: str) -> bool:
     return (name == "string" and isinstance(value, str)) or (name == "null" and value is None)
 
 
-def can_quote(text: str, low: int, high: int) -> bool:
-    """Whether a collapsed text has a part of so many code points with no space at its ends."""
-    if len(text) < low:
-        return False
-    return high > low or any(a != " " != b for a, b in zip(text, text[low - 1 :], strict=False))
-
-
 def quote(text: str, low: int, high: int) -> Part:
     """The body of a terminal: a quote from the terminal `text`."""
     if high == 1:
@@ -157,6 +150,6 @@ def quote(text: str, low: int, high: int) -> Part:
     return Part(f"{literal(chr(34))} ({text} & /{form}/) {literal(chr(34))}", 2 + 6 * high)
 
 
-def substring(text: str) -> str:
-    """The body of a terminal: all parts of a text."""
-    return "%regex " + json.dumps({"substring_chunks": quotes.chunks(text)})
+def substring(some: list[str]) -> str:
+    """The body of a terminal: all that some parts of a text, one after another, make."""
+    return "%regex " + json.dumps({"substring_chunks": [quotes.spell(part) for part in some]})

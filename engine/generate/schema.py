@@ -46,7 +46,8 @@ def grammar(spec: Schema) -> Grammar:
     start = writer.part("", spec.schema, 0)
     if unused := sorted(set(spec.quotes) - writer.used):
         raise EngineError(f"schema #{unused[0]}: quotes: no part of the schema is there, expected a string's pointer")
-    return Grammar("\n".join([f"start: {start.lark}", *writer.rules, ""]), start.longest, writer.patterns)
+    terminals = [f"{name}: {body}" for body, name in writer.terminals.items()]
+    return Grammar("\n".join([f"start: {start.lark}", *terminals, *writer.rules, ""]), start.longest, writer.patterns)
 
 
 class _Writer:
@@ -55,8 +56,10 @@ class _Writer:
         self.quotes = spec.quotes
         self.rules: list[str] = []
         self.used: set[str] = set()
-        self.texts: dict[str, str] = {}  # text that is quoted from -> the name of its terminal
+        self.terminals: dict[str, str] = {}  # what a terminal is -> its name
         self.patterns: dict[str, str] = {}
+        self.parts: dict[str, list[str]] = {}  # text that is quoted from -> its parts
+        self.texts: dict[str, str] = {}  # the same -> the name of its terminal
         self.nodes = 0
 
     def part(self, at: str, node: object, depth: int) -> Part:
@@ -115,22 +118,28 @@ class _Writer:
             refuse(at, "type", node.get("type"), '"string", or ["string", "null"], for a quote')
         low, high = leaves.lengths(at, node, leaves.QUOTE_LENGTH, least=1)
         text = self.quotes[at]
-        parts = [Part(literal("null"), 4)] if "null" in types else []
-        if leaves.can_quote(quotes.collapse(text), low, high):
-            parts.append(self._terminal(leaves.quote(self._text(text), low, high)))
-        if not parts:
-            refuse(at, "quotes", f"{len(text)} code points", f"{low} to {high} that can be quoted, or null allowed")
-        return either(parts)
+        found = [Part(literal("null"), 4)] if "null" in types else []
+        if quotes.can_quote(self._parts(text), low, high):
+            found.append(self._quoted(text, low, high))
+        if not found:
+            size = f"{len(text)} code points"
+            refuse(at, "quotes", size, f"words that make {low} to {high} code points, or null allowed")
+        return either(found)
 
-    def _terminal(self, part: Part) -> Part:
-        self.rules.append(f"Q{len(self.rules)}: {part.lark}")
-        return Part(f"Q{len(self.rules) - 1}", part.longest)
-
-    def _text(self, text: str) -> str:
+    def _quoted(self, text: str, low: int, high: int) -> Part:
+        """One terminal for all quotes of a kind: what llguidance finds out about a text is then found out once."""
         if text not in self.texts:
-            self.texts[text] = f"TEXT{len(self.texts)}"
-            self.rules.insert(0, f"{self.texts[text]}: {leaves.substring(text)}")
-        return self.texts[text]
+            self.texts[text] = self._terminal(leaves.substring(self._parts(text)))
+        quote = leaves.quote(self.texts[text], low, high)
+        return Part(self._terminal(quote.lark), quote.longest)
+
+    def _parts(self, text: str) -> list[str]:
+        if text not in self.parts:
+            self.parts[text] = quotes.parts(text)
+        return self.parts[text]
+
+    def _terminal(self, body: str) -> str:
+        return self.terminals.setdefault(body, f"T{len(self.terminals)}")
 
     def object(self, at: str, node: Node, depth: int) -> Part:
         """All properties in their order, whether `required` or not: that satisfies the schema too."""

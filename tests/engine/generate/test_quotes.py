@@ -1,13 +1,13 @@
 """Quotes: what may be copied is found again in the text, whatever the text is."""
 
-import re
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import EngineError
-from engine.generate.quotes import LONGEST_TEXT, SPACES, chunks, collapse, locate, spell
+from engine.generate.quotes import LONGEST_TEXT, SPACES, can_quote, collapse, locate, parts, spell
 
 # No lone surrogates.
 SIGNS = st.sampled_from(' \n\t\u3000"\\\x00\x1f\u0301aé😀/')
@@ -59,13 +59,36 @@ def test_a_long_text_is_searched_at_once() -> None:
 
 
 @given(TEXTS)
-def test_chunks_are_the_text_in_json(text: str) -> None:
-    assert "".join(chunks(text)) == spell(collapse(text))
-    assert all(re.fullmatch(r'[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f]', chunk) for chunk in chunks(text))
+def test_parts_are_the_text(text: str) -> None:
+    assert "".join(parts(text)) == collapse(text)
+    assert all(len(part) <= 33 and (part == " " or part == part.strip(" ")) for part in parts(text))
+
+
+def test_a_part_is_a_word_or_a_number_or_one_character() -> None:
+    text = "Re\u0301sume\u0301 INV-2024/00017,50€ हिन्दी 서울 中文です ไทย 👩\u200d👩 x_y"
+    assert parts(text) == [
+        *["Re\u0301sume\u0301", " ", "INV", "-", "2024", "/", "00017", ",", "50", "€", " ", "हिन्दी", " ", "서울", " "],
+        *["中", "文", "で", "す", " ", "ไ", "ท", "ย", " ", "👩\u200d", "👩", " ", "x", "_", "y"],
+    ]
+    assert list(map(len, parts("a" * 70))) == [32, 32, 6]
+
+
+@given(st.lists(st.sampled_from([" ", "a", "bc", "def", "-"]), max_size=12), st.integers(1, 8), st.integers(0, 4))
+def test_whether_there_is_a_quote(some: list[str], low: int, more: int) -> None:
+    some = [part for i, part in enumerate(some) if part != " " or (0 < i < len(some) - 1 and some[i - 1] != " ")]
+    some = some[:-1] if some and some[-1] == " " else some
+    quotes = ["".join(some[i:j]) for i in range(len(some)) for j in range(i + 1, len(some) + 1)]
+    expected = any(low <= len(quote) <= low + more and quote == quote.strip() for quote in quotes)
+    assert can_quote(some, low, low + more) == expected
+
+
+@given(TEXTS)
+def test_spelling_is_that_of_json(text: str) -> None:
+    assert spell(text) == json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def test_texts_that_cannot_be_quoted_from_are_refused() -> None:
     with pytest.raises(EngineError, match="lone surrogate at code point 3"):
-        chunks("abc\ud800")
+        parts("abc\ud800")
     with pytest.raises(EngineError, match=f"expected at most {LONGEST_TEXT}"):
-        chunks("a" * (LONGEST_TEXT + 1))
+        parts("a" * (LONGEST_TEXT + 1))
