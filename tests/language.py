@@ -141,11 +141,22 @@ class Form:
         self.at -= count
 
 
+class Forms:
+    """Makes constraints by `make`."""
+
+    def __init__(self, make: Callable[[Spec], Constraint]) -> None:
+        self.make = make
+
+    def masks(self, rows: Sequence[tuple[Constraint, Sequence[int]]]) -> np.ndarray[Any, np.dtype[np.uint32]]:
+        assert not any(guesses for _, guesses in rows)
+        return np.stack([constraint.mask() for constraint, _ in rows])
+
+
 def tiny_language_model(
     make: Callable[[Spec], Constraint] = Form, decoder: Any = None, **options: Any
 ) -> LanguageModel:
     """`options` are those of LanguageModel."""
     facts = {"architecture": "tiny"}
     return LanguageModel(
-        decoder or TinyDecoder(), Bytes(), sha256="1" * 64, facts=facts, chat=chat, make=make, **options
+        decoder or TinyDecoder(), Bytes(), sha256="1" * 64, facts=facts, chat=chat, makes=Forms(make), **options
     )

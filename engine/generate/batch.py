@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from engine.errors import EngineError
-from engine.generate.constraint import Constraint, Spec
+from engine.generate.constraint import Makes
 from engine.generate.counters import Counters
 from engine.generate.forward import PAGE, Forward
 from engine.generate.jobs import Job, Refused, Writing, refused
@@ -22,7 +22,6 @@ from engine.generate.spelling import spell
 from engine.generate.store import Store, pages_of
 from engine.generate.weighing import Weighing
 
-Make = Callable[[Spec], Constraint]
 Progress = Callable[[Counters], None]
 
 
@@ -30,10 +29,10 @@ class Batch:
     """The decoder, its pages, and what they hold; one `run` at a time."""
 
     def __init__(
-        self, decoder: Forward, token_bytes: Many[bytes], end_ids: Iterable[int], make: Make, *,
+        self, decoder: Forward, token_bytes: Many[bytes], end_ids: Iterable[int], makes: Makes, *,
         limits: Limits, kind: str, mib: float | None,
     ) -> None:  # fmt: skip
-        self._decoder, self._bytes, self._ends, self._make = decoder, token_bytes, frozenset(end_ids), make
+        self._decoder, self._bytes, self._ends, self._makes = decoder, token_bytes, frozenset(end_ids), makes
         self._limits, self.counters = limits, Counters()
         useful = limits.sequences * (pages_of(decoder.shape.context) + 1)
         count = page_count(decoder.pages(1, kind).bytes_per_page, useful, mib)
@@ -84,7 +83,7 @@ class Batch:
         if request.choices:
             return Weighing(index, request)
         try:
-            constraint = self._make(request.constraint) if request.constraint is not None else None
+            constraint = self._makes.make(request.constraint) if request.constraint is not None else None
             return Writing(index, request, constraint, self._ends)
         except EngineError as error:
             return Refused(index, request, str(error))
@@ -99,7 +98,8 @@ class Batch:
         asked = list(zip(plan, rows.at.tolist(), rows.asked.tolist(), strict=True))
         for sequence, end in zip(plan, rows.ends.tolist(), strict=True):
             sequence.computed = end
-        write(logits, [(s.job, at) for s, at, n in asked if n and isinstance(s.job, Writing)], self.counters)
+        writing = [(s.job, at) for s, at, n in asked if n and isinstance(s.job, Writing)]
+        write(logits, writing, self._makes, self.counters)
         for sequence in plan:
             self._store.settle(sequence)
         weighed = [(s, s.job, at, n) for s, at, n in asked if n and isinstance(s.job, Weighing)]

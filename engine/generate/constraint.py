@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,3 +61,13 @@ class Constraint(Protocol):
 
     def rollback(self, count: int) -> None:
         """Forgets the last `count` tokens. Raises EngineError when there are not as many."""
+
+
+class Makes(Protocol):
+    """Makes constraints for one vocabulary; grammar.Grammars is one."""
+
+    def make(self, spec: Spec) -> Any:
+        """The Constraint at its start. Raises EngineError for what cannot be held or fulfilled."""
+
+    def masks(self, rows: Any) -> NDArray[np.uint32]:
+        """`mask()` of many at once: of each constraint and its guesses, of which there may be none."""

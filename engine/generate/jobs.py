@@ -2,9 +2,6 @@
 
 from collections.abc import Collection
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.generate.constraint import Constraint
 from engine.generate.guess import Guesser
 from engine.generate.request import Finish, Ids, Request
@@ -63,10 +60,6 @@ class Writing(Job):
                 constraint.advance([number])
             self._follow()
         return self.finish is None and sequence.computed >= sequence.size
-
-    def mask(self) -> NDArray[np.uint32] | None:
-        """Which tokens may be next; None: all."""
-        return self.constraint.mask() if self.constraint else None
 
     def guess(self, rows: int, room: int) -> Ids:
         """Guesses at the next tokens, at most `room`, for a step that has so many rows without them. What is not

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from engine.generate.batch import Batch, Progress
-from engine.generate.constraint import Constraint, Spec
+from engine.generate.constraint import Makes, Spec
 from engine.generate.counters import Counters
 from engine.generate.forward import Forward
 from engine.generate.request import Completion, Ids, Request
@@ -31,15 +31,15 @@ class LanguageModel:
 
     def __init__(
         self, decoder: Forward, words: Words, *, sha256: str, facts: Mapping[str, str | int],
-        chat: Callable[[Messages], Ids], make: Callable[[Spec], Constraint], cache_mib: float | None = None,
+        chat: Callable[[Messages], Ids], makes: Makes, cache_mib: float | None = None,
         kv: str = "float16", limits: Limits | None = None,
     ) -> None:  # fmt: skip
-        """chat: the ids of messages; make: the constraint that a Spec describes; cache_mib: memory for keys and values,
+        """chat: the ids of messages; makes: constraints; cache_mib: memory for keys and values,
         and kv what they are kept as; limits: what a step holds. Raises EngineError if the memory holds nothing."""
-        self._decoder, self._words, self._chat, self._make = decoder, words, chat, make
+        self._decoder, self._words, self._chat, self._makes = decoder, words, chat, makes
         self._sha256, self._facts = sha256, dict(facts)
         self._batch = Batch(
-            decoder, words.token_bytes, words.end_ids, make, limits=limits or Limits(), kind=kv, mib=cache_mib
+            decoder, words.token_bytes, words.end_ids, makes, limits=limits or Limits(), kind=kv, mib=cache_mib
         )
 
     @property
@@ -78,7 +78,7 @@ class LanguageModel:
 
     def check(self, constraint: Spec) -> None:
         """Raises EngineError for a constraint that `generate` would not take."""
-        self._make(constraint)
+        self._makes.make(constraint)
 
     def generate(
         self, requests: Iterable[Request], *, progress: Progress | None = None

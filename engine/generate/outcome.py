@@ -3,12 +3,13 @@
 from collections.abc import Sequence as Many
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import EngineError
+from engine.generate.constraint import Makes
 from engine.generate.counters import Counters
 from engine.generate.forward import F32
 from engine.generate.jobs import WHY, Writing
+from engine.generate.masks import masks_of
 from engine.generate.sequence import Sequence
 from engine.generate.weighing import Weighing
 from engine.kernels.choice import choose
@@ -16,13 +17,13 @@ from engine.kernels.choice import choose
 _NO_MASKS = np.zeros((0, 1), np.uint32)
 
 
-def write(logits: F32, jobs: Many[tuple[Writing, int]], counters: Counters) -> None:
+def write(logits: F32, jobs: Many[tuple[Writing, int]], makes: Makes, counters: Counters) -> None:
     """Each job takes the next token of its answer by the logits with this number, and where it was guessed rightly the
     one after it by the following ones, and so on."""
     before = [(job, job.sequence.size, len(job.ids), job.forced) for job, _ in jobs]
     active = list(jobs)
     while active:
-        active = _round(logits, active)
+        active = _round(logits, active, makes)
     for job, size, written, forced in before:
         counters.written += len(job.ids) - written
         counters.forced += job.forced - forced
@@ -34,27 +35,14 @@ def write(logits: F32, jobs: Many[tuple[Writing, int]], counters: Counters) -> N
             job.sequence.guesses = 0
 
 
-def _round(logits: F32, jobs: list[tuple[Writing, int]]) -> list[tuple[Writing, int]]:
+def _round(logits: F32, jobs: list[tuple[Writing, int]], makes: Makes) -> list[tuple[Writing, int]]:
     """One token of each job; those that can take another one at once, each with the number of its logits."""
-    masks, of, asking = list[NDArray[np.uint32]](), list[int](), list[tuple[Writing, int]]()
-    for job, at in jobs:
-        try:
-            mask = job.mask()
-        except EngineError as error:
-            job.fail(str(error))
-            continue
-        asking.append((job, at))
-        of.append(-1 if mask is None else len(masks))
-        if mask is not None:
-            masks.append(mask)
-    if not asking:
-        return []
-    rows = np.array([at for _, at in asking], np.int64)
-    chosen = choose(logits, rows, np.stack(masks) if masks else _NO_MASKS, np.array(of, np.int64))
+    masks, of = masks_of([job for job, _ in jobs], makes)
+    chosen = choose(logits, np.array([at for _, at in jobs], np.int64), masks, of)
     again = []
-    for (job, at), number, log in zip(asking, chosen.ids.tolist(), chosen.logs.tolist(), strict=True):
+    for (job, at), number, log in zip(jobs, chosen.ids.tolist(), chosen.logs.tolist(), strict=True):
         size = job.sequence.size
-        if _takes(job, number, log):
+        if job.finish is None and _takes(job, number, log):
             again.append((job, at + job.sequence.size - size))
     return again
 

@@ -1,11 +1,13 @@
 """The greatest logit among those that are allowed, and the logarithm of what all of them weigh, with the same bits on
 every machine: blocks of 1024 tokens, in each of them float32 on 16 lanes, the blocks' sums in float64 in order."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cpu import threads
 from engine.kernels.compiled import entry, kernel
 from engine.kernels.functions import exp
 from engine.simd import F32, I32, I64, LANES, Float, Lanes, add, larger, largest, load_f32, mul, splat, sub, total
@@ -14,6 +16,7 @@ U32 = NDArray[np.uint32]
 F64 = NDArray[np.float64]
 
 BLOCK = 1024
+_MANY = 1 << 21  # logits from which threads are worth their start
 WORD = 32
 NONE, BROKEN = -1, -2
 """In place of a token: none is allowed; an allowed one has a logit that is not finite."""
@@ -38,7 +41,18 @@ def choose(logits: F32, rows: I64, masks: U32, of: I64) -> Chosen:
     count, vocab = rows.size, logits.shape[1]
     found = Chosen(np.full(count, NONE, np.int32), np.zeros(count, np.float32), np.zeros(count, np.float64))
     flat, bits = np.ascontiguousarray(logits).reshape(-1), np.ascontiguousarray(masks).reshape(-1)
-    _choose(flat, vocab, rows, bits, of, *found, np.zeros(2 * LANES, np.float32))
+
+    def work(part: slice) -> None:
+        arrays = [array[part] for array in (of, *found)]
+        _choose(flat, vocab, rows[part], bits, *arrays, np.zeros(2 * LANES, np.float32))
+
+    parts = min(threads(), count) if count * vocab >= _MANY else 1
+    ends = [count * i // parts for i in range(parts + 1)]
+    if parts == 1:
+        work(slice(0, count))
+    else:
+        with ThreadPoolExecutor(parts) as pool:
+            list(pool.map(work, map(slice, ends, ends[1:])))
     return found
 
 
@@ -52,13 +66,25 @@ def _choose(logits: F32, vocab: int, rows: I64, masks: U32, of: I64, ids: I32, t
             continue
         weight = np.float64(0)
         for begin in range(0, vocab, BLOCK):
-            weight += _weight(logits, at, begin, vocab, masks, mask, top, room)
+            if not _is_empty(begin, vocab, masks, mask):
+                weight += _weight(logits, at, begin, vocab, masks, mask, top, room)
         tops[i] = top
         if weight != weight:
             ids[i] = BROKEN
             continue
         ids[i] = _first(logits, at, block, vocab, masks, mask, top)
         logs[i] = _ln(weight)
+
+
+@kernel
+def _is_empty(begin: int, vocab: int, masks: U32, mask: int) -> bool:
+    """Whether nothing of a block is allowed."""
+    if mask < 0:
+        return False
+    some = np.uint32(0)
+    for word in range(begin // WORD, (min(begin + BLOCK, vocab) + WORD - 1) // WORD):
+        some |= masks[mask + word]
+    return bool(some == 0)
 
 
 @kernel
@@ -86,6 +112,8 @@ def _top(logits: F32, at: int, vocab: int, masks: U32, mask: int, room: F32) -> 
     """The greatest allowed logit, and the first block that has it; -1 for the block if nothing is allowed."""
     top, block = _LEAST, -1
     for begin in range(0, vocab, BLOCK):
+        if _is_empty(begin, vocab, masks, mask):
+            continue
         lanes, some = splat(_LEAST), False
         for token in range(begin, min(begin + BLOCK, vocab), LANES):
             bits = _allowed(token, vocab, masks, mask)

@@ -41,6 +41,16 @@ def test_exactly_what_a_softmax_is() -> None:
     assert found.logs[0] == pytest.approx(math.log(np.exp(wide - wide.max()).sum()), abs=1e-6)
 
 
+def test_many_rows_on_threads() -> None:
+    logits = np.random.default_rng(2).standard_normal((37, 40_000)).astype(np.float32)
+    allowed = np.random.default_rng(3).random((37, 40_000)) < np.linspace(0, 1, 37)[:, None] ** 8
+    every = np.arange(37)
+    together = choose(logits, every, bits_of(allowed), every)
+    for i in range(37):
+        alone = choose(logits[i : i + 1], every[:1], bits_of(allowed[i : i + 1]), every[:1])
+        assert [field[0].tobytes() for field in alone] == [field[i].tobytes() for field in together]
+
+
 def test_ties_go_to_the_lowest_token() -> None:
     logits = np.zeros((1, 5000), np.float32)
     logits[0, [1500, 1501, 4000]] = 3
