@@ -30,7 +30,7 @@ class Guesser:
         """What may follow ids[:size], at most so many tokens; `rows` is how many the step has without them."""
         light = rows < LIGHT
         least = _FREE if light else _DEAR
-        count = min(most, LONGEST if self._rate > 0.99 else int(math.log(least) / math.log(self._rate)))
+        count = min(most, LONGEST, int(math.log(least) / math.log(self._rate)))
         if light:
             count = min(count, LIGHT - rows)
         if count < 1:
