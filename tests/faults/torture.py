@@ -6,7 +6,8 @@ prints how far it is, what the runs after a kill had to repair, and a line for e
 The same --seed draws the same moments; --history I repeats one history alone. What differs is kept, and where.
 
 A history is a workspace whose runs are killed and started until one comes to its end first. A moment is a time since
-the log was opened (which writes its checkpoint anew), one in ten since the process began.
+the run's first entry was committed, three in ten since the log was opened (both write its checkpoint anew), one in ten
+since the process began.
 """
 
 import argparse
@@ -76,13 +77,13 @@ class Torture:
                 print(f"\r{told}", end=end, file=sys.stderr, flush=True)
 
 
-def moment(rng: random.Random, longest: float) -> tuple[bool, float]:
-    """(whether it counts from the opening of the log, seconds)."""
-    opened = rng.random() < 0.9
-    return opened, rng.uniform(0, longest if opened else 1.0)
+def moment(rng: random.Random, longest: float) -> tuple[int, float]:
+    """(from how many checkpoints on it counts: the opening's, and that of the run's first entry; seconds)."""
+    checkpoints = rng.choices((0, 1, 2), (1, 3, 6))[0]
+    return checkpoints, rng.uniform(0, longest if checkpoints else 1.0)
 
 
-def run_until(place: Workplace, when: tuple[bool, float] | None) -> int | None:
+def run_until(place: Workplace, when: tuple[int, float] | None) -> int | None:
     """Run the job and kill it then; its exit code if it came to its end before, else None."""
     checkpoint = place.root / "audit" / "checkpoint"
     before = checkpoint.stat().st_ino
@@ -91,9 +92,11 @@ def run_until(place: Workplace, when: tuple[bool, float] | None) -> int | None:
     ) as run:
         if when is None:
             return run.wait()
-        opened, seconds = when
-        while opened and run.poll() is None and checkpoint.stat().st_ino == before:
+        checkpoints, seconds = when
+        while checkpoints and run.poll() is None:
             time.sleep(0.002)
+            if (now := checkpoint.stat().st_ino) != before:
+                before, checkpoints = now, checkpoints - 1
         try:
             return run.wait(seconds)
         except subprocess.TimeoutExpired:
