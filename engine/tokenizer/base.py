@@ -86,6 +86,10 @@ class Tokenizer:
         ids = np.frombuffer(self._body(first), np.int32).tolist()
         return _encoding([(t.prefix, 0), (ids, 0), (t.middle, 0), (body, t.second_type), (t.suffix, t.second_type)])
 
+    def encode_within(self, text: str) -> list[int]:
+        """The ids of a text that goes on where another ends, as an answer does: nothing is put before or after it."""
+        return unpack(self._between(text, is_first=False))
+
     @cached_property
     def token_bytes(self) -> list[bytes]:
         """What each id stands for in a text; nothing where it is a control token, unknown or unused."""

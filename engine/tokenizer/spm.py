@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
-from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim
+from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.bpe import merge
 from engine.tokenizer.metadata import (
     BYTE,
@@ -73,13 +73,18 @@ class PiecePairs(Tokenizer):
     def _body(self, text: str) -> bytes:
         return self._ids(text, self._find, is_first=True)
 
+    def encode_within(self, text: str) -> list[int]:
+        return unpack(self._pieces(LONE.sub("", text), self._find_white))
+
     def _between(self, text: str, *, is_first: bool) -> bytes:
         return self._ids(text, self._find_white, is_first=is_first)
 
     def _ids(self, text: str, find: re.Pattern[str] | None, *, is_first: bool) -> bytes:
-        spaced = self._spaced(LONE.sub("", text), is_first=is_first).replace(" ", SPACE)
+        return self._pieces(self._spaced(LONE.sub("", text), is_first=is_first), find)
+
+    def _pieces(self, spaced: str, find: re.Pattern[str] | None) -> bytes:
         words, ids = self._words, []
-        for _, fragment, added in fragments(spaced, find):
+        for _, fragment, added in fragments(spaced.replace(" ", SPACE), find):
             ids += [words[word] for word in self._cut(fragment)] if not added else [self._added[fragment]]
         return b"".join(ids)
 
