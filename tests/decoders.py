@@ -14,7 +14,7 @@ from engine.gguf import GgmlType, TensorSource, write
 from engine.quant import TYPES
 from tests.models import WORDS, write_safetensors
 
-WIDTH, INNER, HEADS, GROUPS, CONTEXT, EXPERTS = 48, 80, 4, 2, 256, 6
+WIDTH, INNER, HEADS, GROUPS, CONTEXT, EXPERTS = 64, 96, 4, 2, 256, 6
 Tensors = dict[str, np.ndarray]
 SHARED: dict[str, Any] = {
     "hidden_size": WIDTH, "intermediate_size": INNER, "num_attention_heads": HEADS, "num_key_value_heads": GROUPS,
@@ -25,12 +25,12 @@ GEMMA = {
     "head_dim": 16, "tie_word_embeddings": True, "query_pre_attn_scalar": 16, "sliding_window": 10,
     "hidden_activation": "gelu_pytorch_tanh",
 }  # fmt: skip
-FACTORS = [round(1 + i / 4, 2) for i in range(6)]
+FACTORS = [round(1 + i / 4, 2) for i in range(8)]
 
 # case -> architecture of the file, config.json, what else the file's metadata says
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "llama": ("llama", {"model_type": "llama"}, {}),
-    "llama tied": ("llama", {"model_type": "llama", "tie_word_embeddings": True}, {}),
+    "llama tied": ("llama", {"model_type": "llama", "tie_word_embeddings": True, "head_dim": 12}, {}),
     "llama linear": (
         "llama",
         {"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": 4.0}},
@@ -67,7 +67,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         "phi3",
         {
             "model_type": "phi3", "sliding_window": None, "original_max_position_embeddings": 16,
-            "rope_scaling": {"rope_type": "longrope", "short_factor": [1.0] * 6, "long_factor": FACTORS},
+            "rope_scaling": {"rope_type": "longrope", "short_factor": [1.0] * 8, "long_factor": FACTORS},
         },
         {
             "rope.scaling.type": "longrope", "rope.scaling.original_context_length": 16,

@@ -126,10 +126,10 @@ def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
 
 
 def group_scales(w: F32, group: int) -> F32:
-    """float32 [n, groups]: max|w| / 127 of each; 0 where that is hardly a number any more."""
+    """float32 [n, groups]: max|w| / 127 of each; 0 where that is hardly a number any more, NaN where w has one."""
     tops = [np.abs(w[:, at : at + group]).max(1) for at in range(0, w.shape[1], group)]
     scales = np.stack(tops, axis=1) / np.float32(SMALL_TOP)
-    return np.where(scales >= _TINY, scales, np.float32(0)).astype(np.float32)
+    return np.where(scales < _TINY, np.float32(0), scales).astype(np.float32)
 
 
 def _inverse(scales: NDArray[Any]) -> Any:

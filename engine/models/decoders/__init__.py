@@ -1,0 +1,44 @@
+"""Decoders, one file each architecture: what its metadata says becomes a `Shape`, and one forward pass computes all."""
+
+from types import ModuleType
+
+from engine.errors import UnsupportedModel
+from engine.gguf import GgufFile
+from engine.kernels.paged import PAGE
+from engine.models.decoders import gemma2, gemma3, granite, llama, phi3, qwen2, qwen3, qwen3moe
+from engine.models.decoders.decoder import Decoder
+from engine.models.decoders.matrices import Plan
+from engine.models.decoders.pages import Pages
+from engine.models.decoders.shape import Shape
+from engine.models.stored import Keep
+
+__all__ = ["DECODERS", "PAGE", "Decoder", "Pages", "Shape", "load", "read_shape"]
+
+DECODERS: dict[str, ModuleType] = {
+    "llama": llama,
+    "qwen2": qwen2,
+    "qwen3": qwen3,
+    "qwen3moe": qwen3moe,
+    "phi3": phi3,
+    "gemma2": gemma2,
+    "gemma3": gemma3,
+    "granite": granite,
+}
+
+
+def read_shape(file: GgufFile) -> Shape:
+    """The shape of a decoder's file. Raises BadModelFile and UnsupportedModel."""
+    name = file.require("general.architecture", str)
+    if name not in DECODERS:
+        expected = f"expected one of {', '.join(DECODERS)}"
+        raise UnsupportedModel(f"{file.path}: architecture {name!r:.60}, {expected}")
+    shape: Shape = DECODERS[name].read(file)
+    return shape
+
+
+def load(file: GgufFile, keep: Keep, threads: int = 0) -> Decoder:
+    """The decoder of a file; `keep` gives the arrays that a function makes, or has made before; `threads`: 0 for those
+    of this machine. Raises BadModelFile and UnsupportedModel."""
+    shape = read_shape(file)
+    plan = Plan(file, shape)
+    return Decoder(shape, plan.arena(), keep(plan.arrays), file.tensors["token_embd.weight"], threads)

@@ -1,0 +1,46 @@
+"""Keys and values of tokens, PAGE tokens a page: as float16, or as whole numbers of 8 bits with a scale each."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.paged import PAGE
+from engine.models.decoders.shape import Shape
+from engine.simd import F32, I8
+
+Kind = Literal["float16", "int8"]
+_BYTES: dict[str, int] = {"float16": 2, "int8": 1}
+
+
+class Pages:
+    """`count` pages of every layer: keys [layer][page][head][depth][PAGE], values [layer][page][head][PAGE][depth].
+
+    Memory is the system's until it is written. ValueError for another kind.
+    """
+
+    def __init__(self, count: int, shape: Shape, kind: Kind = "float16") -> None:
+        if kind not in _BYTES:
+            raise ValueError(f"keys and values are float16 or int8, not {kind!r:.40}")
+        self.count, self.kind, self._shape = count, kind, shape
+        whole = kind == "int8"
+        parts = (shape.layers, count, shape.kv_heads)
+        self._keys: NDArray[Any] = np.zeros((*parts, PAGE * shape.part * _BYTES[kind]), np.int8)
+        self._values = np.zeros_like(self._keys)
+        self._scales: F32 = np.zeros((*parts, 2 * PAGE) if whole else (0, 0, 0, 0), np.float32)
+
+    @property
+    def arrays(self) -> tuple[I8, I8, F32, bool]:
+        """What kernels take, flat."""
+        return self._keys.reshape(-1), self._values.reshape(-1), self._scales.reshape(-1), self.kind == "int8"
+
+    @property
+    def bytes_per_page(self) -> int:
+        scales = 4 * 2 * PAGE if self.kind == "int8" else 0
+        return self._shape.layers * self._shape.kv_heads * (2 * PAGE * self._shape.part * _BYTES[self.kind] + scales)
+
+    def copy(self, source: int, target: int) -> None:
+        """Page `target` becomes as page `source` is."""
+        for array in (self._keys, self._values, self._scales):
+            if array.size:
+                array[:, target] = array[:, source]

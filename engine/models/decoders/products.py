@@ -1,0 +1,42 @@
+"""Products by a team of threads with the matrices of an arena, some of them float32 and others whole numbers."""
+
+from typing import Any
+
+from engine.kernels.coded import product, take
+from engine.kernels.codes import KIND, K
+from engine.kernels.compiled import kernel
+from engine.simd import F32, FLOAT, I8, I64
+
+Model = tuple[I8, F32, I64, F32]  # codes, floats and table of an arena; gains of norms
+Scratch = tuple[Any, ...]
+Team = tuple[I64, int, int]  # counters, this thread, how many there are
+
+
+@kernel
+def bring(team: Team, x: F32, count: int, model: Model, first: int, end: int, scratch: Scratch) -> None:
+    """This thread's share of x[count, k], tiles of 16 rows, as the left operand of the matrices first..end; a barrier
+    makes it whole."""
+    _, thread, threads = team
+    table = model[2]
+    exact, whole = False, False
+    for row in range(first, end):
+        if table[row, KIND] == FLOAT:
+            if not exact:
+                take(thread, threads, x, count, table[row, K], table[row, KIND], scratch)
+            exact = True
+        else:
+            if not whole:
+                take(thread, threads, x, count, table[row, K], table[row, KIND], scratch)
+            whole = True
+
+
+@kernel
+def times(
+    team: Team, slot: int, count: int, model: Model, row: int, mode: int, out: F32, width: int, column: int,
+    scratch: Scratch,
+) -> None:  # fmt: skip
+    """What was brought times a matrix: `count` rows of out [tokens, width] from `column` on; a barrier makes it whole,
+    and between two of them each product has a slot of its own."""
+    counters, thread, threads = team
+    codes, floats, table, _ = model
+    product(counters, slot, thread, threads, count, codes, floats, table, row, mode, out, width, column, scratch)

@@ -1,0 +1,129 @@
+"""Decoders: near the reference; the same bits however rows are put together; a text that other software wrote."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.gguf import GgmlType, read
+from engine.models.decoders import PAGE, Decoder, load
+from tests.decoders import CASES, pieces, write_decoder
+from tests.reference import decoders as truth
+from tests.reference.test_decoders import spell
+
+LENGTH = 75
+RANDOM = np.random.default_rng(6)
+IDS = RANDOM.integers(3, len(pieces()), (4, LENGTH), dtype=np.int32)
+TABLES = RANDOM.permutation(12).astype(np.int32).reshape(4, 3)
+NEAR = {GgmlType.F32: 0.01, GgmlType.Q8_0: 1.0}
+"""How far logits of the size of 6 may be away: a key's last bit of 11 may differ, and whole numbers have 8."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("decoders")
+
+
+def decoder(folder: Path, case: str, kind: GgmlType, threads: int = 1) -> Decoder:
+    path = folder / f"{case}-{kind.name}.gguf"
+    if not path.exists():
+        write_decoder(path, case, kind)
+    return load(read(path), lambda make: make(), threads)
+
+
+Row = tuple[int, int]  # sequence, position
+
+
+def run(model: Decoder, steps: Iterator[list[Row]], kind: str = "float16") -> NDArray[np.float32]:
+    """Logits [4, LENGTH, vocab] of the rows of each step."""
+    pages, out = model.pages(12, kind), np.full((4, LENGTH, model.shape.vocab), np.nan, np.float32)  # type: ignore[arg-type]
+    for rows in steps:
+        sequences, positions = np.array(rows, np.int32).T.copy()
+        wanted = np.arange(len(rows), dtype=np.int32)
+        logits = model.step(IDS[sequences, positions], positions, sequences, TABLES, pages, wanted)
+        out[sequences, positions] = logits
+    return out
+
+
+def at_once() -> Iterator[list[Row]]:
+    for sequence in range(4):
+        yield [(sequence, t) for t in range(LENGTH)]
+
+
+def together() -> Iterator[list[Row]]:
+    yield [(sequence, t) for sequence in (2, 0, 3, 1) for t in range(LENGTH)]
+
+
+def mixed() -> Iterator[list[Row]]:
+    """Parts of prompts beside single tokens and small guesses, in another order each time."""
+    done, random = [0] * 4, np.random.default_rng(1)
+    while min(done) < LENGTH:
+        rows = []
+        for sequence in random.permutation(4).tolist():
+            end = min(LENGTH, done[sequence] + int(random.choice([0, 1, 1, 4, 9, 33])))
+            rows += [(sequence, t) for t in range(done[sequence], end)]
+            done[sequence] = end
+        if rows:
+            yield rows
+
+
+@pytest.mark.parametrize("kind", [GgmlType.F32, GgmlType.Q8_0])
+@pytest.mark.parametrize("case", CASES)
+def test_near_the_reference(case: str, kind: GgmlType, folder: Path) -> None:
+    model = decoder(folder, case, kind)
+    slow = truth.Decoder(folder / f"{case}-{kind.name}.gguf")
+    found, positions = run(model, iter([next(at_once())]))[0], np.arange(LENGTH, dtype=np.int32)
+    pages = slow.pages(12)
+    expected = slow.step(IDS[0], positions, np.zeros(LENGTH, np.int32), TABLES, pages, positions)
+    far = np.abs(found - expected)
+    assert far.mean() < NEAR[kind] / 8
+    assert "moe" in case or far.max() < NEAR[kind]  # another expert is another answer
+    assert expected.std() > 0.5
+
+
+@pytest.mark.parametrize("kind", [GgmlType.F32, GgmlType.Q8_0, GgmlType.Q4_0])
+@pytest.mark.parametrize("case", ["llama", "gemma3", "qwen3moe", "phi3 long"])
+def test_rows_that_travel_together_change_no_bit(case: str, kind: GgmlType, folder: Path) -> None:
+    expected = run(decoder(folder, case, kind), at_once())
+    assert np.isfinite(expected).all()
+    for threads in (1, 2, 4):
+        model = decoder(folder, case, kind, threads)
+        for steps in (at_once, together, mixed):
+            assert np.array_equal(run(model, steps()), expected), (threads, steps.__name__)
+
+
+def test_whole_numbers_as_keys_and_values(folder: Path) -> None:
+    model = decoder(folder, "gemma2", GgmlType.Q8_0)
+    expected = run(model, at_once(), "int8")
+    assert np.array_equal(run(model, mixed(), "int8"), expected)
+    assert 0 < np.abs(run(model, at_once()) - expected).max() < 0.2
+
+
+def test_pages_can_be_copied(folder: Path) -> None:
+    model = decoder(folder, "qwen3", GgmlType.Q8_0)
+    for kind in ("float16", "int8"):
+        pages, at = model.pages(4, kind), np.arange(40, dtype=np.int32)  # type: ignore[arg-type]
+        tables, zeros = np.array([[1, 2], [1, 3]], np.int32), np.zeros(40, np.int32)
+        model.step(IDS[0, :40], at, zeros, tables, pages, at[:0])
+        pages.copy(2, 3)
+        last = [model.step(IDS[0, 40:41], at[:1] + 40, zeros[:1] + s, tables, pages, at[:1]) for s in (0, 1)]
+        assert np.array_equal(*last)
+    assert model.pages(3).bytes_per_page == 3 * 2 * 2 * PAGE * 32 * 2
+    assert model.pages(3, "int8").bytes_per_page == 3 * 2 * 2 * PAGE * (32 + 4)
+
+
+@pytest.mark.parametrize(("kind", "same"), [("f32", 565), ("f16", 170), ("q8_0", 170)])
+def test_greedy_text_of_a_trained_model(kind: str, same: int, data_folder: Path) -> None:
+    """Weights of 8 bits change where two words are nearly equal to so small a model, but not before."""
+    file = read(data_folder / "models" / "stories260K" / f"stories260K-{kind}.gguf")
+    expected = (data_folder / "models" / "stories260K" / "GOLDEN-greedy-t0.txt").read_text().rstrip("\n")
+    model = load(file, lambda make: make(), 2)
+    pages, table, zero = model.pages(8), np.arange(8, dtype=np.int32)[None], np.zeros(1, np.int32)
+    ids = [1]
+    for position in range(256):
+        at = np.array([position], np.int32)
+        ids.append(int(model.step(np.array(ids[-1:], np.int32), at, zero, table, pages, zero)[0].argmax()))
+    text = spell(file.metadata["tokenizer.ggml.tokens"], ids[1:])
+    assert text.startswith(expected[:same])
