@@ -50,7 +50,7 @@ from engine.simd.arithmetic import (
 )  # fmt: skip
 from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, pause
 from engine.simd.chains import chain_tile
-from engine.simd.coded_tiles import few_tile, panel_tile, unpack
+from engine.simd.coded_tiles import coded_tile, unpack
 from engine.simd.codes import EIGHT, FLOAT, FOUR, SIX, TURN, TURN_BYTES
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
@@ -96,8 +96,8 @@ __all__ = [
     "bits",
     "chain_tile",
     "clear_tiles",
+    "coded_tile",
     "div",
-    "few_tile",
     "float_tile",
     "floats",
     "fma",
@@ -128,7 +128,6 @@ __all__ = [
     "of_bits",
     "operands",
     "pair_tile",
-    "panel_tile",
     "pause",
     "power_of_two",
     "quarters",

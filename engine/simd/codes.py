@@ -13,6 +13,7 @@ has k = p and k = 16 + p of it, as `tiles.pair_tile` takes them. In memory a tur
 in int16 that wraps around. Who makes A and B sees to it that the numbers are within 127.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -57,19 +58,24 @@ def _scaled(b: Any, q: Any, a: Any, c: Any) -> Any:
     return b.ashr(b.add(b.mul(q, a), c), _splat(_SHIFT))
 
 
-def emit_numbers(b: Any, kind: int, address: Any) -> list[Any]:
-    """The 16 vectors of the turn at an address, <32 x i16>."""
+def emit_numbers(b: Any, kind: int, address: Any) -> Iterator[Any]:
+    """The 16 vectors of the turn at an address, <32 x i16>, each made when it is asked for."""
     if kind == EIGHT:
-        return [b.sext(_load(b, address, 32 * p, _I8X32), _I16X32) for p in range(VECTORS)]
+        for p in range(VECTORS):
+            yield b.sext(_load(b, address, 32 * p, _I8X32), _I16X32)
+        return
     both = _load(b, address, 0)
-    low = [_load(b, address, 64 * (1 + j)) for j in range(4)]
-    codes = [_bits(b, low[p // 4], 4 * (p % 4), 4) for p in range(VECTORS)]
     if kind == FOUR:
         a, c = (_of_each_pair(b, both, which) for which in range(2))
-        return [_scaled(b, q, a, c) for q in codes]
-    high = [_load(b, address, 64 * (5 + j)) for j in range(2)]
-    c = b.sub(_splat(_HALF), b.mul(both, _splat(_MIDDLE)))
-    return [_scaled(b, b.or_(q, _upper(b, high[p // 8], p % 8)), both, c) for p, q in enumerate(codes)]
+    else:
+        a, c = both, b.sub(_splat(_HALF), b.mul(both, _splat(_MIDDLE)))
+    for p in range(VECTORS):
+        if p % 4 == 0:
+            low = _load(b, address, 64 * (1 + p // 4))
+        if kind == SIX and p % 8 == 0:
+            high = _load(b, address, 64 * (5 + p // 8))
+        q = _bits(b, low, 4 * (p % 4), 4)
+        yield _scaled(b, q if kind == FOUR else b.or_(q, _upper(b, high, p % 8)), a, c)
 
 
 def _upper(b: Any, x: Any, field: int) -> Any:

@@ -28,10 +28,10 @@ def splat(b: Any, value: Any, lanes: int = LANES) -> Any:
 
 
 def _vnni(b: Any, total: Any, a: Any, w: Any) -> Any:
-    """AVX-512 VNNI: 16 lanes of total + a[2i] * w[2i] + a[2i + 1] * w[2i + 1] in one instruction."""
+    """AVX-512 VNNI: 16 lanes of total + a[2i] * w[2i] + a[2i + 1] * w[2i + 1] in one instruction. By its name: LLVM,
+    where it is free to choose, makes a product and a sum of it."""
     kind = ir.FunctionType(_I32X16, [_I32X16, _I32X16, _I32X16])
-    dot = cgutils.get_or_insert_function(b.module, kind, "llvm.x86.avx512.vpdpwssd.512")
-    return b.call(dot, [total, b.bitcast(a, _I32X16), b.bitcast(w, _I32X16)])
+    return b.asm(kind, "vpdpwssd $3, $2, $0", "=v,0,v,v", [total, b.bitcast(a, _I32X16), b.bitcast(w, _I32X16)], False)
 
 
 def _pmaddwd(name: str, lanes: int) -> Callable[..., Any]:
@@ -65,6 +65,17 @@ DOTS: dict[str, Callable[..., Any]] = {
     "avx2": _pmaddwd("llvm.x86.avx2.pmadd.wd", 8),
     "portable": _pmaddwd("llvm.x86.sse2.pmadd.wd", 4),
 }
+
+
+def dot_of_pair(b: Any, isa: str, total: Any, address: Any, offset: int, w: Any) -> Any:
+    """The same of two int16 at an address, in all lanes, and w. With AVX-512 they are read by the instruction itself;
+    what was written before is, and nothing is moved past it, so that few values are in registers at a time."""
+    if isa != "avx512_vnni":
+        both = splat(b, b.load(pointer(b, address, const(offset), _I32), align=1))
+        return DOTS[isa](b, total, b.bitcast(both, _I16X32), w)
+    kind = ir.FunctionType(_I32X16, [_I32X16, _I32X16, address.type])
+    code, constraints = f"vpdpwssd {offset}($3){{1to16}}, $2, $0", "=v,0,v,r,~{memory}"
+    return b.asm(kind, code, constraints, [total, b.bitcast(w, _I32X16), address], True)
 
 
 def pair_tile(rows: int, columns: int, isa: str) -> Any:

@@ -15,6 +15,7 @@ from numba.extending import intrinsic, register_model
 
 JIT = not config.DISABLE_JIT  # type: ignore[attr-defined]
 LANES = 16
+binding.initialize_native_asmparser()  # for instructions that are called by their names
 LLVM_VERSION = ".".join(map(str, binding.llvm_version_info))
 
 if not JIT:
