@@ -7,7 +7,9 @@ from engine.cpu import isa, threads
 from engine.engine import NUMERICS, Model, head_of, load
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
 from engine.generate.constraint import Choice, Pattern, Schema
+from engine.generate.grammar import check_constraint
 from engine.generate.model import LanguageModel
+from engine.generate.quotes import locate
 from engine.generate.request import Completion, Request
 from engine.inspect import ModelFacts, inspect
 from engine.kernels.vectors import similarity, softmax
@@ -33,11 +35,13 @@ __all__ = [
     "UnsupportedCpu",
     "UnsupportedModel",
     "bench",
+    "check_constraint",
     "head_of",
     "import_model",
     "inspect",
     "isa",
     "load",
+    "locate",
     "quantize_model",
     "similarity",
     "softmax",

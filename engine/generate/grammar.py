@@ -154,7 +154,7 @@ class Grammars:
         return masks
 
 
-def check(spec: Spec) -> None:
+def check_constraint(spec: Spec) -> None:
     """Raises the EngineError that `make` would for it, without a model: for when a job is read. A quote's text may be
     any text then, such as "text"."""
     _matcher(LLTokenizer("byte"), spec)

@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import EngineError
 from engine.generate.constraint import Choice, Pattern, Schema, Spec
-from engine.generate.grammar import Grammars, check
+from engine.generate.grammar import Grammars, check_constraint
 from tests.engine.generate.vocabulary import END_IDS, TOKENS, encode
 
 GRAMMARS = Grammars(TOKENS, END_IDS, encode)
@@ -179,7 +179,7 @@ def test_dates_are_days_of_the_calendar() -> None:
 )
 def test_what_is_refused_is_named(node: Any, message: str) -> None:
     with pytest.raises(EngineError, match=f"^schema {message.replace('[]', '.*').replace('$defs', '.defs')}"):
-        check(of(node))
+        check_constraint(of(node))
 
 
 def test_large_and_deep_schemas_are_refused() -> None:
@@ -196,19 +196,19 @@ def test_large_and_deep_schemas_are_refused() -> None:
         ({"x": "a" * 70000}, "65536"),
     ):
         with pytest.raises(EngineError, match=message):
-            check(Schema(schema))
+            check_constraint(Schema(schema))
 
 
 @pytest.mark.parametrize("options", [(), ("a", "a"), ("",), ("a" * 1001,), ("\udfff",), tuple(map(str, range(1001)))])
 def test_choices_that_are_none_are_refused(options: tuple[str, ...]) -> None:
     with pytest.raises(EngineError, match=r"^choices: found"):
-        check(Choice(options))
+        check_constraint(Choice(options))
 
 
 @pytest.mark.parametrize("regex", ["(", "[", "a{2", "(?x)a", "(?<=a)b", "((a{500}){500})", "a{60000}", "\\1", "*"])
 def test_patterns_that_are_none_are_refused(regex: str) -> None:
     with pytest.raises(EngineError, match=r"^pattern: "):
-        check(Pattern(regex))
+        check_constraint(Pattern(regex))
 
 
 def test_a_pattern_matches_the_whole_answer() -> None:
