@@ -14,6 +14,8 @@ from engine.tokenizer.codepoints import Ranges
 
 _L = Ranges(classes.LETTERS).pattern()
 _N = Ranges(classes.NUMBERS).pattern()
+_HEADS = Ranges(classes.HEADS).pattern()
+_TAILS = Ranges(classes.TAILS).pattern()
 _S = Ranges(classes.WHITE_SPACE).pattern()
 _P = Ranges(tables.PUNCTUATION).pattern()
 
@@ -26,6 +28,12 @@ LLAMA3 = (
     rf"|[{_S}]*[\r\n]+|[{_S}]+(?![^{_S}])|[{_S}]+"
 )
 QWEN2 = LLAMA3.replace("{1,3}", "")
+_BEFORE = rf"[^\r\n{_L}{_N}]?"
+_WORDS = rf"{_BEFORE}[{_HEADS}]*[{_TAILS}]+", rf"{_BEFORE}[{_HEADS}]+[{_TAILS}]*"
+_OTHERS = rf" ?[^{_S}{_L}{_N}]+[\r\n/]*|[{_S}]*[\r\n]+|[{_S}]+(?![^{_S}])|[{_S}]+"
+TEKKEN = rf"{_WORDS[0]}|{_WORDS[1]}|[{_N}]|{_OTHERS}"
+GPT4O = rf"{_WORDS[0]}(?:{_ENDINGS})?|{_WORDS[1]}(?:{_ENDINGS})?|[{_N}]{{1,3}}|{_OTHERS}"
+DIGITS = rf"[{_N}]|[^{_N}]+"
 PUNCTUATION = rf"[{_P}]+|[^{_P}]+"
 THREE_DIGITS = r"[0-9]{3}|(?:(?![0-9]{3}).)+"
 
@@ -40,12 +48,42 @@ class Pre:
     adds_bos: bool = False
 
 
+_GPT2 = Pre((GPT2,))
+_GPT2_NFC = Pre((GPT2,), nfc=True)
+_EACH_DIGIT = Pre((DIGITS, GPT2))
+_LLAMA3 = Pre((LLAMA3,), whole_pieces=True, adds_bos=True)
+_QWEN2 = Pre((QWEN2,), nfc=True)
+
 PRE = {
-    "gpt-2": Pre((GPT2,)),
-    "roberta-bpe": Pre((GPT2,)),
-    "modern-bert": Pre((GPT2,), nfc=True),
-    "llama-bpe": Pre((LLAMA3,), whole_pieces=True, adds_bos=True),
-    "qwen2": Pre((QWEN2,), nfc=True),
+    "gpt-2": _GPT2,
+    "phi-2": _GPT2,
+    "mpt": _GPT2,
+    "roberta-bpe": _GPT2,
+    "modern-bert": _GPT2_NFC,
+    "olmo": _GPT2_NFC,
+    "llama-bpe": _LLAMA3,
+    "llama3": _LLAMA3,
+    "llama-v3": _LLAMA3,
+    "falcon3": _LLAMA3,
+    "lfm2": _LLAMA3,
+    # files made of Llama 3's tokenizer, but without a beginning of text: SmolLM3
+    "smaug-bpe": Pre((LLAMA3,), whole_pieces=True),
+    # cl100k: Phi-4, Granite 4
+    "dbrx": Pre((LLAMA3,)),
+    "qwen2": _QWEN2,
+    "deepseek-r1-qwen": _QWEN2,
+    "megrez": _QWEN2,
+    "tekken": Pre((TEKKEN,), whole_pieces=True, adds_bos=True),
+    # o200k: Phi-4 mini
+    "gpt-4o": Pre((GPT4O,)),
+    "llama4": Pre((GPT4O,)),
+    # Granite 3's files say refact
+    "refact": _EACH_DIGIT,
+    "starcoder": _EACH_DIGIT,
+    "smollm": _EACH_DIGIT,
+    "codeshell": _EACH_DIGIT,
+    "exaone": _EACH_DIGIT,
+    "command-r": Pre((DIGITS, GPT2), nfc=True),
     "falcon": Pre((PUNCTUATION, GPT2, THREE_DIGITS)),
 }
 

@@ -23,7 +23,7 @@ CODE_POINTS = [number for number in range(0x110000) if number not in SURROGATES]
 
 TITLES = {
     "unicode_tables.py": "What BERT's normalizer does to each code point, and which are composed again by NFC",
-    "unicode_classes.py": "Letters, numbers, white space, and what belongs to one grapheme",
+    "unicode_classes.py": "Letters, numbers, white space, parts of words by case, and what belongs to one grapheme",
 }
 HEADER = '''"""{title}.
 
@@ -44,11 +44,14 @@ NOTES = {
     "EXCLUDED": "decomposed, and not composed again by NFC",
     "LETTERS": "letters, as regular expressions have them: {L}",
     "NUMBERS": "numbers of any kind: {N}",
+    "HEADS": "capital letters, letters without case, marks: {Lu} {Lt} {Lm} {Lo} {M}",
+    "TAILS": "small letters, letters without case, marks: {Ll} {Lm} {Lo} {M}",
     "WHITE_SPACE": "white space, which pre-tokenizers split at",
     "JOINED": "belongs to the grapheme before it",
     "JOINING": "belongs to the grapheme after it",
     "APART": "nothing joins it",
 }
+HEADS, TAILS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 ACUTE = "\u0301"
 
 
@@ -189,6 +192,8 @@ def tables() -> dict[str, dict[str, str]]:
         "unicode_classes.py": {
             "LETTERS": show_all(members(r"\p{L}")),
             "NUMBERS": show_all(members(r"\p{N}")),
+            "HEADS": show_all(members(HEADS)),
+            "TAILS": show_all(members(TAILS)),
             "WHITE_SPACE": show_all(members(r"\s")),
             "JOINED": show_all(joined()),
             "JOINING": show_all(joining()),

@@ -1,5 +1,4 @@
 """Byte-level BPE against the `tokenizers` package: a vocabulary trained here, then all texts, ids and offsets."""
-# ruff: noqa: E501
 
 import json
 import random
@@ -140,18 +139,50 @@ def test_patterns_cover_every_text(name: str) -> None:
 
 
 # the patterns as published, in the syntax of the package's regular expressions
+ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+HEADS, TAILS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+SPACES_LAST = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA3 = rf"{ENDINGS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{SPACES_LAST}"
+O200K = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{HEADS}*{TAILS}+{ENDINGS}?|[^\r\n\p{{L}}\p{{N}}]?{HEADS}+{TAILS}*{ENDINGS}?"
+    rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{SPACES_LAST}"
+)
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 PUBLISHED = {
-    "llama-bpe": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    "qwen2": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    "gpt-2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-}  # fmt: skip
+    "llama-bpe": [LLAMA3],
+    "smaug-bpe": [LLAMA3],
+    "dbrx": [LLAMA3],
+    "qwen2": [LLAMA3.replace("{1,3}", "")],
+    "tekken": [O200K.replace(f"{ENDINGS}?", "").replace("{1,3}", "")],
+    "gpt-4o": [O200K],
+    "gpt-2": [GPT2],
+    "smollm": [r"\p{N}", GPT2],
+    "refact": [r"\p{N}", GPT2],
+}
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_patterns_are_the_published_ones(name: str) -> None:
-    split, oracle = Splitter(PRE[name].patterns).split, pre_tokenizers.Split(Regex(PUBLISHED[name]), "isolated")
-    for text in HARD + LEARNED + mixtures(1000):
+    split = Splitter(PRE[name].patterns).split
+    oracle = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in PUBLISHED[name]])
+    cased = [
+        "HelloWorld",
+        "helloWorld",
+        "ABC's 'S XMLHttp's",
+        "a/b//\n/",
+        "\u01c5a\u01c6 \u02b0\u0301A",
+        "1234567",
+        "x\u0301Y\u0301z",
+    ]
+    for text in cased + HARD + LEARNED + mixtures(1000):
         assert split(text) == [part for part, _ in oracle.pre_tokenize_str(text)], ascii(text)
+
+
+def test_unknown_patterns_are_refused_by_a_list_of_the_known() -> None:
+    with pytest.raises(
+        UnsupportedModel, match=r"tokenizer\.ggml\.pre: found 'chatglm-bpe', expected one of gpt-2, .*qwen2"
+    ):
+        from_metadata(metadata(trained(), [], tokenizer__ggml__pre="chatglm-bpe"))
 
 
 def slow_merge(text: str, ranks: dict[str, int]) -> list[str]:
@@ -212,7 +243,7 @@ def test_digest_changes_with_everything_that_determines_ids() -> None:
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"tokenizer.ggml.pre": "tekken"}, UnsupportedModel, "found 'tekken', expected one of gpt-2"),
+        ({"tokenizer.ggml.pre": "viking"}, UnsupportedModel, "found 'viking', expected one of gpt-2"),
         ({"tokenizer.ggml.pre": None}, UnsupportedModel, "found None"),
         ({"tokenizer.ggml.merges": None}, BadModelFile, "merges: found NoneType"),
         ({"tokenizer.ggml.merges": ["a"]}, BadModelFile, "merge 0: found 'a'"),

@@ -9,12 +9,16 @@ from engine.tokenizer import unicode_classes as classes
 from engine.tokenizer.base import WHITE_SPACE
 from engine.tokenizer.codepoints import Ranges
 from tests.engine.tokenizer.charsmaps import charsmap
-from tests.engine.tokenizer.make_unicode_tables import CODE_POINTS, joined, members
+from tests.engine.tokenizer.make_unicode_tables import CODE_POINTS, HEADS, TAILS, joined, members
 
 
 @pytest.mark.parametrize(
-    ("table", "pattern"), [(classes.LETTERS, r"\p{L}"), (classes.NUMBERS, r"\p{N}"), (classes.WHITE_SPACE, r"\s")]
-)
+    ("table", "pattern"),
+    [
+        (classes.LETTERS, r"\p{L}"), (classes.NUMBERS, r"\p{N}"), (classes.WHITE_SPACE, r"\s"),
+        (classes.HEADS, HEADS), (classes.TAILS, TAILS),
+    ],
+)  # fmt: skip
 def test_classes_of_regular_expressions(table: str, pattern: str) -> None:
     found = Ranges(table)
     assert [number for number in CODE_POINTS if number in found] == members(pattern)
