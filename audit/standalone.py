@@ -5,8 +5,8 @@
 
 KEY is the log's public key, or a file with it, that came to you in another way than the folder; without it the one in
 the folder is taken, and shown. CHECKPOINT is one that was kept: the folder has to hold the same history, gone on. Exit
-code 0: whole. 1: something is wrong, and named. 2: not checked. 3: log and records are whole, but the log has no record
-of this export (export.proof), so that nobody signed what export.json says of the report and the other files.
+code 0: whole. 1: something is wrong, and named. 2: not checked: KEY or CHECKPOINT is none, or a file cannot be read.
+3: log and records are whole, but the log has no record of this export (export.proof): nobody signed export.json.
 """
 
 # fmt: off
@@ -26,6 +26,8 @@ L = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, P - 2, P) % P
 WIDTH = 256  # hashes in a tile
 BROKEN = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # what malformed input leads to
+CHECKPOINT = re.compile(rb"[^\n]+\n\d+\n[+/\w]{43}=\n([^\n]+\n)*\n\xe2\x80\x94 ")
+class WrongError(ValueError): ...  # the same, told in words of ours
 
 def decode_point(data: bytes) -> tuple[int, ...]:
     sign, y = int.from_bytes(data, "little") >> 255, int.from_bytes(data, "little") & (2**255 - 1)
@@ -33,7 +35,7 @@ def decode_point(data: bytes) -> tuple[int, ...]:
     x = pow(square, (P + 3) // 8, P)
     x = x if x * x % P == square else x * pow(2, (P - 1) // 4, P) % P
     if len(data) != 32 or y >= P or x * x % P != square or (x == 0 and sign):
-        raise ValueError("not a point of the curve")
+        raise WrongError("not a point of the curve")
     x = x if x & 1 == sign else P - x
     return x, y, 1, x * y % P  # X, Y, Z, T with x = X/Z, y = Y/Z, xy = T/Z
 
@@ -44,9 +46,7 @@ def add(p: tuple[int, ...], q: tuple[int, ...]) -> tuple[int, ...]:
     return e * f % P, g * h % P, f * g % P, e * h % P
 
 def multiply(number: int, point: tuple[int, ...]) -> tuple[int, ...]:
-    if not number:
-        return 0, 1, 1, 0
-    rest = multiply(number >> 1, add(point, point))
+    rest = multiply(number >> 1, add(point, point)) if number else (0, 1, 1, 0)
     return add(rest, point) if number & 1 else rest
 
 def is_signed(key: bytes, signature: bytes, data: bytes) -> bool:
@@ -67,7 +67,7 @@ def parse_key(text: str) -> tuple[str, bytes, bytes]:
     data = b64decode(rest.partition("+")[2])
     key_id = sha256(origin.encode() + b"\n" + data)[:4]
     if len(data) != 33 or data[0] != 1 or text != f"{origin}+{key_id.hex()}+{b64encode(data).decode()}":
-        raise ValueError("not a public key (ORIGIN+HASH+BASE64)")
+        raise WrongError("not a public key (ORIGIN+HASH+BASE64)")
     return origin, key_id, data[1:]
 
 def open_checkpoint(note: bytes, key: str, cosigned: bool = False) -> tuple[int, bytes]:
@@ -81,13 +81,13 @@ def open_checkpoint(note: bytes, key: str, cosigned: bool = False) -> tuple[int,
             name, size, root, *_ = text.split("\n")
             if name == origin and str(int(size)) == size:
                 return int(size), b64decode(root)
-    raise ValueError(f"not a checkpoint that is signed by {key}")
+    raise WrongError(f"not a checkpoint that is signed by {key}")
 
 def root_of(hashes: list[bytes]) -> bytes:
     """RFC 6962, 2.1, over subtrees of one size, of which only the last may be smaller."""
     while len(hashes) > 1:
-        pairs = [sha256(b"\1" + hashes[i] + hashes[i + 1]) for i in range(0, len(hashes) - 1, 2)]
-        hashes = pairs + hashes[len(hashes) & ~1 :]
+        pairs = range(0, len(hashes) - 1, 2)
+        hashes = [sha256(b"\1" + hashes[i] + hashes[i + 1]) for i in pairs] + hashes[len(hashes) & ~1 :]
     return hashes[0] if hashes else sha256(b"")
 
 def root_from(index: int, size: int, leaf: bytes, proof: list[bytes]) -> bytes:
@@ -115,7 +115,7 @@ def read_number(text: str) -> float:
     if text.lstrip("-").isdigit() and abs(int(text)) < 2**53:
         return int(text)
     if write_number(float(text)) != text:
-        raise ValueError(f"{text} is not in the one form of a number")
+        raise WrongError(f"{text} is not in the one form of a number")
     return float(text)
 
 encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
@@ -130,9 +130,9 @@ def parse(data: bytes, n: int | None = None) -> dict[str, Any]:
     if encode(value) != text:  # `encode` writes some numbers otherwise, but they were looked at already
         text = re.sub(r'"(?:[^"\\]|\\.)*"|[-0-9][-+.0-9eE]*', lambda token: token[0] if '"' in token[0] else "0", text)
         if encode(decode(text)) != text:
-            raise ValueError("not canonical JSON")
+            raise WrongError("not canonical JSON")
     if value["v"] != 1 or value.get("n") != n:
-        raise ValueError(f"found version {value['v']} and number {value.get('n')}, expected 1 and {n}")
+        raise WrongError(f"found version {value['v']} and number {value.get('n')}, expected 1 and {n}")
     return value
 
 def tile_path(level: object, start: int, width: int) -> str:
@@ -147,16 +147,13 @@ class Export:
         self.digests: dict[str, str] = {}
         self.wanted: list[tuple[str, int, bytes]] = []
         self.files = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()}
-
     def bad(self, path: str, message: object) -> None:
         self.wrong.setdefault(path, str(message))
-
     def attempt(self, path: str, check: Any, *arguments: Any) -> Any:
         try:
             return check(*arguments)
         except BROKEN as error:
-            return self.bad(path, error)
-
+            return self.bad(path, error if isinstance(error, WrongError) else "not in the form that it has to have")
     def read(self, path: str) -> bytes:
         file, data = self.folder / path, b""
         if path in self.files and file.is_file() and not file.is_symlink():
@@ -165,7 +162,6 @@ class Export:
             self.bad(path, "missing, or not a regular file")
         self.digests[path] = sha256(data).hex()
         return data
-
     def proven(self, path: str) -> dict[str, Any]:
         """The entry that this C2SP tlog-proof proves under log/checkpoint. BROKEN."""
         head, _, note = self.read(path).partition(b"\n\n")
@@ -174,25 +170,22 @@ class Export:
         lines = [f"extra {b64encode(data).decode()}", f"index {n}", *(b64encode(each).decode() for each in proof)]
         proved = root_from(n, self.size, sha256(b"\0" + data), proof) == self.root and note == self.note
         if not proved or head.decode() != "\n".join(["c2sp.org/tlog-proof@v1", *lines]):
-            raise ValueError(f"does not prove entry {n} under log/checkpoint, in the one form of a proof")
+            raise WrongError(f"does not prove entry {n} under log/checkpoint, in the one form of a proof")
         return parse(data, n)
-
     def handed_over(self, path: str, key: str) -> str:
         """The key from which `key` took over, in an entry in which the former signed that. BROKEN."""
         entry = self.proven(path)
         old, note = entry["old_key"], entry["note"]
         before = open_checkpoint(note.encode(), old, True)
         if f"\nold-key {old}\nnew-key {key}\n\n" not in note or before[0] != entry["n"]:
-            raise ValueError(f"not the handover to {key}")
+            raise WrongError(f"not the handover to {key}")
         self.wanted.append((path, *before))
         return str(old)
-
     def hashes(self, path: str, count: int) -> list[bytes]:
         data = self.read(path) if count else b""
         if len(data) != 32 * count:
             self.bad(path, f"{len(data)} bytes, expected {32 * count}")
         return [data[i : i + 32].ljust(32, b"\0") for i in range(0, 32 * count, 32)]
-
     def bundle(self, path: str, count: int) -> list[bytes]:
         data, entries, at = self.read(path), [], 0
         while at < len(data):
@@ -202,8 +195,7 @@ class Export:
         if at != len(data) or len(entries) != count:
             self.bad(path, f"not a bundle of {count} entries")
         return entries[:count] if at == len(data) else []
-
-    def check_log(self, about: dict[str, Any]) -> None:
+    def check_log(self, about: dict[str, Any]) -> bool:
         """Hashes against the signed root, entries against the hashes, records against the entries."""
         roots: list[bytes] = []
         records = hashlib.sha256()
@@ -236,55 +228,63 @@ class Export:
                     self.bad(path, f"hash {i}: not of {tile_path(level - 1, (start + i) * WIDTH, WIDTH)}: one is wrong")
             roots = [root_of(roots[i : i + WIDTH]) for i in range(0, count, WIDTH)]
             level, count = level + 1, count // WIDTH
-        self.read("records.jsonl")
-        if self.digests["records.jsonl"] != records.hexdigest():
+        if sha256(self.read("records.jsonl")) != records.digest():
             self.bad("records.jsonl", f"not the entries {about['first']} to {about['end'] - 1} of the log")
-
+        return True
     def check(self, trusted: str, against: bytes) -> dict[str, Any]:
-        """Everything; what export.json says."""
-        self.note, keys = self.read("log/checkpoint"), [self.read("keys/log.pub").decode("latin-1")[:-1]]
-        self.size, self.root = self.attempt("log/checkpoint", open_checkpoint, self.note, keys[0]) or (0, b"")
+        """Everything; what export.json says. Without a signed checkpoint nothing else can be judged but SHA256SUMS."""
+        self.note, key = self.read("log/checkpoint"), self.read("keys/log.pub").decode("latin-1")[:-1]
+        if self.attempt("keys/log.pub", parse_key, key):
+            self.size, self.root = self.attempt("log/checkpoint", open_checkpoint, self.note, key) or (0, b"")
+        about = self.attempt("export.json", parse, self.read("export.json")[:-1]) or {}
+        if self.root:
+            self.check_signed(about, [key], trusted, against)
+        told = about.get("files", {}) if "export.json" not in self.wrong else {}
+        for path in {*self.files, *told} - {*self.digests, "SHA256SUMS"}:
+            self.read(path)
+        for path in [path for path, digest in told.items() if self.digests.get(path) != digest]:
+            self.bad(path, "not the file that was exported")
+        sums = "".join(f"{digest}  {path}\n" for path, digest in sorted(self.digests.items()))
+        listed = self.read("SHA256SUMS").decode("latin-1")
+        odd = sorted({line[66:] for line in {*listed.splitlines()} ^ {*sums.splitlines()}})
+        for path in odd if self.wrong and listed else []:
+            self.bad(path, "not the file that was exported, says SHA256SUMS")
+        if listed != sums and not self.wrong:
+            self.bad("SHA256SUMS", f"does not fit {odd}")
+        return about
+    def check_signed(self, about: dict[str, Any], keys: list[str], trusted: str, against: bytes) -> None:
         for path in sorted((path for path in self.files if path.startswith("keys/rotated-")), reverse=True):
             keys.append(self.attempt(path, self.handed_over, path, keys[-1]) or "")
-        if trusted and trusted not in keys:
+        if trusted and trusted not in keys and "" not in keys:
             self.bad("keys/log.pub", f"not {trusted}, nor has that key handed over to it")
         kept = [self.attempt("", open_checkpoint, against, key, True) for key in keys] if against else []
         self.wanted += [("log/checkpoint", *state) for state in kept if state]
         if self.wrong.pop("", None) and not any(kept):
             self.bad("log/checkpoint", "the kept checkpoint is of another log: none of the keys here signed it")
-        about = self.attempt("export.json", parse, self.read("export.json")[:-1]) or {}
         record = self.attempt("export.proof", self.proven, "export.proof") if "export.proof" in self.files else {}
         if record and record.get("export_sha256") != self.digests["export.json"]:
             self.bad("export.json", f"not the one of which entry {record['n']} of the log tells")
-        if self.root:
-            self.attempt("export.json", self.check_log, about)
-        for path in self.files - {*self.digests, *about.get("files", {}), "SHA256SUMS"} if self.root else ():
+        checked = self.attempt("export.json", self.check_log, about)
+        for path in self.files - {*self.digests, *about.get("files", {}), "SHA256SUMS"} if checked else ():
             self.bad(path, "no part of the export")
-        for path, digest in about.get("files", {}).items():
-            if (self.digests.get(path) or sha256(self.read(path)).hex()) != digest:
-                self.bad(path, "not the file that was exported")
-        sums = "".join(f"{digest}  {path}\n" for path, digest in sorted(self.digests.items()))
-        told = self.read("SHA256SUMS").decode("latin-1")
-        odd = sorted({line[66:] for line in {*told.splitlines()} ^ {*sums.splitlines()}})
-        for path in odd if self.wrong and told else []:
-            self.bad(path, "not the file that was exported, says SHA256SUMS")
-        if not self.wrong and told != sums:
-            self.bad("SHA256SUMS", f"does not fit {odd}")
-        return about
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).resolve().parent)
     parser.add_argument("--key", default="")
-    parser.add_argument("--against", type=Path)
-    options = parser.parse_args(arguments)
+    parser.add_argument("--against", type=lambda path: Path(path).read_bytes(), default=b"")
     try:
-        key = Path(options.key).read_text().strip() if Path(options.key).is_file() else options.key
-        against = options.against.read_bytes() if options.against else b""
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
-    export = Export(options.folder)
-    about = export.attempt("export.json", export.check, key, against) or {}
+        options = parser.parse_args(arguments)
+        key = Path(options.key).read_text().strip() if options.key and "+" not in options.key else options.key
+        if (key and not parse_key(key)) or (options.against and not CHECKPOINT.match(options.against)):
+            raise WrongError
+        next(options.folder.iterdir(), None)  # which says so where there is none
+        export = Export(options.folder)
+        about = export.attempt("export.json", export.check, key, options.against) or {}
+    except OSError as error:
+        parser.error(f"not checked: {error.filename} cannot be read: {error.strerror}")
+    except ValueError:
+        parser.error("--key takes a public key (ORIGIN+HASH+BASE64) or a file with it, --against a kept checkpoint")
     for path, message in sorted(export.wrong.items()):
         print(f"WRONG    {ascii(path)[1:-1]}: {ascii(message)[1:-1]}")
     if not export.wrong:

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -224,10 +225,79 @@ def test_keys_that_are_trusted(made: tuple[Site, Path], tmp_path: Path) -> None:
     other = audit.generate_key(tmp_path / "other", site.origin)
     code, out = check(folder, "--key", other)
     assert (code, f"WRONG    keys/log.pub: not {other}" in out) == (1, True)
-    assert check(folder, "--key", "nonsense")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "file", "said"),
+    [
+        ("--key", "nothing", "nothing cannot be read: No such file or directory\n"),
+        ("--key", "words", "--key takes a public key (ORIGIN+HASH+BASE64) or a file with it"),
+        ("--key", "bytes", "--key takes a public key"),
+        ("--against", "nothing", "nothing cannot be read: No such file or directory\n"),
+        ("--against", "words", "--against a kept checkpoint\n"),
+        ("--against", "bytes", "--against a kept checkpoint\n"),
+        ("--against", "out/export.proof", "--against a kept checkpoint\n"),
+        ("--against", "out/export.json", "--against a kept checkpoint\n"),
+        ("--key", "+", "--key takes a public key"),
+    ],
+)
+def test_a_wrong_argument_is_no_verdict(
+    made: tuple[Site, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, file: str, said: str
+) -> None:
+    (tmp_path / "words").write_text("no key\n")
+    (tmp_path / "bytes").write_bytes(b"GGUF\xff\x00")
+    (tmp_path / "out").symlink_to(made[1])
     with pytest.raises(SystemExit) as ended:
-        check(folder, "--against", tmp_path / "nothing")
-    assert ended.value.code == 2
+        check(made[1], option, file if file == "+" else tmp_path / file)
+    told = capsys.readouterr()
+    assert (ended.value.code, said in told.err, told.out) == (2, True, ""), told.err
+    assert "Errno" not in told.err
+
+
+def test_a_folder_that_is_not_there_is_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        check(tmp_path / "nowhere")
+    assert (ended.value.code, "nowhere cannot be read: No such file" in capsys.readouterr().err) == (2, True)
+
+
+def test_a_file_that_cannot_be_read_is_told_and_is_no_verdict(copy: Path) -> None:
+    """Run by somebody else, for root reads everything."""
+    with tempfile.TemporaryDirectory() as place:  # into which others may look
+        Path(place).chmod(0o755)
+        folder = Path(shutil.copytree(copy, Path(place, "handout")))
+        folder.chmod(0o755)
+        shutil.copy(audit.VERIFIER, folder)
+        (folder / "records.jsonl").chmod(0)
+        command = [shutil.which("python3", path=os.defpath) or sys.executable, folder / "standalone.py", folder]
+        user = 65534 if os.getuid() == 0 else None
+        done = subprocess.run(command, env={}, capture_output=True, text=True, user=user)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert "records.jsonl cannot be read: Permission denied" in done.stderr
+
+
+def wrong(folder: Path) -> list[str]:
+    """The files that are accused."""
+    code, out = check(folder)
+    assert code == 1
+    return [line.split(":")[0].removeprefix("WRONG    ") for line in out.splitlines()[:-1]]
+
+
+@pytest.mark.parametrize("name", ["log/checkpoint", "keys/log.pub", "export.json", "export.proof", "report.html"])
+def test_only_the_cause_is_accused(copy: Path, name: str) -> None:
+    data = (copy / name).read_bytes()
+    for changed in (b"", b"{}\n", b"[]\n", *changes(data)):
+        (copy / name).write_bytes(changed)
+        assert wrong(copy) == [name]
+    (copy / name).unlink()
+    assert wrong(copy) == ["SHA256SUMS" if name == "export.proof" else name]
+
+
+@pytest.mark.parametrize("name", ["export.json", "export.proof", "keys/rotated-000000000700.proof"])
+@pytest.mark.parametrize("changed", [b"", b"{}\n", b"[]\n", b"7\n", b'{"v":1}\n', b"x\n\ny\n", b"\xff"])
+def test_what_is_wrong_is_told_in_words(copy: Path, name: str, changed: bytes) -> None:
+    (copy / name).write_bytes(changed)
+    (line,) = [line for line in check(copy)[1].splitlines() if line.startswith(f"WRONG    {name}:")]
+    assert not re.search(r"indices|index out of|object|'v'|unpack|Expecting|codec|subscript", line), line
 
 
 def test_a_kept_checkpoint_shows_another_history(tmp_path: Path) -> None:
