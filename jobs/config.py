@@ -1,44 +1,26 @@
 """What a job file and a site file may say. Every key has a description; the JSON Schema in configs/ comes from here.
 
-Pydantic lives in this file only. Values are strict (YAML's `3` is no text, `"3"` no number), models are frozen, and
-unknown keys are errors.
+Pydantic lives in this file and two that it imports: `section.py`, and `asked.py` with the tasks.
 """
 
 import re
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    Strict,
     StringConstraints,
     ValidationError,
     model_validator,
 )
 
+from jobs.asked import Asked
 from jobs.cron import find_zone, parse_cron
 from jobs.errors import Steps
+from jobs.section import Items, RefusedValueError, Section, Text, check_unique
 
-Items = Strict(False)  # YAML has lists where frozen values are tuples; what is in them stays strict
 T = TypeVar("T", bound="Section")
-
-
-class RefusedValueError(ValueError):
-    """What a validator says of a value; `at` leads from the validated value to the one that is wrong."""
-
-    def __init__(self, found: str, expected: str, remedy: str | None = None, at: Steps = ()) -> None:
-        super().__init__(found)
-        self.found, self.expected, self.remedy, self.at = found, expected, remedy, at
-
-
-class Section(BaseModel):
-    """A mapping of the file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 def _cron(text: str) -> str:
@@ -59,12 +41,6 @@ def _timezone(name: str) -> str:
             str(error), "a name of the IANA time zone data base, such as Europe/Berlin or UTC"
         ) from error
     return name
-
-
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise RefusedValueError("a text without anything in it", "a text that says something")
-    return text
 
 
 def _inside(path: str) -> str:
@@ -88,17 +64,6 @@ def _language(name: str) -> str:
     return name
 
 
-def _unique(items: tuple[Any, ...], key: Callable[[Any], str], at: Callable[[int], Steps], what: str) -> None:
-    seen: dict[str, int] = {}
-    for index, item in enumerate(items):
-        name = key(item)
-        if name in seen:
-            found = f"{name!r}, which is already {what} {seen[name] + 1}"
-            raise RefusedValueError(found, f"every {what} once", "rename or remove one of the two", at(index))
-        seen[name] = index
-
-
-Text = Annotated[str, AfterValidator(_not_blank)]
 JobName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 MODEL_NAME_MEANS = "letters, digits, '.', '_' and '-', at most 128, first a letter or digit"
@@ -180,79 +145,19 @@ class ModelConfig(Section):
     sha256: Sha256 | None = Field(
         None, description="64 hexadecimal digits in lower case: the model file's sha256; any file will do if left out"
     )
-
-
-class LabelConfig(Section):
-    """A class of documents."""
-
-    name: Text = Field(description="the label as it stands in the result")
-    description: str = Field("", description="what such a document is, in a sentence; it is compared by meaning")
-    examples: Annotated[tuple[Text, ...], Items] = Field((), description="texts of such documents, if there are any")
-
-
-class ClassifyConfig(Section):
-    """One label for each document."""
-
-    type: Literal["classify"] = Field(description="the task: one label for each document")
-    labels: Annotated[tuple[LabelConfig, ...], Items] = Field(min_length=2, description="the labels, at least 2")
-    threshold: float | None = Field(
-        None, ge=0, le=1, description="a best score below it makes the document abstained; a measured one if left out"
+    context: int | None = Field(
+        None,
+        ge=256,
+        le=1_048_576,
+        description="of a model that writes: tokens of a prompt with its answer, at most, and no more than the model "
+        "was made for; longer documents are read in parts; 8192 if left out",
     )
-
-    @model_validator(mode="after")
-    def _labels_differ(self) -> "ClassifyConfig":
-        _unique(self.labels, lambda label: label.name, lambda index: ("labels", index, "name"), "label")
-        return self
-
-
-class FieldConfig(Section):
-    """A value to be found in each document."""
-
-    name: Text = Field(description="the field's name as it stands in the result")
-    type: Literal["text", "date", "money", "number", "percent", "email", "phone", "iban", "reference", "regex"] = Field(
-        "text", description="what kind of value it is"
+    kv: Literal["float16", "int8"] | None = Field(
+        None, description="of a model that writes: how keys and values are kept; int8 takes half the memory; or float16"
     )
-    description: str = Field("", description="what the value means, in a few words; it is compared by meaning")
-    pattern: Text | None = Field(None, description="the regular expression of a field of type regex")
-
-    @model_validator(mode="after")
-    def _pattern_fits(self) -> "FieldConfig":
-        if self.type == "regex" and self.pattern is None:
-            raise RefusedValueError("a field of type regex without a pattern", "the key 'pattern'", at=("type",))
-        if self.type != "regex" and self.pattern is not None:
-            raise RefusedValueError(
-                f"a pattern in a field of type {self.type}", "a pattern only with type: regex", at=("pattern",)
-            )
-        return self
-
-
-class ExtractConfig(Section):
-    """Named values from each document."""
-
-    type: Literal["extract"] = Field(description="the task: named values from each document")
-    fields: Annotated[tuple[FieldConfig, ...], Items] = Field(min_length=1, description="the fields, at least 1")
-
-    @model_validator(mode="after")
-    def _fields_differ(self) -> "ExtractConfig":
-        _unique(self.fields, lambda field: field.name, lambda index: ("fields", index, "name"), "field")
-        return self
-
-
-class SummarizeConfig(Section):
-    """The sentences of each document that say most; either `sentences` or `words`."""
-
-    type: Literal["summarize"] = Field(description="the task: the sentences that say most, in their order")
-    sentences: int | None = Field(None, ge=1, le=1000, description="how many sentences, instead of words")
-    words: int | None = Field(None, ge=1, le=100_000, description="at most so many words, instead of sentences")
-
-    @model_validator(mode="after")
-    def _one_budget(self) -> "SummarizeConfig":
-        if (self.sentences is None) == (self.words is None):
-            found = "neither 'sentences' nor 'words'" if self.words is None else "both 'sentences' and 'words'"
-            raise RefusedValueError(
-                found, "one of the two", "such as sentences: 5", ("words",) if self.words is not None else ()
-            )
-        return self
+    cache_mib: int | None = Field(
+        None, ge=16, le=4_194_304, description="of a model that writes: memory for keys and values, in MiB"
+    )
 
 
 class OutputConfig(Section):
@@ -268,7 +173,7 @@ class OutputConfig(Section):
 
     @model_validator(mode="after")
     def _parquet_once(self) -> "OutputConfig":
-        _unique(self.formats, str, lambda index: ("formats", index), "format")
+        check_unique(self.formats, str, lambda index: ("formats", index), "format")
         if "parquet" not in self.formats:
             raise RefusedValueError(
                 "formats without parquet", "parquet among them: it is always written", at=("formats",)
@@ -298,9 +203,7 @@ class JobConfig(Section):
         None, description="when to start; without it, as soon as a complete file lies in the input folder"
     )
     model: ModelConfig = Field(description="the model that answers")
-    task: ClassifyConfig | ExtractConfig | SummarizeConfig = Field(
-        discriminator="type", description="what is asked of each document"
-    )
+    task: Asked = Field(discriminator="type", description="what is asked of each document")
     private: bool = Field(
         False, description="the log has salted commitments for names and digests of documents; private/ opens them"
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jobs.config import InvalidError, JobConfig, RefusedValueError, Section, SiteConfig, section_at, validate
+from jobs.config import InvalidError, JobConfig, SiteConfig, section_at, validate
 from jobs.errors import ConfigError, Problem, Steps
+from jobs.section import RefusedValueError, Section, keys_of
 from jobs.source import Source, describe, read_source
 
 T = TypeVar("T", bound=Section)
@@ -64,7 +65,8 @@ def _problem(model: type[Section], source: Source, error: dict[str, Any]) -> Pro
     context = error.get("ctx", {})
     match error["type"]:
         case "extra_forbidden":
-            known = sorted(getattr(section_at(model, location[:-1]), "model_fields", ()))
+            section = section_at(model, location[:-1])
+            known = sorted(keys_of(section)) if section else []
             key, remedy = str(path[-1]), did_you_mean(str(path[-1]), known)
             return source.problem_with_key(path, f"unknown key {key!r}{_inside(path)}", _one_of(known), remedy)
         case "missing":
@@ -145,6 +147,5 @@ def _one_of(choices: list[str]) -> str:
 
 
 def _tags(context: dict[str, Any]) -> list[str]:
-    return [
-        tag.strip(" '") for tag in str(context.get("expected_tags", "'classify', 'extract', 'summarize'")).split(",")
-    ]
+    expected = context.get("expected_tags", "'classify', 'extract', 'summarize', 'ask'")
+    return [tag.strip(" '") for tag in str(expected).split(",")]

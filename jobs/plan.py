@@ -1,15 +1,16 @@
 """A job and its workspace become a RunPlan: from here on there is no YAML, no default and no environment."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pipeline
-from jobs.config import NO_OCR, ClassifyConfig, ExtractConfig, LimitsConfig, RetentionConfig, SummarizeConfig
+from jobs.asked import AskConfig, ClassifyConfig, ExtractConfig, SummarizeConfig
+from jobs.config import NO_OCR, JobConfig, LimitsConfig, RetentionConfig
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.load import LoadedJob, shown
 from jobs.workspace import FOLDERS, Workspace
-
-Settings = pipeline.ClassifySettings | pipeline.ExtractSettings | pipeline.SummarizeSettings
 
 _MIB = 2**20
 
@@ -53,12 +54,21 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
         input=_input(workspace, job),
         model=pipeline.ModelRef(config.model.name, model_file(workspace, job), config.model.sha256),
         task=task,
+        writing=_writing(config),
         formats=config.output.formats,
         part_documents=config.output.part_documents,
         part_seconds=config.output.part_minutes * 60,
         retention=_retention(config.retention),
         private=config.private,
     )
+
+
+def _writing(config: JobConfig) -> pipeline.Writing | None:
+    """What the job says of how its model writes; None if nothing."""
+    model, task = config.model, config.task
+    keys = {"context": model.context, "max_tokens": task.max_tokens, "kv": model.kv, "cache_mib": model.cache_mib}
+    said: dict[str, Any] = {key: value for key, value in keys.items() if value is not None}
+    return pipeline.Writing(**said) if said else None
 
 
 def _retention(said: RetentionConfig | None) -> pipeline.Retention:
@@ -105,7 +115,7 @@ def _folder_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Problem]:
             return
 
 
-def _task(job: LoadedJob, problems: list[Problem]) -> Settings | None:
+def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.Settings | None:
     """The task's settings; what they refuse is added to `problems`, at its place in the file."""
     before = len(problems)
     try:
@@ -119,6 +129,12 @@ def _task(job: LoadedJob, problems: list[Problem]) -> Settings | None:
                 return pipeline.ExtractSettings(fields) if len(problems) == before else None
             case SummarizeConfig() as task:
                 return pipeline.SummarizeSettings(sentences=task.sentences, words=task.words)
+            case AskConfig() as task:
+                schema = {} if task.answer_schema is None else {"schema": json.dumps(task.answer_schema)}
+                return pipeline.AskSettings(task.question, **schema)
+    except pipeline.SchemaError as error:
+        problems.append(job.source.problem(("task", "schema", *error.steps), str(error)))
+        return None
     except ValueError as error:
         problems.append(job.source.problem(("task",), str(error)))
         return None

@@ -135,7 +135,7 @@ class Service:
     def _check(self, served: Served) -> None:
         """Tells now what would keep the job from running tonight."""
         try:
-            pipeline.check_model(make_plan(self.workspace, served.job).model)
+            pipeline.check_model(make_plan(self.workspace, served.job))
         except (ConfigError, pipeline.ModelRefusedError) as error:
             self._refuse(served, error)
 

@@ -36,18 +36,22 @@ from pipeline.status import JobStatus, status
 from pipeline.story import Story, story
 from pipeline.tasks import (
     TASKS,
+    AskSettings,
     ClassifySettings,
     ExtractSettings,
     Field,
     Label,
+    SchemaError,
     Settings,
     SummarizeSettings,
+    Writing,
 )
 from pipeline.verify import Verification, verify
 
 __all__ = [
     "KINDS",
     "TASKS",
+    "AskSettings",
     "BadPartError",
     "Bench",
     "Candidate",
@@ -80,6 +84,7 @@ __all__ = [
     "RunPlan",
     "RunReport",
     "Scan",
+    "SchemaError",
     "Settings",
     "Sightings",
     "Site",
@@ -88,6 +93,7 @@ __all__ = [
     "SummarizeSettings",
     "Verdict",
     "Verification",
+    "Writing",
     "bench_model",
     "check_inbox",
     "check_machine",

@@ -1,9 +1,9 @@
 """Batches across documents: the spans of many documents go through the model together, the order stays."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,12 @@ from pipeline.states import State
 from pipeline.tasks import Answer, Embedder, Task
 from pipeline.tasks.passages import budget
 
+BATCH_CHARACTERS: Final = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress
+BATCH_DOCUMENTS: Final = 256
 _SLICE_TOKENS = 16_384  # one or two seconds on two cores
+
+Row = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,36 @@ Pulse = Callable[[int, int], None]
 """Told how many of the batch's tokens are computed, of how many; what it raises ends the computing."""
 
 
+@dataclass(frozen=True)
+class Embedding:
+    """Answers documents by a task on a model that embeds."""
+
+    task: Task
+    model: Embedder
+
+    def __call__(
+        self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
+    ) -> Iterator[list[tuple[T, Row | None]]]:
+        """The items in order, in groups, as they are ready: each document with its row, anything else with None."""
+        batch, characters = list[T](), 0
+        for item in items:
+            batch.append(item)
+            characters += len(item.parsed.text) if isinstance(item, Work) else 0
+            if characters >= BATCH_CHARACTERS or len(batch) >= BATCH_DOCUMENTS:
+                yield self._answered(batch, pulse, review_hidden)
+                batch, characters = [], 0
+        if batch:
+            yield self._answered(batch, pulse, review_hidden)
+
+    def _answered(self, batch: Sequence[T], pulse: Pulse, review_hidden: bool) -> list[tuple[T, Row | None]]:
+        works = [item for item in batch if isinstance(item, Work)]
+        rows = iter(answer_all(works, self.task, self.model, pulse, review_hidden=review_hidden))
+        return [(item, next(rows) if isinstance(item, Work) else None) for item in batch]
+
+
 def answer_all(
     works: Sequence[Work], task: Task, model: Embedder, pulse: Pulse, *, review_hidden: bool = False
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """One row a document, in order; each document's share of the time goes by its characters.
 
     `review_hidden`: a document in which text is hidden is for a person to look at, whatever the answer.
@@ -52,8 +84,7 @@ def answer_all(
         try:
             answer = task.answer(work.parsed, its, vectors[first:last])
             chunks = plan(work.parsed, its, tokens[first:last], budget(model))
-            row = _row(work, chunks, answer)
-            rows.append(_for_review(row, work.parsed.hidden) if review_hidden and work.parsed.hidden else row)
+            rows.append(answered_row(work, chunks, answer, review_hidden=review_hidden))
         except DocumentError as error:
             rows.append(failed_row(work.arrival, work.parsed, error.failure, error.reason))
         first = last
@@ -78,14 +109,15 @@ def _embed(texts: Sequence[str], tokens: Sequence[int], model: Embedder, pulse: 
     return np.concatenate(slices)
 
 
-def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason: str) -> dict[str, Any]:
+def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason: str) -> Row:
     """The row of a document that has no answer."""
     ended = {"state": State.FAILED.value, "failure": failure.value, "reason": reason, "tokens": 0, "seconds": 0.0}
     return input_columns(arrival, parsed) | ended
 
 
-def _row(work: Work, chunks: Sequence[Chunk], answer: Answer) -> dict[str, Any]:
-    return {
+def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_hidden: bool) -> Row:
+    """The row of a document that has an answer; for review where text is hidden in it and that is asked for."""
+    row = {
         **input_columns(work.arrival, work.parsed),
         "state": (State.ABSTAINED if answer.abstained else State.DONE).value,
         "reason": answer.reason,
@@ -94,17 +126,18 @@ def _row(work: Work, chunks: Sequence[Chunk], answer: Answer) -> dict[str, Any]:
         "chunks": [asdict(chunk) for chunk in chunks],
         "tokens": sum(chunk.tokens for chunk in chunks),
     }
+    return _for_review(row, work.parsed.hidden) if review_hidden and work.parsed.hidden else row
 
 
-def _for_review(row: dict[str, Any], hidden: Sequence[Hidden]) -> dict[str, Any]:
+def _for_review(row: Row, hidden: Sequence[Hidden]) -> Row:
     found = "; ".join(f"{KINDS[one.kind]}: {one.characters:,} characters" for one in hidden)
     reason = f"it holds what no person sees ({found})"
     return row | {"state": State.REVIEW.value, "reason": f"{row['reason']}; {reason}" if row["reason"] else reason}
 
 
-def input_columns(arrival: Arrival, parsed: Parsed | None) -> dict[str, Any]:
+def input_columns(arrival: Arrival, parsed: Parsed | None) -> Row:
     """The columns that say what came in."""
-    columns: dict[str, Any] = {
+    columns: Row = {
         "document": arrival.sha256, "path": arrival.path, "parent": arrival.parent, "size": arrival.size,
     }  # fmt: skip
     if parsed:

@@ -20,6 +20,7 @@ class Failure(StrEnum):
     UNREADABLE = "unreadable"
     CHANGED_WHILE_READING = "changed_while_reading"
     NAME_REFUSED = "name_refused"
+    UNANSWERED = "unanswered"
 
     @property
     def sentence(self) -> str:
@@ -46,6 +47,7 @@ _SENTENCES = {
     Failure.UNREADABLE: "The file cannot be opened or read.",
     Failure.CHANGED_WHILE_READING: "Something wrote to it while it was read.",
     Failure.NAME_REFUSED: "Its name leads out of the archive that it is in, or is no name of a file.",
+    Failure.UNANSWERED: "The model did not come to the end of an answer.",
 }
 _REMEDIES = {
     Failure.ENCRYPTED: "Remove the password and drop the document again.",
@@ -61,6 +63,7 @@ _REMEDIES = {
     Failure.UNREADABLE: "Check the permissions of the file and drop it again.",
     Failure.CHANGED_WHILE_READING: "Let what writes to it come to an end; the next run reads it again.",
     Failure.NAME_REFUSED: "Unpack the archive by hand, rename the file and drop it.",
+    Failure.UNANSWERED: "Raise task.max_tokens or model.cache_mib in the job, or ask for less.",
 }
 
 

@@ -5,8 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import engine
+from pipeline.compute import Embedding
+from pipeline.converse import Conversing
 from pipeline.placement import file_sha256
-from pipeline.plan import ModelRef, Site
+from pipeline.plan import ModelRef, RunPlan, Site
+from pipeline.tasks import TASKS, TaskRefusedError, Writing, make_task, make_writing_task, name_of
+
+EMBEDDING, TEXT = "embedding", "text"
+"""What a model is for, of those that jobs can use: engine.head_of says it."""
+
+Loaded = engine.Model | engine.LanguageModel
 
 
 class ModelRefusedError(Exception):
@@ -25,9 +33,10 @@ def check_machine() -> None:
         raise MachineRefusedError(str(error)) from error
 
 
-def check_model(model: ModelRef) -> str:
-    """The sha256 of the model file, which is of a kind that jobs can use. Raises ModelRefusedError before anything else
-    is touched."""
+def check_model(plan: RunPlan) -> str:
+    """The sha256 of the model file, which is of a kind that the job can use. Raises ModelRefusedError before anything
+    else is touched."""
+    model = plan.model
     if not model.path.is_file():
         raise ModelRefusedError(
             f"model {model.name}: there is no file {model.path}; bring one in with "
@@ -39,18 +48,36 @@ def check_model(model: ModelRef) -> str:
             f"model {model.name}: {model.path} has sha256 {found}, but the job pins {model.sha256}; "
             "put the pinned file back, or pin the new one in the job after you have examined it"
         )
-    try:
-        head = engine.head_of(model.path)
-    except engine.EngineError as error:
-        raise ModelRefusedError(f"model {model.name}: {error}") from error
-    if head != "embedding":
-        why = f"has the head {head!r}; jobs need a model that gives embeddings"
-        raise ModelRefusedError(f"model {model.name}: {model.path} {why}")
+    _check_head(plan, _head(model))
     return found
 
 
-def load_model(model: ModelRef, sha256: str, progress: Callable[[str], None]) -> engine.Model:
+def writing_of(plan: RunPlan) -> Writing | None:
+    """How the plan's model, which was checked, is used to write; None for one that embeds."""
+    return plan.writing or Writing() if _head(plan.model) == TEXT else None
+
+
+def _head(model: ModelRef) -> str:
+    try:
+        return engine.head_of(model.path)
+    except engine.EngineError as error:
+        raise ModelRefusedError(f"model {model.name}: {error}") from error
+
+
+def _check_head(plan: RunPlan, head: str) -> None:
+    here = f"model {plan.model.name}: {plan.model.path} has the head {head!r}"
+    if head != EMBEDDING:
+        raise ModelRefusedError(f"{here}; jobs need a model that gives embeddings")
+    if TASKS[name_of(plan.task)].embed is None:
+        raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} needs one that writes text")
+    if plan.writing is not None:
+        keys = "model.context, model.cache_mib, model.kv and task.max_tokens"
+        raise ModelRefusedError(f"{here}; {keys} are for models that write text: remove them")
+
+
+def load_model(plan: RunPlan, sha256: str, progress: Callable[[str], None]) -> Loaded:
     """Load the file that `check_model` saw. Raises ModelRefusedError."""
+    model = plan.model
     try:
         loaded = engine.load(model.path, progress=progress)
     except engine.EngineError as error:
@@ -58,6 +85,16 @@ def load_model(model: ModelRef, sha256: str, progress: Callable[[str], None]) ->
     if loaded.sha256 != sha256:
         raise ModelRefusedError(f"model {model.name}: {model.path} was replaced while the run started; start it again")
     return loaded
+
+
+def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
+    """What answers documents as the plan says, on its model. Raises ModelRefusedError."""
+    try:
+        if isinstance(model, engine.Model):
+            return Embedding(make_task(plan.task, model), model)
+        return Conversing(make_writing_task(plan.task, model, plan.writing or Writing()), model)
+    except TaskRefusedError as error:
+        raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
 
 
 def model_sha256(path: Path) -> str | None:

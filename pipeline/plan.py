@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.errors import Failure
 from pipeline.parse import Limits
-from pipeline.tasks import Settings
+from pipeline.tasks import Settings, Writing
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ class RunPlan:
     part_documents: int = 500
     part_seconds: float = 300.0
     retention: Retention = Retention()
+    writing: Writing | None = None  # how a model that writes is used; None: nothing is said of it, or it does not write
     private: bool = False  # the log holds commitments instead of names and digests of documents
 
     @property

@@ -30,7 +30,11 @@ def started(plan: RunPlan, digest: str, model_sha256: str, found: Scan, ready: i
 
 
 def maker(
-    plan: RunPlan, digest: str, model: engine.Model, parsing: Mapping[str, Any], tesseract: Tesseract | None
+    plan: RunPlan,
+    digest: str,
+    model: engine.Model | engine.LanguageModel,
+    parsing: Mapping[str, Any],
+    tesseract: Tesseract | None,
 ) -> dict[str, Any]:
     """What stands in every document's entry: which model, software and machine made the row."""
     return {

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from pipeline.compute import Work, answer_all
+from pipeline.compute import Embedding, Work
+from pipeline.converse import Conversing
 from pipeline.decide import Decisions
 from pipeline.document import Member
 from pipeline.errors import DocumentError, Failure
@@ -20,12 +21,12 @@ from pipeline.feed import closed
 from pipeline.history import History
 from pipeline.intake import Again, inner_path
 from pipeline.kept import BytesGoneError, Kept, kept, kept_container
+from pipeline.models import Loaded, answerer
 from pipeline.order import Ended, Left, Node, Outcome, Room, depth_of, ended_row
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
 from pipeline.placement import raw_path
 from pipeline.plan import RunPlan
 from pipeline.reader import Reader, failed
-from pipeline.tasks import Task, make_task
 
 Entry = Mapping[str, Any]
 Row = dict[str, Any]
@@ -46,8 +47,7 @@ class Recompute:
 
     plan: RunPlan
     root: Path
-    model: engine.Model
-    task: Task
+    answers: Embedding | Conversing
     reader: Reader
     threads: ThreadPoolExecutor
     ocr: Mapping[str, Any] | None
@@ -59,13 +59,10 @@ class Recompute:
         """For each the row without the columns of its maker, or why there can be none; computed together, in order."""
         read = list(self.threads.map(self._read, wanted))
         review = self.plan.input.hidden == "review"
-        works = [item for item in read if isinstance(item, Work)]
-        answered = iter(answer_all(works, self.task, self.model, lambda done, total: None, review_hidden=review))
-        for item in read:
-            if isinstance(item, Work):
-                yield next(answered)
-            else:
-                yield ended_row(item) if isinstance(item, Ended) else item
+        answered = self.answers(read, lambda done, total: None, review_hidden=review)
+        for group in answered:
+            for item, row in group:
+                yield row or (ended_row(item) if isinstance(item, Ended) else _gone(item))
 
     def _read(self, wanted: Wanted) -> Work | Ended | BytesGoneError:
         entry = wanted.entry
@@ -111,7 +108,7 @@ class Recompute:
 
 
 @contextlib.contextmanager
-def recompute(plan: RunPlan, root: Path, model: engine.Model, languages: Sequence[str] | None) -> Iterator[Recompute]:
+def recompute(plan: RunPlan, root: Path, model: Loaded, languages: Sequence[str] | None) -> Iterator[Recompute]:
     """Everything that a run has before its first document; below `plan.site.root` lies only what is unpacked.
 
     `languages`: of the text recognition; None where there was none.
@@ -123,7 +120,12 @@ def recompute(plan: RunPlan, root: Path, model: engine.Model, languages: Sequenc
     with ParserPool(workers, plan.site.limits) as pool, ThreadPoolExecutor(workers, "parse") as threads:
         reader = Reader(plan, pool, pool.reader(tesseract) if tesseract else None)
         ocr = tesseract.describe() if tesseract else None
-        yield Recompute(plan, root, model, make_task(plan.task, model), reader, threads, ocr)
+        yield Recompute(plan, root, answerer(plan, model), reader, threads, ocr)
+
+
+def _gone(item: Work | Ended | BytesGoneError) -> BytesGoneError:
+    assert isinstance(item, BytesGoneError)
+    return item
 
 
 def _sha256(unpacked: int, member: Member) -> str | None:

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import engine
 from pipeline.choose import Choice, Chosen, Group, choose
 from pipeline.entries import entries_at
 from pipeline.judge import Judge, Replayed, Verdict, verdict_of
 from pipeline.kept import BytesGoneError
-from pipeline.models import ModelRefusedError, check_machine, load_model
+from pipeline.models import Loaded, ModelRefusedError, check_machine, load_model
 from pipeline.placement import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
 from pipeline.recompute import Recompute, Wanted, recompute
 from pipeline.settings import job_digest, restored_plan
+from pipeline.tasks import Writing
 
 Entry = Mapping[str, Any]
 Progress = Callable[[int, int], None]
@@ -97,7 +97,7 @@ class _Replaying:
         plan = self._plan(group, models.path(group))
         if isinstance(plan, str):
             return (yield from _all(entries, plan, "settings"))
-        model = models.load(plan.model)
+        model = models.load(plan)
         if isinstance(model, str):
             return (yield from _all(entries, model, "model"))
         with recompute(plan, self.site.root, model, group.languages) as again:
@@ -137,7 +137,7 @@ class _Models:
 
     def __post_init__(self) -> None:
         self._sha256: dict[Path, str] = {}
-        self._loaded: tuple[str, engine.Model] | None = None
+        self._loaded: tuple[tuple[str, Writing | None], Loaded] | None = None
 
     def path(self, group: Group) -> Path:
         """The file with these bytes, whatever it is called now; if none has them, where it was."""
@@ -145,18 +145,21 @@ class _Models:
         others = (path for path in sorted(self.site.models.glob("*.gguf")) if path != named)
         return next((path for path in (named, *others) if self._of(path) == group.model_sha256), named)
 
-    def load(self, model: ModelRef) -> engine.Model | str:
+    def load(self, plan: RunPlan) -> Loaded | str:
         """The model; or why it cannot be had."""
+        model = plan.model
         assert model.sha256 is not None
-        if self._loaded and self._loaded[0] == model.sha256:
+        if self._loaded and self._loaded[0] == (model.sha256, plan.writing):
             return self._loaded[1]
         if self._of(model.path) != model.sha256:
             return f"model: no file in models/ has the sha256 {model.sha256}, as {model.name} had"
+        self._loaded = None  # before there is another one: there may not be room for two
         try:
-            self._loaded = (model.sha256, load_model(model, model.sha256, lambda fact: None))
+            loaded = load_model(plan, model.sha256, lambda fact: None)
         except ModelRefusedError as error:
             return f"model: {error}"
-        return self._loaded[1]
+        self._loaded = ((model.sha256, plan.writing), loaded)
+        return loaded
 
     def _of(self, path: Path) -> str | None:
         if path not in self._sha256 and path.is_file():

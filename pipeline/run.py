@@ -6,7 +6,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -15,7 +15,8 @@ import audit
 import engine
 from pipeline.batches import Comparing
 from pipeline.commit import Committer
-from pipeline.compute import Work, answer_all
+from pipeline.compute import Embedding, Work
+from pipeline.converse import Conversing
 from pipeline.decide import Decisions
 from pipeline.discover import Candidate, Scan, scan
 from pipeline.dispositions import Disposition, of_scan, of_stop
@@ -27,7 +28,7 @@ from pipeline.index import job_history
 from pipeline.intake import Arrival
 from pipeline.journal import open_journal
 from pipeline.memory import give_back_freed
-from pipeline.models import check_machine, check_model, load_model
+from pipeline.models import answerer, check_machine, check_model, load_model, writing_of
 from pipeline.nights import Entry, is_told
 from pipeline.order import Ended, Source, ended_row
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
@@ -44,10 +45,7 @@ from pipeline.sightings import Sightings
 from pipeline.software import label
 from pipeline.space import hold_reserve, log_full, look_before_run
 from pipeline.states import State
-from pipeline.tasks import Task, make_task
 
-_BATCH_CHARACTERS = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress
-_BATCH_DOCUMENTS = 256
 _PATIENCE = 15.0  # seconds that a run waits for files to become still: others wait for the workspace meanwhile
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 
@@ -81,7 +79,8 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         hold_reserve(site)
         if plan.private:
             refuse_open(site.root)
-        model_sha256 = check_model(plan.model)
+        model_sha256 = check_model(plan)
+        plan = replace(plan, writing=writing_of(plan))
         digest = job_digest(plan, model_sha256)
         shelf = Shelf(plan.job)
         history = _history(plan, digest, log.next_index, shelf)
@@ -97,7 +96,8 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         committer = Committer(plan, log, name, history.last)
         tally = _Tally(found, sources, observer)
         observer.found(len(sources))
-        model = load_model(plan.model, model_sha256, lambda fact: observer.note(fact)) if sources else None
+        model = load_model(plan, model_sha256, lambda fact: observer.note(fact)) if sources else None
+        answers = answerer(plan, model) if model else None
         settings = () if history.has_settings else settings_records(plan, model_sha256)
         news = [*history.register.news(plan, digest, model_sha256), *settings]
         news += history.dispositions.news(of_scan(found))
@@ -112,14 +112,14 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
             last = history.empty if log.next_index == first else None
             committer.note(*_empty(report, digest, last))
             return report
-        if model:
+        if model and answers:
             with _tidied(committer), ParserPool(engine.threads(), site.limits) as pool:
                 tesseract, lacking = _tesseract(plan.input.ocr, observer)
                 committer.facts = maker(plan, digest, model, pool.describe(), tesseract)
                 pages = pool.reader(tesseract) if tesseract else None
                 reader, decisions = Reader(plan, pool, pages, lacking, stop), Decisions(plan, history)
                 feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
-                _Loop(plan, committer, make_task(plan.task, model), model, tally, observer, stop).work(feed)
+                _Loop(plan, committer, answers, tally, observer, stop).work(feed)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
         committer.note(*history.dispositions.news(tally.unread()), _finished(report))
     return report
@@ -204,16 +204,14 @@ class _StoppedError(Exception):
 
 @dataclass
 class _Loop:
-    """Gather documents into batches, rows into parts."""
+    """Gather rows into parts."""
 
     plan: RunPlan
     committer: Committer
-    task: Task
-    model: engine.Model
+    answers: Embedding | Conversing
     tally: _Tally
     observer: Observer
     stop: Stop
-    batch: list[Work | Ended] = field(default_factory=list)
     rows: list[tuple[dict[str, Any], Arrival]] = field(default_factory=list)
     failed: dict[str, dict[str, Any]] = field(default_factory=dict)  # document -> its row, of those computed in vain
     last_commit: float = field(default_factory=time.monotonic)
@@ -221,32 +219,24 @@ class _Loop:
 
     def work(self, feed: Feed) -> None:
         """Everything the feed gives, and a last commit."""
+        review = self.plan.input.hidden == "review"
         with contextlib.suppress(_StoppedError):
-            for item in feed(self.tally.sources, self.stop):
-                self.batch.append(item)
-                if self._batch_is_full():
-                    self._compute()
-                    self._commit_if_due()
-            self._compute()
+            items = feed(self.tally.sources, self.stop)
+            for group in self.answers(items, self._pulse, review_hidden=review):
+                for item, row in group:
+                    self._take(item, row)
+                self._commit_if_due()
         while self.rows:
             self._commit()
 
-    def _batch_is_full(self) -> bool:
-        characters = sum(len(item.parsed.text) for item in self.batch if isinstance(item, Work))
-        return characters >= _BATCH_CHARACTERS or len(self.batch) >= _BATCH_DOCUMENTS
-
-    def _compute(self) -> None:
-        works = [item for item in self.batch if isinstance(item, Work)]
-        review = self.plan.input.hidden == "review"
-        answered = iter(answer_all(works, self.task, self.model, self._pulse, review_hidden=review))
-        for item in self.batch:
-            row = next(answered) if isinstance(item, Work) else self._ended_row(item)
-            if isinstance(item, Work) and row["state"] == State.FAILED:
-                self.failed[row["document"]] = row
-            self._count(row)
-            if row["state"] not in (State.IGNORED, State.PENDING):
-                self.rows.append((self._complete(row), item.arrival))
-        self.batch = []
+    def _take(self, item: Work | Ended, answered: dict[str, Any] | None) -> None:
+        row = self._ended_row(item) if isinstance(item, Ended) else answered
+        assert row is not None
+        if isinstance(item, Work) and row["state"] == State.FAILED:
+            self.failed[row["document"]] = row
+        self._count(row)
+        if row["state"] not in (State.IGNORED, State.PENDING):
+            self.rows.append((self._complete(row), item.arrival))
 
     def _pulse(self, done: int, total: int) -> None:
         if self.stop():

@@ -14,7 +14,18 @@ from typing import Any, Final
 import audit
 from pipeline.parse import Limits
 from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
-from pipeline.tasks import TASKS, ClassifySettings, ExtractSettings, Field, Label, Settings, SummarizeSettings
+from pipeline.tasks import (
+    PROMPTS,
+    AskSettings,
+    ClassifySettings,
+    ExtractSettings,
+    Field,
+    Label,
+    Settings,
+    SummarizeSettings,
+    Writing,
+    name_of,
+)
 
 VERSION: Final = 2
 _PIECE = 8000  # characters: at most four bytes each in an entry, which may have 65,535
@@ -22,15 +33,22 @@ _PIECE = 8000  # characters: at most four bytes each in an entry, which may have
 
 def settings_text(plan: RunPlan, model_sha256: str) -> str:
     """All settings that determine results, as canonical JSON."""
-    task = next(name for name, kind in TASKS.items() if isinstance(plan.task, kind.settings))
-    settings = {"type": task, **_plain(asdict(plan.task))}
+    settings = {"type": name_of(plan.task), **_plain(asdict(plan.task))}
     limits = {"parse": _plain(asdict(plan.site.limits)), "max_document_bytes": plan.site.max_document_bytes}
     read = {"hidden": plan.input.hidden, "ocr": _plain(asdict(plan.input.ocr))}
     whole = {
         "digest": VERSION, "job": plan.job, "task": settings, "model_sha256": model_sha256, "limits": limits,
-        "read": read,
+        "read": read, **_writing(plan.writing),
     }  # fmt: skip
     return audit.canonical(whole).decode()
+
+
+def _writing(writing: Writing | None) -> dict[str, Any]:
+    """Of a model that writes, also its prompts and how it is used, but for its memory."""
+    if writing is None:
+        return {}
+    used = {"context": writing.context, "max_tokens": writing.max_tokens, "kv": writing.kv}
+    return {"writing": {"prompts": PROMPTS, **used}}
 
 
 def job_digest(plan: RunPlan, model_sha256: str) -> str:
@@ -80,7 +98,14 @@ def restored_plan(values: Mapping[str, Any], site: Site, root: Path, model: Mode
         model=model,
         task=_task(values["task"]),
         formats=(),
+        writing=_restored(values.get("writing")),
     )
+
+
+def _restored(values: Mapping[str, Any] | None) -> Writing | None:
+    if values is None:
+        return None
+    return Writing(**{name: value for name, value in values.items() if name != "prompts"})
 
 
 def _task(values: Mapping[str, Any]) -> Settings:
@@ -93,6 +118,8 @@ def _task(values: Mapping[str, Any]) -> Settings:
             return ExtractSettings(tuple(Field(**one) for one in given["fields"]))
         case "summarize":
             return SummarizeSettings(**given)
+        case "ask":
+            return AskSettings(**given)
     raise ValueError(f"no task is called {values['type']!r}")
 
 

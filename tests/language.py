@@ -83,6 +83,9 @@ class Bytes:
     def count(self, text: str) -> int:
         return len(text.encode())
 
+    def body(self, text: str) -> Ids:
+        return ids_of(text)
+
 
 def ids_of(text: str) -> Ids:
     return np.frombuffer(text.encode(), np.uint8).astype(np.int32)

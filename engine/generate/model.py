@@ -24,6 +24,7 @@ class Words(Protocol):
     @property
     def end_ids(self) -> Iterable[int]: ...
     def count(self, text: str) -> int: ...
+    def body(self, text: str) -> Ids: ...
 
 
 class LanguageModel:
@@ -75,6 +76,15 @@ class LanguageModel:
         """int32 [n]: the ids of messages, each with `role` and `content`, in the model's chat template. What is in a
         content never becomes a control token. Raises EngineError if the template refuses."""
         return self._chat(messages)
+
+    @property
+    def end_ids(self) -> tuple[int, ...]:
+        """The tokens that end an answer."""
+        return tuple(self._words.end_ids)
+
+    def continuation(self, text: str) -> Ids:
+        """int32 [n]: the ids of a text as the beginning of an answer, for `Request.choices`."""
+        return self._words.body(text)
 
     def check(self, constraint: Spec) -> None:
         """Raises EngineError for a constraint that `generate` would not take."""

@@ -171,6 +171,7 @@ class _Writer:
         if not high:
             return Part(literal("[]"), 2)
         more = f"{item.lark} ({literal(',')} {item.lark}){{{max(low - 1, 0)},{high - 1}}}"
+        more = more if high > 1 else item.lark
         inner = more if low else f"({more})?"
         return Part(f"{literal('[')} {inner} {literal(']')}", 2 + high * (item.longest + 1))
 

@@ -74,6 +74,10 @@ class Tokenizer:
         """How many ids `encode` gives."""
         return (len(self._prefix) + len(self._body(text)) + len(self._suffix)) // 4
 
+    def body(self, text: str) -> Ids:
+        """int32 [n], read-only: the ids of the text, and nothing around them."""
+        return np.frombuffer(self._body(text), np.int32)
+
     def encode_with_offsets(self, text: str) -> Encoding:
         """The ids of `encode`, and where in the text each of them lies."""
         prefix, suffix = self.template.prefix, self.template.suffix

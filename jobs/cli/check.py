@@ -65,7 +65,7 @@ def _check(workspace: Workspace, name: str) -> Checked:
         job = load_job_of(workspace, find_job(workspace, name))
         plan = make_plan(workspace, job)
         pipeline.check_inbox(plan.input)
-        sha256 = pipeline.check_model(plan.model)
+        sha256 = pipeline.check_model(plan)
         facts = pipeline.inspect_model(plan.model.path)
     except ConfigError as error:
         return Checked(name, ExitCode.BAD_CONFIG, problems=error.problems)

@@ -42,4 +42,6 @@ def asks(job: LoadedJob) -> str:
             return f"classify as {', '.join(label.name for label in task.labels)}"
         case "extract":
             return f"extract {', '.join(f'{field.name} ({field.type})' for field in task.fields)}"
+        case "ask":
+            return f"ask {one_line(task.question)}"
     return f"summarize in {counted(task.sentences, 'sentence') if task.sentences else counted(task.words or 0, 'word')}"

@@ -90,7 +90,7 @@ class Extract:
         self._model = model
         self._fields = settings.fields
         self._namings = [Naming(field.name, field.description) for field in settings.fields]
-        self._finders = [_finder(field) for field in settings.fields]
+        self._finders = [finder(field) for field in settings.fields]
         self._meanings = Meanings([[called(field.name, field.description)] for field in settings.fields], model)
 
     def spans(self, document: Parsed) -> list[Span]:
@@ -115,7 +115,8 @@ class Extract:
         )
 
 
-def _finder(field: Field) -> Finder:
+def finder(field: Field) -> Finder:
+    """What finds values of the field's type."""
     return VALUES[field.type] if field.pattern is None else pattern_finder(field.pattern)
 
 

@@ -7,7 +7,7 @@ there are sentences. pipeline/tasks/README.md has the measurements.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import Final
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import engine
 from pipeline.document import Parsed, Span
 from pipeline.tasks.base import Answer, Embedder
+from pipeline.tasks.columns import EVIDENCE
 from pipeline.tasks.passages import passages
 from pipeline.tasks.prose import Candidate, candidates, everything
 
@@ -54,6 +55,7 @@ COLUMNS: Final = (
                     ("page", pa.int32()),
                     ("start", pa.int64()),
                     ("end", pa.int64()),
+                    ("passages", pa.list_(EVIDENCE)),
                 ]
             )
         ),
@@ -82,7 +84,14 @@ class Summarize:
         chosen = sorted(self._chosen(scored, rows), key=lambda pair: pair[0].span.start)
         places = [document.evidence(candidate.span.start, candidate.span.end) for candidate, _ in chosen]
         sentences = [
-            {"text": place.text, "score": score, "page": place.page, "start": place.start, "end": place.end}
+            {
+                "text": place.text,
+                "score": score,
+                "page": place.page,
+                "start": place.start,
+                "end": place.end,
+                "passages": [asdict(place)],
+            }
             for place, (_, score) in zip(places, chosen, strict=True)
         ]
         summary = " ".join(" ".join(place.text.split()) for place in places)

@@ -7,7 +7,9 @@ from typing import Any, get_args
 
 import pytest
 
-from jobs.config import NO_OCR, FieldConfig, JobConfig, Section, SiteConfig, section_at, validate
+from jobs.asked import FieldConfig
+from jobs.config import NO_OCR, JobConfig, SiteConfig, section_at, validate
+from jobs.section import Section
 from pipeline.values import VALUES
 
 SCHEMA = Path(__file__).parent.parent.parent / "configs" / "job.schema.json"

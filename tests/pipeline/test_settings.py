@@ -3,13 +3,27 @@
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import audit
-from pipeline import ClassifySettings, ExtractSettings, Field, Label, Ocr, RunPlan, Settings, SummarizeSettings, run
+from pipeline import (
+    AskSettings,
+    ClassifySettings,
+    ExtractSettings,
+    Field,
+    Label,
+    Ocr,
+    RunPlan,
+    Settings,
+    SummarizeSettings,
+    Writing,
+    run,
+)
 from pipeline.settings import KeptSettings, job_digest, restored_plan, settings_records, settings_text
+from pipeline.tasks import PROMPTS
 from tests.pipeline.conftest import Witness, make_plan
 
 MODEL = "ab" * 32
@@ -17,6 +31,7 @@ TASKS = (
     ClassifySettings((Label("a", "one", ("é \U0001f600", "x")), Label("b")), threshold=0.25),
     ExtractSettings((Field("total", "money"), Field("code", "regex", "a code", r"[A-Z]\d+"))),
     SummarizeSettings(words=120),
+    AskSettings("Who?", json.dumps({"type": "object", "properties": {"z": {"type": "string"}, "a": {"type": "null"}}})),
 )
 
 
@@ -45,7 +60,7 @@ def test_other_settings_are_kept_too(plan: RunPlan, tiny_model: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("task", TASKS, ids=["classify", "extract", "summarize"])
+@pytest.mark.parametrize("task", TASKS, ids=["classify", "extract", "summarize", "ask"])
 def test_a_plan_is_made_of_them_again(plan: RunPlan, tiny_model: Path, tmp_path: Path, task: Settings) -> None:
     ocr = {"hidden": "review", "ocr": Ocr(True, ("deu",))}
     made = make_plan(plan.site, tiny_model, task=task, input=type(plan.input)(tmp_path, ("*",), 1.0, "keep", **ocr))
@@ -58,6 +73,18 @@ def test_a_plan_is_made_of_them_again(plan: RunPlan, tiny_model: Path, tmp_path:
     assert (restored.task, restored.input.hidden, restored.input.ocr) == (task, "review", Ocr(True, ("deu",)))
     assert (restored.site.limits, restored.site.root) == (plan.site.limits, tmp_path)
     assert settings_text(restored, MODEL) == settings_text(made, MODEL)
+
+
+def test_how_a_model_writes_is_among_them_but_for_its_memory(plan: RunPlan, tmp_path: Path) -> None:
+    """And for a model that embeds nothing is: its digests are what they were."""
+    assert "writing" not in settings_text(plan, MODEL)
+    writing = Writing(context=4096, max_tokens=300, kv="int8", cache_mib=100)
+    made = replace(plan, writing=writing)
+    values = json.loads(settings_text(made, MODEL))
+    assert values["writing"] == {"prompts": PROMPTS, "context": 4096, "max_tokens": 300, "kv": "int8"}
+    restored = restored_plan(values, plan.site, tmp_path, made.model)
+    assert restored.writing == replace(writing, cache_mib=None)
+    assert job_digest(restored, MODEL) == job_digest(made, MODEL) != job_digest(plan, MODEL)
 
 
 def test_long_settings_have_several_records_that_an_entry_can_hold(plan: RunPlan, tiny_model: Path) -> None:

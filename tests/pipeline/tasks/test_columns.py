@@ -14,7 +14,7 @@ EVERY: dict[str, Settings] = {
 }
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("text", [TEXT, " \n "])
 def test_answers_are_rows_of_the_declared_columns(ask: Ask, name: str, text: str) -> None:
     kind, answer = TASKS[name], ask(EVERY[name], text)

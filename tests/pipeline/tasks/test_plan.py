@@ -12,7 +12,6 @@ from pipeline.compute import Work, answer_all
 from pipeline.document import Parsed, Section
 from pipeline.intake import Arrival
 from pipeline.tasks import (
-    TASKS,
     ClassifySettings,
     ExtractSettings,
     Field,
@@ -117,7 +116,7 @@ def check_plan(row: dict[str, Any], document: Parsed) -> None:
     assert len(chunks) <= 1 + len(borders(document)) + overlapping + 4 * row["tokens"] / model.context
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", EVERY)
 @settings(max_examples=100, deadline=None)
 @given(document=documents())
 def test_any_document(task: str, document: Parsed) -> None:
@@ -127,7 +126,7 @@ def test_any_document(task: str, document: Parsed) -> None:
     assert row == row_of(task, document)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", EVERY)
 @settings(max_examples=40, deadline=None)
 @given(document=documents())
 def test_any_document_of_too_many_sentences(task: str, document: Parsed) -> None:

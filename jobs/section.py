@@ -1,0 +1,52 @@
+"""What every mapping of a job file and a site file is made of.
+
+Values are strict (YAML's `3` is no text, `"3"` no number), mappings are frozen, and unknown keys are errors.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Strict
+
+from jobs.errors import Steps
+
+Items = Strict(False)  # YAML has lists where frozen values are tuples; what is in them stays strict
+
+
+class RefusedValueError(ValueError):
+    """What a validator says of a value; `at` leads from the validated value to the one that is wrong."""
+
+    def __init__(self, found: str, expected: str, remedy: str | None = None, at: Steps = ()) -> None:
+        super().__init__(found)
+        self.found, self.expected, self.remedy, self.at = found, expected, remedy, at
+
+
+class Section(BaseModel):
+    """A mapping of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def keys_of(section: type[Section]) -> list[str]:
+    """The keys that the mapping may have, as files write them."""
+    return [field.alias or name for name, field in section.model_fields.items()]
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise RefusedValueError("a text without anything in it", "a text that says something")
+    return text
+
+
+def check_unique(items: tuple[Any, ...], key: Callable[[Any], str], at: Callable[[int], Steps], what: str) -> None:
+    """RefusedValueError unless each item has a key of its own; `at` says where that of an item stands."""
+    seen: dict[str, int] = {}
+    for index, item in enumerate(items):
+        name = key(item)
+        if name in seen:
+            found = f"{name!r}, which is already {what} {seen[name] + 1}"
+            raise RefusedValueError(found, f"every {what} once", "rename or remove one of the two", at(index))
+        seen[name] = index
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]

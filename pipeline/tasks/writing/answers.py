@@ -1,0 +1,66 @@
+"""Requests for answers in JSON, and the answers as values: whole, or the document's failure."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import engine
+from pipeline.errors import DocumentError, Failure
+from pipeline.tasks.base import Ids, Writer, Writing
+from pipeline.tasks.writing.parts import answer_limit
+from pipeline.tasks.writing.prompts import Message
+
+_SHOWN: Final = 500  # characters of an answer that is not whole
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Makes requests of conversations with one model."""
+
+    model: Writer
+    writing: Writing
+
+    def of_schema(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], quotes: Mapping[str, str] | None = None
+    ) -> engine.Request:
+        """For JSON of this schema; `quotes`: JSON pointers into it, to texts of which strings there are passages."""
+        constraint = engine.Schema(schema, quotes or {})
+        return engine.Request(self.model.prompt(messages), answer_limit(self.model, self.writing), constraint)
+
+    def of_choices(self, messages: Sequence[Message], ids: Sequence[Ids]) -> engine.Request:
+        """For the probabilities with which an answer begins with each of these."""
+        return engine.Request(self.model.prompt(messages), 0, choices=tuple(ids))
+
+
+def parsed(completion: engine.Completion) -> Any:
+    """The answer in JSON. DocumentError where it is not whole."""
+    check(completion)
+    return json.loads(completion.text)
+
+
+def check(completion: engine.Completion) -> None:
+    """DocumentError if the model could not begin or did not end its answer."""
+    if completion.finish == "failed":
+        raise DocumentError(Failure.UNANSWERED, f"{completion.reason}{_shown(completion.text)}")
+    if completion.finish == "length":
+        tokens = completion.ids.size
+        raise DocumentError(
+            Failure.UNANSWERED, f"the answer was not over after {tokens} tokens{_shown(completion.text)}"
+        )
+
+
+def whole(text: str, longest: int) -> str:
+    """The text, unless it came to the greatest length that was allowed, where the rule ended it and not the model."""
+    if len(text) >= longest:
+        raise DocumentError(
+            Failure.UNANSWERED, f"a text of the answer was not over after {longest} characters: {text!r}"
+        )
+    return text
+
+
+def _shown(text: str) -> str:
+    """The beginning of what was written; nothing of what is not."""
+    if not text:
+        return ""
+    return f": {text!r}" if len(text) <= _SHOWN else f": {text[:_SHOWN]!r} and {len(text) - _SHOWN:,} characters more"

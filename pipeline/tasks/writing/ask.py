@@ -1,0 +1,149 @@
+"""Ask: the answer to a question, in JSON of the job's own schema, with the place of each quote in it.
+
+Of a document that does not fit, each part is asked for the passages that are needed to answer, and the question is
+answered from those alone; if they do not fit either, they are asked in the same way. The score of a value is the
+probability with which the model writes it, of a text in words of its own how sure it was of them.
+"""
+
+import json
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from itertools import accumulate
+from typing import Any, Final
+
+import engine
+from pipeline.document import Evidence, Parsed, Span
+from pipeline.errors import DocumentError, Failure
+from pipeline.tasks.ask import QUOTE, AskSettings, nodes, quotes, unmarked
+from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
+from pipeline.tasks.writing import prompts
+from pipeline.tasks.writing.answers import Asker, parsed, whole
+from pipeline.tasks.writing.leaves import Leaf, leaves, probability, sureness
+from pipeline.tasks.writing.parts import grouped, parts, room
+
+LONGEST: Final = 480  # characters of a passage
+PASSAGES: Final = 6  # of a part
+USUAL: Final = 1000  # characters of a text in an answer, where the schema says nothing (engine/README.md)
+USUAL_QUOTE: Final = 400  # of a quote
+_BETWEEN: Final = "\n\n"
+_PASSAGE: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST}
+_PASSAGES: Final = {
+    "type": "object",
+    "properties": {"passages": {"type": "array", "items": _PASSAGE, "maxItems": PASSAGES}},
+    "required": ["passages"],
+    "additionalProperties": False,
+}  # fmt: skip
+
+_BOUND: Final = {"maxLength", "pattern", "enum", "const"}
+
+Found = Generator[Sequence[engine.Request], Sequence[engine.Completion], list[Span]]
+
+
+class Ask:
+    """The task for one question."""
+
+    def __init__(self, settings: AskSettings, model: Writer, writing: Writing) -> None:
+        self._ask = Asker(model, writing)
+        self._marked = json.loads(settings.schema)
+        self._schema, self._quotes = unmarked(self._marked), tuple(quotes(self._marked))
+        self._asked = partial(prompts.ask, settings.question, settings.schema)
+        self._searched = partial(prompts.passages, settings.question)
+        self._room = min(room(model, writing, self._asked), room(model, writing, self._searched))
+
+    def dialogue(self, document: Parsed) -> Dialogue:
+        read = parts(document, self._ask.model, self._room)
+        if not read:
+            return Answer({"answer": None, "values": []}, abstained=True, reason="no text")
+        spans = [part.span for part in read]
+        if len(spans) > 1:
+            spans = yield from self._needed(document, read)
+        if not spans:
+            why = "no part of the document has a passage that is needed to answer the question"
+            return Answer({"answer": None, "values": []}, abstained=True, reason=why, parts=read)
+        text = _joined(document, spans)
+        (completion,) = yield [self._request(text)]
+        parsed(completion)
+        values = list(self._values(document, spans, text, completion))
+        evidence = [document.evidence(v["start"], v["end"]) for value in values if (v := value["evidence"])]
+        return Answer({"answer": completion.text, "values": values}, evidence, parts=read)
+
+    def _needed(self, document: Parsed, read: Sequence[Part]) -> Found:
+        """The passages of the parts that are needed to answer, in their order, until they fit."""
+        groups = [[part.span] for part in read]
+        while True:
+            texts = [_joined(document, group) for group in groups]
+            completions = yield [self._passages(text) for text in texts]
+            found = sorted(
+                {
+                    _origin(document, group, text, quote)
+                    for group, text, completion in zip(groups, texts, completions, strict=True)
+                    for quote in parsed(completion)["passages"]
+                    if whole(quote, LONGEST).strip()
+                },
+                key=lambda span: (span.start, span.end),
+            )
+            sizes = self._ask.model.count_tokens([document.text[span.start : span.end] + _BETWEEN for span in found])
+            if sum(sizes) <= self._room:
+                return found
+            if len(again := grouped(sizes, self._room)) >= len(groups):
+                raise DocumentError(
+                    Failure.UNANSWERED, f"the passages of {len(groups)} parts are {len(again)} parts again"
+                )
+            groups = [[found[i] for i in group] for group in again]
+
+    def _request(self, text: str) -> engine.Request:
+        return self._ask.of_schema(self._asked(text), self._schema, dict.fromkeys(self._quotes, text))
+
+    def _passages(self, text: str) -> engine.Request:
+        quoted = {"/properties/passages/items": text}
+        return self._ask.of_schema(self._searched(text), _PASSAGES, quoted)
+
+    def _values(
+        self, document: Parsed, spans: Sequence[Span], text: str, completion: engine.Completion
+    ) -> Iterator[dict[str, Any]]:
+        for leaf in leaves(completion.text):
+            of = list(nodes(self._marked, _steps(leaf.pointer))) if isinstance(leaf.value, str) else []
+            quoted = any(node.get("format") == QUOTE for node in of)
+            found = self._place(document, spans, text, leaf) if quoted else None
+            if isinstance(leaf.value, str) and any(map(_is_free, of)):
+                whole(leaf.value, USUAL_QUOTE if quoted else USUAL)
+            free = bool(of) and not quoted and not any("enum" in node or "const" in node for node in of)
+            score = (sureness if free else probability)(completion, leaf.start + isinstance(leaf.value, str), leaf.end)
+            value = leaf.value if isinstance(leaf.value, str | None) else json.dumps(leaf.value)
+            evidence = asdict(found) if found else None
+            yield {"pointer": leaf.pointer, "value": value, "score": score, "evidence": evidence}
+
+    def _place(self, document: Parsed, spans: Sequence[Span], text: str, leaf: Leaf) -> Evidence | None:
+        if not str(leaf.value).strip():
+            return None
+        span = _origin(document, spans, text, str(leaf.value))
+        return document.evidence(span.start, span.end)
+
+
+def _joined(document: Parsed, spans: Sequence[Span]) -> str:
+    return _BETWEEN.join(document.text[span.start : span.end] for span in spans)
+
+
+def _origin(document: Parsed, spans: Sequence[Span], text: str, quote: str) -> Span:
+    """Where in the document a quote of the joined spans stands: one that goes from one span into the next is the whole
+    between its ends."""
+    start, end = engine.locate(text, quote)
+    begins = list(accumulate((span.end - span.start + len(_BETWEEN) for span in spans), initial=0))
+    places = [
+        (span.start + max(start, begin) - begin, span.start + min(end, begin + span.end - span.start) - begin)
+        for span, begin in zip(spans, begins, strict=False)
+        if start < begin + span.end - span.start and end > begin
+    ]
+    return Span(places[0][0], places[-1][1])
+
+
+def _is_free(node: Mapping[str, Any]) -> bool:
+    """Whether the schema leaves it to the engine how long a text may be."""
+    types = node.get("type")
+    return (types == "string" or (isinstance(types, list) and "string" in types)) and not _BOUND & node.keys()
+
+
+def _steps(pointer: str) -> tuple[str, ...]:
+    """Those of a JSON pointer."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])

@@ -1,0 +1,171 @@
+"""Extract: for each field a passage of the document, copied under the rule that it is one, and read as its type.
+
+The model writes JSON that has every field: a quote, or why there is none. A quote is found in the document, and what in
+it is of the field's type is the value, read by the same code as in the task on a model that embeds. The score is the
+probability with which the model writes this quote. Of a document that is read in parts each field has the value with
+the best score, the earliest of equals; a part that says that there is none says nothing about the others.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+import engine
+from pipeline.document import Evidence, Parsed
+from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
+from pipeline.tasks.extract import ExtractSettings, Field, finder
+from pipeline.tasks.writing import prompts
+from pipeline.tasks.writing.answers import Asker, parsed, whole
+from pipeline.tasks.writing.leaves import escaped, leaves, probability
+from pipeline.tasks.writing.parts import parts, room
+from pipeline.tasks.writing.places import place
+from pipeline.values import Finder, Value, read_habits
+
+REASONS: Final = ("not stated", "unclear")
+LONGEST: Final = {"text": 480}  # characters of a quote
+_USUAL: Final = 160
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What the model said of a field, in one part: a quote, or why there is none, and how probable it was."""
+
+    quote: str | None
+    absent: str | None
+    score: float
+
+
+class Extract:
+    """The task for one list of fields."""
+
+    def __init__(self, settings: ExtractSettings, model: Writer, writing: Writing) -> None:
+        self._fields = settings.fields
+        self._finders = [finder(field) for field in settings.fields]
+        self._ask = Asker(model, writing)
+        told = [(field.name, field.type, field.description, field.pattern) for field in settings.fields]
+        self._asked = partial(prompts.extract, told, REASONS)
+        self._schema = schema(settings.fields)
+        self._room = room(model, writing, self._asked)
+
+    def dialogue(self, document: Parsed) -> Dialogue:
+        read = parts(document, self._ask.model, self._room)
+        completions = yield [self._request(document.text[part.span.start : part.span.end]) for part in read]
+        said = [list(self._said(completion)) for completion in completions]
+        reader = _Reader(document)
+        rows = [self._row(index, reader, read, [one[index] for one in said]) for index in range(len(self._fields))]
+        evidence = [document.evidence(v["start"], v["end"]) for row in rows if (v := row["evidence"])]
+        return Answer(
+            columns={"fields": rows},
+            evidence=evidence,
+            abstained=not evidence,
+            reason=None if evidence else "no field has a value in this document",
+            parts=read,
+        )
+
+    def _request(self, text: str) -> engine.Request:
+        pointers = (f"/properties/{escaped(field.name)}/anyOf/0/properties/quote" for field in self._fields)
+        return self._ask.of_schema(self._asked(text), self._schema, dict.fromkeys(pointers, text))
+
+    def _said(self, completion: engine.Completion) -> Iterator[_Said]:
+        answer = parsed(completion)
+        spans = {leaf.pointer.rpartition("/")[0]: leaf for leaf in leaves(completion.text)}
+        for field in self._fields:
+            leaf, said = spans[f"/{escaped(field.name)}"], answer[field.name]
+            quote = whole(said["quote"], longest(field)) if "quote" in said else None
+            yield _Said(
+                quote, said.get("absent"), probability(completion, *_with_key(completion.text, leaf.start, leaf.end))
+            )
+
+    def _row(self, index: int, reader: "_Reader", read: Sequence[Part], said: Sequence[_Said]) -> Row:
+        """The element of the column `fields`."""
+        field = self._fields[index]
+        row: Row = dict.fromkeys(("name", "type", "value", "verbatim", "score", "note", "evidence"))
+        row |= {"name": field.name, "type": field.type}
+        found = [
+            (one, place(reader.document, part, one.quote)) for part, one in zip(read, said, strict=True) if one.quote
+        ]
+        choices = [(one, at, reader.value(self._finders[index], field, at)) for one, at in found if at]
+        good = [choice for choice in choices if choice[2]]
+        if not good:
+            return row | _nothing(field, said, [at for _, at, _ in choices])
+        one, _, value = max(good, key=lambda choice: choice[0].score)
+        assert value is not None
+        evidence = reader.document.evidence(value.start, value.end)
+        text = {"value": value.value, "verbatim": evidence.text, "note": value.note}
+        return row | text | {"score": one.score, "evidence": asdict(evidence)}
+
+
+def schema(fields: Sequence[Field]) -> Mapping[str, Any]:
+    """What an answer is: every field, in order, each with a quote or with one of REASONS."""
+    return _object({field.name: {"anyOf": [_quote(field), _ABSENT]} for field in fields})
+
+
+def longest(field: Field) -> int:
+    """Characters of a quote for this field; one that has as many is not whole."""
+    return LONGEST.get(field.type, _USUAL)
+
+
+def _object(properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _quote(field: Field) -> Mapping[str, Any]:
+    return _object({"quote": {"type": "string", "minLength": 1, "maxLength": longest(field)}})
+
+
+_ABSENT: Final = _object({"absent": {"enum": list(REASONS)}})
+
+
+def _with_key(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span of `"quote":"..."`, so that the choice between a quote and none counts."""
+    return text.rindex("{", 0, start), end
+
+
+def _nothing(field: Field, said: Sequence[_Said], quoted: Sequence[Evidence]) -> Row:
+    """Why there is no value, and how sure that is."""
+    if quoted:
+        kind = "matches the pattern" if field.pattern is not None else f"has the type {field.type}"
+        return {"note": f"the model quoted {quoted[0].text[:80]!r}, in which nothing {kind}"}
+    if not said:
+        return {"note": "no text"}
+    least = min(said, key=lambda one: one.score)
+    return {"score": least.score, "note": f"the model finds none: {least.absent or 'a quote of nothing'}"}
+
+
+class _Reader:
+    """The values of a document by type, each looked for once."""
+
+    def __init__(self, document: Parsed) -> None:
+        self.document = document
+        self._habits = read_habits(document.text)
+        self._values: dict[Finder, list[Value]] = {}
+
+    def value(self, finder: Finder, field: Field, at: Evidence) -> Value | None:
+        """Of the values that lie within the quote, or that it lies in, the one that shares most with it, the first of
+        equals; where its form leaves doubts, what the quote says by itself. A text is the quote."""
+        if field.type == "text":
+            return Value(at.start, at.end, " ".join(at.text.split()))
+        if finder not in self._values:
+            self._values[finder] = list(finder(self.document.text, self._habits))
+        shared = [(min(v.end, at.end) - max(v.start, at.start), v) for v in self._values[finder]]
+        most = max((length for length, _ in shared), default=0)
+        found = next((value for length, value in shared if length == most), None) if most > 0 else None
+        return found if found and found.sure else self._alone(finder, at) or found
+
+    def _alone(self, finder: Finder, at: Evidence) -> Value | None:
+        """The longest value of a quote that is read by itself, without line ends, where its form is sure."""
+        text = " ".join(at.text.split())
+        sure = [value for value in finder(text, self._habits) if value.sure]
+        if not sure:
+            return None
+        best = max(sure, key=lambda value: (value.end - value.start, -value.start))
+        start, end = engine.locate(at.text, text[best.start : best.end])
+        return replace(best, start=at.start + start, end=at.start + end)

@@ -1,0 +1,80 @@
+"""What of a document is read at once: all of it, or parts of it, cut between sentences."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from pipeline.chunk import borders, windows
+from pipeline.document import Parsed, Span
+from pipeline.sentences import each_sentence
+from pipeline.tasks.base import Part, TaskRefusedError, Writer, Writing
+from pipeline.tasks.writing.prompts import Message
+
+_SLACK: Final = 16  # tokens: a text beside its marks may have more of them than alone
+LEAST: Final = 64  # tokens of a part: of less nothing can be understood
+
+
+def answer_limit(model: Writer, writing: Writing) -> int:
+    """Tokens of an answer, at most: a quarter of what a small model takes."""
+    return min(writing.max_tokens, min(model.context, writing.context) // 4)
+
+
+def room(model: Writer, writing: Writing, asked: Callable[[str], list[Message]]) -> int:
+    """Tokens of the text that `asked` puts into a conversation, at most. TaskRefusedError."""
+    whole, limit = min(model.context, writing.context), answer_limit(model, writing)
+    told = model.prompt(asked("")).size
+    if (left := whole - limit - told - _SLACK) < LEAST:
+        raise TaskRefusedError(
+            f"the instruction of the task has {told} tokens, and its answer may have {limit}: of a context of {whole} "
+            f"that leaves no room for a document"
+        )
+    return left
+
+
+def parts(document: Parsed, model: Writer, limit: int) -> list[Part]:
+    """The whole text if it has at most `limit` tokens; else neighbouring sentences of it, in parts of about equal size
+    that cover everything but white space. A sentence that is longer is cut. Of a text of nothing but white space none.
+    """
+    text = document.text
+    if not text.strip():
+        return []
+    if len(text) <= _LONGEST * limit and (tokens := model.count_tokens([text])[0]) <= limit:
+        return [Part(Span(0, len(text)), tokens)]
+    spans = windows(text, sentences(document), model, limit)
+    return _counted(text, spans, model)
+
+
+def passages(document: Parsed, model: Writer, limit: int) -> list[Part]:
+    """Neighbouring sentences of each page and section, in passages of at most `limit` tokens."""
+    sections = pairwise([*borders(document), len(document.text)])
+    spans = [
+        span
+        for start, end in sections
+        for span in windows(document.text, each_sentence(document.text, start, end), model, limit)
+    ]
+    return _counted(document.text, spans, model)
+
+
+def grouped(sizes: Sequence[int], most: int) -> list[range]:
+    """Neighbours together, as many as have at most `most` in all; what is larger is alone."""
+    groups, first, held = list[range](), 0, 0
+    for index, size in enumerate(sizes):
+        if index > first and held + size > most:
+            groups.append(range(first, index))
+            first, held = index, 0
+        held += size
+    return [*groups, range(first, len(sizes))] if sizes else []
+
+
+def sentences(document: Parsed) -> Iterator[Span]:
+    """Those of each page and section by itself."""
+    for start, end in pairwise([*borders(document), len(document.text)]):
+        yield from each_sentence(document.text, start, end)
+
+
+_LONGEST: Final = 32  # characters of a token, on average: a longer text is not counted as a whole
+
+
+def _counted(text: str, spans: Sequence[Span], model: Writer) -> list[Part]:
+    tokens = model.count_tokens([text[span.start : span.end] for span in spans])
+    return [Part(span, count) for span, count in zip(spans, tokens, strict=True)]
