@@ -30,6 +30,8 @@ def _answer(row: Row) -> Iterable[str]:
         yield _table(("label", "score"), ((_line(s["label"]), f"{s['score']:.3f}") for s in row["scores"]))
     if row.get("fields"):
         yield _table(("field", "value", "as written", "place", "score"), map(_field, row["fields"]))
+    if row.get("values"):
+        yield _table(("part of the answer", "value", "place", "score"), map(_value, row["values"]))
     if row.get("summary"):
         yield _lines(row["summary"])
 
@@ -39,6 +41,13 @@ def _field(field: Row) -> tuple[str, ...]:
     score = "" if field["score"] is None else f"{field['score']:.2f}"
     value = _line(field["value"]) if field["value"] is not None else f"*{_line(field['note'] or 'absent')}*"
     return _line(field["name"]), value, _line(field["verbatim"] or ""), _place(field["evidence"]), score
+
+
+def _value(value: Row) -> tuple[str, ...]:
+    """The cells of a value of an answer; nothing is in italics."""
+    name = value["pointer"].removeprefix("/").replace("/", " / ").replace("~1", "/").replace("~0", "~")
+    said = "*nothing*" if value["value"] is None else _line(value["value"])
+    return _line(name), said, _place(value["evidence"]), f"{value['score']:.2f}"
 
 
 def _place(passage: Row | None) -> str:

@@ -1,8 +1,13 @@
 """What the job file says of its input reaches the plan."""
 
+import json
+import shutil
+from pathlib import Path
+
 import pytest
 
 import pipeline
+from jobs.errors import ConfigError
 from jobs.load import load_job
 from jobs.plan import make_plan
 from jobs.workspace import open_workspace
@@ -33,3 +38,49 @@ def _planned(place: Place, said: str) -> pipeline.Input:
     text = SORT.format(name="sort", afterwards="keep")
     file.write_text(text.replace("afterwards: keep", f"afterwards: keep{said}"))
     return make_plan(open_workspace(place.root), load_job(file)).input
+
+
+ASK = """\
+job: sort
+model: {{name: tiny, context: 4096, kv: int8}}
+task:
+  type: ask
+  question: Who signed?
+  max_tokens: 200
+  schema:
+    type: object
+    properties:
+      who: {{type: string, format: quote}}
+      when: {{type: string, {rest}}}
+"""
+
+
+def test_a_question_keeps_the_order_of_its_schema(place: Place) -> None:
+    file = place.job("sort")
+    file.write_text(ASK.format(rest="format: date"))
+    plan = make_plan(open_workspace(place.root), load_job(file))
+    assert isinstance(plan.task, pipeline.AskSettings)
+    assert list(json.loads(plan.task.schema)["properties"]) == ["who", "when"]
+    assert plan.writing == pipeline.Writing(context=4096, max_tokens=200, kv="int8")
+
+
+def test_a_schema_that_no_answer_can_keep_is_told_at_its_place(place: Place) -> None:
+    file = place.job("sort")
+    file.write_text(ASK.format(rest="minLength: many"))
+    with pytest.raises(ConfigError) as error:
+        make_plan(open_workspace(place.root), load_job(file))
+    (problem,) = error.value.problems
+    assert problem.found.startswith("schema #/properties/when: minLength: found 'many', expected")
+    assert (problem.line, problem.column) == (11, 13)
+
+
+def test_keys_of_models_that_write_are_not_for_others(place: Place, tiny_model: Path) -> None:
+    place.root.joinpath("models").mkdir(exist_ok=True)
+    shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
+    file = place.job("sort")
+    text = SORT.format(name="sort", afterwards="keep")
+    for line in ("model: {name: tiny, kv: int8}", None):
+        file.write_text(text.replace("model: {name: tiny}", line) if line else ASK.format(rest="format: date"))
+        plan = make_plan(open_workspace(place.root), load_job(file))
+        with pytest.raises(pipeline.ModelRefusedError, match=r"for models that write text|needs one that writes text"):
+            pipeline.check_model(plan)

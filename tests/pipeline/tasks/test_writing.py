@@ -13,6 +13,7 @@ from pipeline.compute import Work
 from pipeline.converse import Conversing
 from pipeline.document import Parsed
 from pipeline.intake import Arrival
+from pipeline.markdown import format_markdown
 from pipeline.schema import as_read_back
 from pipeline.tasks import (
     AskSettings,
@@ -237,6 +238,10 @@ def test_an_answer_to_a_question_of_ones_own() -> None:
     why = values["/why/in words"]
     assert (why["value"], why["score"], why["evidence"]) == ("It says so.", pytest.approx(exp(-0.01), abs=1e-3), None)
     assert [passage["start"] for passage in row["evidence"]] == [8]
+    about = {"document": "0", "audit_index": 1, "run": "r", "model_sha256": "m", "software": "s"}
+    told = format_markdown(row | about, "job")
+    assert "| parties / 0 | Hartwell Ltd | characters 8 to 20 | 0.88 |" in told
+    assert "| why / in words | It says so. |" in told
 
 
 def test_a_question_to_a_long_document_is_answered_from_the_passages_that_it_needs() -> None:
