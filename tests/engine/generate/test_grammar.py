@@ -111,7 +111,7 @@ def _any(value: Any, nodes: list[Any], quotes: Mapping[str, str], at: str) -> No
     for i, node in enumerate(nodes):
         try:
             return validate(value, node, quotes, f"{at}/anyOf/{i}")
-        except AssertionError:
+        except (AssertionError, ValueError, EngineError):
             if i == len(nodes) - 1:
                 raise
     return None

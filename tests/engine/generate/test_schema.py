@@ -68,6 +68,8 @@ def of(node: Any) -> Schema:
         ),
         ({"type": "array", "items": {"type": "null"}, "minItems": 1}, ["[null]"], ["[]", "[null" + ",null" * 32 + "]"]),
         ({"type": "array", "items": {"type": "null"}, "minItems": 2, "maxItems": 3}, ["[null,null]"], ["[null]"]),
+        ({"type": "array", "items": {"type": "null"}, "maxItems": 1}, ["[]", "[null]"], ["[null,null]"]),
+        ({"type": "array", "items": {"type": "null"}, "maxItems": 1, "minItems": 1}, ["[null]"], ["[]"]),
         ({"type": "array", "items": {"type": "null"}, "maxItems": 0}, ["[]"], ["[null]"]),
         ({"type": "object"}, ["{}"], ["{ }", '{"a":1}']),
         (
