@@ -8,6 +8,7 @@ from engine.engine import NUMERICS, Model, head_of, load
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
 from engine.generate.constraint import Choice, Pattern, Schema
 from engine.generate.grammar import check_constraint
+from engine.generate.load import load_decoder
 from engine.generate.model import LanguageModel
 from engine.generate.quotes import locate
 from engine.generate.request import Completion, Request
@@ -41,6 +42,7 @@ __all__ = [
     "inspect",
     "isa",
     "load",
+    "load_decoder",
     "locate",
     "quantize_model",
     "similarity",

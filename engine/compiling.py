@@ -44,9 +44,9 @@ def set_up() -> tuple[Path, bool]:
     return cache, folder is not None
 
 
-def is_compiled(module: str) -> bool:
+def is_compiled(module: str, function: str = "encode") -> bool:
     """Whether the forward pass of this module of engine.models lies in the cache already."""
-    return any(FOLDER.rglob(f"{module}.encode-*.nbc"))
+    return any(FOLDER.rglob(f"{module}.{function}-*.nbc"))
 
 
 def weights_folder() -> Path | None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from engine.gguf import GgufFile, read
 from engine.kernels.matmul import LAYOUT
 from engine.kernels.scores import probabilities
 from engine.kernels.vectors import similarity, softmax
-from engine.models import Kind, Network, Readout
+from engine.models import Kind, Network, Readout, decoders
 from engine.models.stored import Arrays, stored
 from engine.spans import Answer, best_span
 
@@ -37,6 +38,9 @@ def load(path: str | os.PathLike[str], *, progress: Callable[[str], None] | None
     """
     isa(), threads()  # what is forced must be possible
     file = read(Path(path))
+    if _is_decoder(file):
+        architecture = file.require("general.architecture", str)
+        raise UnsupportedModel(f"{path}: architecture {architecture!r} writes text; engine.load_decoder loads it")
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:
@@ -50,11 +54,19 @@ def load(path: str | os.PathLike[str], *, progress: Callable[[str], None] | None
     return model
 
 
-def head_of(path: str | os.PathLike[str]) -> Kind:
-    """`Model.head` of a GGUF file, without its weights. Raises BadModelFile and UnsupportedModel for what `load` would
-    refuse in its architecture, sizes and head."""
-    _, _, head = models.read_shape(read(Path(path)))
+def head_of(path: str | os.PathLike[str]) -> Kind | Literal["text"]:
+    """`Model.head` of a GGUF file, without its weights; `text` for what `load_decoder` loads. Raises BadModelFile and
+    UnsupportedModel for what would be refused in its architecture, sizes and head."""
+    file = read(Path(path))
+    if _is_decoder(file):
+        decoders.read_shape(file)
+        return "text"
+    _, _, head = models.read_shape(file)
     return head.kind
+
+
+def _is_decoder(file: GgufFile) -> bool:
+    return file.require("general.architecture", str) in decoders.DECODERS
 
 
 class Model:

@@ -83,8 +83,8 @@ class Bytes:
     def count(self, text: str) -> int:
         return len(text.encode())
 
-    def body(self, text: str) -> Ids:
-        return ids_of(text)
+    def encode_within(self, text: str) -> list[int]:
+        return [*text.encode()]
 
 
 def ids_of(text: str) -> Ids:

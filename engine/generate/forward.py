@@ -37,7 +37,7 @@ class Forward(Protocol):
     @property
     def shape(self) -> Sizes: ...
 
-    def pages(self, count: int, kind: str = ...) -> Any:
+    def pages(self, count: int, kind: Any = ...) -> Any:
         """So many `Pages`; memory is taken as they are written."""
 
     def step(self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Any, wanted: I32) -> F32:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+import numpy as np
+
 from engine.generate.batch import Batch, Progress
 from engine.generate.constraint import Makes, Spec
 from engine.generate.counters import Counters
@@ -24,7 +26,7 @@ class Words(Protocol):
     @property
     def end_ids(self) -> Iterable[int]: ...
     def count(self, text: str) -> int: ...
-    def body(self, text: str) -> Ids: ...
+    def encode_within(self, text: str) -> list[int]: ...
 
 
 class LanguageModel:
@@ -84,7 +86,7 @@ class LanguageModel:
 
     def continuation(self, text: str) -> Ids:
         """int32 [n]: the ids of a text as the beginning of an answer, for `Request.choices`."""
-        return self._words.body(text)
+        return np.array(self._words.encode_within(text), np.int32)
 
     def check(self, constraint: Spec) -> None:
         """Raises EngineError for a constraint that `generate` would not take."""

@@ -1,0 +1,97 @@
+"""A model file to a language model."""
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import tokenizer
+from engine.compiling import CODE, LASTING, is_compiled
+from engine.cpu import isa, threads
+from engine.errors import BadModelFile, EngineError
+from engine.facts import facts
+from engine.generate.constraint import Spec
+from engine.generate.grammar import Grammars
+from engine.generate.model import LanguageModel, Messages
+from engine.generate.request import Ids, Request
+from engine.gguf import GgufFile, read
+from engine.kernels.matmul import LAYOUT
+from engine.models import decoders
+from engine.models.stored import Arrays, stored
+from engine.tokenizer import Tokenizer
+from engine.tokenizer.chat import read_chat_template
+
+KINDS = ("float16", "int8")
+"""What keys and values can be kept as."""
+
+
+def load_decoder(
+    path: str | os.PathLike[str], *, cache_mib: float | None = None, kv: str = "float16",
+    progress: Callable[[str], None] | None = None,
+) -> LanguageModel:  # fmt: skip
+    """Read the GGUF file of a decoder and make it ready. cache_mib: memory for keys and values, else `pages.SHARE` of
+    what is free, and no more than is useful; kv: one of KINDS. `progress` gets one line when kernels have to be
+    compiled.
+
+    Raises BadModelFile, UnsupportedModel, UnsupportedCpu; EngineError for the other arguments.
+    """
+    isa(), threads()  # what is forced must be possible
+    if kv not in KINDS:
+        raise EngineError(f"kv: found {kv!r:.40}, expected one of {', '.join(KINDS)}")
+    file = read(Path(path))
+    kept: list[bool] = []
+
+    def keep(make: Callable[[], Arrays]) -> Arrays:
+        arrays, is_kept = stored(file.sha256, f"{LAYOUT}-{CODE}", make)
+        kept.append(is_kept)
+        return arrays
+
+    decoder = decoders.load(file, keep)
+    words, chat = _read_words(file, decoder.shape.vocab)
+    model = LanguageModel(
+        decoder, words, sha256=file.sha256, chat=chat, makes=_Late(words), cache_mib=cache_mib, kv=kv,
+        facts=facts(file) | {"weights_kept": "yes" if all(kept) else "no", "kv": kv},
+    )  # fmt: skip
+    _warm_up(model, progress or (lambda line: None))
+    return model
+
+
+def _read_words(file: GgufFile, vocab: int) -> tuple[Tokenizer, Callable[[Messages], Ids]]:
+    words = tokenizer.from_metadata(file.metadata)
+    if len(words.token_bytes) > vocab:
+        found = f"found {len(words.token_bytes)} tokens, expected at most {vocab}, the rows of token_embd.weight"
+        raise BadModelFile(f"{file.path}: tokenizer.ggml.tokens: {found}")
+    words.token_bytes.extend([b""] * (vocab - len(words.token_bytes)))  # rows that no token has
+    template = read_chat_template(file.metadata, words.specials)
+    return words, lambda messages: words.encode_pieces(template.render(messages))
+
+
+class _Late:
+    """Grammars of a vocabulary, made when the first constraint is: that takes most of a second."""
+
+    def __init__(self, words: Tokenizer) -> None:
+        self._words = words
+
+    @cached_property
+    def _grammars(self) -> Grammars:
+        return Grammars(self._words.token_bytes, self._words.end_ids, self._words.encode_within, threads=threads())
+
+    def make(self, spec: Spec) -> Any:
+        return self._grammars.make(spec)
+
+    def masks(self, rows: Any) -> NDArray[np.uint32]:
+        return self._grammars.masks(rows)
+
+
+def _warm_up(model: LanguageModel, progress: Callable[[str], None]) -> None:
+    """Compile now, not in the middle of a night."""
+    if not is_compiled("forward", "forward"):
+        again = "once per machine" if LASTING else "at each start, for the cache folder cannot be written"
+        progress(f"compiling kernels for {isa()}, {again}")
+    nothing = np.zeros(1, np.int32)
+    for _ in model.generate([Request(nothing, 2), Request(nothing, 0, choices=(nothing,))]):
+        pass
