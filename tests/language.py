@@ -76,7 +76,7 @@ class TinyDecoder:
 class Bytes:
     """Each byte is a token; END ends an answer, ASKED and ANSWERED stand in prompts."""
 
-    sha256 = "0" * 64
+    prompt_sha256 = "0" * 64
     token_bytes = (*(bytes([i]) for i in range(256)), *(b"" for _ in range(256, VOCAB)))
     end_ids = (END,)
 

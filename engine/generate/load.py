@@ -16,8 +16,8 @@ from engine.errors import BadModelFile, EngineError
 from engine.facts import facts
 from engine.generate.constraint import Spec
 from engine.generate.grammar import Grammars
-from engine.generate.model import LanguageModel, Messages
-from engine.generate.request import Ids, Request
+from engine.generate.model import LanguageModel
+from engine.generate.request import Request
 from engine.gguf import GgufFile, read
 from engine.kernels.matmul import LAYOUT
 from engine.models import decoders
@@ -51,23 +51,26 @@ def load_decoder(
         return arrays
 
     decoder = decoders.load(file, keep)
-    words, chat = _read_words(file, decoder.shape.vocab)
+    words = _read_words(file, decoder.shape.vocab)
+    template = read_chat_template(file.metadata, words.specials)
     model = LanguageModel(
-        decoder, words, sha256=file.sha256, chat=chat, makes=_Late(words), cache_mib=cache_mib, kv=kv,
-        facts=facts(file) | {"weights_kept": "yes" if all(kept) else "no", "kv": kv},
+        decoder, words, sha256=file.sha256, makes=_Late(words), cache_mib=cache_mib, kv=kv,
+        chat=lambda messages: words.encode_pieces(template.render(messages)),
+        facts=facts(file) | {
+            "weights_kept": "yes" if all(kept) else "no", "kv": kv, "chat_template_sha256": template.sha256
+        },
     )  # fmt: skip
     _warm_up(model, progress or (lambda line: None))
     return model
 
 
-def _read_words(file: GgufFile, vocab: int) -> tuple[Tokenizer, Callable[[Messages], Ids]]:
+def _read_words(file: GgufFile, vocab: int) -> Tokenizer:
     words = tokenizer.from_metadata(file.metadata)
     if len(words.token_bytes) > vocab:
         found = f"found {len(words.token_bytes)} tokens, expected at most {vocab}, the rows of token_embd.weight"
         raise BadModelFile(f"{file.path}: tokenizer.ggml.tokens: {found}")
     words.token_bytes.extend([b""] * (vocab - len(words.token_bytes)))  # rows that no token has
-    template = read_chat_template(file.metadata, words.specials)
-    return words, lambda messages: words.encode_pieces(template.render(messages))
+    return words
 
 
 class _Late:

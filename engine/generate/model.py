@@ -20,7 +20,7 @@ class Words(Protocol):
     """What a language model asks of its tokenizer."""
 
     @property
-    def sha256(self) -> str: ...
+    def prompt_sha256(self) -> str: ...
     @property
     def token_bytes(self) -> Sequence[bytes]: ...
     @property
@@ -58,7 +58,7 @@ class LanguageModel:
     @property
     def tokenizer_sha256(self) -> str:
         """Of everything in the file that determines token ids."""
-        return self._words.sha256
+        return self._words.prompt_sha256
 
     @property
     def facts(self) -> dict[str, str | int]:

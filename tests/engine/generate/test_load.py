@@ -9,7 +9,7 @@ import engine
 from engine.generate.grammar import Grammars
 from engine.gguf import GgmlType, read
 from engine.models import decoders
-from tests.decoders import write_decoder
+from tests.decoders import tokenizer, write_decoder
 from tests.models import WORDS
 from tests.reference.generation import Writer
 
@@ -93,8 +93,13 @@ def test_a_head_and_what_loads_it(path: Path, tiny_model: Path) -> None:
 
 
 def test_more_tokens_than_rows(tmp_path: Path) -> None:
-    names = [f"t{i}" for i in range(700)]
-    wrong = write_decoder(tmp_path / "m.gguf", "llama", metadata={"tokenizer.ggml.tokens": names})
+    keys = tokenizer()
+    more = {
+        "tokenizer.ggml.tokens": [*keys["tokenizer.ggml.tokens"], "more"],
+        "tokenizer.ggml.scores": np.append(keys["tokenizer.ggml.scores"], np.float32(-9)),
+        "tokenizer.ggml.token_type": np.append(keys["tokenizer.ggml.token_type"], np.int32(1)),
+    }
+    wrong = write_decoder(tmp_path / "m.gguf", "llama", metadata=more)
     with pytest.raises(engine.BadModelFile):
         engine.load_decoder(wrong)
 
