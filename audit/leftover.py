@@ -16,7 +16,7 @@ from audit.merkle import Tree
 from audit.report import Finding
 from audit.store import CHECKPOINT, ENTRIES, NEW_CHECKPOINT, Line, Listing, is_segment, segments_of
 from audit.stored import SECTOR, TileFault, is_torn
-from audit.tiles import Tile, parse_tile_path, tiles_of
+from audit.tiles import Tile, parse_tile_path, paths_of
 from audit.walk import Beyond
 
 _LEFT = "of a commit that was interrupted, or is running; no part of the log, and removed at the next start"
@@ -46,7 +46,8 @@ def judge_leftover(left: Leftover) -> tuple[list[Finding], list[str]]:
 
 def stray_tiles(size: int, listing: Listing) -> set[Tile]:
     """The tiles that lie there and do not belong to a checkpoint of `size` entries."""
-    return {tile for path in listing.files if (tile := parse_tile_path(path))} - set(tiles_of(size))
+    committed = paths_of(size)
+    return {tile for path in listing.files if path not in committed and (tile := parse_tile_path(path))}
 
 
 def _judge_segments(left: Leftover) -> Iterator[Finding | str]:

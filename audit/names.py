@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from audit.report import Finding
 from audit.store import CHECKPOINT, ENTRIES, LOCK, NEW_CHECKPOINT, Listing, is_segment, segments_of
-from audit.tiles import FOLDER, folders_of, parse_tile_path, tiles_of
+from audit.tiles import FOLDER, folders_of, parse_tile_path, paths_of
 
 
 def judge_names(size: int, listing: Listing) -> Iterator[Finding]:
     """For a checkpoint of `size` entries."""
-    own = {LOCK, CHECKPOINT, *segments_of(size), *(tile.path for tile in tiles_of(size))}
-    folders = {ENTRIES} | folders_of(tiles_of(size))
+    own = {LOCK, CHECKPOINT, *segments_of(size), *paths_of(size)}
+    folders = {ENTRIES} | folders_of(size)
     for path in sorted(own - listing.files.keys()) + sorted(folders - listing.folders):
         yield Finding(path, "missing")
     if listing.files.get(LOCK):

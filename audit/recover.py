@@ -36,7 +36,7 @@ from audit.store import (
     segments_of,
 )
 from audit.stored import StoredTiles, TileFault
-from audit.tiles import FOLDER, Tile, edge_of, folders_of, parse_tile_path, tiles_of
+from audit.tiles import FOLDER, Tile, edge_of, folders_of, parse_tile_path, paths_of
 from audit.walk import Beyond, walk_beyond
 
 _EVIDENCE = f"nothing was removed: keep a copy as evidence, then remove what nobody signed, or {RESTORE}"
@@ -75,7 +75,7 @@ def read_head(folder: Path, key: PublicKey) -> tuple[Head, Listing]:
     """The committed state; LogUntrusted if anything that is checked does not fit the checkpoint."""
     checkpoint, note = read_checkpoint(folder, key)
     listing = list_folder(folder)
-    for path in (*segments_of(checkpoint.size), *(tile.path for tile in tiles_of(checkpoint.size))):
+    for path in (*segments_of(checkpoint.size), *paths_of(checkpoint.size)):
         if path not in listing.files:
             raise LogUntrusted(path, f"missing, though the checkpoint covers {checkpoint.size} entries")
     head = Head(checkpoint, note, _read_tree(folder, checkpoint), _tail_size(checkpoint, listing))
@@ -91,7 +91,7 @@ def _find(head: Head, listing: Listing) -> Cuttable:
     segments = {path: 0 for path in listing.segments() if path not in committed and is_segment(path)}
     if size and listing.files[last] > head.tail:
         segments[last] = head.tail
-    tiles, folders = {tile.path for tile in tiles_of(size)}, folders_of(tiles_of(size))
+    tiles, folders = paths_of(size), folders_of(size)
     files = [path for path in listing.files if path not in tiles and parse_tile_path(path)]
     files += [path for path in (NEW_CHECKPOINT,) if path in listing.files]
     empty = [path for path in listing.folders if path not in folders and FOLDER.fullmatch(path)]

@@ -1,8 +1,10 @@
 """Where tiles lie: the paths of C2SP tlog-tiles, and which tiles belong to a log of a given size."""
 
+import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from audit.merkle import WIDTH, TileData
 
@@ -49,9 +51,15 @@ def tiles_of(size: int) -> Iterator[Tile]:
         level, hashes = level + 1, hashes // WIDTH
 
 
-def folders_of(tiles: Iterable[Tile]) -> set[str]:
-    """Every folder above the given tiles, as relative paths."""
-    parts = [parent.split("/") for parent in {tile.path.rpartition("/")[0] for tile in tiles}]
+@functools.lru_cache(maxsize=1)
+def paths_of(size: int) -> Mapping[str, Tile]:
+    """The same by their paths: a log of ten million entries has 40,000, and who opens it looks at all several times."""
+    return MappingProxyType({tile.path: tile for tile in tiles_of(size)})
+
+
+def folders_of(size: int) -> set[str]:
+    """Every folder above them, as relative paths."""
+    parts = [parent.split("/") for parent in {path.rpartition("/")[0] for path in paths_of(size)}]
     return {"tile"} | {"/".join(names[:n]) for names in parts for n in range(1, len(names) + 1)}
 
 
