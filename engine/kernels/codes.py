@@ -1,10 +1,10 @@
 """Matrices of a decoder in memory: codes near the size of the file, all matrices of a model in two flat arrays.
 
 What a code means is in `engine.simd.codes`; here codes and scales are made from the tensors of a file. The whole
-numbers of a matrix are w / D rounded, D = max|w| / 127 of each column (an output) and group along k, w the float32
-values of the file. Eight bits hold any of them. Where the file has 4 bits (Q4_0, Q4_1, Q4_K) the code is the file's own
-q, and numbers are made of it with A = rint(step / D * 128) and B = rint(offset / D * 128) for each 32 values
-w = step * q + offset.
+numbers of a matrix are w / D rounded, D = max|w| / 127 of each column (an output) and group along k, w the values of
+the file. Eight bits hold any of them. Where the file has codes q of 4 bits (Q4_0, Q4_1, Q4_K), or of up to 6 around
+zero (Q6_K, Q5_0), they stay, and numbers are made of them with A = rint(step / D * 128) and B = rint(offset / D * 128),
+where w = step * q + offset in a run of 32 values or, of 6 bits, 16.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.gguf import GgmlType
 from engine.quant import TYPES
 from engine.quant.base import Bytes
-from engine.simd import CHUNK, EIGHT, F32, FLOAT, FOUR, I8, I64, LANES, SMALL_TOP, TURN, TURN_BYTES
+from engine.simd import CHUNK, EIGHT, F32, FLOAT, FOUR, I8, I64, LANES, SIX, SMALL_TOP, TURN, TURN_BYTES
 
 BLOCK = 2 * LANES
 """Columns that lie together, and are computed together; n is padded to a multiple of them, k of CHUNK."""
@@ -30,6 +30,7 @@ _OF_256 = {
     GgmlType.Q2_K, GgmlType.Q3_K, GgmlType.Q4_K, GgmlType.Q5_K, GgmlType.Q6_K, GgmlType.IQ4_XS,
 }  # fmt: skip
 _FOUR_BITS = {GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q4_K}
+_SIX_BITS = {GgmlType.Q6_K, GgmlType.Q5_0}
 _TINY = np.float32(1e-30)
 _PART = 1024  # columns that are made at a time
 
@@ -47,7 +48,7 @@ class Matrix:
         """FLOAT or the bits of its codes."""
         if self.type == GgmlType.F32:
             return FLOAT
-        return FOUR if self.type in _FOUR_BITS else EIGHT
+        return FOUR if self.type in _FOUR_BITS else SIX if self.type in _SIX_BITS else EIGHT
 
     @property
     def group(self) -> int:
@@ -116,32 +117,21 @@ def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
     Codes: [n / 16][k / 32] turns; scales: [n / 32][groups][32]; weights: [n / 32][k][32].
     """
     matrix = Matrix(type_, data.shape[0], k)
+    if matrix.kind in (FOUR, SIX):
+        codes, scales = _own_codes(matrix, data)
+        return codes.reshape(-1), _in_blocks(scales)
     w = np.zeros((matrix.padded_n, matrix.padded_k), np.float32)
     w[: matrix.n, :k] = TYPES[type_].dequantize(data)
     if matrix.kind == FLOAT:
-        return np.zeros(0, np.int8), w.reshape(-1, BLOCK, w.shape[1]).transpose(0, 2, 1).reshape(-1)
-    scales = group_scales(w, matrix.group)
-    codes = _four_bits(matrix, data, scales) if matrix.kind == FOUR else _eight_bits(w, scales, matrix.group)
-    return codes.reshape(-1), scales.reshape(-1, BLOCK, scales.shape[1]).transpose(0, 2, 1).reshape(-1)
+        return np.zeros(0, np.int8), _in_blocks(w)
+    codes, scales = _eight_bits(w, matrix.group)
+    return codes.reshape(-1), _in_blocks(scales)
 
 
-def group_scales(w: F32, group: int) -> F32:
-    """float32 [n, groups]: max|w| / 127 of each; 0 where that is hardly a number any more, NaN where w has one."""
-    tops = [np.abs(w[:, at : at + group]).max(1) for at in range(0, w.shape[1], group)]
-    scales = np.stack(tops, axis=1) / np.float32(SMALL_TOP)
-    return np.where(scales < _TINY, np.float32(0), scales).astype(np.float32)
-
-
-def _inverse(scales: NDArray[Any]) -> Any:
-    return np.divide(1, scales, out=np.zeros_like(scales), where=scales > 0)
-
-
-def _eight_bits(w: F32, scales: F32, group: int) -> I8:
-    unit = np.where(scales > 0, scales, np.float32(np.inf))
-    numbers = np.concatenate(
-        [np.rint(w[:, at : at + group] / unit[:, i, None]) for i, at in enumerate(range(0, w.shape[1], group))], axis=1
-    )
-    return np.ascontiguousarray(_in_turns(numbers.astype(np.int8)))
+def _in_blocks(values: F32) -> F32:
+    """[n, m] -> [n / 32][m][32], flat"""
+    n, m = values.shape
+    return values.reshape(n // BLOCK, BLOCK, m).transpose(0, 2, 1).reshape(-1)
 
 
 def _in_turns(values: NDArray[Any]) -> NDArray[Any]:
@@ -150,19 +140,58 @@ def _in_turns(values: NDArray[Any]) -> NDArray[Any]:
     return values.reshape(n // LANES, LANES, k // TURN, 2, TURN // 2).transpose(0, 2, 4, 1, 3)
 
 
-def _four_bits(matrix: Matrix, data: Bytes, scales: F32) -> I8:
-    n, k = matrix.padded_n, matrix.padded_k
+def _group_scales(tops: NDArray[Any], count: int) -> F32:
+    """The greatest of every `count` magnitudes of [n, m] and of what is left, / 127; 0 where that is hardly a number
+    any more, and what is not finite stays so."""
+    starts = np.arange(0, tops.shape[1], count)
+    scales = (np.maximum.reduceat(tops, starts, axis=1) / SMALL_TOP).astype(np.float32)
+    return np.where(scales < _TINY, np.float32(0), scales)
+
+
+@np.errstate(invalid="ignore", over="ignore")  # a file may hold anything; what is not finite is in the scales too
+def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
+    scales = _group_scales(np.abs(w), group)
+    unit = np.where(scales > 0, scales, np.float32(np.inf))
+    for i, at in enumerate(range(0, w.shape[1], group)):
+        w[:, at : at + group] = np.rint(w[:, at : at + group] / unit[:, i, None])
+    return np.ascontiguousarray(_in_turns(np.where(np.isfinite(w), w, 0).astype(np.int8))), scales
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def _own_codes(matrix: Matrix, data: Bytes) -> tuple[I8, F32]:
+    """Turns of the file's own codes, and the scales of their numbers."""
+    n, k, run = matrix.padded_n, matrix.padded_k, TURN if matrix.kind == FOUR else TURN // 2
     q, step, offset = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
-    inverse = np.repeat(_inverse(scales.astype(np.float64)), matrix.group // TURN, axis=1)[: matrix.n, : step.shape[1]]
-    both = np.zeros((n, k // TURN, 2), np.int64)
-    for place, values in enumerate((step, offset)):
-        both[: matrix.n, : step.shape[1], place] = np.rint(values.astype(np.float64) * inverse * 128)
-    both[..., 1] += 64  # half of what is shifted out
-    codes = np.zeros((n, k), np.uint16)
-    codes[: matrix.n, : q.shape[1]] = q
-    words = np.zeros((n // LANES, k // TURN, 5, LANES, 2), np.uint16)
-    words[:, :, 0] = both.astype(np.uint16).reshape(n // LANES, LANES, -1, 2).transpose(0, 2, 1, 3)
-    turns = _in_turns(codes).reshape(n // LANES, k // TURN, 4, 4, LANES, 2)
-    for i in range(4):
-        words[:, :, 1:] |= turns[:, :, :, i] << (4 * i)
-    return words.view(np.int8)
+    codes, steps, offsets = np.zeros((n, k), np.uint16), np.zeros((n, k // run)), np.zeros((n, k // run))
+    codes[: matrix.n, : matrix.k] = q
+    for whole, part in ((steps, step), (offsets, offset)):  # of each run
+        whole[: matrix.n, : matrix.k // run] = part.repeat(matrix.k // run // part.shape[1], axis=1)
+    runs = codes.reshape(n, -1, run)
+    tops = np.maximum(*(np.abs(steps * ends + offsets) for ends in (runs.min(2), runs.max(2))))
+    scales = _group_scales(tops, matrix.group // run)
+    unit = np.divide(128.0, scales, out=np.zeros(scales.shape), where=scales > 0, dtype=np.float64)
+    unit = unit.repeat(matrix.group // run, axis=1)[:, : steps.shape[1]]
+    factors = [_wrapped(values * unit) for values in (steps, offsets)]
+    if matrix.kind == FOUR:
+        both = np.stack([factors[0], factors[1] + np.uint16(64)], axis=2)  # + half of what is shifted out
+    else:
+        both = factors[0].reshape(n, -1, 2)
+    return _words(both, _in_turns(codes), matrix.kind).view(np.int8), scales
+
+
+def _wrapped(values: NDArray[Any]) -> NDArray[np.uint16]:
+    """The nearest whole numbers, modulo 2**16."""
+    whole = np.fmod(np.rint(values), 2**16)
+    return np.where(np.isfinite(whole), whole, 0).astype(np.int64).astype(np.uint16)
+
+
+def _words(both: NDArray[np.uint16], codes: NDArray[np.uint16], kind: int) -> NDArray[np.uint16]:
+    """Turns of 4 or 6 bits (engine.simd.codes) of `both` [n, k / 32, 2], what numbers are made with, and of codes."""
+    blocks, turns = codes.shape[:2]
+    words = np.zeros((blocks, turns, TURN_BYTES[kind] // 64, LANES, 2), np.uint16)
+    words[:, :, 0] = both.reshape(blocks, LANES, turns, 2).transpose(0, 2, 1, 3)
+    for p in range(TURN // 2):
+        words[:, :, 1 + p // 4] |= (codes[:, :, p] & 15) << (4 * (p % 4))
+        if kind == SIX:
+            words[:, :, 5 + p // 8] |= (codes[:, :, p] >> 4) << (2 * (p % 8))
+    return words

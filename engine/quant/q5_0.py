@@ -34,3 +34,13 @@ def dequantize(data: Bytes) -> Floats:
     blocks = to_blocks(data, LAYOUT)
     q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
     return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * (q.astype(np.float32) - 16), blocks)
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
+    """[..., 22 b] -> the codes [..., 32 b] as those of Q6_K, around 32, and a step and an offset [..., b]: value =
+    step * q + offset"""
+    blocks = to_blocks(data, LAYOUT)
+    q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
+    step = blocks["d"].astype(np.float32)
+    return (q + np.uint8(16)).astype(np.uint8).reshape(*data.shape[:-1], -1), step, -32 * step

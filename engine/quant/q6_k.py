@@ -39,6 +39,15 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(_scale(blocks)[..., np.newaxis] * groups, blocks)
 
 
+@np.errstate(invalid="ignore", over="ignore")
+def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
+    """[..., 210 b] -> the codes [..., 256 b], and a step and an offset [..., 16 b]: value = step * q + offset"""
+    blocks = to_blocks(data, LAYOUT)
+    q = unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
+    step = _scale(blocks).reshape(*data.shape[:-1], -1)
+    return q.astype(np.uint8).reshape(*data.shape[:-1], -1), step, -32 * step
+
+
 def _scale(blocks: Records) -> Floats:
     """Of each group [..., 16], float32"""
     return blocks["d"].astype(np.float32)[..., np.newaxis] * blocks["scales"].astype(np.float32)

@@ -12,42 +12,58 @@ from tests.reference.whole_numbers import ROWS, Floats, fma, numbers
 GROUPS = {GgmlType.Q2_K: 256, GgmlType.Q3_K: 256, GgmlType.Q4_K: 256, GgmlType.Q5_K: 256, GgmlType.Q6_K: 256,
           GgmlType.IQ4_XS: 256}  # fmt: skip
 """Values of k that share a scale; 128 of other types."""
+OWN = {GgmlType.Q4_0: 8, GgmlType.Q4_1: 0, GgmlType.Q4_K: 0, GgmlType.Q5_0: 16, GgmlType.Q6_K: 32}
+"""Types whose codes stay what they are in the file, and what is taken from a code."""
 Whole = NDArray[np.int64]
 
 
-def four_bits(kind: GgmlType, data: NDArray[np.uint8]) -> tuple[Whole, Floats, Floats]:
-    """Of each row: the codes of the file [n, k], and the step and the offset of each 32 [n, k / 32]."""
+def own_codes(kind: GgmlType, data: NDArray[np.uint8]) -> tuple[Whole, Floats, Floats]:
+    """Of each row, float64 but for the codes: w = step * code + offset, all [n, k]."""
     blocks = to_blocks(data, TYPES[kind].LAYOUT)  # type: ignore[attr-defined]
-    n = data.shape[0]
+    offset = np.zeros(1)
     if kind == GgmlType.Q4_K:
+        q = unpack(blocks["q"], 4, 32)
         step, offset = scale_and_offset(blocks)
+    elif kind == GgmlType.Q6_K:
+        q = unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
+        step = blocks["d"].astype(np.float32)[..., None] * blocks["scales"].astype(np.float32)
     else:
-        step = blocks["d"].astype(np.float32)
-        offset = blocks["m"].astype(np.float32) if kind == GgmlType.Q4_1 else np.float32(-8) * step
-    q = unpack(blocks["q"], 4, 32 if kind == GgmlType.Q4_K else 16)
-    return q.reshape(n, -1).astype(np.int64), step.reshape(n, -1), offset.reshape(n, -1)
+        q = unpack(blocks["low" if kind == GgmlType.Q5_0 else "q"], 4, 16)
+        if kind == GgmlType.Q5_0:
+            q = q | unpack(blocks["high"], 1, 1) << 4
+        step = blocks["d"]
+        offset = blocks["m"] if kind == GgmlType.Q4_1 else offset
+    codes = q.reshape(len(data), -1).astype(np.int64) - OWN[kind]
+    step, offset = (np.asarray(each, np.float64).reshape(-1, each.size // len(data) or 1) for each in (step, offset))
+    return codes, step.repeat(codes.shape[1] // step.shape[1], 1), offset.repeat(codes.shape[1] // offset.shape[1], 1)
 
 
 def matrix_numbers(kind: GgmlType, data: NDArray[np.uint8]) -> tuple[Whole, Floats]:
     """The rows of a tensor, uint8 [n, bytes], as whole numbers within 127 [n, k], and scales [n, groups]."""
-    w, size = TYPES[kind].dequantize(data), GROUPS.get(kind, 128)
-    whole, scales = np.zeros(w.shape, np.int64), []
+    if kind in OWN:
+        codes, step, offset = own_codes(kind, data)
+        w = step * codes + offset
+        if kind in (GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q4_K):  # there a code is not taken from
+            offset, codes = offset - OWN[kind] * step, codes + OWN[kind]
+    else:
+        w = TYPES[kind].dequantize(data)
+    size, scales, whole = GROUPS.get(kind, 128), [], []
     for at in range(0, w.shape[1], size):
-        part = w[:, at : at + size]
-        scale = np.abs(part).max(1) / np.float32(127)
+        part = slice(at, at + size)
+        scale = (np.abs(w[:, part]).max(1) / 127).astype(np.float32)
         scale[scale < np.float32(1e-30)] = 0
-        scales.append(scale)
         unit = np.where(scale > 0, scale, np.float32(np.inf))[:, None]
-        if kind not in (GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q4_K):
-            whole[:, at : at + size] = np.rint(part / unit)
-            continue
-        q, step, offset = four_bits(kind, data)
-        for i in range(at, min(at + size, w.shape[1]), 32):
-            inverse = 1 / unit[:, 0].astype(np.float64)
-            a, b = (np.rint(each[:, i // 32].astype(np.float64) * inverse * 128)[:, None] for each in (step, offset))
-            whole[:, i : i + 32] = (q[:, i : i + 32] * a.astype(np.int64) + b.astype(np.int64) + 64) >> 7
-    assert np.abs(whole).max(initial=0) <= 127
-    return whole, np.stack(scales, axis=1)
+        if kind in OWN:
+            a, b = (
+                np.rint(each[:, part] * (128 / unit.astype(np.float64))).astype(np.int64) for each in (step, offset)
+            )
+            whole.append((codes[:, part] * a + b + 64) >> 7)
+        else:
+            whole.append(np.rint(w[:, part] / unit).astype(np.int64))
+        scales.append(scale)
+    found = np.concatenate(whole, axis=1)
+    assert np.abs(found).max(initial=0) <= 127
+    return found, np.stack(scales, axis=1)
 
 
 def coded_product(x: Floats, whole: Whole, scales: Floats, size: int, bias: Floats) -> Floats:

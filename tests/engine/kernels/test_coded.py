@@ -25,7 +25,7 @@ from tests.reference.whole_numbers import in_order
 
 Floats = NDArray[np.float32]
 T = GgmlType
-KINDS = [T.Q8_0, T.Q4_0, T.Q4_1, T.Q4_K, T.Q6_K, T.Q5_K, T.IQ4_NL, T.F16]
+KINDS = [T.Q8_0, T.Q4_0, T.Q4_1, T.Q4_K, T.Q6_K, T.Q5_0, T.Q5_K, T.IQ4_NL, T.F16]
 
 
 @entry
@@ -98,8 +98,8 @@ class Example:
 
 @pytest.mark.parametrize("kind", [*KINDS, T.F32], ids=lambda kind: kind.name)
 def test_types(kind: GgmlType) -> None:
-    example = Example(kind, 96, 768)
-    for count in (1, 2, 3, 8, 9, 20):
+    example = Example(kind, 40, 512)
+    for count in (1, 3, 19):
         example.check(count)
 
 
@@ -119,10 +119,10 @@ def test_sizes(kind: GgmlType, n: int, k: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [T.Q8_0, T.Q4_K, T.F32], ids=lambda kind: kind.name)
-@pytest.mark.parametrize("threads", [2, 3, 4, 7])
+@pytest.mark.parametrize("threads", [2, 3, 7])
 def test_threads(kind: GgmlType, threads: int) -> None:
-    example = Example(kind, 320, 512)
-    for count in (1, 7, 40):
+    example = Example(kind, 320, 256)
+    for count in (1, 18):
         example.check(count, threads)
 
 
@@ -143,8 +143,29 @@ def test_a_row_that_is_not_finite_gives_nan() -> None:
         assert np.isfinite(found[[0, 2]]).all()
 
 
+@pytest.mark.parametrize("kind", [T.Q8_0, T.Q4_0, T.Q4_K, T.Q6_K], ids=lambda kind: kind.name)
+def test_a_file_may_hold_anything(kind: GgmlType) -> None:
+    """Random bytes: no row of weights changes another one, what is not finite gives NaN, and a few rows the same as
+    many."""
+    random = np.random.default_rng(1)
+    data = random.integers(0, 256, (64, 512 // TYPES[kind].BLOCK_VALUES * TYPES[kind].BLOCK_BYTES)).astype(np.uint8)
+    arena = Arena([Matrix(kind, 64, 512)])
+    arena.fill(0, data)
+    w = TYPES[kind].dequantize(data).astype(np.float64)
+    x, before = random.standard_normal((40, 512)).astype(np.float32), np.zeros((40, 64), np.float32)
+    found = product(arena, 0, x, before=before, column=0)
+    finite = np.isfinite(w).all(1)
+    assert finite.sum() > 0 or kind == T.Q8_0
+    assert np.isnan(found[:, ~finite]).all()
+    exact = x @ w[finite].T
+    length = np.abs(x).max(1)[:, None] * np.abs(w[finite]).max(1)
+    assert (np.abs(found[:, finite] - exact) <= 512 * length / 127).all()
+    few = np.concatenate([product(arena, 0, x[i : i + 1], before=before[:1], column=0) for i in range(40)])
+    assert np.array_equal(found, few, equal_nan=True)
+
+
 def test_memory_is_near_the_size_of_the_file() -> None:
-    for kind, most in ((T.Q4_K, 1.15), (T.Q4_0, 1.17), (T.Q8_0, 1.0)):
+    for kind, most in ((T.Q4_K, 1.15), (T.Q4_0, 1.17), (T.Q6_K, 1.09), (T.Q8_0, 1.0)):
         matrix = Matrix(kind, 4096, 4096)
         held = matrix.code_bytes + 4 * (matrix.weights + matrix.padded_n)
         size = 4096 * 4096 // TYPES[kind].BLOCK_VALUES * TYPES[kind].BLOCK_BYTES
@@ -159,7 +180,7 @@ def test_every_instruction_set(isa: str) -> None:
     if isa != "plain":
         need(isa)
     settings = {"NUMBA_DISABLE_JIT": "1"} if isa == "plain" else {"CLOISTER_ISA": isa}
-    chosen = "test_types or test_threads and not 7" if isa != "plain" else "test_types and Q4 or test_threads and 3-Q8"
+    chosen = "test_types and (Q4_K or Q6_K) or test_threads and 3-Q8" if isa == "plain" else "test_types or 3-Q8"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-k", chosen, __file__], env=os.environ | settings, text=True,
         cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
