@@ -117,6 +117,8 @@ class _Writer:
         if "string" not in types or not set(types) <= {"string", "null"}:
             refuse(at, "type", node.get("type"), '"string", or ["string", "null"], for a quote')
         low, high = leaves.lengths(at, node, leaves.QUOTE_LENGTH, least=1)
+        if low > leaves.QUOTE_LENGTH:
+            refuse(at, "minLength", low, f"at most {leaves.QUOTE_LENGTH} for a quote")
         text = self.quotes[at]
         found = [Part(literal("null"), 4)] if "null" in types else []
         if quotes.can_quote(self._parts(text), low, high):
@@ -136,6 +138,8 @@ class _Writer:
     def _parts(self, text: str) -> list[str]:
         if text not in self.parts:
             self.parts[text] = quotes.parts(text)
+            if (size := sum(map(len, self.parts))) > quotes.LONGEST_TEXT:
+                raise EngineError(f"texts to quote from: {size} code points, expected at most {quotes.LONGEST_TEXT}")
         return self.parts[text]
 
     def _terminal(self, body: str) -> str:

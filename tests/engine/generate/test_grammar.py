@@ -243,6 +243,15 @@ def test_a_text_without_such_a_part_allows_null_alone(text: str) -> None:
         GRAMMARS.make(Schema({**node, "type": "string"}, {"": text}))
 
 
+def test_what_would_take_long_is_refused() -> None:
+    with pytest.raises(EngineError, match="schema #: minLength: found 401, expected at most 400 for a quote"):
+        GRAMMARS.make(Schema({"type": "string", "minLength": 401}, {"": TEXT}))
+    node = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    texts = {"/properties/a": "a " * 70_000, "/properties/b": "b " * 70_000}
+    with pytest.raises(EngineError, match="texts to quote from: 280000 code points, expected at most 262144"):
+        GRAMMARS.make(Schema(node, texts))
+
+
 def test_pointers_of_quotes_are_checked() -> None:
     node = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string", "pattern": "x"}}}
     for at, keyword in (
