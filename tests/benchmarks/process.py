@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +29,13 @@ ROOT = Path(__file__).parents[2]
 SHARE_TOKENS, SHARE_ROUNDS, SLICE_SECONDS = 128, 60, 0.02
 
 
-class Contender:
-    """The process: asked in turn, silent between. What it did not answer, because it crashed, is None."""
+class Child:
+    """A process of a module of the benchmarks: asked in turn, silent between. What it did not answer, because it
+    crashed, is None."""
 
-    def __init__(self, name: str, threads: int) -> None:
-        self.name, self.threads = name, threads
-        environment = {"OMP_NUM_THREADS": str(threads), "CLOISTER_THREADS": str(threads)}
-        if name in OURS:
-            environment["CLOISTER_ISA"] = name.split()[-1]
+    def __init__(self, module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.process", name, str(threads)], cwd=ROOT, text=True,
+            [sys.executable, "-m", f"tests.benchmarks.{module}", *arguments], cwd=ROOT, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | environment,
         )  # fmt: skip
         self.ready = self._answer() == "ready"
@@ -67,6 +64,17 @@ class Contender:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         return json.loads(line) if line else None
+
+
+class Contender(Child):
+    """One that embeds, by its name."""
+
+    def __init__(self, name: str, threads: int) -> None:
+        self.name, self.threads = name, threads
+        environment = {"OMP_NUM_THREADS": str(threads), "CLOISTER_THREADS": str(threads)}
+        if name in OURS:
+            environment["CLOISTER_ISA"] = name.split()[-1]
+        super().__init__("process", [name, str(threads)], environment)
 
 
 def own_bytes() -> int:
@@ -134,13 +142,23 @@ def _seconds(do: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def main(name: str, threads: int) -> None:
-    """Make the contender, say so, and answer."""
+def serve(start: Callable[[], Callable[[dict[str, Any]], Any]]) -> None:
+    """In the child: start, say so, and answer each line of standard input."""
     answers, sys.stdout = sys.stdout, sys.stderr  # what the libraries print is no answer
-    embed = (OURS | PEERS)[name](threads)
+    answer_one = start()
     print(json.dumps("ready"), file=answers, flush=True)
     for line in sys.stdin:
-        print(json.dumps(answer(name, embed, json.loads(line))), file=answers, flush=True)
+        print(json.dumps(answer_one(json.loads(line))), file=answers, flush=True)
+
+
+def main(name: str, threads: int) -> None:
+    """Make the contender, and answer."""
+
+    def start() -> Callable[[dict[str, Any]], Any]:
+        embed = (OURS | PEERS)[name](threads)
+        return lambda request: answer(name, embed, request)
+
+    serve(start)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,142 @@
+"""Cloister in a process of its own: `python -m tests.benchmarks.lm.ours FILE`, one JSON line for each request.
+
+{"do": "single"}: tokens a second of a prompt, and of one sequence decoding
+{"do": "batched", "counts"}: tokens a second of so many sequences decoding together
+{"do": "memory"}: resident bytes of this process, and those of keys and values among them
+{"do": "logits", "ids", "to"}: logits after each token, as an .npy file
+{"do": "night", "file", "forced"}: `night.Night` of the prompts in this file
+{"do": "bandwidth"}: bytes a second that all threads read
+
+Speeds are of the decoder by itself, as llama-bench and llama-batched-bench measure theirs: random tokens, no choosing.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import engine
+from engine.compiling import CODE
+from engine.gguf import read
+from engine.kernels.matmul import LAYOUT
+from engine.models.decoders import PAGE, Decoder, Pages, load
+from engine.models.stored import Arrays, stored
+from tests.benchmarks.lm.night import FREE, LIMIT, SCHEMA, Night
+from tests.benchmarks.lm.plan import BEFORE, PROMPT, TOKENS
+from tests.benchmarks.process import serve
+
+
+class Cloister:
+    """A model file. The decoder is loaded for steps, the whole language model for the night."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.random, self.kv = path, np.random.default_rng(0), 0
+
+    def answer(self, request: dict[str, Any]) -> Any:
+        """What is asked for."""
+        do = request.pop("do")
+        return getattr(self, do)(**request)
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        file = read(self.path)
+
+        def keep(make: Callable[[], Arrays]) -> Arrays:
+            return stored(file.sha256, f"{LAYOUT}-{CODE}", make)[0]
+
+        return load(file, keep)
+
+    def single(self) -> dict[str, float]:
+        self._step(self._pages(1, 64), *self._rows(1, 0, 64))  # compiled, and mapped
+        prompt = self._seconds(self._pages(1, PROMPT), 1, 0, PROMPT)
+        pages = self._pages(1, TOKENS)
+        decode = sum(self._seconds(pages, 1, at, 1) for at in range(TOKENS))
+        self.kv = max(self.kv, pages.count * pages.bytes_per_page)
+        return {"prompt": PROMPT / prompt, "decode": TOKENS / decode}
+
+    def batched(self, counts: list[int]) -> dict[str, float]:
+        found = {}
+        for count in counts:
+            pages = self._pages(count, BEFORE + TOKENS)
+            self._seconds(pages, count, 0, BEFORE)
+            seconds = sum(self._seconds(pages, count, BEFORE + at, 1) for at in range(TOKENS))
+            found[f"decode {count}"] = count * TOKENS / seconds
+        return found
+
+    def memory(self) -> dict[str, int]:
+        self.single()
+        return {"resident": resident(os.getpid()), "kv": self.kv}
+
+    def logits(self, ids: list[int], to: str) -> bool:
+        pages, found = self._pages(1, len(ids)), []
+        rows, tables = np.array(ids, np.int32), self._tables(pages, 1)
+        for at in range(0, len(ids), PAGE):
+            part = rows[at : at + PAGE]
+            own = np.arange(part.size, dtype=np.int32)
+            found.append(self.decoder.step(part, own + np.int32(at), np.zeros_like(own), tables, pages, own).copy())
+        np.save(to, np.concatenate(found))
+        return True
+
+    def night(self, file: str, forced: bool) -> dict[str, Any]:
+        prompts = list(np.load(file).values())
+        constraint = engine.Schema(SCHEMA) if forced else None
+        requests = [engine.Request(ids, LIMIT if forced else FREE, constraint) for ids in prompts]
+        list(self.model.generate([engine.Request(prompts[0][-99:], 4, constraint)]))
+        start = time.perf_counter()
+        done = [completion for _, completion in self.model.generate(requests)]
+        seconds = time.perf_counter() - start
+        ended = ("stopped",) if forced else ("stopped", "length")
+        failed = sum(each.finish not in ended for each in done)
+        return asdict(Night(len(done), seconds, sum(each.ids.size for each in done), failed))
+
+    @cached_property
+    def model(self) -> engine.LanguageModel:
+        return engine.load_decoder(self.path)
+
+    def bandwidth(self) -> float:
+        works = [engine.bench.reading() for _ in range(engine.threads())]
+        with ThreadPoolExecutor(len(works)) as pool:
+            rates = []
+            for _ in range(4):
+                start = time.perf_counter()
+                list(pool.map(lambda work: work.run(2), works))
+                rates.append(2 * sum(work.read_bytes for work in works) / (time.perf_counter() - start))
+        return max(rates)
+
+    def _pages(self, sequences: int, tokens: int) -> Pages:
+        return self.decoder.pages(sequences * -(-tokens // PAGE))
+
+    def _tables(self, pages: Pages, sequences: int) -> Any:
+        return np.arange(pages.count, dtype=np.int32).reshape(sequences, -1)
+
+    def _rows(self, sequences: int, start: int, count: int) -> tuple[Any, Any, Any, int]:
+        places = np.tile(np.arange(start, start + count, dtype=np.int32), sequences)
+        ids = self.random.integers(self.decoder.shape.vocab, size=places.size, dtype=np.int32)
+        return ids, places, np.repeat(np.arange(sequences, dtype=np.int32), count), sequences
+
+    def _step(self, pages: Pages, ids: Any, places: Any, sequences: Any, count: int) -> None:
+        wanted = np.arange(1, count + 1, dtype=np.int32) * np.int32(ids.size // count) - np.int32(1)
+        self.decoder.step(ids, places, sequences, self._tables(pages, count), pages, wanted)
+
+    def _seconds(self, pages: Pages, sequences: int, start: int, count: int) -> float:
+        rows = self._rows(sequences, start, count)
+        before = time.perf_counter()
+        self._step(pages, *rows)
+        return time.perf_counter() - before
+
+
+def resident(process: int) -> int:
+    """Bytes of its memory that are in RAM, mapped files included."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return 1024 * int(status.split("VmRSS:")[1].split()[0])
+
+
+if __name__ == "__main__":
+    serve(lambda: Cloister(Path(sys.argv[1])).answer)
