@@ -66,8 +66,10 @@ def _head(model: ModelRef) -> str:
 
 def _check_head(plan: RunPlan, head: str) -> None:
     here = f"model {plan.model.name}: {plan.model.path} has the head {head!r}"
-    if head != EMBEDDING:
-        raise ModelRefusedError(f"{here}; jobs need a model that gives embeddings")
+    if head not in (TEXT, EMBEDDING):
+        raise ModelRefusedError(f"{here}; jobs need a model that gives embeddings, or one that writes text")
+    if head == TEXT:
+        return
     if TASKS[name_of(plan.task)].embed is None:
         raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} needs one that writes text")
     if plan.writing is not None:
@@ -77,9 +79,12 @@ def _check_head(plan: RunPlan, head: str) -> None:
 
 def load_model(plan: RunPlan, sha256: str, progress: Callable[[str], None]) -> Loaded:
     """Load the file that `check_model` saw. Raises ModelRefusedError."""
-    model = plan.model
+    model, writing = plan.model, plan.writing
     try:
-        loaded = engine.load(model.path, progress=progress)
+        if writing is None:
+            loaded: Loaded = engine.load(model.path, progress=progress)
+        else:
+            loaded = engine.load_decoder(model.path, cache_mib=writing.cache_mib, kv=writing.kv, progress=progress)
     except engine.EngineError as error:
         raise ModelRefusedError(f"model {model.name}: {error}") from error
     if loaded.sha256 != sha256:
@@ -92,9 +97,18 @@ def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
     try:
         if isinstance(model, engine.Model):
             return Embedding(make_task(plan.task, model), model)
-        return Conversing(make_writing_task(plan.task, model, plan.writing or Writing()), model)
+        writing = plan.writing or Writing()
+        _check_room(model, writing)
+        return Conversing(make_writing_task(plan.task, model, writing), model)
     except TaskRefusedError as error:
         raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
+
+
+def _check_room(model: engine.LanguageModel, writing: Writing) -> None:
+    """So that no document hangs on how much memory there is: TaskRefusedError."""
+    if model.room < (needed := min(model.context, writing.context)):
+        has = f"the memory for keys and values holds {model.room} tokens, a context has {needed}"
+        raise TaskRefusedError(f"{has}; raise model.cache_mib, or lower model.context, in the job")
 
 
 def model_sha256(path: Path) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.decoders import write_decoder
 from tests.models import write_bert_folder
 
 
@@ -19,6 +20,13 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tiny")
     engine.import_model(write_bert_folder(folder / "hf"), folder / "tiny.gguf", file_type="q8_0", name="tiny")
     return folder / "tiny.gguf"
+
+
+@pytest.fixture(scope="session")
+def tiny_decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The GGUF file of a small random llama with a context of 4096."""
+    metadata = {"llama.context_length": 4096, "llama.rope.freq_base": 1e6}
+    return write_decoder(tmp_path_factory.mktemp("decoder") / "writer.gguf", "llama", metadata=metadata)
 
 
 @pytest.fixture(scope="session")

@@ -62,6 +62,11 @@ class Batch:
             self._busy = False
             self._clear(schedule, sound)
 
+    @property
+    def room(self) -> int:
+        """Tokens whose keys and values fit into the memory."""
+        return self._store.count * PAGE
+
     def _clear(self, schedule: Schedule, sound: bool) -> None:
         """Nobody holds a page any more. After an exception in the middle of a step what they held is forgotten."""
         if sound:
@@ -78,7 +83,7 @@ class Batch:
 
     def _job(self, index: int, request: Request) -> Job:
         shape = self._decoder.shape
-        if reason := refused(request, shape.context, shape.vocab, self._store.count * PAGE):
+        if reason := refused(request, shape.context, shape.vocab, self.room):
             return Refused(index, request, reason)
         if request.choices:
             return Weighing(index, request)

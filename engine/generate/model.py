@@ -51,6 +51,11 @@ class LanguageModel:
         return self._decoder.shape.context
 
     @property
+    def room(self) -> int:
+        """Tokens of a prompt and its answer for which there is memory, at most; never more than are useful."""
+        return self._batch.room
+
+    @property
     def sha256(self) -> str:
         """Of the file's bytes."""
         return self._sha256
