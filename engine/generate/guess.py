@@ -11,9 +11,10 @@ from engine.generate.request import Ids
 from engine.kernels.lookup_text import find
 
 LONGEST = 16
-LIGHT = 24
-"""Rows of a step up to which one more costs next to nothing, since it is weights that are read."""
-_FREE, _DEAR = 0.1, 0.6  # how likely a guess must be in a light step and in a full one
+LIGHT = 16
+"""Rows of a step up to which one more costs next to nothing, since reading the weights takes the time. Beyond it a
+guess costs what a right one saves."""
+_FREE, _DEAR = 0.1, 0.9  # how likely a guess must be in a light step and in a full one
 _SHORTEST_FREE, _SHORTEST_DEAR = 2, 3  # tokens that must be the same before it
 _BEFORE, _LEARNED = 0.5, 0.2
 _NONE: Ids = np.zeros(0, np.int32)

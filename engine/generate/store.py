@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from engine.errors import EngineError
 from engine.generate.forward import I32, PAGE, Forward
 from engine.generate.pages import NO_PAGE, Pool
 from engine.generate.prefix import Node, Prefixes
@@ -17,8 +18,12 @@ class Store:
     """Pages of a decoder, and `tables`, int32 [slots, pages of a sequence], which say which of them a sequence has."""
 
     def __init__(self, decoder: Forward, kind: str, count: int, slots: int, *, share: bool) -> None:
-        """share: whether what was computed for one sequence is found by others."""
-        self.pages = decoder.pages(count, kind)
+        """share: whether what was computed for one sequence is found by others. Raises EngineError if the system has
+        no such memory."""
+        try:
+            self.pages = decoder.pages(count, kind)
+        except MemoryError as error:
+            raise EngineError(f"cache_mib: the system has no memory for {count} pages of {PAGE} tokens") from error
         self.count, self._share, self._slot_count = count, share, slots
         self.tables: I32 = np.zeros((slots, min(count, pages_of(decoder.shape.context))), np.int32)
         self.reset()

@@ -26,7 +26,7 @@ class Pages:
         whole = kind == "int8"
         parts = (shape.layers, count, shape.kv_heads)
         self._keys: NDArray[Any] = np.zeros((*parts, PAGE * shape.part * _BYTES[kind]), np.int8)
-        self._values = np.zeros_like(self._keys)
+        self._values: NDArray[Any] = np.zeros(self._keys.shape, np.int8)  # zeros_like would write it
         self._scales: F32 = np.zeros((*parts, 2 * PAGE) if whole else (0, 0, 0, 0), np.float32)
 
     @property

@@ -1,5 +1,6 @@
 """A model file to a language model, and what its answers are."""
 
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,13 @@ def test_keys_and_values_of_8_bits(path: Path) -> None:
         engine.load_decoder(path, kv="int4")
     with pytest.raises(engine.EngineError, match="cache_mib: found 0 MiB"):
         engine.load_decoder(path, cache_mib=0)
+
+
+def test_memory_is_taken_as_it_is_written(path: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    many = decoders.load(read(path), lambda make: make(), 1).pages(50_000)
+    assert many.bytes_per_page * many.count > 256 << 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
 
 
 def test_a_head_and_what_loads_it(path: Path, tiny_model: Path) -> None:

@@ -11,7 +11,7 @@ from engine.generate.counters import Counters
 from engine.generate.model import LanguageModel
 from engine.generate.request import Completion, Request
 from engine.generate.schedule import Limits
-from tests.language import Form, TinyDecoder, ids_of, tiny_language_model
+from tests.language import Form, TinyDecoder, TinyPages, ids_of, tiny_language_model
 
 PROMPT = ids_of("The lease begins on 1 May, and ends when it is ended.")
 GOOD = Request(PROMPT, 30)
@@ -125,6 +125,34 @@ def test_a_constraint_fails_alone() -> None:
     assert found[0].ids.tolist() == found[5].ids.tolist()
     with pytest.raises(engine.EngineError, match="cannot be satisfied"):
         tiny_language_model().check(Pattern("!"))
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_a_constraint_that_gives_up_fails_alone(count: int) -> None:
+    """Alone, and where the masks of many are made at once."""
+
+    class GivesUp(Form):
+        def mask(self) -> np.ndarray:
+            if self.pattern == "???" and self.at == 1:
+                raise engine.EngineError("too complex")
+            return super().mask()
+
+    fine, complex_ = (Request(PROMPT, 9, constraint=Pattern(text)) for text in ("????", "???"))
+    found = ask(tiny_language_model(make=GivesUp), complex_, *[fine] * count)
+    assert [item.finish for item in found] == ["failed", *["stopped"] * count]
+    assert (found[0].reason, found[0].ids.size) == ("too complex", 1)
+    assert len({item.text for item in found[1:]}) == 1
+
+
+def test_memory_that_the_system_does_not_have() -> None:
+    class Greedy(TinyDecoder):
+        def pages(self, count: int, kind: str = "float16") -> TinyPages:
+            if count > 1:
+                raise MemoryError
+            return super().pages(count, kind)
+
+    with pytest.raises(engine.EngineError, match=r"cache_mib: the system has no memory for 10\d\d pages"):
+        tiny_language_model(decoder=Greedy())
 
 
 def test_memory_that_holds_too_little() -> None:
