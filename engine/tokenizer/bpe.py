@@ -6,12 +6,17 @@ spaces) are found in it first, the longest first. Bytes that a vocabulary has no
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 
+import numpy as np
+
 from engine.errors import BadModelFile, UnsupportedModel
+from engine.simd import I32
 from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
+from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, classes, code_points, piece_table
 from engine.tokenizer.metadata import (
     USER_DEFINED,
     Metadata,
@@ -76,12 +81,19 @@ class BytePairs(Tokenizer):
         super().__init__(template, [ALGORITHM, astuple(settings), astuple(template), *facts], specials)
         self._vocabulary = vocabulary
         self._settings = settings
-        self._parts = _Parts(vocabulary, settings.whole_pieces)
-        self._split = Splitter(PRE[settings.pre].patterns).split
+        self._encode = _encoder(vocabulary, settings)
         self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
         self._find = longest_first(self._added)
         self._find_white = longest_first(filter(is_white, self._added))
         self._sizes = {number: len(piece) for piece, number in vocabulary.pieces.items()}
+
+    @cached_property
+    def _parts(self) -> "_Parts":
+        return _Parts(self._vocabulary, self._settings.whole_pieces)
+
+    @cached_property
+    def _split(self) -> Callable[[str], list[str]]:
+        return Splitter(PRE[self._settings.pre].patterns).split
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         for piece, number in self._vocabulary.pieces.items():
@@ -99,9 +111,12 @@ class BytePairs(Tokenizer):
         text = LONE.sub("", text)
         ids = []
         for _, fragment, added in fragments(nfc(text) if self._settings.nfc else text, find):
-            parts = self._split(self._spaced(fragment)) if not added else ()
-            ids += [self._parts[part] for part in parts] if not added else [self._added[fragment]]
+            ids.append(self._added[fragment] if added else self._plain(self._spaced(fragment)))
         return b"".join(ids)
+
+    def _plain(self, text: str) -> bytes:
+        """The ids of a text without user-defined pieces."""
+        return self._encode(text) if self._encode else b"".join([self._parts[part] for part in self._split(text)])
 
     def _located(self, text: str) -> Iterator[tuple[int, Span]]:
         normalized, spans = self._aligned(text)
@@ -132,6 +147,29 @@ class BytePairs(Tokenizer):
         text = "".join(text[at] for at in kept)
         made = aligned(text) if self._settings.nfc else [(c, (at, at + 1)) for at, c in enumerate(text)]
         return "".join(c for c, _ in made), [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
+
+
+def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], bytes] | None:
+    """Compiled, where the patterns are."""
+    split, pieces = PRE[settings.pre].split, vocabulary.pieces
+    if split is None:
+        return None
+    parts = " ".join(vocabulary.merges).split(" ") if vocabulary.merges else []
+    whole = map("".join, zip(parts[::2], parts[1::2], strict=True))
+    found = [[pieces.get(part, -1) for part in each] for each in (parts[::2], parts[1::2], whole)]
+    lefts, rights, merged = (np.array(numbers, np.int32) for numbers in found)
+    ranks = np.arange(len(lefts), dtype=np.int32)
+    pairs = [column[(lefts >= 0) & (rights >= 0)] for column in (lefts, rights, ranks, merged)]
+    table = _whole_pieces(pieces) if settings.whole_pieces else None
+    bytes_ids = [pieces.get(sign, -1) for sign in SIGNS]
+    return PairEncoder(split, classes(), pairs, bytes_ids=bytes_ids, whole=table).encode
+
+
+def _whole_pieces(pieces: dict[str, int]) -> tuple[I32, I32, I32, I32]:
+    """The bytes of pieces; those with characters that are no signs are never a part."""
+    values = np.full(CODE_POINTS, 256, np.int32)
+    values[[ord(sign) for sign in SIGNS]] = np.arange(256)
+    return piece_table(values[code_points(pieces)], pieces)
 
 
 class _Parts(Cache):

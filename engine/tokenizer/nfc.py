@@ -5,6 +5,10 @@ Source: Unicode Standard Annex #15. Which code points are composed is a table of
 
 import re
 from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.tokenizer import unicode_tables as tables
 from engine.tokenizer.codepoints import (
@@ -23,7 +27,9 @@ from engine.tokenizer.codepoints import (
 
 def nfc(text: str) -> str:
     """The text in form C."""
-    return _compose(in_order("".join(map(decompose, map(ord, text))))) if _SUSPECT.search(text) else text
+    if text.isascii() or not _suspects()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)].any():
+        return text
+    return _compose(in_order("".join(map(decompose, map(ord, text)))))
 
 
 def clusters(text: str) -> Iterator[tuple[int, int]]:
@@ -40,6 +46,16 @@ def aligned(text: str) -> list[tuple[str, tuple[int, int]]]:
             found += [(c, (at, at + 1)) for at, c in enumerate(part, start)]
         else:
             found += [(c, (start, end)) for c in composed]
+    return found
+
+
+@cache
+def _suspects() -> NDArray[np.bool_]:
+    """Of each code point whether a text that has it may change: what is composed with something before it, or never."""
+    found = np.zeros(0x110000, np.bool_)
+    found[[ord(c) for c in _SECONDS]] = True
+    for first, last in zip(_EXCLUDED.firsts, _EXCLUDED.lasts, strict=True):
+        found[first : last + 1] = True
     return found
 
 
@@ -84,5 +100,4 @@ _PAIRS = _pairs()
 _SECONDS = {pair[1:] for pair in _PAIRS} | set(ORDER) | {chr(VOWELS + i) for i in range(21)}
 _SECONDS |= {chr(TAILS + i) for i in range(1, 28)}
 _SECONDS |= {chr(number) for number, parts in DECOMPOSED.items() if parts[0] in _SECONDS}
-_SUSPECT = re.compile(f"[{_inside(_SECONDS)}{_EXCLUDED.pattern()}]")
 _CLUSTER = re.compile(f".[{_inside(_SECONDS)}]*", re.DOTALL)

@@ -8,9 +8,11 @@ one after another, each to the parts that the one before left, and each covers t
 import re
 from dataclasses import dataclass
 
+from engine.kernels import splits
 from engine.tokenizer import unicode_classes as classes
 from engine.tokenizer import unicode_tables as tables
 from engine.tokenizer.codepoints import Ranges
+from engine.tokenizer.compiled import Split
 
 _L = Ranges(classes.LETTERS).pattern()
 _N = Ranges(classes.NUMBERS).pattern()
@@ -40,19 +42,22 @@ THREE_DIGITS = r"[0-9]{3}|(?:(?![0-9]{3}).)+"
 
 @dataclass(frozen=True)
 class Pre:
-    """Patterns; form C before them; whether a part that is a piece is taken as it is; llama.cpp's habit with BOS."""
+    """Patterns; the same as compiled code, where there is some; form C before them; whether a part that is a piece is
+    taken as it is; llama.cpp's habit with BOS."""
 
     patterns: tuple[str, ...]
+    split: Split | None = None
     nfc: bool = False
     whole_pieces: bool = False
     adds_bos: bool = False
 
 
-_GPT2 = Pre((GPT2,))
-_GPT2_NFC = Pre((GPT2,), nfc=True)
-_EACH_DIGIT = Pre((DIGITS, GPT2))
-_LLAMA3 = Pre((LLAMA3,), whole_pieces=True, adds_bos=True)
-_QWEN2 = Pre((QWEN2,), nfc=True)
+_GPT2 = Pre((GPT2,), Split(splits.GPT2))
+_GPT2_NFC = Pre((GPT2,), Split(splits.GPT2), nfc=True)
+_EACH_DIGIT = Pre((DIGITS, GPT2), Split(splits.GPT2, 1))
+_LLAMA3 = Pre((LLAMA3,), Split(splits.CASELESS, 3), whole_pieces=True, adds_bos=True)
+_QWEN2 = Pre((QWEN2,), Split(splits.CASELESS, 1), nfc=True)
+_O200K = Pre((GPT4O,), Split(splits.CASED, 3, endings=True))
 
 PRE = {
     "gpt-2": _GPT2,
@@ -67,23 +72,23 @@ PRE = {
     "falcon3": _LLAMA3,
     "lfm2": _LLAMA3,
     # files made of Llama 3's tokenizer, but without a beginning of text: SmolLM3
-    "smaug-bpe": Pre((LLAMA3,), whole_pieces=True),
+    "smaug-bpe": Pre((LLAMA3,), Split(splits.CASELESS, 3), whole_pieces=True),
     # cl100k: Phi-4, Granite 4
-    "dbrx": Pre((LLAMA3,)),
+    "dbrx": Pre((LLAMA3,), Split(splits.CASELESS, 3)),
     "qwen2": _QWEN2,
     "deepseek-r1-qwen": _QWEN2,
     "megrez": _QWEN2,
-    "tekken": Pre((TEKKEN,), whole_pieces=True, adds_bos=True),
+    "tekken": Pre((TEKKEN,), Split(splits.CASED, 1), whole_pieces=True, adds_bos=True),
     # o200k: Phi-4 mini
-    "gpt-4o": Pre((GPT4O,)),
-    "llama4": Pre((GPT4O,)),
+    "gpt-4o": _O200K,
+    "llama4": _O200K,
     # Granite 3's files say refact
     "refact": _EACH_DIGIT,
     "starcoder": _EACH_DIGIT,
     "smollm": _EACH_DIGIT,
     "codeshell": _EACH_DIGIT,
     "exaone": _EACH_DIGIT,
-    "command-r": Pre((DIGITS, GPT2), nfc=True),
+    "command-r": Pre((DIGITS, GPT2), Split(splits.GPT2, 1), nfc=True),
     "falcon": Pre((PUNCTUATION, GPT2, THREE_DIGITS)),
 }
 

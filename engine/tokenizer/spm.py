@@ -7,15 +7,18 @@ names are no pieces.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
+from engine.kernels.splits import WORDS
 from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.bpe import merge
+from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, Split, classes_of_words, pairs_of_pieces
 from engine.tokenizer.metadata import (
     BYTE,
     USER_DEFINED,
@@ -59,11 +62,18 @@ class PiecePairs(Tokenizer):
     def __init__(self, vocabulary: Vocabulary, prefix: str, template: Template, specials: Specials) -> None:
         super().__init__(template, [ALGORITHM, prefix, astuple(template), _facts(vocabulary)], specials)
         self._vocabulary, self._prefix_of = vocabulary, prefix
-        self._words = _Words(vocabulary)
-        self._cut = _cutter(vocabulary).findall
+        self._encode = _encoder(vocabulary)
         self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
         self._find = longest_first(self._added)
         self._find_white = longest_first(filter(is_white, self._added))
+
+    @cached_property
+    def _words(self) -> "_Words":
+        return _Words(self._vocabulary)
+
+    @cached_property
+    def _cut(self) -> Callable[[str], list[str]]:
+        return _cutter(self._vocabulary).findall
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         for piece, number in (self._vocabulary.ids | self._vocabulary.added).items():
@@ -83,9 +93,9 @@ class PiecePairs(Tokenizer):
         return self._pieces(self._spaced(LONE.sub("", text), is_first=is_first), find)
 
     def _pieces(self, spaced: str, find: re.Pattern[str] | None) -> bytes:
-        words, ids = self._words, []
+        ids = []
         for _, fragment, added in fragments(spaced.replace(" ", SPACE), find):
-            ids += [words[word] for word in self._cut(fragment)] if not added else [self._added[fragment]]
+            ids.append(self._added[fragment] if added else self._encode(fragment))
         return b"".join(ids)
 
     def _spaced(self, text: str, *, is_first: bool) -> str:
@@ -134,10 +144,31 @@ class _Words(Cache):
         return found
 
 
+def _encoder(vocabulary: Vocabulary) -> Callable[[str], bytes]:
+    ids, size = vocabulary.ids, max([*vocabulary.ids.values(), *vocabulary.bytes, vocabulary.unknown]) + 1
+    extra = sorted({ord(c) for piece in ids for c in piece if c not in ids})
+    symbols = np.full(CODE_POINTS, -1, np.int32)
+    symbols[[ord(piece) for piece in ids if len(piece) == 1]] = [
+        number for piece, number in ids.items() if len(piece) == 1
+    ]
+    symbols[extra] = np.arange(size, size + len(extra))
+    _, ranks = np.unique([-score for score in vocabulary.scores.values()], return_inverse=True)
+    pairs = pairs_of_pieces(ids, ranks.astype(np.int32), symbols)
+    return PairEncoder(
+        Split(WORDS), classes_of_words(_kept(vocabulary)), pairs, bytes_ids=vocabulary.bytes, symbols=symbols,
+        extra=extra, unknown=vocabulary.unknown, size=size,
+    ).encode  # fmt: skip
+
+
+def _kept(vocabulary: Vocabulary) -> list[str]:
+    """What stands before a space in a piece: after all else a text may be cut."""
+    return sorted({pair[0] for piece in vocabulary.ids for pair in pairwise(piece) if pair[1] == SPACE} - {SPACE})
+
+
 def _cutter(vocabulary: Vocabulary) -> re.Pattern[str]:
     """Cuts a text before spaces where no piece reaches across: after all that stands before a space in no piece."""
-    before = {pair[0] for piece in vocabulary.ids for pair in pairwise(piece) if pair[1] == SPACE} - {SPACE}
-    inside = rf"(?:(?<=[{''.join(map(re.escape, sorted(before)))}]){SPACE}+[^{SPACE}]*)*" if before else ""
+    kept = "".join(map(re.escape, _kept(vocabulary)))
+    inside = rf"(?:(?<=[{kept}]){SPACE}+[^{SPACE}]*)*" if kept else ""
     return re.compile(f"(?:{SPACE}+[^{SPACE}]*|[^{SPACE}]+){inside}")
 
 

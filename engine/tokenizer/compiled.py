@@ -1,0 +1,96 @@
+"""Texts to ids by compiled code: the tables that engine/kernels/pairs.py asks for."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from engine.kernels.pairs import NONE, encode, find_pairs, insert_pairs, insert_pieces
+from engine.kernels.splits import HEAD, KEPT, LETTER, NUMBER, SPACE, TAIL
+from engine.simd import I8, I32
+from engine.tokenizer import unicode_classes as unicode
+from engine.tokenizer.codepoints import Ranges
+
+CODE_POINTS = 0x110000
+
+_NO_IDS: I32 = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Split:
+    """How texts are cut (kernels/splits.py)."""
+
+    family: int
+    digits: int = 0
+    endings: bool = False
+
+
+class PairEncoder:
+    """Texts to ids. One instance may be used by several threads at once."""
+
+    def __init__(
+        self, split: Split, classes: I8, pairs: Sequence[I32], *, bytes_ids: Sequence[int], symbols: I32 = _NO_IDS,
+        extra: Sequence[int] = (), whole: tuple[I32, I32, I32, I32] | None = None, unknown: int = NONE, size: int = 0,
+    ) -> None:  # fmt: skip
+        """pairs: left, right, rank and merged, int32 [n] each; the rest as in kernels/pairs.py."""
+        places = 1 << max(4, (2 * len(pairs[0])).bit_length())
+        keys, values = np.full(places, NONE, np.int64), np.zeros(places, np.int64)
+        insert_pairs(*pairs, keys, values)
+        rules = np.array([split.family, split.digits, split.endings, unknown, size], np.int32)
+        numbers, known = np.array(extra, np.int32), np.array(bytes_ids, np.int32)
+        self._tables = (classes, rules, symbols, numbers, known, keys, values, *(whole or piece_table(_NO_IDS, {})))
+
+    def encode(self, text: str) -> bytes:
+        """int32 each. The text has no halves of characters."""
+        raw = text.encode("utf-32-le")
+        codes = np.frombuffer(bytearray(raw), np.int32)
+        n = len(raw)  # of at most four bytes a character
+        ids, out, links = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(3 * n, np.int32)
+        count = encode(codes, *self._tables, ids, links, np.empty(3 * n + 1, np.int64), out)
+        return out[:count].tobytes()
+
+
+@cache
+def classes() -> I8:
+    """The class of each code point, a byte."""
+    found: I8 = np.zeros(CODE_POINTS, np.int8)
+    tables = {
+        LETTER: unicode.LETTERS, NUMBER: unicode.NUMBERS, SPACE: unicode.WHITE_SPACE,
+        HEAD: unicode.HEADS, TAIL: unicode.TAILS,
+    }  # fmt: skip
+    for bit, table in tables.items():
+        ranges = Ranges(table)
+        for first, last in zip(ranges.firsts, ranges.lasts, strict=True):
+            found[first : last + 1] |= bit
+    return found
+
+
+def classes_of_words(kept: Iterable[str]) -> I8:
+    """For SentencePiece: after which characters a space is inside a part."""
+    found: I8 = np.zeros(CODE_POINTS, np.int8)
+    found[[ord(c) for c in kept]] = KEPT
+    return found
+
+
+def piece_table(values: I32, ids: Mapping[str, int]) -> tuple[I32, I32, I32, I32]:
+    """Of pieces: the values of their characters one after another, where each begins, slots (kernels/pairs.py), ids."""
+    starts = np.cumsum([0, *map(len, ids)], dtype=np.int32)
+    slots = np.full(1 << (2 * len(ids)).bit_length() if ids else 0, NONE, np.int32)
+    if ids:
+        insert_pieces(values, starts, slots)
+    return values, starts, slots, np.array(list(ids.values()), np.int32)
+
+
+def pairs_of_pieces(ids: Mapping[str, int], ranks: I32, symbols: I32) -> tuple[I32, I32, I32, I32]:
+    """Left, right, rank and merged of all pairs that are a piece together; ranks are of the pieces in their order."""
+    blob, starts, slots, numbers = piece_table(code_points(ids), ids)
+    lefts, rights, merged = (np.empty(blob.size, np.int32) for _ in range(3))
+    count = find_pairs(blob, starts, slots, numbers, symbols, lefts, rights, merged)
+    places = merged[:count]
+    return lefts[:count], rights[:count], ranks[places], numbers[places]
+
+
+def code_points(texts: Iterable[str]) -> I32:
+    """Of the texts, one after another."""
+    return np.frombuffer(bytearray("".join(texts).encode("utf-32-le")), np.int32)

@@ -1,0 +1,111 @@
+"""Compiled tokenization against its plain truth: patterns, merges one by one, and one thread after another."""
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.kernels.splits import NUMBER, part_end
+from engine.tokenizer import from_metadata
+from engine.tokenizer.bpe import BytePairs
+from engine.tokenizer.compiled import classes, code_points
+from engine.tokenizer.patterns import PRE, Pre, Splitter
+from engine.tokenizer.spm import PiecePairs
+from tests.engine.tokenizer import spm_models, test_bpe
+from tests.engine.tokenizer.texts import ANY_TEXT, HARD, LEARNED, mixtures
+
+KINDS = {pre: name for name, pre in PRE.items() if pre.split}
+NAMES = sorted(KINDS.values())
+CLOSE = st.text("aA1 \n\r\t'sSlL/\u00e9\u00c9\u0301\u01c5\u02b0\u6f22\u017f.-", max_size=30)
+"""Few characters, each of another class, so that every rule meets every other."""
+
+
+def cut(pre: Pre, text: str) -> list[str]:
+    split, codes, table = pre.split, code_points([text]), classes()
+    assert split is not None
+    parts, at = [], 0
+    while at < len(text):
+        end = len(text)
+        if split.family == 0 and split.digits:
+            numbers = [i for i in range(at, len(text)) if table[codes[i]] & NUMBER]
+            end = at + 1 if at in numbers[:1] else min([*numbers, end])
+        stop = part_end(codes, at, end, table, split.family, split.digits * (end == len(text)), split.endings)
+        parts.append(text[at:stop])
+        at = stop
+    return parts
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_texts_are_cut_as_the_patterns_say(name: str) -> None:
+    split = Splitter(PRE[name].patterns).split
+    for text in HARD + LEARNED + mixtures(500):
+        assert cut(PRE[name], text) == split(text), ascii(text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=300, deadline=None)
+@given(text=CLOSE)
+def test_any_text_is_cut_as_the_patterns_say(name: str, text: str) -> None:
+    assert cut(PRE[name], text) == Splitter(PRE[name].patterns).split(text), ascii(text)
+
+
+def truth(tokenizer: BytePairs | PiecePairs, text: str) -> list[int]:
+    """Offsets are found by patterns and merges in plain Python."""
+    return tokenizer.encode_with_offsets(text).ids.tolist()
+
+
+@pytest.fixture(scope="module", params=[*NAMES, "spm"])
+def tokenizer(request: pytest.FixtureRequest) -> Any:
+    if request.param == "spm":
+        return from_metadata(spm_models.trained(True)[1])
+    found = test_bpe.metadata(test_bpe.trained(), [], tokenizer__ggml__pre=request.param)
+    return from_metadata(found)
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=st.one_of(ANY_TEXT, CLOSE))
+def test_ids_are_those_of_plain_merges(tokenizer: Any, text: str) -> None:
+    assert tokenizer.encode(text).tolist() == truth(tokenizer, text), ascii(text)
+
+
+def test_long_parts_are_merged_alike(tokenizer: Any) -> None:
+    draw = random.Random(3)
+    for size in (23, 24, 25, 26, 60, 400, 3000):
+        text = "".join(draw.choices("the rentaymocl\u00e9".replace(" ", ""), k=size))
+        assert tokenizer.encode(text).tolist() == truth(tokenizer, text)
+
+
+def test_parts_that_are_pieces_but_not_by_merges() -> None:
+    """As llama.cpp says of Llama 3: a part that is a piece is taken as it is."""
+    found = test_bpe.metadata(test_bpe.trained(), [], tokenizer__ggml__pre="dbrx")
+    tokens = [*found["tokenizer.ggml.tokens"], "qzx", "\u0120qzx", "\u6f22", "qz\u00e9"]
+    kinds = np.concatenate([found["tokenizer.ggml.token_type"], np.ones(4, np.int32)])
+    found |= {"tokenizer.ggml.tokens": tokens, "tokenizer.ggml.token_type": kinds}
+    whole = from_metadata(found | {"cloister.tokenizer.whole_pieces": True})
+    size = len(tokens)
+    assert whole.encode("qzx qzx")[1:-1].tolist() == [size - 4, size - 3]
+    for text in ("qzx", "qzx qzxq", "\u6f22", "qz\u00e9", "the rent"):
+        assert whole.encode(text).tolist() == truth(whole, text)  # type: ignore[arg-type]
+        assert from_metadata(found).encode(text).max() < size - 4
+
+
+def test_several_threads_at_once(tokenizer: Any) -> None:
+    texts = [text * 20 for text in LEARNED]
+    expected = [tokenizer.encode(text).tolist() for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            assert [ids.tolist() for ids in pool.map(tokenizer.encode, texts)] == expected
+
+
+def test_quick(tokenizer: Any) -> None:
+    """The floor is far below the three to five million tokens a second that one core reaches: machines are busy."""
+    text = "\n".join(LEARNED[:5]) * 200
+    tokenizer.encode(text)
+    start = time.process_time()
+    tokens = sum(tokenizer.count(text) for _ in range(3))
+    assert tokens / (time.process_time() - start) > 300_000
