@@ -12,7 +12,7 @@ from engine.kernels.places import place
 from engine.kernels.steps import copy_row, gelu_gate, silu_gate
 from engine.kernels.team import barrier
 from engine.models.decoders.matrices import GATE, ROUTER
-from engine.models.decoders.products import Model, Scratch, Team, bring, times
+from engine.models.decoders.products import FIRST, SECOND, Model, Scratch, Team, bring, times
 from engine.simd import F32, I32, LANES, Float, fma, largest, load_f32, splat, store_f32
 
 _ZERO, _ONE, _NOTHING = np.float32(0), np.float32(1), np.float32(-3e38)
@@ -31,7 +31,7 @@ def mix_experts(
     bring(team, normed, count, model, first + ROUTER, first + ROUTER + 1, scratch)
     barrier(counters, threads)
     room = (experts + 2 * LANES - 1) // (2 * LANES) * 2 * LANES
-    times(team, 0, count, model, first + ROUTER, PLAIN, scores, room, 0, scratch)
+    times(team, FIRST, count, model, first + ROUTER, PLAIN, scores, room, FIRST, scratch)
     barrier(counters, threads)
     for t in range(thread, count, threads):
         _choose(scores, t, room, experts, used, chosen)
@@ -46,8 +46,8 @@ def mix_experts(
             gate = first + GATE + 3 * expert
             bring(team, gathered, rows, model, gate, gate + 2, scratch)
             barrier(counters, threads)
-            times(team, 0, rows, model, gate, PLAIN, halves, 2 * inner, 0, scratch)
-            times(team, 1, rows, model, gate + 1, PLAIN, halves, 2 * inner, inner, scratch)
+            times(team, FIRST, rows, model, gate, PLAIN, halves, 2 * inner, FIRST, scratch)
+            times(team, SECOND, rows, model, gate + 1, PLAIN, halves, 2 * inner, inner, scratch)
             barrier(counters, threads)
             for at in range(thread * LANES, rows, threads * LANES):
                 for t in range(at, min(at + LANES, rows)):
@@ -57,7 +57,7 @@ def mix_experts(
                         silu_gate(halves, t, inner, hidden)
             bring(team, hidden, rows, model, gate + 2, gate + 3, scratch)
             barrier(counters, threads)
-            times(team, 0, rows, model, gate + 2, PLAIN, answers, width, 0, scratch)
+            times(team, FIRST, rows, model, gate + 2, PLAIN, answers, width, FIRST, scratch)
             barrier(counters, threads)
             _scatter(thread, threads, count, width, used, expert, answers, chosen, mixed)
 

@@ -13,7 +13,7 @@ from engine.kernels.steps import add_scaled, copy_row, gelu_gate, keep, rms_norm
 from engine.kernels.team import barrier, claim
 from engine.models.decoders.experts import mix_experts
 from engine.models.decoders.matrices import AFTER, BEFORE, GATE, KEY, LAST, MIDDLE, NORMS, OUT, QUERY, VALUE
-from engine.models.decoders.products import Model, Scratch, Team, bring, times
+from engine.models.decoders.products import FIRST, SECOND, THIRD, Model, Scratch, Team, bring, times
 from engine.models.layers import start, stop
 from engine.simd import F32, I8, I32, I64, LANES, Float
 
@@ -58,9 +58,9 @@ def forward(
         _norm(team, x, count, sizes, model, gain + BEFORE * width, epsilon, normed)
         bring(team, normed, count, model, first + QUERY, first + VALUE + 1, scratch)
         barrier(counters, threads)
-        times(team, 0, count, model, first + QUERY, PLAIN, qkv, n, 0, scratch)
-        times(team, 1, count, model, first + KEY, PLAIN, qkv, n, heads * part, scratch)
-        times(team, 2, count, model, first + VALUE, PLAIN, qkv, n, (heads + kv_heads) * part, scratch)
+        times(team, FIRST, count, model, first + QUERY, PLAIN, qkv, n, FIRST, scratch)
+        times(team, SECOND, count, model, first + KEY, PLAIN, qkv, n, heads * part, scratch)
+        times(team, THIRD, count, model, first + VALUE, PLAIN, qkv, n, (heads + kv_heads) * part, scratch)
         barrier(counters, threads)
         _keep(team, count, sizes, flags[0], factors, qkv, model, gain + _GAINS * width, angles[0] if window == 0 else
               angles[1], rows, pages, base, narrow[thread])  # fmt: skip
@@ -70,9 +70,9 @@ def forward(
         bring(team, mixed, count, model, first + OUT, first + OUT + 1, scratch)
         barrier(counters, threads)
         if plain:
-            times(team, 0, count, model, first + OUT, ADD, x, width, 0, scratch)
+            times(team, FIRST, count, model, first + OUT, ADD, x, width, FIRST, scratch)
         else:
-            times(team, 0, count, model, first + OUT, PLAIN, other, width, 0, scratch)
+            times(team, FIRST, count, model, first + OUT, PLAIN, other, width, FIRST, scratch)
         barrier(counters, threads)
         if not plain:
             _add(team, x, count, sizes, other, model, gain + AFTER * width, flags[1], epsilon, residual)
@@ -92,7 +92,7 @@ def _norm(team: Team, x: F32, count: int, sizes: Sizes, model: Model, gain: int,
     _, thread, threads = team
     for first in range(thread * LANES, count, threads * LANES):
         for t in range(first, min(first + LANES, count)):
-            rms_norm(x, t, 0, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, out)
+            rms_norm(x, t, FIRST, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, out)
 
 
 @kernel
@@ -105,7 +105,7 @@ def _add(
     for first in range(thread * LANES, count, threads * LANES):
         for t in range(first, min(first + LANES, count)):
             if normed:
-                rms_norm(other, t, 0, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, other)
+                rms_norm(other, t, FIRST, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, other)
             add_scaled(x, t, sizes[3], other, factor)
 
 
@@ -124,7 +124,7 @@ def _keep(
                 at = gain if head < heads else gain + part
                 rms_norm(qkv, t, head * part, n, depth, part, model[3], at, factors[0], qkv)
         position = np.int64(positions[t])
-        turn_row(qkv, t, n, 0, heads, half, angles, 2 * half * position, factors[1])
+        turn_row(qkv, t, n, FIRST, heads, half, angles, 2 * half * position, factors[1])
         turn_row(qkv, t, n, heads * part, kv_heads, half, angles, 2 * half * position, _ONE)
         index = base + np.int64(rows[2][places[t] + position // PAGE]) * kv_heads
         for head in range(kv_heads):
@@ -145,7 +145,7 @@ def _attend(
     width, n = (heads * depth + 63) // 64 * 64, (heads + 2 * kv_heads) * part
     total = tiles.shape[0] * kv_heads * split
     while True:
-        piece = claim(counters, 0, 1)
+        piece = claim(counters, FIRST, SECOND)
         if piece >= total:
             return
         tile, kv_head, share = piece // (kv_heads * split), piece // split % kv_heads, piece % split
@@ -173,8 +173,8 @@ def _feed_forward(
     gate = first + GATE
     bring(team, normed, count, model, gate, gate + 2, scratch)
     barrier(counters, threads)
-    times(team, 0, count, model, gate, PLAIN, halves, 2 * inner, 0, scratch)
-    times(team, 1, count, model, gate + 1, PLAIN, halves, 2 * inner, inner, scratch)
+    times(team, FIRST, count, model, gate, PLAIN, halves, 2 * inner, FIRST, scratch)
+    times(team, SECOND, count, model, gate + 1, PLAIN, halves, 2 * inner, inner, scratch)
     barrier(counters, threads)
     for at in range(thread * LANES, count, threads * LANES):
         for t in range(at, min(at + LANES, count)):
@@ -185,9 +185,9 @@ def _feed_forward(
     bring(team, hidden, count, model, gate + 2, gate + 3, scratch)
     barrier(counters, threads)
     if plain:
-        times(team, 0, count, model, gate + 2, ADD, x, width, 0, scratch)
+        times(team, FIRST, count, model, gate + 2, ADD, x, width, FIRST, scratch)
     else:
-        times(team, 0, count, model, gate + 2, PLAIN, other, width, 0, scratch)
+        times(team, FIRST, count, model, gate + 2, PLAIN, other, width, FIRST, scratch)
     barrier(counters, threads)
 
 
@@ -206,11 +206,11 @@ def _logits(
         count = min(WANTED, wanted.size - first)
         for at in range(thread * LANES, count, threads * LANES):
             for t in range(at, min(at + LANES, count)):
-                copy_row(x, wanted[first + t], width, normed, t)
+                copy_row(x, np.int64(wanted[first + t]), width, normed, t)
         _norm(team, normed, count, sizes, model, gain, epsilon, normed)
         bring(team, normed, count, model, row, row + 1, scratch)
         barrier(counters, threads)
-        times(team, 0, count, model, row, PLAIN, logits, places, 0, scratch)
+        times(team, FIRST, count, model, row, PLAIN, logits, places, FIRST, scratch)
         barrier(counters, threads)
         spell_out(logits, thread * share, min((thread + 1) * share, vocab), count, places, divisor, cap,
                   out[first * vocab :], vocab)  # fmt: skip

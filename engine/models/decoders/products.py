@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from engine.kernels.coded import product, take
 from engine.kernels.codes import KIND, K
 from engine.kernels.compiled import kernel
@@ -9,6 +11,8 @@ from engine.simd import F32, FLOAT, I8, I64
 
 Model = tuple[I8, F32, I64, F32]  # codes, floats and table of an arena; gains of norms
 Scratch = tuple[Any, ...]
+FIRST, SECOND, THIRD = np.int64(0), np.int64(1), np.int64(2)
+"""Slots, and the first column: for Python's numbers numba would compile everything once more (see matmul.PLAIN)."""
 Team = tuple[I64, int, int]  # counters, this thread, how many there are
 
 
