@@ -8,12 +8,14 @@ where w = step * q + offset in a run of 32 values or, of 6 bits, 16.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cpu import threads
 from engine.gguf import GgmlType
 from engine.quant import TYPES
 from engine.quant.base import Bytes
@@ -32,7 +34,7 @@ _OF_256 = {
 _FOUR_BITS = {GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q4_K}
 _SIX_BITS = {GgmlType.Q6_K, GgmlType.Q5_0}
 _TINY = np.float32(1e-30)
-_PART = 1024  # columns that are made at a time
+_PART = 128  # columns that a thread makes at a time
 
 
 @dataclass(frozen=True)
@@ -92,14 +94,18 @@ class Arena:
     def fill(self, number: int, data: Bytes, bias: F32 | None = None) -> None:
         """Matrix `number`, from the bytes of its rows in the file, uint8 [n, bytes], and its bias [n], else zeros."""
         matrix, row = self.matrices[number], self.table[number]
-        data = np.ascontiguousarray(data).view(np.uint8).reshape(matrix.n, -1)
+        rows = np.ascontiguousarray(data).view(np.uint8).reshape(matrix.n, -1)
         code_step, float_step = (size // (matrix.padded_n // BLOCK) for size in (matrix.code_bytes, matrix.weights))
-        for first in range(0, matrix.n, _PART):
-            codes, floats = pack_matrix(matrix.type, data[first : first + _PART], matrix.k)
-            block = first // BLOCK
-            code_at, float_at = row[CODES] + block * code_step, row[FLOATS] + block * float_step
+
+        def pack(first: int) -> None:
+            codes, floats = pack_matrix(matrix.type, rows[first : first + _PART], matrix.k)
+            code_at = row[CODES] + first // BLOCK * code_step
+            float_at = row[FLOATS] + first // BLOCK * float_step
             self.codes[code_at : code_at + codes.size] = codes
             self.floats[float_at : float_at + floats.size] = floats
+
+        with ThreadPoolExecutor(threads()) as pool:
+            list(pool.map(pack, range(0, matrix.n, _PART)))
         if bias is not None:
             self.floats[row[BIAS] : row[BIAS] + matrix.n] = bias
 
@@ -162,7 +168,7 @@ def _own_codes(matrix: Matrix, data: Bytes) -> tuple[I8, F32]:
     """Turns of the file's own codes, and the scales of their numbers."""
     n, k, run = matrix.padded_n, matrix.padded_k, TURN if matrix.kind == FOUR else TURN // 2
     q, step, offset = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
-    codes, steps, offsets = np.zeros((n, k), np.uint16), np.zeros((n, k // run)), np.zeros((n, k // run))
+    codes, steps, offsets = np.zeros((n, k), np.uint8), np.zeros((n, k // run)), np.zeros((n, k // run))
     codes[: matrix.n, : matrix.k] = q
     for whole, part in ((steps, step), (offsets, offset)):  # of each run
         whole[: matrix.n, : matrix.k // run] = part.repeat(matrix.k // run // part.shape[1], axis=1)
@@ -185,13 +191,23 @@ def _wrapped(values: NDArray[Any]) -> NDArray[np.uint16]:
     return np.where(np.isfinite(whole), whole, 0).astype(np.int64).astype(np.uint16)
 
 
-def _words(both: NDArray[np.uint16], codes: NDArray[np.uint16], kind: int) -> NDArray[np.uint16]:
+def _words(both: NDArray[np.uint16], codes: Bytes, kind: int) -> Bytes:
     """Turns of 4 or 6 bits (engine.simd.codes) of `both` [n, k / 32, 2], what numbers are made with, and of codes."""
     blocks, turns = codes.shape[:2]
-    words = np.zeros((blocks, turns, TURN_BYTES[kind] // 64, LANES, 2), np.uint16)
-    words[:, :, 0] = both.reshape(blocks, LANES, turns, 2).transpose(0, 2, 1, 3)
-    for p in range(TURN // 2):
-        words[:, :, 1 + p // 4] |= (codes[:, :, p] & 15) << (4 * (p % 4))
-        if kind == SIX:
-            words[:, :, 5 + p // 8] |= (codes[:, :, p] >> 4) << (2 * (p % 8))
+    codes = np.ascontiguousarray(codes).reshape(blocks, turns, TURN // 2, 2 * LANES)
+    words = np.empty((blocks, turns, TURN_BYTES[kind] // 64, 2 * LANES, 2), np.uint8)
+    first = np.ascontiguousarray(both.reshape(blocks, LANES, turns, 2).transpose(0, 2, 1, 3))
+    words[:, :, 0] = first.view(np.uint8).reshape(blocks, turns, 2 * LANES, 2)
+    low = codes & 15
+    _put(words[:, :, 1:5], low[:, :, ::2] | low[:, :, 1::2] << 4)
+    if kind == SIX:
+        high = codes >> 4
+        high = high[:, :, ::2] | high[:, :, 1::2] << 2
+        _put(words[:, :, 5:], high[:, :, ::2] | high[:, :, 1::2] << 4)
     return words
+
+
+def _put(words: Bytes, values: NDArray[Any]) -> None:
+    """Words of two bytes: the first value has the lower bytes of all lanes of a word, the next one the upper."""
+    for place in range(2):
+        words[..., place] = values[:, :, place::2]

@@ -1,0 +1,108 @@
+"""Codes of 4, 6 and 8 bits: what numbers they stand for, unpacked and multiplied, against plain Python integers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from numpy.typing import NDArray
+
+from engine.kernels.compiled import kernel
+from engine.kernels.matmul import ISA
+from engine.models.layers import aligned
+from engine.simd import EIGHT, FOUR, SIX, TURN_BYTES, coded_tile, unpack
+from engine.simd.codes import numbers_at
+
+KINDS = [FOUR, SIX, EIGHT]
+SIZES = (1, 2, 4, 8)
+TURNS = 8  # four chunks
+
+
+def number(kind: int, turn: NDArray[np.int8], p: int, column: int, which: int) -> int:
+    """Of vector p of a turn, as `engine.simd.codes` says."""
+
+    def wrapped(value: int) -> int:
+        return (value + 2**15) % 2**16 - 2**15
+
+    if kind == EIGHT:
+        return int(turn.reshape(16, 16, 2)[p, column, which])
+    words = turn.view(np.uint16).reshape(-1, 16, 2)
+    both = [wrapped(int(each)) for each in words[0, column]]
+    q = int(words[1 + p // 4, column, which]) >> 4 * (p % 4) & 15
+    if kind == FOUR:
+        return wrapped(q * both[0] + both[1]) >> 7
+    q += 16 * (int(words[5 + p // 8, column, which]) >> 2 * (p % 8) & 3)
+    return wrapped((q - 32) * both[which] + 64) >> 7
+
+
+def made_up(kind: int) -> Any:
+    """Turns whose numbers are within 127: random codes, small factors."""
+    random = np.random.default_rng(kind)
+    codes = aligned(TURNS * TURN_BYTES[kind] + 8192, np.int8)
+    codes[:] = random.integers(-127, 128, codes.size)
+    turns = codes[: TURNS * TURN_BYTES[kind]].reshape(TURNS, -1)
+    if kind != EIGHT:
+        both = random.integers(-500, 500, (TURNS, 16, 2))
+        both[..., 1] = both[..., 1] * 16 if kind == FOUR else both[..., 1]
+        turns[:, :64] = both.astype(np.int16).reshape(TURNS, -1).view(np.int8)
+    return codes
+
+
+def numbers(kind: int, codes: NDArray[np.int8]) -> NDArray[np.int64]:
+    """[turns * 16][16][2]"""
+    turns = codes[: TURNS * TURN_BYTES[kind]].reshape(TURNS, -1)
+    found = [[[number(kind, t, p, c, w) for w in range(2)] for c in range(16)] for t in turns for p in range(16)]
+    return np.array(found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_meaning(kind: int) -> None:
+    codes = made_up(kind)
+    assert np.array_equal(numbers_at(kind, codes.ctypes.data, TURNS), numbers(kind, codes))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("digits", [False, True])
+def test_unpack(kind: int, digits: bool) -> None:
+    operation = unpack(digits=digits)
+
+    @njit
+    def run(kind: int, codes: Any, out: Any) -> None:
+        operation(kind, codes.ctypes.data, TURNS // 2, out.ctypes.data)
+
+    codes, out = made_up(kind), np.full(TURNS * 512 + 64, 77, np.int8)
+    run(kind, codes, out)
+    expected = numbers(kind, codes).astype(np.int8)
+    if digits:  # [k / 4][16 columns][4]: of a turn all first places, then all second ones
+        in_order = expected.reshape(TURNS, 16, 16, 2).transpose(0, 3, 1, 2).reshape(-1, 4, 16)
+        expected = in_order.transpose(0, 2, 1)
+    assert np.array_equal(out[: TURNS * 512], expected.reshape(-1))
+    assert (out[TURNS * 512 :] == 77).all()
+
+
+_tile = coded_tile(KINDS, SIZES, "avx512_vnni" if ISA == "amx" else ISA)
+
+
+@kernel
+def run_tile(kind: int, rows: int, a: Any, steps: int, codes: Any, group: int, factors: Any, out: Any) -> None:
+    _tile(kind, rows, a.ctypes.data, 128 * rows, steps, codes.ctypes.data, group, factors.ctypes.data, out.ctypes.data)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize(("steps", "group"), [(1, 2), (4, 1), (3, 2), (4, 2), (4, 4)])
+def test_tile(kind: int, rows: int, steps: int, group: int) -> None:
+    random = np.random.default_rng(rows)
+    a = random.integers(-32767, 32768, (steps, rows, 64)).astype(np.int16)
+    a[:, 0] = 32767
+    codes, out = made_up(kind), np.full((rows + 1) * 16, 77, np.float32)
+    factors = np.ldexp(np.float32(1), random.integers(-3, 3, (4, 32))).astype(np.float32)  # so that float64 is exact
+    run_tile(kind, rows, a.reshape(-1), steps, codes, group, factors.reshape(-1), out)
+    w = numbers(kind, codes).reshape(4, 64 // 2, 16, 2)[:steps]
+    sums = np.einsum("srpw,spcw->src", a.astype(np.int64).reshape(steps, rows, 32, 2), w)
+    expected = np.zeros((rows, 16), np.float32)
+    for g, at in enumerate(range(0, steps, group)):
+        whole = sums[at : at + group].sum(0).astype(np.float32)
+        expected = (whole.astype(np.float64) * factors[g, :16] + expected).astype(np.float32)
+    assert np.array_equal(out[: 16 * rows].reshape(rows, 16), expected)
+    assert (out[16 * rows :] == 77).all()
