@@ -19,6 +19,7 @@ from pipeline.models import (
     list_models,
     model_sha256,
     quantize_model,
+    writing_of,
 )
 from pipeline.parse import Limits, find_tesseract
 from pipeline.plan import Input, ModelRef, Ocr, Retention, RunPlan, Site
@@ -122,4 +123,5 @@ __all__ = [
     "status",
     "story",
     "verify",
+    "writing_of",
 ]

@@ -100,7 +100,7 @@ def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
         writing = plan.writing or Writing()
         _check_room(model, writing)
         return Conversing(make_writing_task(plan.task, model, writing), model)
-    except TaskRefusedError as error:
+    except (TaskRefusedError, engine.EngineError) as error:  # such as a chat template that refuses our conversations
         raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
 
 

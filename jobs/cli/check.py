@@ -92,9 +92,24 @@ def _told(job: LoadedJob, plan: "pipeline.RunPlan", sha256: str, facts: dict[str
         "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
         "model": f"{plan.model.name}, {facts['architecture']}",
         "sha256": sha256 + ("" if plan.model.sha256 else " (not pinned: write it into the job as model.sha256)"),
+        **_writes(plan, facts),
         "task": asks(job),
         "output": f"{shown(plan.outbox)} ({', '.join(plan.formats)})",
     }
+
+
+def _writes(plan: "pipeline.RunPlan", facts: dict[str, Any]) -> dict[str, str]:
+    """How a model that writes text is used; nothing for one that embeds."""
+    import pipeline
+
+    writing = pipeline.writing_of(plan)
+    if writing is None:
+        return {}
+    context = min(writing.context, facts["context"] or writing.context)
+    memory = f", {writing.cache_mib:,} MiB for them" if writing.cache_mib else ""
+    answers = f"answers of at most {counted(min(writing.max_tokens, context // 4), 'token')}"
+    kept = f"keys and values as {writing.kv}{memory}"
+    return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"}
 
 
 def _reads_pictures(plan: "pipeline.RunPlan") -> str:

@@ -109,6 +109,8 @@ def answer_of(row: dict[str, Any]) -> "Text":
         return Text("\n").join(found) if found else Text(visible(str(row["reason"])))
     if row.get("summary"):
         return Text(visible(shortened(row["summary"], _ANSWER_CHARACTERS)))
+    if row.get("answer"):
+        return Text(visible(shortened(row["answer"], _ANSWER_CHARACTERS)))
     if row.get("label") is not None:
         return Text(visible(f"{row['label']} ({row['score']:.2f})"))
     return Text(visible(str(row["reason"])))

@@ -65,7 +65,8 @@ class Ask:
         (completion,) = yield [self._request(text)]
         parsed(completion)
         values = list(self._values(document, spans, text, completion))
-        evidence = [document.evidence(v["start"], v["end"]) for value in values if (v := value["evidence"])]
+        places = dict.fromkeys((v["start"], v["end"]) for value in values if (v := value["evidence"]))
+        evidence = [document.evidence(start, end) for start, end in places]
         return Answer({"answer": completion.text, "values": values}, evidence, parts=read)
 
     def _needed(self, document: Parsed, read: Sequence[Part]) -> Found:
