@@ -9,6 +9,7 @@ from engine.memory import free_bytes
 SHARE = 0.5
 """Of the memory that is free when a model is loaded, for pages, if nobody says otherwise."""
 NO_PAGE = -1
+KEPT = 256
 
 
 def page_count(bytes_per_page: int, useful: int, mib: float | None) -> int:
@@ -27,7 +28,8 @@ class Pool:
     """Page numbers 0..count - 1 with a count of their holders.
 
     A page that nobody holds any more, but whose content can be found again (`keep`), stays until its memory is needed:
-    the one that was released first goes first, and `forget` is told.
+    the one that was released first goes first, and `forget` is told. That is so too where more such pages are there
+    than KEPT and twice those that are held: memory that was never written is the system's.
     """
 
     def __init__(self, count: int, forget: Callable[[int], None]) -> None:
@@ -48,13 +50,14 @@ class Pool:
 
     def take(self) -> int:
         """A page with one holder; NO_PAGE if there is none."""
-        if self._free:
-            page = self._free.pop()
-        elif self._idle:
+        held = self.count - len(self._free) - len(self._idle)
+        if self._idle and (not self._free or len(self._idle) > max(KEPT, 2 * held)):
             page = next(iter(self._idle))
             del self._idle[page]
             self._known.remove(page)
             self._forget(page)
+        elif self._free:
+            page = self._free.pop()
         else:
             return NO_PAGE
         self._holders[page] = 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.generate.pages import NO_PAGE, Pool, page_count
+from engine.generate.pages import KEPT, NO_PAGE, Pool, page_count
 from engine.generate.prefix import Prefixes, common
 
 
@@ -36,6 +36,19 @@ def test_what_can_be_found_again_goes_last_and_the_oldest_first() -> None:
     pool.release([pages[2]])  # its content is not known any more
     assert pool.take() == pages[2]
     assert forgotten == [pages[1], pages[2]]
+
+
+def test_a_long_night_does_not_write_to_all_pages() -> None:
+    pool, seen = Pool(100_000, lambda page: None), set()
+    for _ in range(1000):
+        pages = [pool.take() for _ in range(5)]
+        seen.update(pages)
+        for page in pages:
+            pool.keep(page)
+        pool.release(pages)
+    assert len(seen) <= KEPT + 10
+    held = [pool.take() for _ in range(10 * KEPT)]
+    assert len(set(held)) == 10 * KEPT
 
 
 def test_as_many_pages_as_fit_and_are_useful() -> None:
