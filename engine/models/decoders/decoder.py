@@ -97,7 +97,7 @@ class Decoder:
         inside = np.delete(np.diff(positions), firsts[1:] - 1)
         if np.unique(sequences).size != firsts.size or (inside != 1).any():
             raise ValueError("rows of a sequence do not lie together with positions one after another")
-        for first, end in zip(firsts, [*firsts[1:], ids.size], strict=True):
+        for first, end in zip(firsts, np.append(firsts, ids.size)[1:], strict=True):
             used = tables[sequences[first], : positions[end - 1] // PAGE + 1]
             if not 0 <= used.min() <= used.max() < pages.count:
                 raise ValueError(f"a page of sequence {sequences[first]} is not one of {pages.count}")
