@@ -3,13 +3,16 @@
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
+from engine.gguf import read
 from engine.kernels.splits import NUMBER, part_end
 from engine.tokenizer import from_metadata
 from engine.tokenizer.bpe import BytePairs
@@ -17,7 +20,7 @@ from engine.tokenizer.compiled import classes, code_points
 from engine.tokenizer.patterns import PRE, Pre, Splitter
 from engine.tokenizer.spm import PiecePairs
 from tests.engine.tokenizer import spm_models, test_bpe
-from tests.engine.tokenizer.texts import ANY_TEXT, HARD, LEARNED, mixtures
+from tests.engine.tokenizer.texts import ANY_TEXT, HARD, LEARNED, mixtures, naughty
 
 KINDS = {pre: name for name, pre in PRE.items() if pre.split}
 NAMES = sorted(KINDS.values())
@@ -109,3 +112,28 @@ def test_quick(tokenizer: Any) -> None:
     start = time.process_time()
     tokens = sum(tokenizer.count(text) for _ in range(3))
     assert tokens / (time.process_time() - start) > 300_000
+
+
+@pytest.mark.parametrize(
+    ("name", "pre"), [("gpt-2", "gpt-2"), ("qwen2", "qwen2"), ("llama-bpe", "llama-bpe"), ("llama-bpe", "tekken")]
+)
+def test_published_vocabularies_give_the_ids_of_the_package(data: Path, name: str, pre: str) -> None:
+    metadata: dict[str, Any] = dict(read(data / f"tokenizers/ggml-vocab-{name}.gguf").metadata)
+    ours, known = from_metadata(metadata | {"tokenizer.ggml.pre": pre}), PRE[pre]
+    vocabulary = {token: number for number, token in enumerate(metadata["tokenizer.ggml.tokens"])}
+    merges = [tuple(pair.split(" ")) for pair in metadata["tokenizer.ggml.merges"]]
+    oracle = Tokenizer(models.BPE(vocabulary, merges, ignore_merges=known.whole_pieces))
+    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in test_bpe.PUBLISHED[pre]]
+    oracle.pre_tokenizer = pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(False, use_regex=False)])
+    if known.nfc:
+        oracle.normalizer = normalizers.NFC()
+    begin = len(ours.template.prefix)
+    for text in [*HARD, *LEARNED, *mixtures(1000), *naughty(data), *documents(data)]:
+        assert ours.encode(text)[begin:].tolist() == oracle.encode(text).ids, ascii(text[:200])
+
+
+def documents(data: Path) -> list[str]:
+    paths = sorted((data / "documents/encodings").glob("*/*.txt"))
+    return [
+        path.read_bytes().decode("utf-8" if at % 2 else "latin-1", "replace")[:5000] for at, path in enumerate(paths)
+    ]
