@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import repeat
 
 import numpy as np
 
@@ -45,12 +46,15 @@ def _signs() -> str:
 
 
 SIGNS = _signs()
-_BYTES = {sign: byte for byte, sign in enumerate(SIGNS)}
+_BYTES = {ord(sign): byte for byte, sign in enumerate(SIGNS)}
+_ONLY_SIGNS = re.compile(f"[{re.escape(SIGNS)}]*").fullmatch
 
 
 def bytes_of(piece: str) -> bytes:
     """What a piece in signs stands for; characters that are no signs are themselves, as in published vocabularies."""
-    return b"".join([bytes((_BYTES[c],)) if c in _BYTES else c.encode() for c in piece])
+    if _ONLY_SIGNS(piece):
+        return piece.translate(_BYTES).encode("latin-1")
+    return b"".join([bytes((_BYTES[ord(c)],)) if ord(c) in _BYTES else c.encode() for c in piece])
 
 
 @dataclass(frozen=True)
@@ -156,7 +160,7 @@ def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], byte
         return None
     parts = " ".join(vocabulary.merges).split(" ") if vocabulary.merges else []
     whole = map("".join, zip(parts[::2], parts[1::2], strict=True))
-    found = [[pieces.get(part, -1) for part in each] for each in (parts[::2], parts[1::2], whole)]
+    found = [list(map(pieces.get, each, repeat(-1))) for each in (parts[::2], parts[1::2], whole)]
     lefts, rights, merged = (np.array(numbers, np.int32) for numbers in found)
     ranks = np.arange(len(lefts), dtype=np.int32)
     pairs = [column[(lefts >= 0) & (rights >= 0)] for column in (lefts, rights, ranks, merged)]
