@@ -165,6 +165,7 @@ def _blocks_pairs(
 
 
 _group_of_6, _group_of_3, _group_of_1, _group_of_0 = amx_group(6), amx_group(3), amx_group(1), amx_group(0)
+_group_of_4, _group_of_2 = amx_group(4), amx_group(2)  # those of decoders
 _PANEL = 6  # steps of weights that stay in the first cache while all rows pass
 _SUMS = 4096 + 1024  # bytes from four tiles of sums to the next four: pages apart they would be mistaken for each other
 
@@ -187,6 +188,10 @@ def _group(
         _group_of_6(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     elif steps == 3:
         _group_of_3(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+    elif steps == 4:
+        _group_of_4(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+    elif steps == 2:
+        _group_of_2(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     elif steps == 1:
         _group_of_1(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     else:
