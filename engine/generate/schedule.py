@@ -45,8 +45,9 @@ class Schedule:
 
     @property
     def wants_more(self) -> bool:
-        """Whether fresh sequences are welcome."""
-        return not self._fresh
+        """Whether a fresh sequence could begin if there was one. Not before: what a caller asks next may depend on
+        answers."""
+        return not self._fresh and self._store.has_slot
 
     def begin(self, sequences: list[Sequence]) -> None:
         """Fresh ones: the longest first, so that none of them is left alone at the end."""

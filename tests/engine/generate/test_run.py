@@ -53,6 +53,20 @@ def test_requests_are_taken_as_they_are_needed() -> None:
     assert len(taken) <= 8
 
 
+def test_requests_may_depend_on_answers() -> None:
+    """What is asked is taken when it can begin, and not as soon as it is there."""
+    heard = 0
+
+    def requests() -> Iterator[Request]:
+        for i in range(40):
+            assert i < heard + 5
+            yield Request(PROMPT[i:], 3)
+
+    for _ in tiny_language_model(limits=Limits(sequences=3, ahead=3)).generate(requests()):
+        heard += 1
+    assert heard == 40
+
+
 def test_what_the_requests_raise_is_raised() -> None:
     def requests() -> Iterator[Request]:
         yield from [GOOD] * 3
