@@ -1,5 +1,6 @@
 # make demo   documents in, Parquet and a verified log out      make test   lint and all tests
 # make bench  our engine beside its peers                       make lint   ruff and mypy
+# make bench-lm  language models beside llama.cpp: tests/benchmarks/lm/__main__.py says what it needs
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
 # make torture  1,000 kills, failing and full disks, 10,000 tamperings, 1,000 results made again: an hour or more
 
@@ -15,7 +16,7 @@ JOBS := correspondence-triage invoice-fields report-digest
 WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --require-hashes
 
-.PHONY: demo test bench torture lint lock clean
+.PHONY: demo test bench bench-lm torture lint lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.runtime $(MODEL_FOLDER)
@@ -48,6 +49,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.test $(GGUF)
 	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) $(BIN)/python -m tests.benchmarks --report bench.md
+
+bench-lm: $(VENV)/.test
+	$(BIN)/python -m tests.benchmarks.lm --report bench-lm.md $(BENCH_LM)
 
 torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.torture --number 1000

@@ -5,7 +5,7 @@ packed, and whatever the file's types are, weights are their float32 values.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.gguf import read
+from engine.gguf import GgufFile, read
 from engine.quant import to_float32
 
 F64 = NDArray[np.float64]
@@ -83,7 +83,7 @@ class Decoder:
         file = read(path)
         self.meta: dict[str, Any] = file.metadata
         self.arch = str(self.meta["general.architecture"])
-        self.w = {name: to_float32(tensor).astype(np.float64) for name, tensor in file.tensors.items()}
+        self.w = self.weights(file)
         heads, width = self.key("attention.head_count"), self.key("embedding_length")
         self.shape = Shape(
             self.key("context_length"), len(self.w["token_embd.weight"]), self.key("block_count"), width, heads,
@@ -92,6 +92,10 @@ class Decoder:
         self.epsilon = self.key("attention.layer_norm_rms_epsilon")
         self.activation: Callable[[F64], F64] = gelu if self.arch in GEMMA else silu
         self.angles = [self.frequencies(windowed) for windowed in (False, True)]
+
+    def weights(self, file: GgufFile) -> Mapping[str, F64]:
+        """All of them by name."""
+        return {name: to_float32(tensor).astype(np.float64) for name, tensor in file.tensors.items()}
 
     def key(self, name: str, default: Any = None) -> Any:
         value = self.meta.get(f"{self.arch}.{name}", default)

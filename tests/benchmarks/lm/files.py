@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cpu import threads
-from engine.gguf import GgmlType, GgufFile, Tensor, TensorSource, read, write
-from engine.quant import TYPES, to_float32
+from engine.gguf import GgmlType, GgufFile, Tensor, TensorSource, write
+from engine.quant import TYPES
 from engine.quantize.mixes import MIXES
 from engine.quantize.plan import plan
 from tests.benchmarks.lm import vocabulary
 from tests.benchmarks.lm.shapes import SHAPES, Shape, frequencies, metadata, tensors
 
 Bytes = NDArray[np.uint8]
-Keep = Callable[[str], None]
+Say = Callable[[str], None]
 FOLDER = "CLOISTER_BENCH_FILES"
 _VALUES_AT_A_TIME = 1 << 20
 _LOUD, _GAIN, _SPREAD = 4, 8.0, 0.3  # channels that a norm makes loud, as trained models have them; the others' spread
@@ -39,31 +39,13 @@ def folder() -> Path:
     return found
 
 
-def model(name: str, mix: str, say: Keep = lambda line: None) -> Path:
+def model(name: str, mix: str, say: Say = lambda line: None) -> Path:
     """The file of a shape in a mix; written if it is not there."""
     path = folder() / f"{name}-{mix}.gguf"
     if not path.exists():
         say(f"writing {path}")
         write_model(path, SHAPES[name], mix)
     return path
-
-
-def exact(path: Path, say: Keep = lambda line: None) -> Path:
-    """The same model with its weights as float32."""
-    out = path.with_name(f"{path.stem}-f32.gguf")
-    if not out.exists():
-        say(f"writing {out}")
-        file = read(path)
-        keys = {key: file.typed(key) for key in file.metadata if key != "general.file_type"}
-        sources = [_as_float32(tensor) for tensor in file.tensors.values()]
-        write(out, keys | {"general.file_type": 0}, sources)
-    return out
-
-
-def _as_float32(tensor: Tensor) -> TensorSource:
-    return TensorSource(
-        tensor.name, GgmlType.F32, tensor.shape, lambda: [to_float32(tensor).reshape(-1).view(np.uint8)]
-    )
 
 
 def write_model(path: Path, shape: Shape, mix: str) -> Path:

@@ -44,11 +44,15 @@ def chains(space: str, room: int) -> dict[str, tuple[str, str]]:
     raise AssertionError
 
 
-def known(size: int, count: int) -> list[str]:
-    """Words that are one token each in a vocabulary of this size."""
+def known(size: int, most: int) -> list[str]:
+    """Words that are one token each in a vocabulary of this size, no more than `most`."""
     pieces = chains(" ", size // 2)
-    found = (word for word in words() if f" {word}" in pieces)
-    return [next(found) for _ in range(count)]
+    found: dict[str, None] = {}
+    for word in words():
+        if f" {word}" not in pieces or len(found) == most:
+            return list(found)
+        found[word] = None
+    raise AssertionError
 
 
 def metadata(kind: str, size: int) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""`make bench-lm`: language models beside llama.cpp; prints a report and writes it to a file.
+
+CLOISTER_BENCH_FILES is the folder of the model files (random weights, made where they are missing; 8 GB),
+CLOISTER_LLAMA one of llama.cpp's programs (llama-bench, llama-batched-bench, llama-server). llama-cpp-python is used
+where it is installed; LLAMA_CPP_LIB_PATH gives it another folder of libraries. What is missing is named in the report.
+
+python -m tests.benchmarks.lm                                                  everything; an hour or more
+… --files qwen2.5-0.5b:q4_k_m --rounds 1 --night 20 --threads 2                a short run
+… --rows single --isa avx512_vnni                                              some rows, on one instruction set
+"""
+
+import argparse
+import os
+import platform
+import sys
+from datetime import date
+from pathlib import Path
+
+from tests.benchmarks.lm.measure import measure
+from tests.benchmarks.lm.plan import ROWS, Plan
+from tests.benchmarks.lm.report import to_markdown
+from tests.benchmarks.lm.shapes import SHAPES
+
+
+def main() -> None:
+    """Measure, write, say where."""
+    asked = arguments()
+    os.environ["CLOISTER_THREADS"] = str(asked.threads)  # of what writes files too
+    os.environ["CLOISTER_ISA"] = asked.isa
+    plan = Plan(
+        files=asked.files, rounds=asked.rounds, threads=asked.threads, isa=asked.isa, night=asked.night,
+        night_file=asked.night_file, slots=asked.slots, positions=asked.positions, rows=asked.rows,
+    )  # fmt: skip
+    results = measure(plan, lambda line: print(line, file=sys.stderr, flush=True))
+    results.machine = machine(plan)
+    text = to_markdown(results)
+    asked.report.write_text(text)
+    print(text)
+    print(f"written to {asked.report.absolute()}")
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line asks for."""
+    from engine.cpu import isa
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--report", type=Path, default=Path("bench-lm.md"), help="the Markdown file")
+    parser.add_argument("--files", type=models, default=Plan.files, help="as qwen2.5-0.5b:q8_0,llama-2-7b:q4_k_m")
+    parser.add_argument("--rows", type=lambda text: tuple(text.split(",")), default=ROWS, help=",".join(ROWS))
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both programs")
+    parser.add_argument("--isa", default=isa(), help="ours; llama.cpp's is that of its build")
+    parser.add_argument("--rounds", type=int, default=Plan.rounds)
+    parser.add_argument("--night", type=int, default=Plan.night, help="documents; 0 for no night")
+    parser.add_argument(
+        "--night-file", type=lambda text: models(text)[0], default=Plan.night_file, help="as in --files"
+    )
+    parser.add_argument("--slots", type=int, default=Plan.slots, help="of llama-server")
+    parser.add_argument("--positions", type=int, default=Plan.positions, help="whose logits are compared")
+    return parser.parse_args()
+
+
+def models(text: str) -> tuple[tuple[str, str], ...]:
+    """`shape:mix`, with commas between."""
+    found = [tuple(word.split(":", 1)) for word in text.split(",")]
+    if unknown := [word for word in found if len(word) != 2 or word[0] not in SHAPES]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]}: expected a shape of {', '.join(SHAPES)}, a colon and a mix")
+    return tuple((shape, mix) for shape, mix in found)
+
+
+def machine(plan: Plan) -> str:
+    """CPU, load, what both programs were told."""
+    from engine.cpu import cpu_name
+
+    load = os.getloadavg()[0]
+    return (
+        f"{date.today()}, {cpu_name()}, {len(os.sched_getaffinity(0))} CPUs, load {load:.1f} at the end, Python "
+        f"{platform.python_version()}; {plan.threads} threads for all, Cloister on {plan.isa}, "
+        f"llama.cpp: {library()}"
+    )
+
+
+def library() -> str:
+    """What llama.cpp says of its build; it is what decides on its instruction set."""
+    from tests.benchmarks.lm import binding
+
+    if reason := binding.missing():
+        return f"instruction set unknown, for {reason}."
+    import llama_cpp
+
+    flags = llama_cpp.llama_print_system_info().decode().split("|")
+    return ", ".join(flag.split("=")[0].split(":")[-1].strip() for flag in flags if "= 1" in flag) + "."
+
+
+main()

@@ -1,0 +1,125 @@
+"""Results as Markdown: what must hold, then every table."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from tests.benchmarks.lm.musts import Verdict, verdicts
+from tests.benchmarks.lm.plan import BEFORE, PROMPT, TOKENS
+from tests.benchmarks.lm.results import OURS, Point, Results, best_peer, rate, ratio, share
+
+_DONE = (
+    f"Medians over rounds in which all had their turn. prompt: {PROMPT} tokens; decode: {TOKENS} tokens of one "
+    f"sequence from its beginning; decode n: {TOKENS} tokens of each of n sequences, after {BEFORE}. The ratio is the "
+    "median of those within a round, to the fastest of the others."
+)
+_NIGHT = (
+    "Both programs get the same ids; loading is left out. Random weights spell the keys of the JSON in any tokens that "
+    "the grammar allows where it does not force them, and are rarely right before it is asked, both of which a trained "
+    "model does less: free text of equally many tokens is the ratio without that, and without forced tokens."
+)
+
+
+def to_markdown(results: Results) -> str:
+    """The whole report."""
+    parts = [
+        "# Benchmark of language models", results.machine,
+        "## What must hold", _table(("must", "", "aim", "measured", "where", "verdict"), map(_must, verdicts(results))),
+        "## Speed", _DONE, _speeds(results),
+        *(["## The night", _NIGHT, _nights(results)] if results.nights else []),
+        "## Logits", "To the exact ones of the same file: mean and greatest difference, divergence of the next token.",
+        _errors(results),
+        "## Memory and start", _memory(results), _starts(results),
+        *(["Skipped:", "\n".join(f"- {line}" for line in results.skipped)] if results.skipped else []),
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> str:
+    found = list(rows)
+    lines = [head, ["---"] * len(head), *found]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) if found else "Not measured."
+
+
+def _must(verdict: Verdict) -> tuple[str, ...]:
+    must, found = verdict.must, verdict.found
+    sign = "≥" if must.least else "≤"
+    bounds = [f"{sign} {_number(each, must.unit)}" if each is not None else "" for each in (must.bound, must.aim)]
+    measured, where = (_number(found.value, must.unit), found.where) if found else ("-", "")
+    return must.what, *bounds, measured, where, verdict.word
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:.2f}x" if unit == "x" else f"{value:.{2 if unit == 's' else 0}f} {unit}"
+
+
+def _speeds(results: Results) -> str:
+    peers = _names([rates for point, rates in results.rates.items() if point not in results.nights])
+    head = ["tokens a second", "model", OURS, *peers, "ratio", "of the bandwidth"]
+    table = _table(head, [_speed(results, point, peers) for point in results.rates if point not in results.nights])
+    read = f"All threads together read {results.bandwidth / 1e9:.1f} GB/s of memory." if results.bandwidth else ""
+    return "\n\n".join(part for part in (table, read) if part)
+
+
+def _names(found: Sequence[dict[str, list[float | None]]]) -> list[str]:
+    return list(dict.fromkeys(name for rates in found for name in rates if name != OURS))
+
+
+def _speed(results: Results, point: Point, peers: Sequence[str]) -> list[str]:
+    rates = results.rates[point]
+    times, part = ratio(rates, best_peer(rates)), share(results, point) if point.what == "decode" else None
+    return [
+        point.what, f"{point.shape} {point.mix}", *(_rate(rates, name) for name in (OURS, *peers)),
+        f"{times:.2f}x" if times else "-", f"{part:.0%}" if part else "",
+    ]  # fmt: skip
+
+
+def _rate(rates: dict[str, list[float | None]], name: str) -> str:
+    found = rate(rates, name)
+    if found is None:
+        return "crashed" if name in rates else "-"
+    return f"{found:,.1f}"
+
+
+def _nights(results: Results) -> str:
+    rows = []
+    for point, found in results.nights.items():
+        times = ratio(results.rates[point], best_peer(results.rates[point]))
+        for name, one in found.items():
+            rows.append([
+                point.what, f"{point.shape} {point.mix}", name, f"{one.documents}", f"{one.seconds:,.1f}",
+                f"{one.rate:,.0f}", f"{one.tokens / one.documents:.1f}", f"{one.failed}",
+                f"{times:.2f}x" if times and name == OURS else "",
+            ])  # fmt: skip
+    head = ("", "model", "", "documents", "seconds", "documents/hour", "tokens an answer", "cut by length", "ratio")
+    return _table(head, rows)
+
+
+def _errors(results: Results) -> str:
+    rows = [
+        [f"{shape} {mix}", name, f"{one.mean:.5f}", f"{one.most:.4f}", f"{one.divergence:.2e}"]
+        for (shape, mix), found in results.errors.items()
+        for name, one in found.items()
+    ]
+    return _table(("model", "", "mean", "greatest", "divergence, nats"), rows)
+
+
+def _memory(results: Results) -> str:
+    rows = [
+        [
+            f"{shape} {mix}", f"{results.file_bytes[shape, mix] / 2**20:,.0f}", name, f"{resident / 2**20:,.0f}",
+            f"{kv / 2**20:,.0f}" if kv else "", f"{(resident - kv) / results.file_bytes[shape, mix]:.2f}x",
+        ]
+        for (shape, mix), found in results.memory.items()
+        for name, (resident, kv) in found.items()
+    ]  # fmt: skip
+    return _table(("model", "file, MiB", "", "resident, MiB", "KV of it", "without KV, to the file"), rows)
+
+
+def _starts(results: Results) -> str:
+    lines = [
+        f"{name}, {shape} {mix}, start of the process to the first token: {statistics.median(seconds):.2f} s "
+        f"(median of {len(seconds)})."
+        for (shape, mix), found in results.starts.items()
+        for name, seconds in found.items()
+    ]
+    return "\n".join(lines)
