@@ -5,8 +5,10 @@ from audit.bundles import VERIFIER, write_tlog_tiles
 from audit.canonical import canonical, parse_canonical
 from audit.checkpoint import Checkpoint
 from audit.commitment import check_commitment, commit_to, is_commitment
+from audit.cosign import parse_witness_key
 from audit.durable import remove_durably, sync_filesystem, sync_folder, write_file_atomically
 from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable, ProofRefused
+from audit.kept import KEPT
 from audit.lock import hold
 from audit.log import Log
 from audit.parallel import workers
@@ -16,12 +18,13 @@ from audit.read import read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
 from audit.rotation import Rotation, current_key, key_history, rotations
-from audit.sign import generate_key, is_protected, public_key_of
+from audit.sign import generate_key, is_protected, parse_public_key, public_key_of
 from audit.stamp import Stamp, stamp_now
 from audit.verify import verify
 from audit.witness import Witnessed, cosign_checkpoint, request_witness
 
 __all__ = [
+    "KEPT",
     "VERIFIER",
     "AuditError",
     "Checkpoint",
@@ -52,6 +55,8 @@ __all__ = [
     "is_protected",
     "key_history",
     "parse_canonical",
+    "parse_public_key",
+    "parse_witness_key",
     "prove",
     "prove_entries",
     "public_key_of",

@@ -65,7 +65,7 @@ def judge_kept(
         kept = parse_kept(data, (signer.key for signer in signers))
         check_witnesses(kept, witnesses)
     except ValueError as error:
-        return Finding(KEPT, f"nothing can be held against it: {error}")
+        return Finding(KEPT, f"nothing can be held against it: {error}", beside=True)
     try:
         limit = next(signer.limit for signer in signers if signer.key == kept.key)
         fact = _difference(kept.checkpoint, today, tree, limit)

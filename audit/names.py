@@ -7,6 +7,8 @@ from audit.report import Finding
 from audit.store import CHECKPOINT, ENTRIES, LOCK, NEW_CHECKPOINT, Listing, is_segment, segments_of
 from audit.tiles import FOLDER, folders_of, parse_tile_path, paths_of
 
+_AWAY = "nobody signed it; move it out of the folder"
+
 
 def judge_names(size: int, listing: Listing) -> Iterator[Finding]:
     """For a checkpoint of `size` entries."""
@@ -15,11 +17,11 @@ def judge_names(size: int, listing: Listing) -> Iterator[Finding]:
     for path in sorted(own - listing.files.keys()) + sorted(folders - listing.folders):
         yield Finding(path, "missing")
     if listing.files.get(LOCK):
-        yield Finding(LOCK, f"{listing.files[LOCK]} bytes long, expected an empty file")
+        yield Finding(LOCK, f"{listing.files[LOCK]} bytes long, expected an empty file: empty it", beside=True)
     for path in sorted(listing.files.keys() - own):
         if path != NEW_CHECKPOINT and not is_segment(path) and not parse_tile_path(path):
-            yield Finding(path, "no file of this log")
+            yield Finding(path, f"no file of this log: {_AWAY}", beside=True)
     for path in sorted(path for path in listing.folders - folders if not FOLDER.fullmatch(path)):
-        yield Finding(path, "no folder of this log")
+        yield Finding(path, f"no folder of this log: {_AWAY}", beside=True)
     for path, kind in sorted(listing.others.items()):
-        yield Finding(path, f"{kind}, expected only files and folders")
+        yield Finding(path, f"{kind}, expected only files and folders: {_AWAY}", beside=True)

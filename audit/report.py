@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong. `where` names the entry (with its file and line), the checkpoint or another file."""
+    """Something that is wrong. `where` names the entry (with its file and line), the checkpoint or another file.
+    `beside`: something beside the entries, against which it says nothing."""
 
     where: str
     message: str
     entry: int | None = None
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -27,3 +29,8 @@ class VerifyReport:
     @property
     def ok(self) -> bool:
         return not self.findings
+
+    @property
+    def sound(self) -> bool:
+        """All entries are there, as they were signed, whatever lies beside them."""
+        return all(finding.beside for finding in self.findings)

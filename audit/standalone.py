@@ -289,7 +289,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"WRONG    {ascii(path)[1:-1]}: {ascii(message)[1:-1]}")
     if not export.wrong:
         print(f"log      {about.get('origin')!a}, {export.size} entries, root {export.root.hex()}")
-        print(f"records  {about['first']} to {about['end'] - 1}, {about['from']} to {about['before']}, none left out")
+        print("records  {first} to before {end}, {from} to {before}, none left out".format(**about))
         print(f"key      {key or 'not given; compare ' + export.read('keys/log.pub').decode().strip()}")
     code = 1 if export.wrong else 0 if "export.proof" in export.files else 3
     print(("WHOLE", "THIS EXPORT CANNOT BE TRUSTED", "", "LOG AND RECORDS ARE WHOLE, the other files unsigned")[code])

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from audit.cosign import parse_witness_key
 from audit.durable import StrPath
-from audit.errors import RESTORE, AuditError, LogUntrusted
+from audit.errors import RESTORE, LogUntrusted, LogUnwritable
 from audit.kept import judge_kept, judge_unheld, signers_of
 from audit.leftover import Leftover, judge_leftover
 from audit.merkle import Tree, split_hashes
@@ -45,17 +45,18 @@ def verify(
     witnesses: Iterable[str] = (),
     processes: int = 1,
 ) -> VerifyReport:
-    """Check everything; what is wrong is in the report, the worst first, and never raised. `progress` is called with
+    """Check everything; what is wrong is in the report, the worst first, and not raised. `progress` is called with
     (entries done, size) every 4096 entries. `against` is a checkpoint that was kept elsewhere, which the log has to
     extend, and which all of `witnesses` have to have cosigned. More `processes` find the same in less time; they are
-    spawned, so a script that asks for them must be one that can be imported. KeyRefused if a key is none."""
+    spawned, so a script that asks for them must be one that can be imported. KeyRefused if a key is none,
+    LogUnwritable if the log cannot be read."""
     key, witnesses = parse_public_key(public_key), list(witnesses)
     for witness in witnesses:
         parse_witness_key(witness)
     try:
         snapshot = take_snapshot(Path(folder), key)
         report = _verify(snapshot, progress or (lambda done, size: None), processes)
-        if report.ok:
+        if report.sound:
             report.findings.extend(_judge_rotations(snapshot, key))
         if against is not None:
             report.findings.extend(_judge_kept(snapshot, key, against, witnesses))
@@ -65,8 +66,8 @@ def verify(
         if against is not None:
             findings.append(judge_unheld(against, key))
         return VerifyReport(key.origin, 0, b"", findings)
-    except AuditError as error:
-        return VerifyReport(key.origin, 0, b"", [Finding(str(folder), str(error))])
+    except LogUnwritable as error:
+        raise LogUnwritable(f"{error}: nothing can be said of a log that cannot be read") from error
 
 
 def _verify(snapshot: Snapshot, progress: Progress, processes: int) -> VerifyReport:

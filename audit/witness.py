@@ -28,7 +28,7 @@ from urllib.parse import quote
 from audit.checkpoint import Checkpoint
 from audit.cosign import Cosigned, cosign, cosigned_at, format_cosigned, format_witness_key, witness_key_of
 from audit.durable import StrPath, make_folder_durably, write_file_atomically
-from audit.errors import LogUntrusted, LogUnwritable, ProofRefused
+from audit.errors import KeyRefused, LogUntrusted, LogUnwritable, ProofRefused
 from audit.kept import judge_kept, parse_kept, signers_of
 from audit.proof import check_consistency, prove_consistency
 from audit.roots import open_tree
@@ -111,6 +111,7 @@ def cosign_checkpoint(
     log's key has changed: whoever gives it says that it is right.
 
     ProofRefused for a roll-back, a fork, or what is not proved to extend the checkpoint that was cosigned last.
+    KeyRefused for a key that is the log's own, or not the one that cosigned before.
     """
     signer = open_signer(key_path, passphrase_path)
     new_key = parse_public_key(log_key) if log_key else None
@@ -167,6 +168,8 @@ def _state_of(state: Path, origin: str) -> Iterator[_Memory]:
 def _witness(request: Request, memory: _Memory, signer: Signer, new: PublicKey | None, seconds: int) -> Witnessed:
     known = memory.keys()
     keys = [new, *(key for key in known if key != new)] if new else known
+    if any(key.raw == signer.public.raw for key in keys):
+        raise KeyRefused("this is the log's own key; a witness is another person, with another key")
     if not keys:
         raise ValueError("this witness does not know the log; give its public key, which has to come from elsewhere")
     asked, last = _asked(request, keys[0]), memory.last()
@@ -188,9 +191,17 @@ def _asked(request: Request, key: PublicKey) -> Cosigned:
         raise ValueError(f"{error}; {remedy}") from None
 
 
+def _remembered_at(last: Cosigned, signer: Signer) -> int:
+    try:
+        return cosigned_at(last, witness_key_of(signer.public))
+    except ValueError as error:
+        fact = "what this folder remembers was cosigned with another key than this one"
+        raise KeyRefused(f"{fact} ({error}); each witness has a key and a folder of its own") from None
+
+
 def _check_extends(request: Request, asked: Checkpoint, last: Cosigned, signer: Signer, seconds: int) -> None:
     """ValueError unless `asked` is proved to extend what was cosigned last."""
-    before, then = last.checkpoint, cosigned_at(last, witness_key_of(signer.public))
+    before, then = last.checkpoint, _remembered_at(last, signer)
     told = f"this witness cosigned {before.size} entries on {datetime.fromtimestamp(then, UTC):%Y-%m-%d %H:%M:%S} UTC"
     if seconds < then:
         raise ValueError(f"{told}, which is later than this machine's clock")

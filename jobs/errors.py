@@ -113,8 +113,9 @@ class Ending:
         return {"error": error, "exit_code": int(self.code)}
 
 
-def ending_of(error: BaseException, workspace: Path | None = None) -> Ending:
-    """What to tell of `error`. An unknown one is a defect, whose traceback is kept in the workspace or elsewhere."""
+def ending_of(error: BaseException, workspace: Path | None = None, *, processing: bool = False) -> Ending:
+    """What to tell of `error`. An unknown one is a defect, whose traceback is kept in the workspace or elsewhere.
+    `processing`: what it ended was a run."""
     if isinstance(error, ConfigError):
         return Ending(ExitCode.BAD_CONFIG, str(error), error.problems)
     if isinstance(error, OutputError):
@@ -124,10 +125,10 @@ def ending_of(error: BaseException, workspace: Path | None = None) -> Ending:
     if isinstance(error, ServiceHeldError):
         return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   stop that one first")
     if isinstance(error, OSError) and error.errno in NO_ROOM:
+        more = "\n    What is committed stays; the next run goes on." if processing else ""
         remedy = "\n    remedy:   make room on that disk" if error.errno in _FULL else ""
-        more = f"\n    What is committed stays; the next run goes on.{remedy}" if workspace else ""
-        return Ending(ExitCode.BAD_CONFIG, no_room(error, workspace) + more)
-    return _operators_ending(error, workspace) or _defect(error, workspace)
+        return Ending(ExitCode.BAD_CONFIG, no_room(error, workspace) + more + remedy)
+    return _operators_ending(error, workspace, processing) or _defect(error, workspace)
 
 
 def no_room(error: OSError, workspace: Path | None) -> str:
@@ -147,7 +148,7 @@ def _room(error: BaseException | None, workspace: Path | None) -> str:
     return f" ({free / 2**20:,.1f} MiB free on the file system of the workspace {workspace})"
 
 
-def _operators_ending(error: BaseException, workspace: Path | None) -> Ending | None:
+def _operators_ending(error: BaseException, workspace: Path | None, processing: bool) -> Ending | None:
     """Refusals of machine, model, part and log. A package that is not loaded raised nothing, and loading it is slow."""
     if "pipeline" in sys.modules:
         import pipeline
@@ -162,10 +163,11 @@ def _operators_ending(error: BaseException, workspace: Path | None) -> Ending | 
         import audit
 
         if isinstance(error, audit.LogHeld):
-            return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   wait until that run has ended, or stop it")
+            return Ending(ExitCode.WORKSPACE_HELD, str(error))
         if isinstance(error, audit.AuditError):
-            told = f"Audit log: {error}{_room(error.__cause__, workspace)}\n    Nothing more was processed."
-            return Ending(ExitCode.AUDIT_FAILED, told)
+            told = f"Audit log: {error}{_room(error.__cause__, workspace)}"
+            more = "\n    Nothing more was processed." if processing else ""
+            return Ending(ExitCode.AUDIT_FAILED, told + more)
     return None
 
 

@@ -34,8 +34,20 @@ def load_job(path: Path) -> LoadedJob:
 
 
 def load_site(path: Path) -> SiteConfig:
-    """The site.yaml at `path`. ConfigError."""
-    return _checked(SiteConfig, read_source(path, shown(path)))
+    """The site.yaml at `path`. ConfigError, also where the log's name and its public key do not fit each other."""
+    import audit
+
+    source = read_source(path, shown(path))
+    site = _checked(SiteConfig, source)
+    try:
+        signed = audit.parse_public_key(site.log.public_key).origin
+    except audit.KeyRefused as error:
+        expected = "a C2SP verifier key (origin+hash+base64)"
+        raise ConfigError(source.problem(("log", "public_key"), f"'public_key' in log: {error}", expected)) from error
+    if signed != site.log.origin:
+        found = f"'origin' in log is {site.log.origin!r}, but 'public_key' is one of the log {signed!r}"
+        raise ConfigError(source.problem(("log", "origin"), found, f"{signed!r}, or the public key of the other log"))
+    return site
 
 
 def shown(path: Path) -> str:

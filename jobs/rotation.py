@@ -56,6 +56,8 @@ def rotate_key(workspace: "Workspace", file: Path | None, passphrase: Path | Non
         with _refusals():
             secret = _passphrase_of(workspace, file, passphrase)
             public = audit.generate_key(file, log.origin, secret) if made else audit.public_key_of(file)
+            if (origin := audit.parse_public_key(public).origin) != log.origin:
+                raise audit.KeyRefused(f"the new key is of {origin!r}, this log is {log.origin!r}")
         try:
             _prepare(root, file, public, passphrase)
             with _refusals():

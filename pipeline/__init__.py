@@ -29,7 +29,7 @@ from pipeline.replay import Replay, replay
 from pipeline.report import Observer, RunReport
 from pipeline.results import BadPartError, results
 from pipeline.run import check_inbox, run
-from pipeline.search import Query, Recall, recall, search
+from pipeline.search import Query, Recall, jobs_and_runs, recall, search
 from pipeline.sightings import Sightings
 from pipeline.software import label
 from pipeline.states import State
@@ -106,6 +106,7 @@ __all__ = [
     "holds",
     "import_model",
     "inspect_model",
+    "jobs_and_runs",
     "label",
     "list_models",
     "model_news",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import audit
 from pipeline.deletion import Deletions, Rewritten
 from pipeline.entries import entries_at
 from pipeline.failures import Failures
@@ -198,5 +199,5 @@ def _items(path: Path, name: str, found: Found) -> list[os.DirEntry[str]]:
     except FileNotFoundError:  # no job has made it yet, or a run removed it
         return []
     except OSError as error:
-        found.add_stray(name, f"it cannot be looked into: {error.strerror}")
+        found.unreadable.append(audit.Finding(name, f"it cannot be looked into: {error.strerror}"))
         return []

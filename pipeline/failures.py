@@ -47,7 +47,12 @@ class Failures:
         for name in files:
             is_reason = name.endswith(REASON)
             claimed = [e for e in claims.get(name.removesuffix(REASON), ()) if is_reason or e["document"]]
-            holds = [e for e in claimed if (_tells if is_reason else _has)(root / name, e)]
+            holds: list[Entry] | None = None
+            with found.reading(name, claimed[-1]["n"] if claimed else None):
+                holds = [e for e in claimed if (_tells if is_reason else _has)(root / name, e)]
+            if holds is None:
+                wrong.add(name)
+                continue
             right |= {(e["n"], is_reason): name.removesuffix(REASON) for e in holds}
             if not claimed:
                 found.add_stray(name)

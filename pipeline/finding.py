@@ -1,6 +1,7 @@
 """What a check of files against entries found."""
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import audit
@@ -10,12 +11,13 @@ KINDS = ("parts", "rows", "markdown", "archived", "failed", "deleted")
 
 @dataclass
 class Found:
-    """`altered` differ from their entries, `added` were made by none, `absent` are proved by one and gone; `notes` are
-    no part of a verdict. `checked` counts what was held against an entry."""
+    """`altered` differ from their entries, `added` were made by none, `absent` are proved by one and gone; what is
+    `unreadable` was not compared; `notes` are no part of a verdict. `checked` counts what was held against an entry."""
 
     altered: list[audit.Finding] = field(default_factory=list)
     added: list[audit.Finding] = field(default_factory=list)
     absent: list[audit.Finding] = field(default_factory=list)
+    unreadable: list[audit.Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
 
@@ -27,6 +29,15 @@ class Found:
         """Something that entry `number` proves is gone."""
         self.absent.append(audit.Finding(where, f"entry {number}: {fact}", number))
 
+    @contextlib.contextmanager
+    def reading(self, where: str, number: int | None) -> Iterator[None]:
+        """What the system does not let us read, of which entry `number` tells, is said to be so."""
+        try:
+            yield
+        except OSError as error:
+            told = "" if number is None else f"entry {number}: "
+            self.unreadable.append(audit.Finding(where, f"{told}it cannot be read: {error.strerror}", number))
+
     def add_stray(self, where: str, fact: str = "no entry of the log made this file") -> None:
         """Something that nobody made."""
         self.added.append(audit.Finding(where, fact, None))
@@ -37,5 +48,6 @@ class Found:
             self.altered += other.altered
             self.added += other.added
             self.absent += other.absent
+            self.unreadable += other.unreadable
             self.notes += other.notes
             self.checked = {kind: count + other.checked[kind] for kind, count in self.checked.items()}

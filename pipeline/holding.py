@@ -53,7 +53,8 @@ def check_files(task: FilesTask) -> Found:
     """Each of them."""
     found = Found()
     for name, sha256, number in task.files:
-        _check_file(task.root / name, name, sha256, number, found, task.kind, task.staged)
+        with found.reading(name, number):
+            _check_file(task.root / name, name, sha256, number, found, task.kind, task.staged)
     return found
 
 
@@ -62,21 +63,24 @@ def check_part(task: PartTask) -> Found:
     found, part = Found(), task.part
     path, name = task.root / part["file"], part["file"]
     staged = task.root / "outbox" / part["job"] / ".staging" / staged_name(name)
-    if not task.placed and not path.is_file() and staged.is_file():
-        path = staged
-    if _check_file(path, name, part["sha256"], part["n"], found, "parts"):
-        _check_rows(path, task, found)
+    with found.reading(name, part["n"]):
+        if not task.placed and not path.is_file() and staged.is_file():
+            path = staged
+        if _check_file(path, name, part["sha256"], part["n"], found, "parts"):
+            _check_rows(path, task, found)
     for entry in task.documents:
         if entry["state"] in ANSWERED and entry["document"]:
-            _check_archived(task, entry, found)
+            with found.reading(_archived_at(task, entry), entry["n"]):
+                _check_archived(task, entry, found)
     return found
 
 
 def check_rewritten(task: PartTask) -> Found:
     """A part of which rows were erased, which was counted as it was before."""
     found, name = Found(), task.part["file"]
-    if _check_file(task.root / name, name, task.part["sha256"], task.part["n"], found, "parts"):
-        _check_rows(task.root / name, task, found)
+    with found.reading(name, task.part["n"]):
+        if _check_file(task.root / name, name, task.part["sha256"], task.part["n"], found, "parts"):
+            _check_rows(task.root / name, task, found)
     return replace(found, checked=Found().checked)
 
 
@@ -134,11 +138,15 @@ def archived_names(entry: Entry) -> Iterator[str]:
     yield f"text/{entry['text_sha256']}.txt"
 
 
+def _archived_at(task: PartTask, entry: Entry) -> str:
+    return str(archive_folder(Path(), entry["job"], entry["document"]))
+
+
 def _check_archived(task: PartTask, entry: Entry, found: Found) -> None:
     folder = archive_folder(task.root, entry["job"], entry["document"])
     staging = staging_of(task.root / "archive" / entry["job"], str(entry["n"]))
     waiting = not task.placed and staging.is_dir()
-    where = str(folder.relative_to(task.root))
+    where = _archived_at(task, entry)
     if not folder.is_dir() and not waiting:
         found.miss(where, entry["n"], "the archived document is gone")
         return

@@ -69,7 +69,7 @@ def _no_one_hold(document: str, found: Sequence[Hold]) -> str:
     if not found:
         return f"no such hold on document {document}"
     named = "; ".join(f"{each.number}: {each.reason}" for each in found)
-    return f"there are {len(found)} holds on document {document}; name one by the number of its entry: {named}"
+    return f"there are {len(found)} holds on document {document}; choose one with --hold N: {named}"
 
 
 def held_documents(site: Site, held: Iterable[Sequence[int]]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import audit
 from pipeline.entries import read_entries
-from pipeline.handover import Handover, hand_over, waiting
+from pipeline.handover import Handover, folder_of, hand_over, waiting
 from pipeline.plan import Site
 from pipeline.records import check_record
 
@@ -129,7 +129,9 @@ def record(site: Site, facts: Record) -> Recorded:
 def _handed_over(site: Site, row: Record, why: str) -> Recorded:
     try:
         hand_over(site, row)
-    except (OSError, ValueError, audit.AuditError) as error:
+    except OSError as error:
+        return Recorded(why=f"{why}; nor can it be handed over: {folder_of(site)}: {error.strerror}")
+    except (ValueError, audit.AuditError) as error:
         return Recorded(why=f"{why}; nor can it be handed over: {error}")
     take_up(site)  # the holder may have looked for the last time before
     return Recorded(handed=True)

@@ -47,6 +47,17 @@ def search(site: Site, query: Query) -> Iterator[dict[str, Any]]:
             yield from (found for found in _rows(number, entry) if all(test(found) for test in tests))
 
 
+def jobs_and_runs(site: Site) -> tuple[list[str], list[str]]:
+    """The names of all jobs and runs of which the log tells, in its order. audit.AuditError."""
+    jobs, runs = dict[str, None](), dict[str, None]()
+    for _, entry in read_entries(site):
+        if entry["run"]:
+            runs[entry["run"]] = None
+        if "job" in entry and isinstance(entry["job"], str):
+            jobs[entry["job"]] = None
+    return list(jobs), list(runs)
+
+
 @dataclass
 class Touched:
     """A result that a model made, by what its entry says; `superseded_by`: the entry whose row took its place;

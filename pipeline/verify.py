@@ -20,12 +20,12 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class Verification:
-    """Integrity is the log itself: `integrity` says what is wrong with it.
+    """Integrity is the log itself: `integrity` says what is wrong with it, or lies beside its entries.
 
     Completeness is all that it proves: `altered` are results, archived or failed documents that differ from it, `added`
-    are files beside them that nobody made; `absent` is what it proves and is no longer there. They are held only
-    against a log that is whole. `notes` are what else a reader should know, `checked` counts what was held against
-    an entry.
+    are files beside them that nobody made; `absent` is what it proves and is no longer there; `unreadable` is what the
+    system did not let us compare. They are held only against a log whose entries are whole (`sound`). `notes` are what
+    else a reader should know, `checked` counts what was held against an entry.
     """
 
     size: int
@@ -34,6 +34,7 @@ class Verification:
     altered: tuple[audit.Finding, ...]
     added: tuple[audit.Finding, ...]
     absent: tuple[audit.Finding, ...]
+    unreadable: tuple[audit.Finding, ...]
     notes: tuple[str, ...]
     checked: Mapping[str, int]
 
@@ -45,7 +46,12 @@ class Verification:
     @property
     def complete(self) -> bool:
         """All that the log proves is there, and nothing else."""
-        return self.ok and not self.absent
+        return self.ok and not self.absent and not self.unreadable
+
+    @property
+    def sound(self) -> bool:
+        """Whatever is wrong with the log says nothing against its entries."""
+        return all(finding.beside for finding in self.integrity)
 
 
 def verify(
@@ -70,11 +76,11 @@ def verify(
         against=against, witnesses=witnesses, processes=count,
     )  # fmt: skip
     found = Found()
-    if report.ok:
+    if report.sound:
         _check(site, report.size, found, tell, count if report.size >= _MANY else 1)
     return Verification(
         report.size, report.root, tuple(report.findings), tuple(found.altered), tuple(found.added), tuple(found.absent),
-        (*report.notes, *found.notes), found.checked,
+        tuple(found.unreadable), (*report.notes, *found.notes), found.checked,
     )  # fmt: skip
 
 
@@ -103,7 +109,7 @@ def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) 
 
 def _accuses(found: Found) -> bool:
     """Whether anything in it may be of entries that came meanwhile."""
-    return bool(found.altered or found.added or found.absent)
+    return bool(found.altered or found.added or found.absent or found.unreadable)
 
 
 def _parts(expected: Expected, entries: Iterable[tuple[int, Entry]], size: int, tell: Progress) -> Iterator[PartTask]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import rich_utils
 from typer.core import TyperCommand, TyperGroup
 
 from jobs.cli import (
@@ -92,6 +93,8 @@ GROUPS: dict[str, Group] = {
         },
     ),
 }
+_PROCESSING = (["run"], ["retry"], ["serve"])
+_UsageError: Any = typer.BadParameter.__base__  # typer does not name it
 _SETTINGS: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 
 
@@ -182,20 +185,23 @@ def _run(arguments: list[str]) -> int:
     """The exit code of the command. What it raises is told; OutputError where that cannot be."""
     stdout = sys.stdout
     try:
-        make_app()(arguments, prog_name="cloister")
+        code = make_app()(arguments, prog_name="cloister", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except SystemExit as end:
         if sys.stdout is not stdout:  # so typer ends a command whose stderr is a closed pipe
             return int(ExitCode.PIPE_CLOSED)
         return end.code if isinstance(end.code, int) else 0
     except OutputError:
         raise
+    except _UsageError as error:
+        rich_utils.rich_format_error(error)
+        ending = Ending(ExitCode.BAD_CONFIG, error.format_message())
     except (Exception, KeyboardInterrupt) as error:
-        ending = ending_of(error, _workspace(arguments))
+        ending = ending_of(error, _workspace(arguments), processing=arguments[:1] in _PROCESSING)
         _tell(ending)
-        if "--json" in arguments:
-            print_json(ending.to_json())
-        return int(ending.code)
-    return 0
+    if "--json" in arguments:
+        print_json(ending.to_json())
+    return int(ending.code)
 
 
 def _tell(ending: Ending) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jobs.cli.files import bad_key, read_given, read_key
+from jobs.cli.files import read_key, read_proof
 from jobs.cli.options import JsonOption, WitnessOption
 from jobs.cli.output import print_json, say
 from jobs.errors import ExitCode
@@ -30,11 +30,10 @@ def check(
     """
     import audit
 
-    text = read_given(file, "a file that `cloister audit prove` wrote").decode(errors="surrogateescape")
+    text, trusted = read_proof(file), read_key("--key", key)
+    witnesses = [read_key("--witness", each, witness=True) for each in witness or ()]
     try:
-        proven = audit.check_proof(text, read_key(key), [read_key(each) for each in witness or ()])
-    except audit.KeyRefused as error:
-        raise bad_key("--key or --witness", error) from error
+        proven = audit.check_proof(text, trusted, witnesses)
     except audit.ProofRefused as error:
         if as_json:
             print_json({"ok": False, "error": str(error), "exit_code": int(ExitCode.AUDIT_FAILED)})

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jobs.cli.files import bad_key, read_key, read_note, write_given
+from jobs.cli.files import read_key, read_note, write_given
 from jobs.cli.options import JsonOption, OutOption
 from jobs.cli.output import counted, print_json, say, write_exact
-from jobs.errors import ExitCode
+from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.visible import visible
 from jobs.workspace import credential
 
@@ -47,9 +47,11 @@ def cosign(
     """
     import audit
 
-    data = read_note(file, "a file that `cloister audit witness -o FILE` wrote")
+    data = read_note(file, "a file that `cloister audit witness -o FILE` wrote", request=True)
+    log_key = read_key("--log", log) if log is not None else None
+    if state.exists() and not state.is_dir():
+        raise ConfigError(Problem(f"--state {state}", "is no folder", "the folder of this witness"))
     try:
-        log_key = read_key(log) if log is not None else None
         given = audit.cosign_checkpoint(
             data,
             state,
@@ -59,7 +61,7 @@ def cosign(
             seconds=int(time.time()),
         )
     except audit.KeyRefused as error:
-        raise bad_key("--key or --log", error) from error
+        raise ConfigError(Problem("--key", str(error), "this witness's private key")) from error
     except audit.ProofRefused as error:
         if as_json:
             print_json({"ok": False, "error": str(error), "exit_code": int(ExitCode.AUDIT_FAILED)})

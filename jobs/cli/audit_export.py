@@ -51,7 +51,10 @@ def export(
 
 
 def _tell(folder: Path, records: int, others: int, key: str) -> None:
-    say(f"{folder}: {counted(records, 'record')}, each proved by the signed checkpoint.")
+    proved = (
+        "each proved by the signed checkpoint" if records else "as the signed checkpoint proves: none is of these days"
+    )
+    say(f"{folder}: {counted(records, 'record')}, {proved}.")
     if others:
         say(f"Beside them its log bundles, which hold 256 entries each, have {counted(others, 'other entry')}.")
     say("It is checked, wherever there is Python, with the log's public key:")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from jobs.cli.options import DocumentArgument, JsonOption, WorkspaceOption
+from jobs.cli.options import DocumentArgument, JsonOption, WorkspaceOption, check_reason
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
@@ -23,10 +23,11 @@ def hold(
     import pipeline
     from jobs.plan import make_site
 
+    check_reason(reason)
     try:
         held = pipeline.hold(make_site(open_workspace(workspace)), document, reason)
     except LookupError as error:
-        raise ConfigError(Problem(document, str(error.args[0]))) from error
+        raise ConfigError(Problem("DOC", str(error.args[0]))) from error
     if as_json:
         print_json(held)
         return

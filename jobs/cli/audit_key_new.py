@@ -32,7 +32,7 @@ def new(
     """
     import audit
 
-    name = origin or open_workspace(workspace).site.log.origin
+    name = open_workspace(workspace).site.log.origin if origin is None else origin
     try:
         public = audit.generate_key(file, name, passphrase)
     except audit.KeyRefused as error:

@@ -1,7 +1,8 @@
 """`cloister audit prove`: one record of the log, with the proof that it is there."""
 
+import contextlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,9 @@ from jobs.cli.options import JsonOption, OutOption, WorkspaceOption
 from jobs.cli.output import print_json, say, write_exact
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
+
+if TYPE_CHECKING:
+    import pipeline
 
 
 def prove(
@@ -25,7 +29,7 @@ def prove(
     """Write one record with its inclusion proof and the signed checkpoint.
 
     Whoever has the log's public key can check it anywhere, with `cloister audit check` or any other reader of
-    c2sp.org/tlog-proof.
+    c2sp.org/tlog-proof. The entry and its proof are checked, the rest of the log is not: `audit verify` does that.
     """
     import audit
     from jobs.plan import make_site
@@ -43,7 +47,20 @@ def prove(
     if as_json:
         print_json({"entry": number, "proof": text, "file": out})
     elif out:
-        say(f"The proof of entry {number} is in {out}. It is checked with the log's public key:")
-        say(f"    cloister audit check {out} --key {site.public_key}")
+        key = _signer(site, text)
+        what = "the log's public key" if key == site.public_key else "the earlier key that signed that checkpoint"
+        say(f"The proof of entry {number} is in {out}. It is checked with {what}:")
+        say(f"    cloister audit check {out} --key {key}")
     else:
         write_exact(text)
+
+
+def _signer(site: "pipeline.Site", text: str) -> str:
+    """The one of the log's keys with which this proof holds."""
+    import audit
+
+    for key in (site.public_key, *reversed(audit.key_history(site.audit, site.public_key))):
+        with contextlib.suppress(audit.ProofRefused):
+            audit.check_proof(text, key)
+            return key
+    return site.public_key

@@ -55,7 +55,7 @@ def replay(
         with counting("rows") as progress:
             done = pipeline.replay(site, choice, progress)
     except LookupError as error:
-        raise ConfigError(Problem(document or f"--run {run}", str(error.args[0]))) from error
+        raise ConfigError(Problem("--run" if document is None else "DOC", str(error.args[0]))) from error
     record(site, done.to_record())
     code = _code(done)
     if as_json:

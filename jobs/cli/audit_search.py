@@ -9,10 +9,10 @@ from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json_array, print_table, say
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean
-from jobs.workspace import open_workspace
+from jobs.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
-    pass
+    import pipeline
 
 _FEWEST = 6  # digits of a sha256
 
@@ -48,13 +48,19 @@ def search(
     from jobs.record import record
 
     _check(document, outcome)
-    query = pipeline.Query(document, name, job, model, outcome, from_date(since), to_date(until), run)
-    site = make_site(open_workspace(workspace))
+    first, end = from_date(since), to_date(until)
+    if first and end and first >= end:
+        raise ConfigError(Problem("--to", f"{until} lies before {since}", "the first day, or a later one"))
+    query = pipeline.Query(document, name, job, model, outcome, first, end, run)
+    place = open_workspace(workspace)
+    site = make_site(place)
+    found = list(pipeline.search(site, query))
+    if not found:
+        _check_known(place, site, query)
     asked = query.asked()
     if any((site.root / "private").glob("*/*")):  # where jobs are private, the log has nobody's name from here either
         asked = {key: "private" if key in ("name", "document") else value for key, value in asked.items()}
     record(site, {"type": "read.search", "query": asked})
-    found = pipeline.search(site, query)
     if as_json:
         print_json_array(found)
         return
@@ -64,6 +70,20 @@ def search(
         print_table(head, cells, right=("entry",), whole=("time", "job"))
     else:
         say("nothing in the log is so")
+
+
+def _check_known(place: Workspace, site: "pipeline.Site", query: "pipeline.Query") -> None:
+    """A job or a run that nobody ever heard of is a slip."""
+    import pipeline
+
+    jobs, runs = pipeline.jobs_and_runs(site)
+    jobs = sorted({*jobs, *(path.stem for path in place.job_files())})
+    if query.job is not None and query.job not in jobs:
+        expected = f"one of {', '.join(jobs)}" if jobs else None
+        raise ConfigError(Problem("--job", f"no job {query.job!r}", expected, did_you_mean(query.job, jobs)))
+    if query.run is not None and query.run not in runs:
+        expected = f"a run of the log, of which the last are {', '.join(runs[-3:])}" if runs else "a run; there is none"
+        raise ConfigError(Problem("--run", f"no run {query.run!r}", expected, did_you_mean(query.run, runs)))
 
 
 def _outcome(row: "dict[str, str | None]") -> str:

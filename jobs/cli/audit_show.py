@@ -33,7 +33,7 @@ def show(
     try:
         story = pipeline.story(site, document)
     except LookupError as error:
-        raise ConfigError(Problem(document, str(error.args[0]))) from error
+        raise ConfigError(Problem("DOC", str(error.args[0]))) from error
     # of a private job the log names no document but by its entry
     told = next((f"entry {entry['n']}" for entry in story.entries if "private" in entry), story.document)
     record(site, {"type": "read.story", "document": told})

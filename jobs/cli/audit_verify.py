@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jobs.cli.files import bad_key, read_key, read_note
+from jobs.cli.files import read_key, read_note
 from jobs.cli.options import JsonOption, WitnessOption, WorkspaceOption
 from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem
@@ -37,42 +37,39 @@ def verify(
 ) -> None:
     """Two verdicts. Integrity: every byte of the log. Completeness: results, archive and failed/ against its entries.
 
-    Exit 4 if anything was altered or added; what was taken away since is told, but is no tampering.
+    Exit 4 if anything was altered or added; what was taken away since is told, but is no tampering. Exit 2 if nothing
+    was, but files could not be read.
     """
-    import audit
     import pipeline
     from jobs.plan import make_site
     from jobs.progress import telling
 
     site = make_site(open_workspace(workspace))
-    trusted = site.public_key if key is None else read_key(key)
+    trusted = site.public_key if key is None else read_key("--key", key)
     if witness and against is None:
         raise ConfigError(Problem("--witness", "a cosignature of no checkpoint", "with --against FILE"))
+    witnesses = [read_key("--witness", each, witness=True) for each in witness or ()]
     kept = read_note(against, "a checkpoint of this log") if against else None
-    witnesses = [read_key(each) for each in witness or ()]
-    try:
-        site = dataclasses.replace(site, public_key=_present(site.audit, trusted) if key else trusted)
-        with telling("verifying") as tell:
+    if _is_strangers(site, trusted):
+        _end_with_stranger(site, trusted, as_json)
+    site = dataclasses.replace(site, public_key=_present(site.audit, trusted))
+    with telling("verifying") as tell:
 
-            def progress(done: int, total: int) -> None:
-                tell(done, total, _phase(done, total))
+        def progress(done: int, total: int) -> None:
+            tell(done, total, _phase(done, total))
 
-            verification = pipeline.verify(site, progress, against=kept, witnesses=witnesses)
-    except audit.KeyRefused as error:
-        if key is None and witness is None:
-            raise
-        raise bad_key("--witness" if key is None else "--key", error) from error
+        verification = pipeline.verify(site, progress, against=kept, witnesses=witnesses)
     _record(site, verification)
-    code = ExitCode.DONE if verification.ok else ExitCode.AUDIT_FAILED
+    code = _code(verification)
     if as_json:
         verdicts = {"ok": verification.ok, "complete": verification.complete}
         keys = {"trusted": trusted, "signed_by": site.public_key}
         print_json({**verdicts, **vars(verification), **keys, "exit_code": int(code)})
     else:
         _print(verification, site.origin)
-        if against and not verification.integrity:
+        if against and _extends(verification):
             say(f"  extends       the checkpoint in {against}")
-        if trusted != site.public_key and not verification.integrity:
+        if trusted != site.public_key and verification.sound:
             _print_handovers(site, trusted)
     raise typer.Exit(int(code))
 
@@ -85,6 +82,47 @@ def _present(folder: Path, trusted: str) -> str:
         return audit.current_key(folder, trusted)
     except audit.LogUntrusted:
         return trusted
+
+
+def _is_strangers(site: "pipeline.Site", trusted: str) -> bool:
+    """Whether site.yaml's key signs the log, and the one that was given does not, nor handed over to it.
+    ConfigError for a key of a log of another name."""
+    import audit
+
+    if (origin := audit.parse_public_key(trusted).origin) != site.origin:
+        raise ConfigError(Problem("--key", f"a key of the log {origin!r}", f"one of this log, {site.origin!r}"))
+    if trusted == site.public_key:
+        return False
+    try:
+        return site.public_key == audit.current_key(site.audit, site.public_key) != _present(site.audit, trusted)
+    except audit.LogUntrusted:
+        return False
+
+
+def _end_with_stranger(site: "pipeline.Site", trusted: str, as_json: bool) -> None:
+    """Nothing is verified, for then site.yaml or the key that was given is wrong, and only a person knows which."""
+    code = int(ExitCode.AUDIT_FAILED)
+    told = f"the log is signed by {site.public_key}, which site.yaml names; {trusted} never handed over to it"
+    if as_json:
+        print_json({"ok": False, "error": {"message": told, "problems": []}, "exit_code": code})
+    else:
+        say(f"THE AUDIT LOG {site.origin} IS NOT SIGNED BY THE KEY THAT WAS GIVEN, nor by one that it handed over to.")
+        say(f"  signed by     {site.public_key}, which site.yaml names")
+        say("  it means      the key that was given is another log's, or the log and site.yaml were replaced together")
+        say("  checked       that alone")
+    raise typer.Exit(code)
+
+
+def _code(verification: "pipeline.Verification") -> ExitCode:
+    if not verification.ok:
+        return ExitCode.AUDIT_FAILED
+    return ExitCode.BAD_CONFIG if verification.unreadable else ExitCode.DONE
+
+
+def _extends(verification: "pipeline.Verification") -> bool:
+    import audit
+
+    return verification.sound and not any(finding.where == audit.KEPT for finding in verification.integrity)
 
 
 def _print_handovers(site: "pipeline.Site", trusted: str) -> None:
@@ -103,10 +141,10 @@ def _phase(done: int, total: int) -> str:
 
 
 def _record(site: "pipeline.Site", verification: "pipeline.Verification") -> None:
-    """Nothing is appended to a log that is not whole."""
+    """Nothing is appended to a log whose entries are not whole."""
     from jobs.record import record, tell_not_recorded
 
-    if verification.integrity:
+    if not verification.sound:
         tell_not_recorded("the log cannot be trusted, and nothing is appended to it")
         return
     counts = {kind: len(getattr(verification, kind)) for kind in ("integrity", "altered", "added", "absent")}
@@ -119,18 +157,25 @@ def _print(verification: "pipeline.Verification", origin: str) -> None:
     _print_findings("altered", verification.altered)
     _print_findings("added", verification.added)
     _print_findings("absent (no tampering: the log proves that it was there)", verification.absent)
+    _print_findings("not readable, and so not compared", verification.unreadable)
     for note in verification.notes:
         say(f"  note          {one_line(note)}")
 
 
 def _print_verdict(verification: "pipeline.Verification", origin: str) -> None:
-    """The worse of the two first. Results are held only against a log that is whole."""
-    if verification.integrity:
+    """The worse of the two first. Results are held only against a log whose entries are whole."""
+    if not verification.sound:
         say(f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. Results and archive were not held against it. First wrong:")
         return
     whole = f"whole: {verification.size:,} entries, every one under the signed checkpoint."
-    if not verification.ok:
+    if verification.altered or verification.added:
         say(f"RESULTS OR ARCHIVED DOCUMENTS DIFFER FROM THE AUDIT LOG {origin}. The log itself is {whole}")
+    elif not _extends(verification):
+        say(f"THE AUDIT LOG {origin} WAS NOT HELD AGAINST THE KEPT CHECKPOINT. The log itself is {whole}")
+    elif verification.integrity:
+        say(f"IN THE AUDIT LOG {origin} LIES WHAT IS NO PART OF IT. The log itself is {whole}")
+    elif verification.unreadable:
+        say(f"NOT ALL FILES COULD BE READ. The audit log {origin} is {whole}")
     else:
         say(f"The audit log {origin} is {whole}")
     say(f"  integrity     whole, root {verification.root.hex()}")
@@ -140,9 +185,10 @@ def _print_verdict(verification: "pipeline.Verification", origin: str) -> None:
 
 def _completeness(verification: "pipeline.Verification") -> str:
     """The second verdict in one line."""
-    if verification.complete:
+    if not (verification.altered or verification.added or verification.absent or verification.unreadable):
         return "all that the log proves is there, unchanged, and nothing else"
-    kinds = {"altered": verification.altered, "added": verification.added, "absent": verification.absent}
+    names = ("altered", "added", "absent", "unreadable")
+    kinds: dict[str, tuple[audit.Finding, ...]] = {name: getattr(verification, name) for name in names}
     return ", ".join(f"{len(findings):,} {kind}" for kind, findings in kinds.items() if findings)
 
 

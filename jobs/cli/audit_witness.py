@@ -31,7 +31,8 @@ def witness(
     """Write today's checkpoint as text and as QR code, to be kept where the log's keeper cannot change it.
 
     `cloister audit verify --against FILE` holds the log against it later. With `cosign`, a second person's machine
-    signs it too; from the second time on it asks for `--since` with what it cosigned last.
+    signs it too; from the second time on it asks for `--since` with what it cosigned last. The log is not verified by
+    this: `audit verify` does that.
     """
     if context.invoked_subcommand is not None:
         return
@@ -59,3 +60,5 @@ def witness(
     for what, path in (("The checkpoint", out), ("The page for paper", sheet)):
         if path:
             say(f"{what} is in {path}.")
+    if out or sheet:
+        say("The log itself was not verified: cloister audit verify does that.")

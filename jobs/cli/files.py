@@ -19,12 +19,30 @@ def read_given(path: Path, what: str) -> bytes:
     return data
 
 
-def read_note(path: Path, what: str) -> bytes:
-    """The same, with the line ends that it was written with: scanning and mailing change them, and nothing else may."""
+_PROOF = b"c2sp.org/tlog-proof@"
+_REQUEST = b"old "
+
+
+def read_note(path: Path, what: str, *, request: bool = False) -> bytes:
+    """The same, with the line ends that it was written with: scanning and mailing change them, and nothing else may.
+    `request`: it may be one to a witness."""
     note = read_given(path, what).replace(b"\r\n", b"\n").rstrip(b" \t\n") + b"\n"
+    if note.startswith(_PROOF):
+        raise ConfigError(Problem(str(path), "a proof, which `cloister audit check` checks", what))
+    if note.startswith(_REQUEST) and not request:
+        raise ConfigError(Problem(str(path), "a request, which `audit witness cosign` takes", what))
     if "\n— ".encode() not in note:  # before a log is accused of what is a slip in the file's name
         raise ConfigError(Problem(str(path), "not signed: no line of it begins with a dash and a signer's name", what))
     return note
+
+
+def read_proof(path: Path) -> str:
+    """The text of a proof, which may be a wrong one."""
+    what = "a file that `cloister audit prove` wrote"
+    data = read_given(path, what)
+    if not data.startswith(_PROOF):
+        raise ConfigError(Problem(str(path), "no proof: its first line is another", what))
+    return data.decode(errors="surrogateescape")
 
 
 def write_given(path: Path, data: bytes) -> None:
@@ -35,14 +53,16 @@ def write_given(path: Path, data: bytes) -> None:
         raise ConfigError(Problem(str(path), f"cannot be written: {error.strerror}")) from error
 
 
-def read_key(text: str) -> str:
-    """The public key, or what the file of that name holds."""
-    file = Path(text)
-    if "+" in text or not file.is_file():
-        return text
-    return read_given(file, "a file with a public key").decode(errors="replace").strip()
+def read_key(option: str, text: str, *, witness: bool = False) -> str:
+    """The public key of a log (or of a witness) that an option names, or what the file of that name holds."""
+    import audit
 
-
-def bad_key(option: str, error: Exception) -> ConfigError:
-    """What is told of an option that should name a public key."""
-    return ConfigError(Problem(option, str(error), "a C2SP verifier key (origin+hash+base64), or a file with one"))
+    file, what = Path(text), "a C2SP verifier key (origin+hash+base64), or a file with one"
+    named = "+" not in text
+    key = read_given(file, what).decode(errors="replace").strip() if named and file.exists() else text
+    try:
+        (audit.parse_witness_key if witness else audit.parse_public_key)(key)
+    except audit.KeyRefused as error:
+        place = "" if not named else f"{text}: " if file.exists() else f"there is no file {text!r}, and "
+        raise ConfigError(Problem(option, f"{place}{error}", what)) from error
+    return key

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from jobs.errors import ConfigError, Problem
+
 WorkspaceOption = Annotated[
     Path | None,
     typer.Option(
@@ -42,3 +44,9 @@ JobsArgument = Annotated[
 DocumentArgument = Annotated[
     str, typer.Argument(metavar="DOC", help="Its path below the input folder, or its sha256 (six digits or more).")
 ]
+
+
+def check_reason(reason: str) -> None:
+    """ConfigError for one that says nothing."""
+    if not reason.strip():
+        raise ConfigError(Problem("--reason", "is empty", "why; it stands in the log"))

@@ -102,7 +102,7 @@ def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]", wait: float = 0) 
                 with watcher_for(plan.job) as watcher:
                     report = _run_when_free(plan, watcher, stop, deadline)
             except (pipeline.ModelRefusedError, audit.AuditError) as error:
-                night.refusals.append(ending_of(error, plan.site.root))
+                night.refusals.append(ending_of(error, plan.site.root, processing=True))
                 print(visible(night.refusals[-1].message), file=sys.stderr)
                 if isinstance(error, audit.AuditError):
                     night.interrupted = isinstance(error, audit.LogHeld) and stop()

@@ -268,3 +268,32 @@ def test_files_that_wait_for_their_batch_are_told_with_the_reason(ready: Place, 
     assert job["pending_files"] == [{"path": "a.txt", "reason": reason}]
     assert f"pending  1 file: a.txt ({reason})" in cloister("status").out
     assert f"held    1 file: a.txt ({reason})" in cloister("check", "sort").out
+
+
+def test_a_foreign_file_in_the_log_leaves_the_entries_whole(done: Place, cloister: Cloister) -> None:
+    (done.root / "audit" / "foo").touch()
+    told = cloister("audit", "verify")
+    assert (told.code, told.err) == (4, "")  # recorded, for a run would append too
+    assert told.out.startswith("IN THE AUDIT LOG test.example/log LIES WHAT IS NO PART OF IT. The log itself is whole")
+    assert "foo: no file of this log: nobody signed it; move it out of the folder" in told.out
+    assert "rows 2" in told.out
+    (done.root / "audit" / "foo").unlink()
+    assert cloister("audit", "verify").code == 0
+
+
+def test_a_false_name_of_the_log_is_refused(done: Place, cloister: Cloister) -> None:
+    site = done.root / "site.yaml"
+    text = site.read_text()
+    for old, new, said in (
+        (
+            'origin: "test.example/log"',
+            "origin: other/name",
+            "'origin' in log is 'other/name', but 'public_key' is one of",
+        ),
+        ('public_key: "', 'public_key: "garbage ', "site.yaml:5:15: 'public_key' in log: this is no public key"),
+    ):
+        assert old in text
+        site.write_text(text.replace(old, new))
+        for command in (("status",), ("run", "sort"), ("audit", "verify")):
+            told = cloister(*command)
+            assert (told.code, said in told.err) == (2, True), told.err

@@ -28,6 +28,24 @@ def test_a_full_disk_under_stdout_is_one_message(place: Place, arguments: list[s
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["audit", "prove", "xx"], "Invalid value for 'N'"),
+        (["run"], "Missing argument 'JOB"),
+        (["serve", "--bogus"], "No such option: --bogus"),
+        (["model", "quantize", "m", "--type", "qx"], "'qx' is not one of"),
+        (["nothing"], "No such command 'nothing'"),
+    ],
+)
+def test_wrong_usage_is_json_too(place: Place, cloister: Cloister, arguments: list[str], said: str) -> None:
+    told = cloister(*arguments, "--json")
+    assert (told.code, told.json["exit_code"], told.json["error"]["problems"]) == (2, 2, [])
+    assert said in told.json["error"]["message"]
+    assert "Error" in told.err
+    assert cloister(*arguments).out == ""
+
+
 @pytest.mark.parametrize("arguments", [["status"], ["results", "--json"], ["--help"]])
 def test_a_closed_pipe_ends_quietly(place: Place, arguments: list[str]) -> None:
     reader, writer = os.pipe()

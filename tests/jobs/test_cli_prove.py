@@ -257,3 +257,77 @@ def test_a_file_that_is_no_checkpoint_accuses_no_log(done: Place, cloister: Cloi
     ended = cloister("audit", "verify", "--against", str(slip), "--workspace", str(done.root))
     assert ended.code == 2
     assert "README.md: not signed" in ended.err
+
+
+def test_a_proof_under_an_earlier_key_names_that_key(done: Place, cloister: Cloister) -> None:
+    earlier = public_key(done)
+    assert cloister("audit", "witness", "-o", "kept").code == 0
+    assert cloister("audit", "key", "rotate").code == 0
+    told = cloister("audit", "prove", "0", "--under", "kept", "-o", "p")
+    assert told.out.splitlines()[-1] == f"    cloister audit check p --key {earlier}"
+    assert cloister("audit", "check", "p", "--key", earlier).code == 0
+    told = cloister("audit", "prove", "0", "-o", "p")
+    assert told.out.splitlines()[-1] == f"    cloister audit check p --key {public_key(done)}"
+
+
+def test_files_of_another_kind_are_wrong_usage(done: Place, cloister: Cloister, tmp_path: Path) -> None:
+    """No verdict falls on a log for them."""
+    assert cloister("audit", "witness", "-o", "kept").code == 0
+    assert cloister("audit", "prove", "0", "-o", "p").code == 0
+    assert cloister("audit", "witness", "--since", "kept", "-o", "request").code == 0
+    key = audit.generate_key(tmp_path / "ada", "witness.example/ada")
+    audit.generate_key(tmp_path / "open", "witness.example/open")
+    (tmp_path / "open").chmod(0o644)
+    (tmp_path / "a file").touch()
+    mine = ("--key", tmp_path / "ada", "--log", public_key(done))
+    for arguments, why in (
+        (("verify", "--against", "p"), "p: a proof"),
+        (("verify", "--against", "request"), "request: a request"),
+        (("prove", "0", "--under", "p"), "p: a proof"),
+        (("witness", "cosign", "p", *mine, "--state", tmp_path / "s"), "p: a proof"),
+        (("witness", "cosign", "kept", *mine, "--state", tmp_path / "a file"), "a file: is no folder"),
+        (("check", "kept", "--key", public_key(done)), "kept: no proof"),
+        (("check", "p", "--key", "ada.key"), "--key: there is no file 'ada.key'"),
+        (("check", "p", "--key", public_key(done), "--witness", "ada.key"), "--witness: there is no file 'ada.key'"),
+        (("verify", "--key", key), "--key: a key of the log 'witness.example/ada'"),
+        (("witness", "cosign", "kept", "--key", tmp_path / "open", "--log", public_key(done), "--state", "s"),
+         "--key: " + f"{tmp_path}/open: others may read it"),
+        (("witness", "cosign", "kept", "--key", "keys/log.key", "--log", public_key(done), "--state", "s"),
+         "--key: this is the log's own key"),
+    ):  # fmt: skip
+        told = cloister("audit", *arguments)
+        assert (told.code, why in told.err) == (2, True), (arguments, told)
+
+
+def test_a_witness_that_takes_the_folder_of_another_is_told(done: Place, cloister: Cloister, tmp_path: Path) -> None:
+    for name in ("ada", "eve"):
+        audit.generate_key(tmp_path / name, f"witness.example/{name}")
+    given = ("--state", tmp_path / "state", "--log", public_key(done))
+    assert cloister("audit", "witness", "-o", "kept").code == 0
+    assert cloister("audit", "witness", "cosign", "kept", "--key", tmp_path / "ada", *given).code == 0
+    told = cloister("audit", "witness", "cosign", "kept", "--key", tmp_path / "eve", *given)
+    assert (told.code, "was cosigned with another key than this one" in told.err) == (2, True), told.err
+
+
+def test_a_kept_checkpoint_that_says_nothing_leaves_the_log_whole(
+    done: Place, cloister: Cloister, tmp_path: Path
+) -> None:
+    witness = audit.generate_key(tmp_path / "ada", "witness.example/ada")
+    assert cloister("audit", "witness", "-o", "kept").code == 0
+    told = cloister("audit", "verify", "--against", "kept", "--witness", witness)
+    assert told.code == 4
+    assert told.out.startswith(
+        "THE AUDIT LOG test.example/log WAS NOT HELD AGAINST THE KEPT CHECKPOINT. The log itself"
+    )
+    assert "CANNOT BE TRUSTED" not in told.out
+    assert "not cosigned by witness.example/ada" in told.out
+    assert "completeness  all that the log proves is there" in told.out
+
+
+def test_a_key_that_is_not_the_logs_is_no_damage(done: Place, cloister: Cloister, tmp_path: Path) -> None:
+    key = audit.generate_key(tmp_path / "other", "test.example/log")
+    told = cloister("audit", "verify", "--key", key)
+    assert told.code == 4
+    assert told.out.startswith("THE AUDIT LOG test.example/log IS NOT SIGNED BY THE KEY THAT WAS GIVEN")
+    assert "CANNOT BE TRUSTED" not in told.out
+    assert cloister("audit", "verify", "--key", key, "--json").json["exit_code"] == 4

@@ -143,20 +143,18 @@ def test_search(done: Place, cloister: Cloister) -> None:
         (("--outcome", "empty"), {"empty.txt"}),
         (("--outcome", "ignored"), {"~$lease.txt"}),
         (("--job", "sort", "--outcome", "duplicate"), {"lease.txt"}),
-        (("--job", "other"), set()),
         (("--model", "tiny"), {"lease.txt", "lease-copy.txt", "invoice.md", "empty.txt"}),
         (("--model", "0" * 64), set()),
         (("--from", "2026-01-01", "--to", "2026-01-02"), set()),
         (("--from", "2026-01-01T00:00:00+02:00", "--outcome", "failed"), {"empty.txt"}),
         (("--to", "2099-12-31", "--outcome", "failed"), {"empty.txt"}),
-        (("--run", "nope"), set()),
     ]
     for options, expected in cases:
         found = cloister("audit", "search", *options, "--json").json
         assert {row["path"] for row in found} == expected, options
     told = cloister("audit", "search", "--name", "lease").out
     assert all(path in told for path in ("lease.txt", "~$lease.txt", "duplicate", "ignored a hidden"))
-    assert "nothing in the log is so" in cloister("audit", "search", "--job", "other").out
+    assert "nothing in the log is so" in cloister("audit", "search", "--name", "other").out
     entry = entries(done, "document")[0]
     found = cloister("audit", "search", "--document", entry["document"][:7], "--run", entry["run"], "--json").json
     assert {row["document"] for row in found} == {entry["document"]}
@@ -170,6 +168,8 @@ def test_search(done: Place, cloister: Cloister) -> None:
         (("--from", "yesterday"), "a day such as 2026-11-20"),
         (("--to", "2026-13-01"), "a day such as 2026-11-20"),
         (("--document", "abc"), "at least 6 digits"),
+        (("--from", "2026-02-02", "--to", "2026-02-01"), "lies before 2026-02-02"),
+        (("--from", "2026-02-02", "--to", "2026-02-02T00:00:00Z"), "lies before 2026-02-02"),
     ],
 )
 def test_search_for_what_cannot_be(place: Place, cloister: Cloister, options: tuple[str, ...], words: str) -> None:
@@ -177,6 +177,30 @@ def test_search_for_what_cannot_be(place: Place, cloister: Cloister, options: tu
     assert told.code == 2
     assert words in told.err
     assert entries(place) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--job", "srt"), ("no job 'srt'", "did you mean 'sort'?")),
+        (("--run", "nope"), ("no run 'nope'", "of which the last are 20")),
+    ],
+)
+def test_search_for_a_job_or_run_that_nobody_knows(
+    done: Place, cloister: Cloister, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    told = cloister("audit", "search", *options)
+    assert (told.code, told.out) == (2, "")
+    assert all(word in told.err for word in words), told.err
+    done.job("idle")
+    assert cloister("audit", "search", "--job", "idle").out == "nothing in the log is so\n"
+
+
+def test_a_damaged_log_is_told_once_by_search(done: Place, cloister: Cloister) -> None:
+    (segment,) = (done.root / "audit" / "entries").iterdir()
+    segment.write_bytes(segment.read_bytes().replace(b"lease.txt", b"leash.txt", 1))
+    told = cloister("audit", "search")
+    assert (told.code, told.err.count("not the entry that was signed"), "processed" in told.err) == (4, 1, False)
 
 
 def test_recall(done: Place, cloister: Cloister, tmp_path: Path) -> None:

@@ -33,9 +33,10 @@ def test_the_pipelines_and_the_logs_refusals() -> None:
     assert ending_of(pipeline.ModelRefusedError("no such file")).code == ExitCode.MODEL_REFUSED
     assert ending_of(audit.LogHeld("audit/lock", "host", 7, None)).code == ExitCode.WORKSPACE_HELD
     for kind in (audit.LogUntrusted, audit.LogUnwritable, audit.KeyRefused):
-        ending = ending_of(kind.__new__(kind))
+        ending = ending_of(kind.__new__(kind), processing=True)
         assert ending.code == ExitCode.AUDIT_FAILED
         assert "Nothing more was processed." in ending.message
+        assert "processed" not in ending_of(kind.__new__(kind)).message
 
 
 def crash() -> Exception:
@@ -68,7 +69,15 @@ def test_a_defect_without_a_workspace_keeps_it_elsewhere(tmp_path: Path, monkeyp
 def test_a_full_or_read_only_disk_is_no_defect(errno_: int) -> None:
     ending = ending_of(OSError(errno_, "reason", "outbox/x"))
     assert ending.code == ExitCode.BAD_CONFIG
-    assert ending.message == "outbox/x: reason"
+    remedy = "\n    remedy:   make room on that disk" if errno_ == 28 else ""
+    assert ending.message == f"outbox/x: reason{remedy}"
+    assert ending_of(OSError(errno_, "reason", "x"), processing=True).message == (
+        f"x: reason\n    What is committed stays; the next run goes on.{remedy}"
+    )
+
+
+def test_a_lock_names_its_remedy_once() -> None:
+    assert ending_of(audit.LogHeld("audit/lock", "host", 7, None)).message.count("stop it") == 1
 
 
 def test_a_full_disk_without_a_path_is_told_of_the_workspace(tmp_path: Path) -> None:

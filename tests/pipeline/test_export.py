@@ -99,7 +99,7 @@ def test_it_holds_the_days_asked_for_and_what_proves_them(made: tuple[Site, Path
     assert (told.entry["type"], told.entry["first"], told.entry["end"]) == ("exported", 300, 600)
     code, out = check(folder, "--key", site.public_key)
     assert (code, out.splitlines()[-1]) == (0, "WHOLE")
-    assert "records  300 to 599" in out
+    assert "records  300 to before 600, 2026-11-02T00:00:00.000000Z to 2026-11-03" in out
 
 
 def test_it_is_checked_by_python_alone(made: tuple[Site, Path], tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """Results and archive held against the log: altered is tampering, absent is reported."""
 
+import contextlib
+import hashlib
 import os
 import random
 import shutil
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +18,7 @@ import audit
 import pipeline
 from pipeline import RunPlan
 from pipeline.finding import Found
-from pipeline.holding import PartTask, check_part
+from pipeline.holding import FilesTask, PartTask, check_files, check_part
 from tests.pipeline.conftest import Witness
 
 Drop = Callable[[str, bytes | str], Path]
@@ -246,3 +249,34 @@ def test_of_two_markdown_files_of_one_name_the_later_is_checked(plan: RunPlan, d
     assert report.ok
     assert not report.absent
     assert report.checked["markdown"] == len(list(plan.outbox.glob("markdown/*.md")))
+
+
+@contextlib.contextmanager
+def somebody_else() -> Iterator[None]:
+    """Root reads everything."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_compared() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        root.chmod(0o755)
+        files = [(name, hashlib.sha256(name.encode()).hexdigest(), n) for n, name in enumerate(("a", "b", "c"))]
+        for name, _, _ in files:
+            (root / name).write_text(name)
+        (root / "b").chmod(0)
+        (root / "c").write_text("other")
+        with somebody_else():
+            found = check_files(FilesTask(root, "markdown", files))
+    assert [(one.where, one.message) for one in found.unreadable] == [
+        ("b", "entry 1: it cannot be read: Permission denied")
+    ]
+    assert [one.where for one in found.altered] == ["c"]
+    assert not found.absent
