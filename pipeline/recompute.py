@@ -21,7 +21,6 @@ from pipeline.feed import closed
 from pipeline.history import History
 from pipeline.intake import Again, inner_path
 from pipeline.kept import BytesGoneError, Kept, kept, kept_container
-from pipeline.models import Loaded, answerer
 from pipeline.order import Ended, Left, Node, Outcome, Room, depth_of, ended_row
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
 from pipeline.placement import raw_path
@@ -108,7 +107,9 @@ class Recompute:
 
 
 @contextlib.contextmanager
-def recompute(plan: RunPlan, root: Path, model: Loaded, languages: Sequence[str] | None) -> Iterator[Recompute]:
+def recompute(
+    plan: RunPlan, root: Path, answers: Embedding | Conversing, languages: Sequence[str] | None
+) -> Iterator[Recompute]:
     """Everything that a run has before its first document; below `plan.site.root` lies only what is unpacked.
 
     `languages`: of the text recognition; None where there was none.
@@ -120,7 +121,7 @@ def recompute(plan: RunPlan, root: Path, model: Loaded, languages: Sequence[str]
     with ParserPool(workers, plan.site.limits) as pool, ThreadPoolExecutor(workers, "parse") as threads:
         reader = Reader(plan, pool, pool.reader(tesseract) if tesseract else None)
         ocr = tesseract.describe() if tesseract else None
-        yield Recompute(plan, root, answerer(plan, model), reader, threads, ocr)
+        yield Recompute(plan, root, answers, reader, threads, ocr)
 
 
 def _gone(item: Work | Ended | BytesGoneError) -> BytesGoneError:

@@ -15,7 +15,7 @@ from pipeline.choose import Choice, Chosen, Group, choose
 from pipeline.entries import entries_at
 from pipeline.judge import Judge, Replayed, Verdict, verdict_of
 from pipeline.kept import BytesGoneError
-from pipeline.models import Loaded, ModelRefusedError, check_machine, load_model
+from pipeline.models import Loaded, ModelRefusedError, answerer, check_machine, load_model
 from pipeline.placement import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
 from pipeline.recompute import Recompute, Wanted, recompute
@@ -100,7 +100,11 @@ class _Replaying:
         model = models.load(plan)
         if isinstance(model, str):
             return (yield from _all(entries, model, "model"))
-        with recompute(plan, self.site.root, model, group.languages) as again:
+        try:
+            answers = answerer(plan, model)
+        except ModelRefusedError as error:  # such as too little memory here
+            return (yield from _all(entries, f"model: {error}", "model"))
+        with recompute(plan, self.site.root, answers, group.languages) as again:
             judge = Judge(self.site.root, plan.task, again.ocr)
             for batch in _batches(entries, self.together):
                 yield from self._compared(batch, again, judge)

@@ -153,3 +153,22 @@ def test_how_a_model_writes_is_part_of_what_a_run_is_told(plan: RunPlan, tiny_mo
     embeds = replace(plan, model=replace(plan.model, path=tiny_model))
     assert writing_of(replace(embeds, writing=None)) is None
     assert engine.head_of(plan.model.path) == "text"
+
+
+def test_answers_that_are_not_over_are_failures_that_come_out_again(plan: RunPlan) -> None:
+    plan = replace(plan, writing=replace(USED, max_tokens=16))
+    drop_all(plan, {name: LETTERS[name] for name in ("1.txt", "2.txt")})
+    report = go(plan)
+    assert report.counts["failed"] == 2
+    assert {row["failure"] for row in rows_of(plan).values()} == {"unanswered"}
+    assert all(row["reason"].startswith("the answer was not over after 16 tokens: ") for row in rows_of(plan).values())
+    assert pipeline.replay(plan.site, Choice()).counts["identical"] == 2
+
+
+def test_a_replay_without_memory_for_a_context_is_no_verdict(plan: RunPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    drop_all(plan, {"1.txt": LETTERS["1.txt"]})
+    go(plan)
+    monkeypatch.setattr("engine.generate.pages.free_bytes", lambda: 1 << 20)
+    (row,) = pipeline.replay(plan.site, Choice()).rows
+    assert (row.verdict.value, row.differs) == ("incomparable", ("model",))
+    assert "raise model.cache_mib" in row.reason

@@ -8,7 +8,7 @@ on a model that embeds. The score is how sure the model was of its words.
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -24,7 +24,6 @@ from pipeline.tasks.writing.leaves import leaves, sureness
 from pipeline.tasks.writing.parts import grouped, passages, room
 
 PASSAGE: Final = 96  # tokens: a few sentences
-NUMBER: Final = 6  # tokens of the mark before a passage and the line end behind it
 LONGEST: Final = 600  # characters of a sentence
 RESTS: Final = 6  # passages of a sentence
 WORDS: Final = 12  # of a short sentence: a summary of 120 words has at most so many sentences
@@ -34,7 +33,8 @@ Noted = Generator[Sequence[engine.Request], Sequence[engine.Completion], list["S
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, how sure the model was of it, and the spans of the document on which it rests."""
+    """A sentence, how sure the model was of it, and the spans of the document on which it rests; a passage rests on
+    itself. `tokens`: of its line."""
 
     text: str
     score: float
@@ -57,13 +57,16 @@ class Summarize:
         self._room = room(model, writing, self._asked)
 
     def dialogue(self, document: Parsed) -> Dialogue:
-        read = passages(document, self._ask.model, min(PASSAGE, self._room - NUMBER))
+        read = passages(document, self._ask.model, PASSAGE)
         if not read:
             return Answer({"summary": None, "sentences": []}, abstained=True, reason="no text")
-        units = [
-            Sentence(document.text[part.span.start : part.span.end], 1.0, (part.span,), part.tokens) for part in read
-        ]
-        said = self._kept((yield from self._summary(units)))
+        units = self._sized(
+            [Sentence(document.text[part.span.start : part.span.end], 1.0, (part.span,)) for part in read]
+        )
+        said, parts = self._kept((yield from self._summary(units))), self._parts(read, units)
+        if not said:
+            why = "the model wrote no sentence"
+            return Answer({"summary": None, "sentences": []}, abstained=True, reason=why, parts=parts)
         rows, evidence = [], list[Evidence]()
         for sentence in said:
             places = [document.evidence(span.start, span.end) for span in sentence.rests]
@@ -72,11 +75,11 @@ class Summarize:
             rests = [asdict(place) for place in places]
             rows.append({"text": sentence.text, "score": sentence.score, **nowhere, "passages": rests})
         summary = " ".join(sentence.text for sentence in said)
-        return Answer({"summary": summary, "sentences": rows}, evidence, parts=self._parts(read))
+        return Answer({"summary": summary, "sentences": rows}, evidence, parts=parts)
 
-    def _parts(self, read: Sequence[Part]) -> list[Part]:
+    def _parts(self, read: Sequence[Part], units: Sequence[Sentence]) -> list[Part]:
         """What was read at once, at first."""
-        groups = grouped([part.tokens + NUMBER for part in read], self._room)
+        groups = grouped([unit.tokens for unit in units], self._room)
         return [
             Part(Span(read[group[0]].span.start, read[group[-1]].span.end), sum(read[i].tokens for i in group))
             for group in groups
@@ -85,19 +88,23 @@ class Summarize:
     def _summary(self, units: list[Sentence]) -> Noted:
         """The sentences of a summary of passages, by way of summaries of parts of them where they do not fit."""
         while True:
-            groups = grouped([unit.tokens + NUMBER for unit in units], self._room)
+            groups = grouped([unit.tokens for unit in units], self._room)
             given = [[units[i] for i in group] for group in groups]
             completions = yield [self._request(group) for group in given]
             said = [one for group, each in zip(given, completions, strict=True) for one in _sentences(group, each)]
-            if len(groups) == 1:
+            if len(groups) == 1 or not said:
                 return said
             if len(said) >= len(units):
                 raise DocumentError(Failure.UNANSWERED, f"{len(said)} sentences about {len(units)}: it gets no shorter")
-            tokens = self._ask.model.count_tokens([sentence.text for sentence in said])
-            units = [Sentence(s.text, s.score, s.rests, count) for s, count in zip(said, tokens, strict=True)]
+            units = self._sized(said)
+
+    def _sized(self, units: Sequence[Sentence]) -> list[Sentence]:
+        """With the tokens of their lines, whatever their numbers will be."""
+        tokens = self._ask.model.count_tokens([_line(9999, unit) + "\n" for unit in units])
+        return [replace(unit, tokens=count) for unit, count in zip(units, tokens, strict=True)]
 
     def _request(self, units: Sequence[Sentence]) -> engine.Request:
-        text = "\n".join(f"[{number}] {' '.join(unit.text.split())}" for number, unit in enumerate(units, 1))
+        text = "\n".join(_line(number, unit) for number, unit in enumerate(units, 1))
         return self._ask.of_schema(self._asked(text), schema(self._most, len(units)))
 
     def _kept(self, said: Sequence[Sentence]) -> list[Sentence]:
@@ -140,6 +147,10 @@ def _sentences(units: Sequence[Sentence], completion: engine.Completion) -> list
             score = sureness(completion, leaf.start + 1, leaf.end)
             found.append(Sentence(text, score, tuple(sorted(rests, key=lambda span: span.start))))
     return found
+
+
+def _line(number: int, unit: Sentence) -> str:
+    return f"[{number}] {' '.join(unit.text.split())}"
 
 
 def _counted(number: int, what: str) -> str:
