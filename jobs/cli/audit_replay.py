@@ -42,7 +42,9 @@ def replay(
     model, parser, software, text and result differ.
 
     Exit 4 if a row differs although everything that made it is the same; 1 if rows could not be compared, because
-    something that made them is gone or is not the same any more; 0 if all are identical.
+    something that made them is gone or is not the same any more, or if there was none to compare; 0 if all are
+    identical. Rows that were deleted as the log says, or never computed, count for none of this, however they were
+    chosen. What is compared is the log: `audit verify` holds the files in outbox/ against it.
     """
     import pipeline
     from jobs.plan import make_site

@@ -31,7 +31,8 @@ def results(
 ) -> None:
     """Show each document: its state, and its answer or why there is none.
 
-    With --json: the rows of the result table, as they stand in Parquet, and the job of each.
+    With --json: the rows of the result table, as they stand in Parquet, and the job of each. The files are not held
+    against the log by this: `audit verify` does that.
     """
     place = open_workspace(workspace)
     if job is not None:
@@ -44,8 +45,22 @@ def results(
     cells = _cells(rows, len(head))
     if cells:
         print_table(head, cells, whole=("job", "state"))
+    elif failed:
+        say("no failed document")
     else:
-        say("no failed document" if failed else "no results yet; cloister run JOB makes some")
+        say(_why_none(place, job))
+
+
+def _why_none(workspace: Workspace, job: str | None) -> str:
+    """There were none, or their parts are gone."""
+    import pipeline
+    from jobs.plan import make_site
+
+    known = pipeline.status(make_site(workspace))
+    if rows := sum(each.totals.total() for each in known if job in (None, each.job)):
+        fact = f"no results: the log has {counted(rows, 'row')}, whose parts are no longer in outbox/"
+        return f"{fact}. Restore it from a backup; cloister audit verify tells what was taken away, and what deleted"
+    return "no results yet; cloister run JOB makes some"
 
 
 def _cells(rows: Iterable[dict[str, Any]], columns: int) -> "list[tuple[str | Text, ...]]":

@@ -35,6 +35,11 @@ def test_an_export_is_made_recorded_and_checked(done: Place, cloister: Cloister,
     assert cloister("audit", "verify").code == 0
 
 
+def test_an_export_of_days_without_records_says_so(done: Place, cloister: Cloister, tmp_path: Path) -> None:
+    told = cloister("audit", "export", "--from", "2026-01-01", "--to", "2026-01-02", tmp_path / "out")
+    assert told.out.startswith(f"{tmp_path}/out: 0 records, as the signed checkpoint proves: none is of these days.\n")
+
+
 def test_json(done: Place, cloister: Cloister, tmp_path: Path) -> None:
     told = cloister("audit", "export", tmp_path / "out", "--json").json
     assert told["recorded"]["n"] == told["size"] - 1 == told["records"]

@@ -101,3 +101,8 @@ def test_rotation_mistakes(cloister: Cloister, place: Place) -> None:
     (place.root / "keys/log.key").chmod(0o640)
     assert cloister("audit", "key", "rotate").code == 4  # the log's own key is refused
     assert not (place.root / "site.yaml.next").exists()
+
+
+def test_a_key_without_a_name_is_refused(cloister: Cloister, place: Place, tmp_path: Path) -> None:
+    told = cloister("audit", "key", "new", tmp_path / "k", "--origin", "")
+    assert (told.code, "'' cannot name a log" in told.err) == (2, True), told.err

@@ -79,3 +79,17 @@ def test_check_says_what_a_run_would_be_refused_for(
         assert (told.code, "documents cannot be moved out of it" in told.out + told.err) == (2, True), told
     ready.job("sort", afterwards="keep")
     assert [cloister(command, "sort").code for command in ("check", "run")] == [0, 0]
+
+
+def test_what_is_held_needs_a_reason_and_several_holds_name_the_option(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    for command in ("hold", "release"):
+        told = cloister("audit", command, "lease.txt", "--reason", " ")
+        assert (told.code, "--reason: is empty" in told.err) == (2, True), told.err
+    for _ in range(2):
+        assert cloister("audit", "hold", "lease.txt", "--reason", "case 12").code == 0
+    told = cloister("audit", "release", "lease.txt", "--reason", "closed")
+    assert (told.code, "choose one with --hold N: " in told.err) == (2, True), told.err
+    told = cloister("audit", "show", "nope.docx")
+    assert (told.code, told.err.startswith("DOC: the log knows no document 'nope.docx': ")) == (2, True), told.err

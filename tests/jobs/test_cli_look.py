@@ -107,6 +107,15 @@ def test_results_of_nothing(place: Place, cloister: Cloister) -> None:
     assert "did you mean 'sort'?" in wrong.err
 
 
+def test_results_whose_parts_are_gone(done: Place, cloister: Cloister) -> None:
+    for part in done.parts("sort"):
+        part.unlink()
+    for told in (cloister("results"), cloister("results", "sort")):
+        assert told.out.startswith(
+            "no results: the log has 2 rows, whose parts are no longer in outbox/. Restore it from"
+        )
+
+
 def test_status(done: Place, cloister: Cloister) -> None:
     done.drop("sort", "new.txt", INVOICE)
     done.job("wrong", "job: wrong\n")

@@ -87,6 +87,7 @@ def test_what_can_neither_be_committed_nor_handed_over_is_said_in_a_line(done: P
     (line,) = told.err.splitlines()
     assert line.startswith("not recorded: ")
     assert "held by process" in line
+    assert line.endswith(f"nor can it be handed over: {done.root}/state/handover: File exists")
 
 
 def test_verifying_a_log_that_was_changed_appends_nothing(done: Place, cloister: Cloister) -> None:
