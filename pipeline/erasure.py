@@ -11,7 +11,7 @@ from typing import Any
 import audit
 from pipeline.about import About, about
 from pipeline.commit import write_without
-from pipeline.deletion import delete
+from pipeline.deletion import Deletions, delete
 from pipeline.entries import read_entries
 from pipeline.holds import holds
 from pipeline.names import failed_apart, failed_name
@@ -53,6 +53,8 @@ def erase(site: Site, wanted: str, reason: str, *, archive: bool = False, rows: 
         named = tuple(entry["n"] for entry in found.entries if "private" not in entry)
         _refuse(site, found, archive, rows)
         record = {**_record(site, found, archive, rows), "reason": reason}
+        if not any(record[kind] for kind in ("entries", "archive", "failed", "markdown", "rows")):
+            raise ErasureRefusedError("nothing of it is left that could be erased")
         if len(audit.canonical(record)) > _MOST:
             raise ErasureRefusedError("it holds too many documents for one entry of the log: erase those first")
         number = log.commit([record])
@@ -94,9 +96,10 @@ def _told(site: Site, paths: set[str]) -> list[int]:
 
 def _record(site: Site, found: About, archive: bool, rows: bool) -> dict[str, Any]:
     """What goes; the parts without the rows are written, and wait for their place."""
-    kept = [entry for entry in found.entries if entry["document"] is not None]
+    before = _deletions(site)
+    kept = [entry for entry in found.entries if entry["document"] is not None and entry["n"] not in before.archive]
     answered = [entry["n"] for entry in kept if entry["state"] != State.FAILED]
-    failed = [entry["n"] for entry in found.entries if entry["state"] == State.FAILED]
+    failed = [e["n"] for e in found.entries if e["state"] == State.FAILED and e["n"] not in before.failed]
     private = [entry["n"] for entry in found.entries if "private" in entry]
     return {
         "type": "erased",
@@ -106,8 +109,16 @@ def _record(site: Site, found: About, archive: bool, rows: bool) -> dict[str, An
         "failed": failed if archive else [],
         "markdown": _markdown(site, found) if rows else [],
         "parts": [],
-        "rows": list(_rewritten(site, found)) if rows else [],
+        "rows": list(_rewritten(site, found, before)) if rows else [],
     }
+
+
+def _deletions(site: Site) -> Deletions:
+    """What was deleted before."""
+    found = Deletions()
+    for _, entry in read_entries(site):
+        found.take(entry)
+    return found
 
 
 def _markdown(site: Site, found: About) -> list[int]:
@@ -120,7 +131,7 @@ def _is(file: Path, sha256: str) -> bool:
     return file.is_file() and file_sha256(file) == sha256
 
 
-def _rewritten(site: Site, found: About) -> Iterator[dict[str, Any]]:
+def _rewritten(site: Site, found: About, before: Deletions) -> Iterator[dict[str, Any]]:
     """Each part with rows of these documents, written anew without them. ErasureRefusedError for one that was changed:
     what somebody else did to it would become true."""
     proved = _proved(site, {entry["part"] for entry in found.entries})
@@ -130,7 +141,10 @@ def _rewritten(site: Site, found: About) -> Iterator[dict[str, Any]]:
             continue
         if file_sha256(path) != sha256:
             raise ErasureRefusedError(f"{file} is not the part that the log proves; `cloister audit verify` tells more")
-        gone = [entry["n"] for entry in found.entries if entry["part"] == file]
+        mine = [entry["n"] for entry in found.entries if entry["part"] == file]
+        gone = [number for number in mine if before.by(number, file) is None]
+        if not gone:
+            continue
         yield {"file": file, "part": number, "sha256": write_without(site.root, file, gone), "entries": gone}
     sync(*site.root.glob("outbox/*"))
 

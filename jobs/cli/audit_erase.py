@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jobs.cli.options import DocumentArgument, JsonOption, WorkspaceOption
+from jobs.cli.options import DocumentArgument, JsonOption, WorkspaceOption, check_reason
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
@@ -32,10 +32,11 @@ def erase(
     import pipeline
     from jobs.plan import make_site
 
+    check_reason(reason)
     try:
         erased = pipeline.erase(make_site(open_workspace(workspace)), document, reason, archive=archive, rows=rows)
     except (LookupError, pipeline.ErasureRefusedError) as error:
-        raise ConfigError(Problem(document, str(error.args[0]))) from error
+        raise ConfigError(Problem("DOC", str(error.args[0]))) from error
     if as_json:
         print_json(erased)
         return
@@ -43,7 +44,9 @@ def erase(
 
 
 def _tell(erased: "pipeline.Erased", archive: bool, rows: bool) -> None:
-    say(f"erased by entry {erased.number}: {counted(len(erased.entries), 'entry')}")
+    say(f"erased by entry {erased.number}")
+    if erased.entries:
+        say(f"  private  nothing opens {counted(len(erased.entries), 'entry')} any more")
     say(f"  archive  {'erased with its text' if archive else 'kept; --archive erases it'}")
     told = f"{counted(erased.rows, 'row')} erased" if rows else "kept, with their names; --rows erases them"
     say(f"  rows     {told}")

@@ -235,7 +235,7 @@ def test_a_failed_container_and_what_failed_in_it_are_taken_up_together(
     few = replace(plan.site.limits, output_characters=100)
     witness, cut_off = Witness(), replace(plan, site=replace(plan.site, limits=few))
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["pipeline.run"], "_BATCH_DOCUMENTS", 1)
+        patch.setattr(sys.modules["pipeline.compute"], "BATCH_DOCUMENTS", 1)
         pipeline.run(cut_off, observer=witness, stop=lambda: bool(witness.states))
     assert states(plan) == {"post.zip!/a.txt": "too_large"}
     go(replace(plan, site=replace(plan.site, limits=replace(few, unpacked_documents=2))))
@@ -331,7 +331,7 @@ def test_an_archive_replaced_by_another_while_nobody_ran(
     drop("post.zip", zipped({"a.txt": LEASE, "b.txt": INVOICE}))
     witness = Witness()
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["pipeline.run"], "_BATCH_DOCUMENTS", 1)
+        patch.setattr(sys.modules["pipeline.compute"], "BATCH_DOCUMENTS", 1)
         report = pipeline.run(plan, observer=witness, stop=lambda: bool(witness.states))
     assert (report.counts["done"], report.counts["pending"]) == (1, 2)
     drop("post.zip", zipped({"a.txt": LEASE, "b.txt": b"Another invoice."}))

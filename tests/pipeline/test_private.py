@@ -183,6 +183,10 @@ def test_of_a_job_that_is_not_private_bytes_and_rows_are_erased(plan: RunPlan, d
     assert not tree(plan.archive)
     assert len(list(pipeline.results(plan.site))) == 1
     assert pipeline.verify(plan.site).complete
+    assert pipeline.erase(plan.site, "Anna.txt", "asked for", archive=True, rows=True).rows == 1
+    with pytest.raises(pipeline.ErasureRefusedError, match="nothing of it is left"):
+        pipeline.erase(plan.site, "Anna.txt", "asked for", archive=True, rows=True)
+    assert pipeline.verify(plan.site).complete
 
 
 def test_a_part_that_was_changed_is_not_written_anew(plan: RunPlan, drop: Drop) -> None:
@@ -232,7 +236,7 @@ def test_openings_of_a_commit_that_did_not_happen_go(plan: RunPlan, drop: Drop) 
 def test_a_private_job_killed_again_and_again(
     tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["pipeline.run"], "_BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr(sys.modules["pipeline.compute"], "BATCH_DOCUMENTS", 2)
     whole = fill(make_plan(make_site(tmp_path / "whole"), tiny_model, part_documents=2))
     run(whole)
     plan = fill(make_plan(make_site(tmp_path / "killed"), tiny_model, part_documents=2, private=True))

@@ -175,7 +175,7 @@ def test_containers_killed_again_and_again(
     tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, rule: str, afterwards: str, again: bool
 ) -> None:
     """Computed and committed in twos, so that documents of one container are spread over runs."""
-    monkeypatch.setattr(sys.modules["pipeline.run"], "_BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr(sys.modules["pipeline.compute"], "BATCH_DOCUMENTS", 2)
     whole = prepared(tmp_path / "whole", tiny_model, rule, afterwards, again)
     pipeline.run(whole, observer=Witness())
     plan = prepared(tmp_path / "killed", tiny_model, rule, afterwards, again)
