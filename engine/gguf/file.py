@@ -55,11 +55,16 @@ class GgufFile:
 
     @cached_property
     def sha256(self) -> str:
-        """Of the whole file's bytes, in hexadecimal; computed when first asked for."""
+        """Of the whole file's bytes, in hexadecimal; computed when first asked for.
+
+        What was read does not stay in the memory of the process: weights are executed from another file.
+        """
         digest = hashlib.sha256()
         with memoryview(self.mapping) as view:
             for start in range(0, len(view), _HASHED_AT_A_TIME):
-                digest.update(view[start : start + _HASHED_AT_A_TIME])
+                part = view[start : start + _HASHED_AT_A_TIME]
+                digest.update(part)
+                self.mapping.madvise(mmap.MADV_DONTNEED, start, len(part))
         return digest.hexdigest()
 
     def typed(self, key: str) -> MetadataValue | np.generic:

@@ -90,6 +90,19 @@ def test_digest_is_of_the_whole_file(tmp_path: Path) -> None:
     assert read(tmp_path / "f").sha256 == hashlib.sha256(content).hexdigest()
 
 
+def test_what_is_hashed_does_not_stay_in_memory(tmp_path: Path) -> None:
+    def resident() -> int:
+        return 1024 * int(Path("/proc/self/status").read_text().split("RssFile:")[1].split()[0])
+
+    large = np.arange(10 << 20, dtype=np.float32)
+    write(tmp_path / "f", METADATA, [source("m", large)])
+    file = read(tmp_path / "f")
+    before = resident()
+    assert file.sha256 == hashlib.sha256((tmp_path / "f").read_bytes()).hexdigest()
+    assert resident() - before < large.nbytes // 4
+    assert bytes(file.tensors["m"].data[-4:]) == large[-1:].tobytes()
+
+
 def test_no_tensors_and_version_2(tmp_path: Path) -> None:
     assert read(file_of(tmp_path / "f", [], [], version=2)).version == 2
 
