@@ -54,7 +54,7 @@ _NOTHING_BITS, _ZERO_BITS = np.int32(_NOTHING.view(np.int32)), np.int32(0)
 
 def work_size(heads: int, part: int) -> int:
     """float32 values of scratch for a thread, where up to `heads` heads share keys of `part` places."""
-    queries = _room(heads)
+    queries = _places(heads)
     return queries * (2 * part + PAGE + 2) + 2 * PAGE * part
 
 
@@ -63,10 +63,12 @@ def rows_together(heads: int) -> int:
     return max(1, QUERIES // heads)
 
 
-@njit(inline="always")
-def _room(heads: int) -> int:
+def _places(heads: int) -> int:
     """Queries that there is room for."""
     return max(QUERIES, (heads + LANES - 1) // LANES * LANES)
+
+
+_room = njit(inline="always")(_places)  # Python itself calls the other: this one would be compiled at each start
 
 
 @kernel
