@@ -318,7 +318,8 @@ def test_check_tells_that_a_model_gives_no_embeddings(ready: Place, cloister: Cl
     cloister("model", "import", write_encoder(ready.root / "hf", "bert", head), "--name", "other")
     ready.job("sort", SORT.replace("name: tiny", "name: other"))
     model = ready.root / "models" / "other.gguf"
-    refusal = f"model other: {model} has the head '{head}'; jobs need a model that gives embeddings"
+    needed = "jobs need a model that gives embeddings, or one that writes text"
+    refusal = f"model other: {model} has the head '{head}'; {needed}"
     done = cloister("check", "sort")
     assert (done.code, done.out) == (3, f"sort: model refused: {refusal}\n")
     assert cloister("check", "sort", "--json").json["jobs"][0]["refusal"] == refusal

@@ -60,7 +60,7 @@ def check(task_settings: Settings, text: str) -> None:
 
 
 @pytest.mark.parametrize("task_settings", EVERY, ids=lambda s: type(s).__name__)
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(text=TEXTS)
 def test_any_document(task_settings: Settings, text: str) -> None:
     check(task_settings, text)
