@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,10 @@ def load_decoder(
         kept.append(is_kept)
         return arrays
 
-    decoder = decoders.load(file, keep)
-    words = _read_words(file, decoder.shape.vocab)
+    with ThreadPoolExecutor(1) as reader:  # a vocabulary takes as long to read as the digests of the files
+        reading = reader.submit(tokenizer.from_metadata, file.metadata)
+        decoder = decoders.load(file, keep)
+        words = _fitting(file, reading.result(), decoder.shape.vocab)
     template = read_chat_template(file.metadata, words.specials)
     model = LanguageModel(
         decoder, words, sha256=file.sha256, makes=_Late(words), cache_mib=cache_mib, kv=kv,
@@ -64,8 +67,7 @@ def load_decoder(
     return model
 
 
-def _read_words(file: GgufFile, vocab: int) -> Tokenizer:
-    words = tokenizer.from_metadata(file.metadata)
+def _fitting(file: GgufFile, words: Tokenizer, vocab: int) -> Tokenizer:
     if len(words.token_bytes) > vocab:
         found = f"found {len(words.token_bytes)} tokens, expected at most {vocab}, the rows of token_embd.weight"
         raise BadModelFile(f"{file.path}: tokenizer.ggml.tokens: {found}")
