@@ -24,7 +24,8 @@ class Guesser:
     """Guesses of one answer, as many as its former ones bear out."""
 
     def __init__(self, source: Ids) -> None:
-        self._source = np.ascontiguousarray(source, np.int32)
+        self._source = np.ascontiguousarray(source, np.int32).view()
+        self._source.flags.writeable = False  # kernels are compiled for arguments of one type
         self._rate = _BEFORE  # that a guess is right, if the one before it was
 
     def guess(self, ids: Ids, size: int, rows: int, most: int) -> Ids:

@@ -24,6 +24,7 @@ def test_the_place_after_the_same_tokens(letters: int) -> None:
     chance = np.random.default_rng(letters)
     for _ in range(200):
         source = chance.integers(0, letters, chance.integers(0, 30)).astype(np.int32)
+        source.flags.writeable = False
         ids = chance.integers(0, letters, 20).astype(np.int32)
         size = int(chance.integers(0, 21))
         assert find(source, ids, size) == slow_find(source.tolist(), ids[:size].tolist())

@@ -77,8 +77,9 @@ def test_first_token_and_no_normalisation_as_the_file_states(change: Change, tin
     [
         ({"bert.pooling_type": 3}, "pooling type 3, expected 1 .mean. or 2"),
         ({"bert.attention.causal": True}, "causal"),
-        ({"general.architecture": "llama"}, "architecture 'llama', expected one of bert"),
-        ({"tokenizer.ggml.model": "llama"}, "tokenizer.ggml.model"),
+        ({"general.architecture": "mamba"}, "architecture 'mamba', expected one of bert"),
+        ({"general.architecture": "llama"}, "writes text; engine.load_decoder loads it"),
+        ({"tokenizer.ggml.model": "rwkv"}, "tokenizer.ggml.model"),
     ],
 )
 def test_models_that_are_not_computed(change: Change, metadata: dict[str, Any], message: str) -> None:
