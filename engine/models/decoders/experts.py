@@ -9,10 +9,11 @@ from engine.kernels.compiled import kernel
 from engine.kernels.functions import exp
 from engine.kernels.matmul import PLAIN
 from engine.kernels.places import place
-from engine.kernels.steps import copy_row, gelu_gate, silu_gate
+from engine.kernels.steps import copy_row
 from engine.kernels.team import barrier
+from engine.models.decoders.gated import gated
 from engine.models.decoders.matrices import GATE, ROUTER
-from engine.models.decoders.products import FIRST, SECOND, Model, Scratch, Team, bring, times
+from engine.models.decoders.products import FIRST, Model, Scratch, Team, bring, times
 from engine.simd import F32, I32, LANES, Float, fma, largest, load_f32, splat, store_f32
 
 _ZERO, _ONE, _NOTHING = np.float32(0), np.float32(1), np.float32(-3e38)
@@ -44,21 +45,7 @@ def mix_experts(
         rows = _gather(thread, threads, count, width, used, expert, normed, chosen[0], gathered)
         if rows:
             gate = first + GATE + 3 * expert
-            bring(team, gathered, rows, model, gate, gate + 2, scratch)
-            barrier(counters, threads)
-            times(team, FIRST, rows, model, gate, PLAIN, halves, 2 * inner, FIRST, scratch)
-            times(team, SECOND, rows, model, gate + 1, PLAIN, halves, 2 * inner, inner, scratch)
-            barrier(counters, threads)
-            for at in range(thread * LANES, rows, threads * LANES):
-                for t in range(at, min(at + LANES, rows)):
-                    if gelu:
-                        gelu_gate(halves, t, inner, hidden)
-                    else:
-                        silu_gate(halves, t, inner, hidden)
-            bring(team, hidden, rows, model, gate + 2, gate + 3, scratch)
-            barrier(counters, threads)
-            times(team, FIRST, rows, model, gate + 2, PLAIN, answers, width, FIRST, scratch)
-            barrier(counters, threads)
+            gated(team, rows, width, inner, gelu, model, gate, gathered, halves, hidden, PLAIN, answers, scratch)
             _scatter(thread, threads, count, width, used, expert, answers, chosen, mixed)
 
 

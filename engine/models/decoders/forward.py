@@ -9,9 +9,10 @@ import numpy as np
 from engine.kernels.compiled import entry, kernel
 from engine.kernels.matmul import ADD, PLAIN
 from engine.kernels.paged import PAGE, attend
-from engine.kernels.steps import add_scaled, copy_row, gelu_gate, keep, rms_norm, silu_gate, spell_out, turn_row
+from engine.kernels.steps import add_scaled, copy_row, keep, rms_norm, spell_out, turn_row
 from engine.kernels.team import barrier, claim
 from engine.models.decoders.experts import mix_experts
+from engine.models.decoders.gated import gated
 from engine.models.decoders.matrices import AFTER, BEFORE, GATE, KEY, LAST, MIDDLE, NORMS, OUT, QUERY, VALUE
 from engine.models.decoders.products import FIRST, SECOND, THIRD, Model, Scratch, Team, bring, times
 from engine.models.layers import start, stop
@@ -69,10 +70,8 @@ def forward(
         barrier(counters, threads)
         bring(team, mixed, count, model, first + OUT, first + OUT + 1, scratch)
         barrier(counters, threads)
-        if plain:
-            times(team, FIRST, count, model, first + OUT, ADD, x, width, FIRST, scratch)
-        else:
-            times(team, FIRST, count, model, first + OUT, PLAIN, other, width, FIRST, scratch)
+        mode, target = (ADD, x) if plain else (PLAIN, other)
+        times(team, FIRST, count, model, first + OUT, mode, target, width, FIRST, scratch)
         barrier(counters, threads)
         if not plain:
             _add(team, x, count, sizes, other, model, gain + AFTER * width, flags[1], epsilon, residual)
@@ -163,32 +162,14 @@ def _feed_forward(
     chosen: Chosen, scratch: Scratch,
 ) -> None:  # fmt: skip
     """Added to x if `plain` and there are no experts, else in `other`."""
-    counters, thread, threads = team
     width, inner, experts, used = sizes[3], sizes[4], sizes[10], sizes[11]
     x, normed, _, _, other, halves, hidden, _ = buffers
     if experts:
         mix_experts(team, count, width, inner, experts, used, gelu, model, first, normed, halves, hidden, other,
                     chosen[2], (chosen[0], chosen[1]), scratch)  # fmt: skip
         return
-    gate = first + GATE
-    bring(team, normed, count, model, gate, gate + 2, scratch)
-    barrier(counters, threads)
-    times(team, FIRST, count, model, gate, PLAIN, halves, 2 * inner, FIRST, scratch)
-    times(team, SECOND, count, model, gate + 1, PLAIN, halves, 2 * inner, inner, scratch)
-    barrier(counters, threads)
-    for at in range(thread * LANES, count, threads * LANES):
-        for t in range(at, min(at + LANES, count)):
-            if gelu:
-                gelu_gate(halves, t, inner, hidden)
-            else:
-                silu_gate(halves, t, inner, hidden)
-    bring(team, hidden, count, model, gate + 2, gate + 3, scratch)
-    barrier(counters, threads)
-    if plain:
-        times(team, FIRST, count, model, gate + 2, ADD, x, width, FIRST, scratch)
-    else:
-        times(team, FIRST, count, model, gate + 2, PLAIN, other, width, FIRST, scratch)
-    barrier(counters, threads)
+    mode, out = (ADD, x) if plain else (PLAIN, other)
+    gated(team, count, width, inner, gelu, model, first + GATE, normed, halves, hidden, mode, out, scratch)
 
 
 @kernel

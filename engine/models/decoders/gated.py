@@ -1,0 +1,33 @@
+"""A gated feed-forward part: down(f(gate x) * (up x)), f SiLU or GELU; of a layer, or of one of its experts."""
+
+from engine.kernels.compiled import kernel
+from engine.kernels.matmul import PLAIN
+from engine.kernels.steps import gelu_gate, silu_gate
+from engine.kernels.team import barrier
+from engine.models.decoders.products import FIRST, SECOND, Model, Scratch, Team, bring, times
+from engine.simd import F32, LANES
+
+
+@kernel
+def gated(
+    team: Team, count: int, width: int, inner: int, gelu: bool, model: Model, gate: int, x: F32, halves: F32,
+    hidden: F32, mode: int, out: F32, scratch: Scratch,
+) -> None:  # fmt: skip
+    """out[count, width] is, or by `mode` gets in addition, what the part makes of x; each thread's tiles of 16 rows.
+    Its matrices are gate, gate + 1 (up) and gate + 2 (down); `halves` and `hidden` are what lies between them."""
+    counters, thread, threads = team
+    bring(team, x, count, model, gate, gate + 2, scratch)
+    barrier(counters, threads)
+    times(team, FIRST, count, model, gate, PLAIN, halves, 2 * inner, FIRST, scratch)
+    times(team, SECOND, count, model, gate + 1, PLAIN, halves, 2 * inner, inner, scratch)
+    barrier(counters, threads)
+    for at in range(thread * LANES, count, threads * LANES):
+        for t in range(at, min(at + LANES, count)):
+            if gelu:
+                gelu_gate(halves, t, inner, hidden)
+            else:
+                silu_gate(halves, t, inner, hidden)
+    bring(team, hidden, count, model, gate + 2, gate + 3, scratch)
+    barrier(counters, threads)
+    times(team, FIRST, count, model, gate + 2, mode, out, width, FIRST, scratch)
+    barrier(counters, threads)
