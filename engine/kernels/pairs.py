@@ -6,7 +6,7 @@ once. `bpe.merge` is the slow truth.
 """
 
 from engine.kernels.compiled import entry, kernel
-from engine.kernels.splits import GPT2, NUMBER, part_end
+from engine.kernels.splits import part_end, segment_end
 from engine.simd import I8, I32, I64
 
 NONE = -1
@@ -78,13 +78,9 @@ def encode(
     family, digits = rules[0], rules[1]
     at, segment, count, end = 0, 0, 0, codes.size
     while at < end:
-        if family == GPT2 and digits:
-            if at >= segment:
-                segment = _segment_end(codes, at, end, classes)
-            stop = segment if classes[codes[at]] & NUMBER else part_end(codes, at, segment, classes, GPT2, 0, 0)
-        else:
-            stop = part_end(codes, at, end, classes, family, digits, rules[2])
-        stop = max(stop, at + 1)
+        if at >= segment:
+            segment = segment_end(codes, at, end, classes, family, digits)
+        stop = max(part_end(codes, at, segment, classes, family, digits, rules[2]), at + 1)
         if symbols.size:
             size = _characters(codes, at, stop, symbols, ids)
             size = _merge(ids, size, keys, values, links, heap)
@@ -102,16 +98,6 @@ def encode(
             count += size
         at = stop
     return count
-
-
-@kernel
-def _segment_end(codes: I32, at: int, end: int, classes: I8) -> int:
-    """One number, or what is before the next one."""
-    stop = at + 1
-    if not classes[codes[at]] & NUMBER:
-        while stop < end and not classes[codes[stop]] & NUMBER:
-            stop += 1
-    return stop
 
 
 @kernel

@@ -7,22 +7,39 @@ table, one byte each. `at` is where a part begins, `end` where the text does.
 from engine.kernels.compiled import kernel
 from engine.simd import I8, I32
 
-LETTER, NUMBER, SPACE, HEAD, TAIL, KEPT = 1, 2, 4, 8, 16, 32
+LETTER, NUMBER, SPACE, HEAD, TAIL, KEPT, PUNCTUATION = 1, 2, 4, 8, 16, 32, 64
 """Bits of a code point's class. HEAD and TAIL are those of unicode_classes; after what is KEPT, a space is inside."""
 
-GPT2, CASELESS, CASED, WORDS = 0, 1, 2, 3
-"""Families: GPT-2; Llama 3, Qwen 2; tekken, o200k; SentencePiece, whose parts begin with U+2581."""
+GPT2, CASELESS, CASED, WORDS, FALCON = 0, 1, 2, 3, 4
+"""Families: GPT-2; Llama 3, Qwen 2; tekken, o200k; SentencePiece, whose parts begin with U+2581; Falcon."""
 
 WORD_START = 0x2581
 
 
 @kernel
+def segment_end(codes: I32, at: int, end: int, classes: I8, family: int, digits: int) -> int:
+    """Where the text that a pattern sees as a whole ends: before GPT-2's, numbers may be set apart one by one (digits),
+    or punctuation in runs."""
+    kind = PUNCTUATION if family == FALCON else NUMBER
+    if not (family == FALCON or (family == GPT2 and digits)):
+        return end
+    inside = classes[codes[at]] & kind
+    stop = at + 1
+    while stop < end and classes[codes[stop]] & kind == inside and not (inside and kind == NUMBER):
+        stop += 1
+    return stop
+
+
+@kernel
 def part_end(codes: I32, at: int, end: int, classes: I8, family: int, digits: int, endings: int) -> int:
-    """digits: the most in a part, 0 for any number; endings: whether 's and the like end a word of CASED."""
+    """`end`: that of the segment. digits: the most in a part, 0 for any number; endings: whether 's and the like end a
+    word of CASED."""
     if family == WORDS:
         return int(_word_end(codes, at, end, classes))
     if family == GPT2:
         return int(_gpt2_end(codes, at, end, classes))
+    if family == FALCON:
+        return int(_threes_end(codes, at, _gpt2_end(codes, at, end, classes)))
     if family == CASELESS:
         stop = at + _ending(codes, at, end, 1)
         if stop == at:
@@ -66,6 +83,16 @@ def _gpt2_end(codes: I32, at: int, end: int, classes: I8) -> int:
             stop += 1
         return stop
     return int(_spaces_end(codes, at, end, classes))
+
+
+@kernel
+def _threes_end(codes: I32, at: int, end: int) -> int:
+    """`[0-9]{3}|(?:(?![0-9]{3}).)+` in a part that ends there."""
+    digits, last = 0, at
+    while last < end and digits < 3:
+        digits = digits + 1 if 48 <= codes[last] <= 57 else 0
+        last += 1
+    return last if digits < 3 or last == at + 3 else last - 3
 
 
 @kernel

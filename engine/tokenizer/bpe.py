@@ -115,12 +115,8 @@ class BytePairs(Tokenizer):
         text = LONE.sub("", text)
         ids = []
         for _, fragment, added in fragments(nfc(text) if self._settings.nfc else text, find):
-            ids.append(self._added[fragment] if added else self._plain(self._spaced(fragment)))
+            ids.append(self._added[fragment] if added else self._encode(self._spaced(fragment)))
         return b"".join(ids)
-
-    def _plain(self, text: str) -> bytes:
-        """The ids of a text without user-defined pieces."""
-        return self._encode(text) if self._encode else b"".join([self._parts[part] for part in self._split(text)])
 
     def _located(self, text: str) -> Iterator[tuple[int, Span]]:
         normalized, spans = self._aligned(text)
@@ -153,11 +149,8 @@ class BytePairs(Tokenizer):
         return "".join(c for c, _ in made), [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
 
 
-def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], bytes] | None:
-    """Compiled, where the patterns are."""
-    split, pieces = PRE[settings.pre].split, vocabulary.pieces
-    if split is None:
-        return None
+def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], bytes]:
+    pieces = vocabulary.pieces
     parts = " ".join(vocabulary.merges).split(" ") if vocabulary.merges else []
     whole = map("".join, zip(parts[::2], parts[1::2], strict=True))
     found = [list(map(pieces.get, each, repeat(-1))) for each in (parts[::2], parts[1::2], whole)]
@@ -166,7 +159,7 @@ def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], byte
     pairs = [column[(lefts >= 0) & (rights >= 0)] for column in (lefts, rights, ranks, merged)]
     table = _whole_pieces(pieces) if settings.whole_pieces else None
     bytes_ids = [pieces.get(sign, -1) for sign in SIGNS]
-    return PairEncoder(split, classes(), pairs, bytes_ids=bytes_ids, whole=table).encode
+    return PairEncoder(PRE[settings.pre].split, classes(), pairs, bytes_ids=bytes_ids, whole=table).encode
 
 
 def _whole_pieces(pieces: dict[str, int]) -> tuple[I32, I32, I32, I32]:

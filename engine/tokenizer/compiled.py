@@ -7,9 +7,10 @@ from functools import cache
 import numpy as np
 
 from engine.kernels.pairs import NONE, encode, find_pairs, insert_pairs, insert_pieces
-from engine.kernels.splits import HEAD, KEPT, LETTER, NUMBER, SPACE, TAIL
+from engine.kernels.splits import HEAD, KEPT, LETTER, NUMBER, PUNCTUATION, SPACE, TAIL
 from engine.simd import I8, I32
 from engine.tokenizer import unicode_classes as unicode
+from engine.tokenizer import unicode_tables as tables
 from engine.tokenizer.codepoints import Ranges
 
 CODE_POINTS = 0x110000
@@ -55,11 +56,11 @@ class PairEncoder:
 def classes() -> I8:
     """The class of each code point, a byte."""
     found: I8 = np.zeros(CODE_POINTS, np.int8)
-    tables = {
+    sets = {
         LETTER: unicode.LETTERS, NUMBER: unicode.NUMBERS, SPACE: unicode.WHITE_SPACE,
-        HEAD: unicode.HEADS, TAIL: unicode.TAILS,
+        HEAD: unicode.HEADS, TAIL: unicode.TAILS, PUNCTUATION: tables.PUNCTUATION,
     }  # fmt: skip
-    for bit, table in tables.items():
+    for bit, table in sets.items():
         ranges = Ranges(table)
         for first, last in zip(ranges.firsts, ranges.lasts, strict=True):
             found[first : last + 1] |= bit

@@ -16,6 +16,7 @@ from engine.tokenizer.codepoints import (
     HANGUL_COUNT,
     HANGUL_FIRST,
     LEADS,
+    MAX_KEPT,
     ORDER,
     TAILS,
     VOWELS,
@@ -29,7 +30,7 @@ def nfc(text: str) -> str:
     """The text in form C."""
     if text.isascii() or not _suspects()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)].any():
         return text
-    return _compose(in_order("".join(map(decompose, map(ord, text)))))
+    return _SUSPECT.sub(lambda match: _KNOWN[match[0]], text)
 
 
 def clusters(text: str) -> Iterator[tuple[int, int]]:
@@ -57,6 +58,18 @@ def _suspects() -> NDArray[np.bool_]:
     for first, last in zip(_EXCLUDED.firsts, _EXCLUDED.lasts, strict=True):
         found[first : last + 1] = True
     return found
+
+
+class _Composed(dict[str, str]):
+    """Part of a text that is composed by itself -> its form C; when it is full it starts anew."""
+
+    def __missing__(self, part: str) -> str:
+        found = _compose(in_order("".join(map(decompose, map(ord, part)))))
+        if len(part) <= _SHORT:
+            if len(self) >= MAX_KEPT:
+                self.clear()
+            self[part] = found
+        return found
 
 
 def _compose(text: str) -> str:
@@ -101,3 +114,8 @@ _SECONDS = {pair[1:] for pair in _PAIRS} | set(ORDER) | {chr(VOWELS + i) for i i
 _SECONDS |= {chr(TAILS + i) for i in range(1, 28)}
 _SECONDS |= {chr(number) for number, parts in DECOMPOSED.items() if parts[0] in _SECONDS}
 _CLUSTER = re.compile(f".[{_inside(_SECONDS)}]*", re.DOTALL)
+_SUSPECT = re.compile(f"[{_EXCLUDED.pattern()}][{_inside(_SECONDS)}]*|.[{_inside(_SECONDS)}]+", re.DOTALL)
+"""Those of them that may change: what is composed with something before it, or never."""
+
+_SHORT = 8
+_KNOWN = _Composed()

@@ -42,11 +42,11 @@ THREE_DIGITS = r"[0-9]{3}|(?:(?![0-9]{3}).)+"
 
 @dataclass(frozen=True)
 class Pre:
-    """Patterns; the same as compiled code, where there is some; form C before them; whether a part that is a piece is
-    taken as it is; llama.cpp's habit with BOS."""
+    """Patterns; the same as compiled code; form C before them; whether a part that is a piece is taken as it is;
+    llama.cpp's habit with BOS."""
 
     patterns: tuple[str, ...]
-    split: Split | None = None
+    split: Split
     nfc: bool = False
     whole_pieces: bool = False
     adds_bos: bool = False
@@ -63,6 +63,10 @@ PRE = {
     "gpt-2": _GPT2,
     "phi-2": _GPT2,
     "mpt": _GPT2,
+    "mellum": _GPT2,
+    "a.x-4.0": _GPT2,
+    "trillion": _GPT2,
+    "granite-docling": _GPT2,
     "roberta-bpe": _GPT2,
     "modern-bert": _GPT2_NFC,
     "olmo": _GPT2_NFC,
@@ -70,6 +74,8 @@ PRE = {
     "llama3": _LLAMA3,
     "llama-v3": _LLAMA3,
     "falcon3": _LLAMA3,
+    "pixtral": _LLAMA3,
+    "midm-2.0": _LLAMA3,
     "lfm2": _LLAMA3,
     # files made of Llama 3's tokenizer, but without a beginning of text: SmolLM3
     "smaug-bpe": Pre((LLAMA3,), Split(splits.CASELESS, 3), whole_pieces=True),
@@ -88,8 +94,9 @@ PRE = {
     "smollm": _EACH_DIGIT,
     "codeshell": _EACH_DIGIT,
     "exaone": _EACH_DIGIT,
+    "minerva-7b": _EACH_DIGIT,
     "command-r": Pre((DIGITS, GPT2), Split(splits.GPT2, 1), nfc=True),
-    "falcon": Pre((PUNCTUATION, GPT2, THREE_DIGITS)),
+    "falcon": Pre((PUNCTUATION, GPT2, THREE_DIGITS), Split(splits.FALCON)),
 }
 
 

@@ -185,6 +185,20 @@ def test_unknown_patterns_are_refused_by_a_list_of_the_known() -> None:
         from_metadata(metadata(trained(), [], tokenizer__ggml__pre="chatglm-bpe"))
 
 
+HABITS = {
+    (False, False): "gpt-2 phi-2 mpt mellum a.x-4.0 trillion granite-docling roberta-bpe modern-bert olmo dbrx qwen2 "
+    "deepseek-r1-qwen megrez gpt-4o llama4 refact starcoder smollm codeshell exaone minerva-7b command-r falcon",
+    (True, True): "llama-bpe llama3 llama-v3 falcon3 lfm2 pixtral midm-2.0 tekken",
+    (True, False): "smaug-bpe",
+}
+"""llama.cpp's ignore_merges and add_bos; of smaug-bpe the first is that of SmolLM3's own tokenizer, not llama.cpp's."""
+
+
+def test_names_and_habits_are_those_of_llama_cpp() -> None:
+    expected = {name: habits for habits, names in HABITS.items() for name in names.split()}
+    assert {name: (pre.whole_pieces, pre.adds_bos) for name, pre in PRE.items()} == expected
+
+
 def slow_merge(text: str, ranks: dict[str, int]) -> list[str]:
     """By definition: look at all pairs, merge the first of the lowest rank, again."""
     pieces = list(text)
