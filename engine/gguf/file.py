@@ -67,6 +67,10 @@ class GgufFile:
                 self.mapping.madvise(mmap.MADV_DONTNEED, start, len(part))
         return digest.hexdigest()
 
+    def release(self) -> None:
+        """Leave the memory of the process to others: what is read again comes from the system's cache, or the file."""
+        self.mapping.madvise(mmap.MADV_DONTNEED)
+
     def typed(self, key: str) -> MetadataValue | np.generic:
         """The metadata value of `key` as it can be written again: a number as a numpy value of the file's own type."""
         kind, value = self.value_types[key], self.metadata[key]

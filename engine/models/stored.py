@@ -48,8 +48,9 @@ def stored(model: str, version: str, make: Callable[[], Arrays]) -> tuple[Arrays
         _remove_old(path, model)
     except OSError:
         return _read_only(arrays), False
+    del arrays  # made and mapped they would be twice in memory
     found = _read(path, key)
-    return (found, True) if found is not None else (_read_only(arrays), False)
+    return (found, True) if found is not None else (_read_only(make()), False)
 
 
 def _read_only(arrays: Arrays) -> Arrays:

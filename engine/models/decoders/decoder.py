@@ -25,6 +25,7 @@ from engine.simd import F32, I32, I64, LANES
 
 ROWS = 512
 """Rows that pass through all layers together; more of them pass one such part after another."""
+_WIDE = 8192  # inner values, beyond which half as many rows take no more time, but half the memory
 _LOG2E = 1.4426950408889634
 _ANGLES = 4096  # positions whose angles are made together
 
@@ -38,6 +39,7 @@ class Decoder:
             array.flags.writeable = False  # kernels are compiled for arrays that are kept
         self._model = arrays["codes"], arrays["floats"], arena.table, arrays["gains"]
         self._embeddings, self._rows = embeddings, 0
+        self._most = ROWS if shape.inner <= _WIDE else ROWS // 2
         self._deepest = int(arena.table[:, 4].max())
         self._pool = ThreadPoolExecutor(self.threads - 1, "decoder") if self.threads > 1 else None
         self._angles: list[F32] = [np.zeros(0, np.float32)] * 2
@@ -66,7 +68,7 @@ class Decoder:
         if not ids.size:
             return out
         self._reach(int(positions.max()) + 1)
-        parts = -(-ids.size // ROWS)
+        parts = -(-ids.size // self._most)
         size = -(-ids.size // parts)
         for first in range(0, ids.size, size):
             part = slice(first, min(first + size, ids.size))
@@ -106,7 +108,7 @@ class Decoder:
     def _part(
         self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Pages, wanted: I32, starts: I64, out: F32
     ) -> None:
-        """At most ROWS rows, those of sequences from `starts` on."""
+        """As many rows as pass together, those of sequences from `starts` on."""
         shape, count = self.shape, ids.size
         self._make_room(count)
         self._look_up(ids)
@@ -181,12 +183,15 @@ class Decoder:
         if count <= self._rows:
             return
         shape = self.shape
-        rows = min(ROWS, max(2 * LANES, 1 << math.ceil(math.log2(count))))
+        rows = min(self._most, max(2 * LANES, 1 << math.ceil(math.log2(count))))
         width, inner = padded(shape.width), padded(shape.inner)
         qkv = (shape.heads + 2 * shape.kv_heads) * shape.part
         sizes = [width, width, qkv, padded(shape.heads * shape.depth), width, 2 * inner, inner]
         more = [-(-shape.experts // 32) * 32, width, width] if shape.experts else [0, 0, 0]
         made = [aligned((rows + LANES) * size, np.float32) for size in sizes]
+        if inner == shape.inner:  # then all places of halves are written before they are read: they lie where qkv lay
+            both = max(made[2], made[5], key=len)
+            made[2], made[5] = both[: made[2].size], both[: made[5].size]
         own = tuple(aligned((rows + LANES) * size, np.float32) for size in more)
         self._buffers: Any = (*made, self._logits)
         used = rows * max(1, shape.experts_used)

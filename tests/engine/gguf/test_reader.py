@@ -90,7 +90,7 @@ def test_digest_is_of_the_whole_file(tmp_path: Path) -> None:
     assert read(tmp_path / "f").sha256 == hashlib.sha256(content).hexdigest()
 
 
-def test_what_is_hashed_does_not_stay_in_memory(tmp_path: Path) -> None:
+def test_what_is_hashed_or_released_does_not_stay_in_memory(tmp_path: Path) -> None:
     def resident() -> int:
         return 1024 * int(Path("/proc/self/status").read_text().split("RssFile:")[1].split()[0])
 
@@ -99,6 +99,10 @@ def test_what_is_hashed_does_not_stay_in_memory(tmp_path: Path) -> None:
     file = read(tmp_path / "f")
     before = resident()
     assert file.sha256 == hashlib.sha256((tmp_path / "f").read_bytes()).hexdigest()
+    assert resident() - before < large.nbytes // 4
+    assert file.tensors["m"].data.sum() > 0
+    assert resident() - before > large.nbytes // 2
+    file.release()
     assert resident() - before < large.nbytes // 4
     assert bytes(file.tensors["m"].data[-4:]) == large[-1:].tobytes()
 

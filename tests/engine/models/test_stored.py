@@ -5,6 +5,7 @@ import mmap
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,23 @@ def test_made_once_then_mapped_and_never_written_to(cache: Path) -> None:
                 assert array.ctypes.data % 64 == 0
     assert made == ["again"]
     assert [path.name for path in cache.iterdir()] == ["key-1.weights"]
+
+
+def test_what_was_made_is_not_in_memory_beside_what_is_mapped(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, seen, read = [], [], module._read
+
+    def make() -> Arrays:
+        arrays = example()
+        made.append(weakref.ref(arrays["a.weights"]))
+        return arrays
+
+    def watch(path: Path, key: str) -> Arrays | None:
+        seen.append([reference() is None for reference in made])
+        return read(path, key)
+
+    monkeypatch.setattr(module, "_read", watch)
+    assert stored("key", "1", make)[1]
+    assert seen == [[], [True]]
 
 
 def test_another_key_is_another_file(cache: Path) -> None:
