@@ -1,21 +1,21 @@
 """Results as Markdown: the musts with their verdicts, then every table."""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tests.benchmarks.contenders import OURS, PEERS
-from tests.benchmarks.musts import Verdict, best_peer, verdicts
+from tests.benchmarks.musts import MUSTS, best_peer
 from tests.benchmarks.results import Point, Results, percentile, rate, ratio
+from tests.benchmarks.verdict import table, to_table, verdicts
 
 
 def to_markdown(results: Results) -> str:
     """The whole report."""
-    musts = [_must(each) for each in verdicts(results)]
     threads = sorted({point.threads for point in results.speeds})
     parts = [
         "# Benchmark", results.machine,
         *(part for heading, text in results.documents for part in (f"## {heading}", text)),
-        "## What must hold", _table(("must", "", "measured", "where", "verdict"), musts),
+        "## What must hold", to_table(verdicts(MUSTS, results), _number),
         *(part for count in threads for part in _speeds(results, count)),
         "## Two threads to one", _scaling(results),
         "## Cosine to torch float32", f"Over {results.mixture}.", _cosines(results),
@@ -25,18 +25,6 @@ def to_markdown(results: Results) -> str:
         *(["Left out: " + "; ".join(results.absent) + "."] if results.absent else []),
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _must(verdict: Verdict) -> tuple[str, ...]:
-    must, found = verdict.must, verdict.found
-    sign = "≥" if must.least else "<"
-    measured, where = (_number(found.value, must.unit), found.where) if found else ("-", "")
-    return must.what, f"{sign} {_number(must.bound, must.unit)}", measured, where, verdict.word
 
 
 def _number(value: float, unit: str) -> str:
@@ -53,13 +41,13 @@ def _speeds(results: Results, threads: int) -> Iterator[str]:
     )
     names = [name for name in (*OURS, *PEERS) if any(name in results.speeds[point] for point in points)]
     rows = [[name, *(_speed(results, point, names[0], name) for point in points)] for name in names]
-    yield _table(["", *(f"{point.what}" for point in points)], rows)
+    yield table(["", *(f"{point.what}" for point in points)], rows)
     best = [best_peer(results, point) for point in points]
     against = [
         ratio(results.speeds[point], names[0], peer) if peer else None for point, peer in zip(points, best, strict=True)
     ]
     cells = [f"{found:.2f}x ({peer})" if found else "-" for found, peer in zip(against, best, strict=True)]
-    yield _table([f"{names[0]} to the best peer", *(point.what for point in points)], [["", *cells]])
+    yield table([f"{names[0]} to the best peer", *(point.what for point in points)], [["", *cells]])
 
 
 def _speed(results: Results, point: Point, first: str, name: str) -> str:
@@ -74,7 +62,7 @@ def _scaling(results: Results) -> str:
     found = {what: ratio(seconds, "2", "1") for what, seconds in results.scaling.items()}
     if not found:
         return "Not measured."
-    return _table(
+    return table(
         ["tokens", *found], [["two threads to one", *(f"{each:.2f}x" if each else "-" for each in found.values())]]
     )
 
@@ -84,7 +72,7 @@ def _cosines(results: Results) -> str:
         [name, f"{statistics.fmean(c):.5f}", f"{percentile(c, 0.01):.5f}", f"{min(c):.5f}"]
         for name, c in results.cosines.items()
     ]
-    return _table(["", "mean", "1st percentile", "least"], rows) if rows else "Not measured: torch is not there."
+    return table(["", "mean", "1st percentile", "least"], rows) if rows else "Not measured: torch is not there."
 
 
 def _shares(results: Results) -> str:
@@ -96,12 +84,12 @@ def _shares(results: Results) -> str:
         for name, each in results.shares.items()
     ]  # fmt: skip
     head = ["", "peak", "executed in products", "useful", "executed of peak", "useful of peak"]
-    return _table(head, rows) if rows else "Not measured."
+    return table(head, rows) if rows else "Not measured."
 
 
 def _memory(results: Results) -> str:
     rows = [[name, f"{found / 2**20:,.0f}"] for name, found in results.own_bytes.items()]
-    return _table(["after 32 texts of 128 tokens, one thread", "MiB, without mapped files"], rows)
+    return table(["after 32 texts of 128 tokens, one thread", "MiB, without mapped files"], rows)
 
 
 def _starts(results: Results) -> str:
@@ -117,4 +105,4 @@ def _jobs(results: Results) -> str:
         [f"{count:,}", f"{tokens:.0f}", f"{seconds:.1f}", f"{count / seconds:.1f}", f"{peak / 2**20:.0f}"]
         for count, tokens, seconds, peak in results.jobs
     ]
-    return _table(["documents", "tokens each", "seconds", "documents/s", "peak MiB (PSS, tree)"], rows)
+    return table(["documents", "tokens each", "seconds", "documents/s", "peak MiB (PSS, tree)"], rows)

@@ -5,26 +5,31 @@ read from the file as they are needed, so that no more than one matrix is in mem
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.gguf import GgufFile
+from engine import tokenizer
+from engine.gguf import GgufFile, read
 from engine.quant import to_float32
+from tests.benchmarks.lm.shapes import RANDOM
+from tests.benchmarks.process import ROOT
 from tests.reference.decoders import F64, PAGE, Decoder
 
 Logits = NDArray[np.float32]
+TEXT = ROOT / "pipeline" / "README.md"
 
 
-@dataclass(frozen=True)
-class Errors:
-    """Mean and greatest difference of logits; mean Kullback-Leibler divergence of the next token, in nats."""
+class Errors(NamedTuple):
+    """Mean and greatest difference of logits; mean Kullback-Leibler divergence of the next token, in nats; how often
+    the likeliest token is another one."""
 
     mean: float
     most: float
     divergence: float
+    others: float
 
 
 class Matrices(Mapping[str, F64]):
@@ -53,6 +58,15 @@ class Exact(Decoder):
         return Matrices(file)
 
 
+def text_ids(path: Path, count: int) -> list[int]:
+    """The first tokens of an English text for a trained model; random ones for the random weights of `files`."""
+    metadata = read(path).metadata
+    if not str(metadata.get("general.name", "")).startswith(RANDOM):
+        return tokenizer.from_metadata(metadata).encode_within(TEXT.read_text())[:count]
+    vocab = len(metadata["tokenizer.ggml.tokens"])  # type: ignore[arg-type]
+    return np.random.default_rng(0).integers(vocab, size=count).tolist()
+
+
 def truth(path: Path, ids: list[int]) -> Logits:
     """float32 [ids, vocab], after each token of one sequence."""
     decoder, count = Exact(path), -(-len(ids) // PAGE)
@@ -63,15 +77,17 @@ def truth(path: Path, ids: list[int]) -> Logits:
 
 def compare(found: Logits, exact: Logits) -> Errors:
     """Over all positions and tokens; a few rows at a time, for they are long."""
-    distances, most, divergences = [], 0.0, []
+    distances, most, divergences, others = [], 0.0, [], 0
     for at in range(0, len(exact), 32):
         a, b = found[at : at + 32].astype(np.float64), exact[at : at + 32].astype(np.float64)
         distance = np.abs(a - b)
         distances.append(distance.mean(1))
         most = max(most, float(distance.max()))
+        others += int((a.argmax(1) != b.argmax(1)).sum())
         p, q = _log_softmax(b), _log_softmax(a)
         divergences.append((np.exp(p) * (p - q)).sum(1))
-    return Errors(float(np.concatenate(distances).mean()), most, float(np.concatenate(divergences).mean()))
+    mean, divergence = (float(np.concatenate(each).mean()) for each in (distances, divergences))
+    return Errors(mean, most, divergence, others / len(exact))
 
 
 def _log_softmax(x: F64) -> F64:

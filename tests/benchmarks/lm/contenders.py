@@ -1,7 +1,7 @@
 """Who is measured: each is started for a file and then asked in turn, so that another load falls on all of them."""
 
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,27 +27,29 @@ class Contender(Protocol):
 
 
 class Process:
-    """One of our own children: Cloister, or the binding."""
+    """One of our own children, Cloister or the binding: started when it is asked for the first time."""
 
     def __init__(self, name: str, module: str, arguments: list[str], environment: dict[str, str]) -> None:
-        self.name, self._child = name, Child(f"lm.{module}", arguments, environment)
-        self.ready = self._child.ready
+        self.name, self._start, self._child = name, (f"lm.{module}", arguments, environment), None
 
     def single(self) -> Rates:
-        found: Rates = self._child.ask(do="single")
+        found: Rates = self.ask(do="single")
         return found
 
     def batched(self, counts: Sequence[int]) -> Rates:
-        found: Rates = self._child.ask(do="batched", counts=list(counts))
+        found: Rates = self.ask(do="batched", counts=list(counts))
         return found
 
     def ask(self, **request: Any) -> Any:
-        """Whatever else its module answers."""
-        return self._child.ask(**request)
+        """Whatever its module answers; None if it crashed, or did not start."""
+        if self._child is None:
+            self._child = Child(*self._start)
+        return self._child.ask(**request) if self._child.ready else None
 
     def close(self) -> None:
         """End it."""
-        self._child.close()
+        if self._child is not None:
+            self._child.close()
 
 
 class LlamaPrograms:
@@ -59,14 +61,14 @@ class LlamaPrograms:
         self._programs = Programs(path, threads)
 
     def single(self) -> Rates:
-        try:
-            return self._programs.single()
-        except (subprocess.SubprocessError, OSError):
-            return None
+        return self._rates(self._programs.single)
 
     def batched(self, counts: Sequence[int]) -> Rates:
+        return self._rates(lambda: self._programs.batched(tuple(counts)))
+
+    def _rates(self, measure: Callable[[], dict[str, float]]) -> Rates:
         try:
-            return self._programs.batched(tuple(counts))
+            return measure()
         except (subprocess.SubprocessError, OSError):
             return None
 
@@ -74,38 +76,43 @@ class LlamaPrograms:
         """Its processes have ended."""
 
 
-def ours(path: Path, plan: Plan) -> Process:
-    """Cloister with the threads and the instruction set of the plan."""
-    environment = {"CLOISTER_THREADS": str(plan.threads), "CLOISTER_ISA": plan.isa, "OMP_NUM_THREADS": "1"}
+def ours(path: Path, plan: Plan, threads: int) -> Process:
+    """Cloister with the instruction set of the plan."""
+    environment = {"CLOISTER_THREADS": str(threads), "CLOISTER_ISA": plan.isa, "OMP_NUM_THREADS": "1"}
     return Process(OURS, "ours", [str(path)], environment)
 
 
-def bound(path: Path, plan: Plan) -> Process:
+def bound(path: Path, threads: int) -> Process:
     """llama.cpp in Python."""
-    return Process(BINDING, "binding", [str(path), str(plan.threads)], {})
+    return Process(BINDING, "binding", [str(path), str(threads)], {})
 
 
 def missing() -> list[str]:
     """Each peer that is not there, with the reason and what is not measured."""
     found = []
-    for name, what in (("bench", "prompts and one sequence"), ("batched-bench", "many sequences"), ("server", "night")):
+    bindings = binding.missing()
+    instead = "" if bindings else f"; {BINDING} is asked instead"
+    for name, what, other in (
+        ("bench", "prompts, one sequence, start", instead), ("batched-bench", "many sequences", instead),
+        ("server", "the night, its memory", ""),
+    ):  # fmt: skip
         if reason := programs.missing(name):
-            found.append(f"llama-{name} ({what}): {reason}")
-    if reason := binding.missing():
-        found.append(f"llama-cpp-python (speeds, and errors of logits): {reason}")
+            found.append(f"llama-{name} ({what}): {reason}{other}")
+    if bindings:
+        found.append(f"{BINDING} (errors of logits; speeds where there are no programs): {bindings}")
     return found
 
 
 @contextmanager
-def started(path: Path, plan: Plan, skipped: list[str]) -> Iterator[list[Contender]]:
-    """All that are there, for this file; those that did not start are `skipped`."""
-    processes = [ours(path, plan)] + ([] if binding.missing() else [bound(path, plan)])
-    others = (
-        [] if programs.missing("bench") or programs.missing("batched-bench") else [LlamaPrograms(path, plan.threads)]
-    )
-    skipped += [f"{one.name} with {path.name}: it did not start" for one in processes if not one.ready]
+def started(path: Path, plan: Plan, threads: int) -> Iterator[list[Contender]]:
+    """Ours and what there is of llama.cpp, for this file; they end with the block."""
+    own = ours(path, plan, threads)
+    have_programs = not programs.missing("bench") and not programs.missing("batched-bench")
+    peers: list[Contender] = [LlamaPrograms(path, threads)] if have_programs else []
+    if not binding.missing() and (plan.both or not peers):
+        peers.append(bound(path, threads))
     try:
-        yield [*(one for one in processes if one.ready), *others]
+        yield [own, *peers]
     finally:
-        for one in processes:
+        for one in (own, *peers):
             one.close()

@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from engine.compiling import weights_folder
 from engine.gguf import BLOCKS, read
-from tests.benchmarks.lm import accuracy, binding, contenders, files, night, programs
+from tests.benchmarks.lm import accuracy, binding, contenders, files, nights, programs
+from tests.benchmarks.lm.accuracy import Errors
 from tests.benchmarks.lm.contenders import PROGRAMS, SERVER, started
+from tests.benchmarks.lm.journal import Journal
 from tests.benchmarks.lm.musts import FIRST_TOKEN
-from tests.benchmarks.lm.night import Night
 from tests.benchmarks.lm.plan import Plan
-from tests.benchmarks.lm.results import OURS, File, Point, Results
+from tests.benchmarks.lm.results import OURS, File, Point, Rates, Results
 from tests.benchmarks.lm.server import served
-from tests.benchmarks.lm.shapes import LARGE, SHAPES
+from tests.benchmarks.lm.shapes import LARGE
 from tests.benchmarks.process import ROOT
 
 Say = Callable[[str], None]
@@ -31,22 +33,24 @@ print(time.monotonic())
 """
 
 
-def measure(plan: Plan, say: Say) -> Results:
-    """All rows of the plan."""
+def measure(plan: Plan, journal: Journal, say: Say) -> Results:
+    """All rows of the plan; what the journal knows is not measured again."""
     results = Results(isa=plan.isa, skipped=contenders.missing())
     for file in plan.files:
         path = files.model(*file, say)
         results.file_bytes[file], results.token_bytes[file] = path.stat().st_size, token_bytes(path)
-        if {"single", "batched"} & {*plan.rows}:
-            measure_speeds(plan, file, path, results, say)
+        for threads in plan.threads if {"single", "batched"} & {*plan.rows} else ():
+            measure_speeds(plan, threads, file, path, results, journal, say)
         if "memory" in plan.rows:
-            measure_memory(plan, file, path, results, say)
+            measure_memory(plan, file, path, results, journal, say)
         if "accuracy" in plan.rows and file[0] != LARGE:
-            measure_errors(plan, file, path, results, say)
-    if "night" in plan.rows and plan.night:
-        measure_night(plan, files.model(*plan.night_file, say), results, say)
+            measure_errors(plan, file, path, results, journal, say)
+    for path in plan.real if "accuracy" in plan.rows else ():
+        measure_errors(plan, (path.stem, ""), path, results, journal, say)
     if "start" in plan.rows:
-        measure_starts(plan, files.model(*FIRST_TOKEN, say), results, say)
+        measure_starts(plan, files.model(*FIRST_TOKEN, say), results, journal, say)
+    if plan.night and {"night", "free"} & {*plan.rows}:
+        nights.measure(plan, files.model(*plan.night_file, say), results, journal, say)
     return results
 
 
@@ -60,111 +64,113 @@ def token_bytes(path: Path) -> int:
     return total
 
 
-def measure_speeds(plan: Plan, file: File, path: Path, results: Results, say: Say) -> None:
+def measure_speeds(
+    plan: Plan, threads: int, file: File, path: Path, results: Results, journal: Journal, say: Say
+) -> None:
     """Prompts and decoding, and what memory gives."""
-    with started(path, plan, results.skipped) as everyone:
-        for round_ in range(plan.rounds):
-            for one in everyone:
-                if "single" in plan.rows:
-                    say(f"{path.stem}: {one.name}, round {round_ + 1}")
-                    note(results, file, one.name, ("prompt", "decode"), one.single())
-        for one in everyone:
-            if one.name == OURS:
-                results.bandwidth = max(results.bandwidth, one.ask(do="bandwidth") or 0.0)  # type: ignore[attr-defined]
-        for round_ in range(plan.rounds if "batched" in plan.rows and file[0] != LARGE else 0):
-            for one in everyone:
-                say(f"{path.stem}: {one.name}, {plan.counts} sequences, round {round_ + 1}")
-                note(results, file, one.name, [f"decode {n}" for n in plan.counts], one.batched(plan.counts))
+    asked: list[tuple[str, list[str], Callable[[Any], contenders.Rates]]] = []
+    if "single" in plan.rows:
+        asked.append(("single", ["prompt", "decode"], lambda one: one.single()))
+    if "batched" in plan.rows and file[0] != LARGE:
+        asked.append(("batched", [f"decode {n}" for n in plan.counts], lambda one: one.batched(plan.counts)))
+    with started(path, plan, threads) as everyone:
+        for row, wanted, do in asked:
+            for round_ in range(plan.rounds):
+                for one in everyone:
+                    key = (row, *file, threads, one.name, round_, *wanted)
+                    if not journal.knows(*key):
+                        say(f"{path.stem}, {threads} threads: {row}, {one.name}, round {round_ + 1} of {plan.rounds}")
+                    note(results, file, threads, one.name, wanted, journal.once(key, lambda one=one, do=do: do(one)))
+        read_ = journal.once(("bandwidth", *file, threads), lambda: everyone[0].ask(do="bandwidth"))  # type: ignore[attr-defined]
+        results.bandwidth[threads] = max(results.bandwidth.get(threads, 0.0), read_ or 0.0)
 
 
-def note(results: Results, file: File, name: str, wanted: Any, rates: contenders.Rates) -> None:
+def note(results: Results, file: File, threads: int, name: str, wanted: list[str], rates: Any) -> None:
     """What a contender did in a round; None for what it did not answer."""
     for what in wanted:
-        rounds = results.rates.setdefault(Point(what, *file), {}).setdefault(name, [])
-        rounds.append(rates.get(what) if rates else None)
+        found: Rates = results.rates.setdefault(Point(what, *file, threads), {})
+        found.setdefault(name, []).append(rates.get(what) if rates else None)
 
 
-def measure_memory(plan: Plan, file: File, path: Path, results: Results, say: Say) -> None:
-    """After a prompt and some tokens; a process before it puts into the cache what it may have to make."""
-    say(f"{path.stem}: memory")
+def measure_memory(plan: Plan, file: File, path: Path, results: Results, journal: Journal, say: Say) -> None:
+    """While the file is loaded for the first time, and of another process after a prompt and some tokens."""
     found = results.memory.setdefault(file, {})
-    for _ in range(2):
-        one = contenders.ours(path, plan)
-        try:
-            if one.ready and (answer := one.ask(do="memory")):
-                found[OURS] = answer["resident"], answer["kv"]
-        finally:
-            one.close()
-    if not programs.missing("server"):
-        with served(path, plan.threads, 1) as server:
+
+    def own() -> Any:
+        say(f"{path.stem}: memory, {OURS}")
+        forget(path)
+        first = _ask_once(contenders.ours(path, plan, plan.most), do="load")
+        again = _ask_once(contenders.ours(path, plan, plan.most), do="memory")
+        return again | {f"first_{name}": value for name, value in first.items()} if first and again else None
+
+    def server() -> Any:
+        say(f"{path.stem}: memory, {SERVER}")
+        with served(path, plan.most, 1) as server:
             server.night([np.arange(512, dtype=np.int32)], forced=False)
-            found[SERVER] = server.memory(), 0
+            return {"resident": server.memory()}
+
+    if (answer := journal.once(("memory", *file, OURS), own)) is not None:
+        found[OURS] = answer
+    if not programs.missing("server"):
+        found[SERVER] = journal.once(("memory", *file, SERVER), server)
 
 
-def measure_errors(plan: Plan, file: File, path: Path, results: Results, say: Say) -> None:
-    """Of one text of random tokens."""
-    ids = np.random.default_rng(0).integers(SHAPES[file[0]].vocab, size=plan.positions).tolist()
-    say(f"{path.stem}: logits, exactly")
-    exact = accuracy.truth(path, ids)
-    makers = [contenders.ours] + ([] if binding.missing() else [contenders.bound])
-    for make in makers:
-        one = make(path, plan)
-        say(f"{path.stem}: logits, {one.name}")
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                to = str(Path(folder) / "logits.npy")
-                if one.ready and one.ask(do="logits", ids=ids, to=to):
-                    compared = accuracy.compare(np.load(to), exact)
-                    results.errors.setdefault(file, {})[one.name] = compared
-        finally:
-            one.close()
+def forget(path: Path) -> None:
+    """The weights that are kept of this file."""
+    folder = weights_folder()
+    for kept in folder.glob(f"{read(path).sha256}-*") if folder else ():
+        kept.unlink()
 
 
-def measure_night(plan: Plan, path: Path, results: Results, say: Say) -> None:
-    """Forced by the schema, and free; each program once, for it is long."""
-    prompts = night.prompts(path, plan.night)
-    for what, forced in (("night", True), ("night, free", False)):
-        point = Point(what, *plan.night_file)
-        found = results.nights.setdefault(point, {})
-        say(f"{path.stem}: {what}, {plan.night} documents, {OURS}")
-        if (own := _our_night(plan, path, prompts, forced)) is not None:
-            found[OURS] = own
-        else:
-            results.skipped.append(f"{OURS}, {what}: it ended without an answer")
-        if not programs.missing("server"):
-            say(f"{path.stem}: {what}, {plan.night} documents, {SERVER}")
-            with served(path, plan.threads, plan.slots) as server:
-                found[SERVER] = server.night(prompts, forced)
-        results.rates[point] = {name: [each.rate] for name, each in found.items()}
-
-
-def _our_night(plan: Plan, path: Path, prompts: list[Any], forced: bool) -> Night | None:
-    one = contenders.ours(path, plan)
+def _ask_once(one: contenders.Process, **request: Any) -> Any:
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "prompts.npz"
-            np.savez(file, *prompts)
-            answer = one.ask(do="night", file=str(file), forced=forced) if one.ready else None
+        return one.ask(**request)
     finally:
         one.close()
-    return Night(**answer) if answer else None
 
 
-def measure_starts(plan: Plan, path: Path, results: Results, say: Say) -> None:
+def measure_errors(plan: Plan, file: File, path: Path, results: Results, journal: Journal, say: Say) -> None:
+    """Of one text: random tokens for random weights, English for a trained model."""
+    makers = {OURS: lambda: contenders.ours(path, plan, plan.most)}
+    if not binding.missing():
+        makers[contenders.BINDING] = lambda: contenders.bound(path, plan.most)
+    ids, exact = accuracy.text_ids(path, plan.positions), None
+    for name, make in makers.items():
+        key = ("accuracy", *file, len(ids), name)
+        if exact is None and not journal.knows(*key):
+            say(f"{path.stem}: logits, exactly")
+            exact = accuracy.truth(path, ids)
+
+        def compared(make: Any = make, name: str = name, exact: Any = exact) -> Any:
+            say(f"{path.stem}: logits, {name}")
+            with tempfile.TemporaryDirectory() as folder:
+                to = str(Path(folder) / "logits.npy")
+                return accuracy.compare(np.load(to), exact) if _ask_once(make(), do="logits", ids=ids, to=to) else None
+
+        if (answer := journal.once(key, compared)) is not None:
+            results.errors.setdefault(file, {})[name] = Errors(*answer)
+
+
+def measure_starts(plan: Plan, path: Path, results: Results, journal: Journal, say: Say) -> None:
     """From the start of a process to the first token; the first start, which may compile, does not count."""
-    say(f"{path.stem}: starts")
-    environment = {"CLOISTER_THREADS": str(plan.threads), "CLOISTER_ISA": plan.isa}
-    found = results.starts.setdefault(FIRST_TOKEN, {})
-    for _ in range(plan.rounds + 1):
+    environment = {"CLOISTER_THREADS": str(plan.most), "CLOISTER_ISA": plan.isa}
+
+    def own() -> float:
         began = time.monotonic()
         done = subprocess.run(
             [sys.executable, "-c", FIRST, str(path)], cwd=ROOT, text=True, capture_output=True,
             env=os.environ | environment,
         )  # fmt: skip
         if done.returncode:
-            results.skipped.append(f"{OURS}, start: {done.stderr.strip().splitlines()[-1]}")
-            return
-        found.setdefault(OURS, []).append(float(done.stdout) - began)
-    found[OURS] = found[OURS][1:]
+            raise RuntimeError(done.stderr.strip().splitlines()[-1])
+        return float(done.stdout) - began
+
+    def starts(name: str, start: Callable[[], float]) -> Any:
+        say(f"{path.stem}: {plan.rounds + 1} starts of {name}")
+        return [start() for _ in range(plan.rounds + 1)][1:]
+
+    found = results.starts.setdefault(FIRST_TOKEN, {})
+    found[OURS] = journal.once(("start", plan.rounds, OURS), lambda: starts(OURS, own))
     if not programs.missing("bench"):
-        found[PROGRAMS] = [programs.Programs(path, plan.threads).first_token() for _ in range(plan.rounds)]
+        other = programs.Programs(path, plan.most)
+        found[PROGRAMS] = journal.once(("start", plan.rounds, PROGRAMS), lambda: starts(PROGRAMS, other.first_token))

@@ -2,59 +2,14 @@
 
 import statistics
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from tests.benchmarks.lm.results import OURS, Point, Results, best_peer, ratio, share
 from tests.benchmarks.lm.shapes import LARGE, SMALL
+from tests.benchmarks.verdict import Must, Worst
 
 FIRST_TOKEN = ("llama-3.2-1b", "q4_k_m")
 FOUR_K = "q4_k_m"
-
-
-class Worst(NamedTuple):
-    """The value that counts, and where it was."""
-
-    value: float
-    where: str
-
-
-@dataclass(frozen=True)
-class Must:
-    """A bound, what is aimed at (None: no more than that), and how to find what they bound; `least`: whether the value
-    must not be less, or not more. Its bound holds for some instruction sets; empty: for all."""
-
-    what: str
-    bound: float | None
-    aim: float | None
-    unit: str
-    find: Callable[[Results], Worst | None]
-    least: bool = True
-    isas: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A must, and what was found; None if it was not measured."""
-
-    must: Must
-    found: Worst | None
-
-    @property
-    def word(self) -> str:
-        """`aim`, `pass`, `miss`, `below the aim` where nothing must be, `not measured`."""
-        if self.found is None:
-            return "not measured"
-        if self._reaches(self.must.aim):
-            return "aim"
-        if self.must.bound is None:
-            return "below the aim"
-        return "pass" if self._reaches(self.must.bound) else "miss"
-
-    def _reaches(self, bound: float | None) -> bool:
-        if bound is None or self.found is None:
-            return False
-        return self.found.value >= bound if self.must.least else self.found.value <= bound
+NO_AMX = ("avx512_vnni", "avx2", "portable")
 
 
 def _ratios(results: Results, wanted: Callable[[Point], bool]) -> Worst | None:
@@ -63,8 +18,12 @@ def _ratios(results: Results, wanted: Callable[[Point], bool]) -> Worst | None:
     for point, rates in results.rates.items():
         peer = best_peer(rates)
         if wanted(point) and (times := ratio(rates, peer)) is not None:
-            found.append(Worst(times, f"{point.what}, {point.shape} {point.mix}, {peer}"))
+            found.append(Worst(times, f"{point.what}, {point.shape} {point.mix}, {_threads(point)}, {peer}"))
     return min(found, default=None)
+
+
+def _threads(point: Point) -> str:
+    return f"{point.threads} thread{'s' * (point.threads > 1)}"
 
 
 def _of(
@@ -78,7 +37,7 @@ def _of(
 
 def _bandwidth(results: Results) -> Worst | None:
     found = [
-        Worst(100 * part, f"{point.shape} {point.mix}")
+        Worst(100 * part, f"{point.shape} {point.mix}, {_threads(point)}")
         for point in results.rates
         if point.what == "decode" and (part := share(results, point)) is not None
     ]
@@ -90,8 +49,9 @@ def _memory(results: Results) -> Worst | None:
     found = results.memory.get((LARGE, FOUR_K), {}).get(OURS)
     if found is None:
         return None
-    resident, kv = found
-    return Worst((resident - kv) / results.file_bytes[LARGE, FOUR_K], f"{resident / 2**20:,.0f} MiB with KV")
+    size = results.file_bytes[LARGE, FOUR_K]
+    where = f"{found['weights'] / size:.2f}x of it matrices; KV {found['kv'] / 2**20:,.0f} MiB more"
+    return Worst((found["resident"] - found["kv"]) / size, where)
 
 
 def _errors(results: Results) -> Iterator[Worst]:
@@ -107,9 +67,9 @@ def _start(results: Results) -> Worst | None:
     return Worst(statistics.median(seconds), f"median of {len(seconds)}") if seconds else None
 
 
-MUSTS = (
-    Must("prompt tokens", 2.5, 4.0, "x", _of(SMALL, ("prompt",)), isas=("amx",)),
-    Must("prompt tokens", 1.2, 1.5, "x", _of(SMALL, ("prompt",)), isas=("avx512_vnni", "avx2", "portable")),
+MUSTS: tuple[Must[Results], ...] = (
+    Must("prompt tokens, AMX", 2.5, 4.0, "x", _of(SMALL, ("prompt",)), isas=("amx",)),
+    Must("prompt tokens, without AMX", 1.2, 1.5, "x", _of(SMALL, ("prompt",)), isas=NO_AMX),
     Must("one sequence decoding, Q8_0 and Q4_0", 1.0, None, "x", _of(SMALL, ("decode",), ("q8_0", "q4_0"))),
     Must("one sequence decoding, Q4_K_M", 1.3, 2.0, "x", _of(SMALL, ("decode",), (FOUR_K,))),
     Must("one sequence decoding, of the memory's bandwidth", None, 75.0, "%", _bandwidth),
@@ -123,8 +83,3 @@ MUSTS = (
          least=False),
     Must("start of the process to the first token, 1B Q4_K_M", 1.5, None, "s", _start, least=False),
 )  # fmt: skip
-
-
-def verdicts(results: Results) -> list[Verdict]:
-    """Every must of the instruction set, in order."""
-    return [Verdict(must, must.find(results)) for must in MUSTS if not must.isas or results.isa in must.isas]

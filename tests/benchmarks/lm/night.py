@@ -4,7 +4,7 @@ Both programs get the same token ids. llama.cpp gets the schema as a grammar of 
 conversion of a schema allows white space, on which random weights would spend most of their tokens.
 """
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -41,14 +41,23 @@ c ::= [^"\\\x7F\x00-\x1F]
 """
 
 
+Ids = NDArray[np.int32]
+
+
 @dataclass(frozen=True)
 class Night:
-    """What an engine made of it: seconds for all, tokens of all answers, and how many ended by their length."""
+    """What an engine made of it: seconds for all, tokens of all answers, how many ended by their length, and tokens of
+    prompts that were computed, not found computed before."""
 
     documents: int
     seconds: float
     tokens: int
     failed: int
+    computed: int = 0
+
+    def __add__(self, other: "Night") -> "Night":
+        """Both, one after the other."""
+        return Night(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def rate(self) -> float:
@@ -56,7 +65,7 @@ class Night:
         return 3600 * self.documents / self.seconds
 
 
-def prompts(path: Path, count: int) -> list[NDArray[np.int32]]:
+def prompts(path: Path, count: int) -> list[Ids]:
     """The ids of so many prompts, int32: the instruction first, then a document."""
     metadata = read(path).metadata
     text = tokenizer.from_metadata(metadata)

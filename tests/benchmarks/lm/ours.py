@@ -2,7 +2,8 @@
 
 {"do": "single"}: tokens a second of a prompt, and of one sequence decoding
 {"do": "batched", "counts"}: tokens a second of so many sequences decoding together
-{"do": "memory"}: resident bytes of this process, and those of keys and values among them
+{"do": "load"}: seconds to load the language model, and the most bytes that were resident meanwhile
+{"do": "memory"}: the same, and after a prompt and some tokens resident bytes: of this process, of keys and values
 {"do": "logits", "ids", "to"}: logits after each token, as an .npy file
 {"do": "night", "file", "forced"}: `night.Night` of the prompts in this file
 {"do": "bandwidth"}: bytes a second that all threads read
@@ -10,7 +11,7 @@
 Speeds are of the decoder by itself, as llama-bench and llama-batched-bench measure theirs: random tokens, no choosing.
 """
 
-import os
+import mmap
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import engine
 from engine.compiling import CODE
@@ -37,7 +39,7 @@ class Cloister:
     """A model file. The decoder is loaded for steps, the whole language model for the night."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.random, self.kv = path, np.random.default_rng(0), 0
+        self.path, self.random = path, np.random.default_rng(0)
 
     def answer(self, request: dict[str, Any]) -> Any:
         """What is asked for."""
@@ -58,7 +60,6 @@ class Cloister:
         prompt = self._seconds(self._pages(1, PROMPT), 1, 0, PROMPT)
         pages = self._pages(1, TOKENS)
         decode = sum(self._seconds(pages, 1, at, 1) for at in range(TOKENS))
-        self.kv = max(self.kv, pages.count * pages.bytes_per_page)
         return {"prompt": PROMPT / prompt, "decode": TOKENS / decode}
 
     def batched(self, counts: list[int]) -> dict[str, float]:
@@ -70,9 +71,18 @@ class Cloister:
             found[f"decode {count}"] = count * TOKENS / seconds
         return found
 
-    def memory(self) -> dict[str, int]:
-        self.single()
-        return {"resident": resident(os.getpid()), "kv": self.kv}
+    def load(self) -> dict[str, float]:
+        start = time.perf_counter()
+        assert self.model.context
+        return {"seconds": time.perf_counter() - start, "most": status("VmHWM")}
+
+    def memory(self) -> dict[str, float]:
+        found = self.load()
+        ids = self.random.integers(len(self.model._words.token_bytes), size=PROMPT, dtype=np.int32)
+        list(self.model.generate([engine.Request(ids, TOKENS)]))
+        pages, arrays = self.model._batch._store.pages, self.model._decoder._model  # type: ignore[attr-defined]
+        kv = sum(map(resident, pages.arrays[:3]))
+        return found | {"resident": status("VmRSS"), "kv": kv, "weights": sum(map(resident, arrays[:2]))}
 
     def logits(self, ids: list[int], to: str) -> bool:
         pages, found = self._pages(1, len(ids)), []
@@ -94,7 +104,8 @@ class Cloister:
         seconds = time.perf_counter() - start
         ended = ("stopped",) if forced else ("stopped", "length")
         failed = sum(each.finish not in ended for each in done)
-        return asdict(Night(len(done), seconds, sum(each.ids.size for each in done), failed))
+        computed = sum(each.prompt_tokens - each.shared_tokens for each in done)
+        return asdict(Night(len(done), seconds, sum(each.ids.size for each in done), failed, computed))
 
     @cached_property
     def model(self) -> engine.LanguageModel:
@@ -132,10 +143,18 @@ class Cloister:
         return time.perf_counter() - before
 
 
-def resident(process: int) -> int:
-    """Bytes of its memory that are in RAM, mapped files included."""
-    status = Path(f"/proc/{process}/status").read_text()
-    return 1024 * int(status.split("VmRSS:")[1].split()[0])
+def status(name: str, process: str = "self") -> int:
+    """Bytes that /proc says of a process: VmRSS is what is in RAM, mapped files included, VmHWM the most of it."""
+    return 1024 * int(Path(f"/proc/{process}/status").read_text().split(f"{name}:")[1].split()[0])
+
+
+def resident(array: NDArray[Any]) -> int:
+    """Bytes of an array that are in RAM."""
+    first, page = array.ctypes.data, mmap.PAGESIZE
+    with Path("/proc/self/pagemap").open("rb") as file:
+        file.seek(first // page * 8)
+        entries = np.frombuffer(file.read((-(-(first + array.nbytes) // page) - first // page) * 8), np.uint64)
+    return int((entries >> np.uint64(63)).sum()) * page
 
 
 if __name__ == "__main__":

@@ -9,17 +9,22 @@ from tests.benchmarks.lm.night import Night
 OURS = "cloister"
 File = tuple[str, str]
 """A shape and a mix."""
+Memory = dict[str, float]
+"""Bytes: `resident` in RAM, of the process; `kv` and `weights`, of keys and values and of matrices among it, where
+that is known; `most` while the file was loaded, which took `seconds`; `first_most`, `first_seconds`: the first time."""
 Rates = dict[str, list[float | None]]
 """Contender -> what it did in each round; None where it had crashed."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """`prompt`, `decode`, `decode 16` (tokens a second) or `night`, `night, free` (documents an hour) of a file."""
+    """`prompt`, `decode`, `decode 16` (tokens a second) or `night`, `night, free` (documents an hour) of a file, in so
+    many threads."""
 
     what: str
     shape: str
     mix: str
+    threads: int = 1
 
     @property
     def file(self) -> File:
@@ -34,10 +39,10 @@ class Results:
     isa: str = ""
     rates: dict[Point, Rates] = field(default_factory=dict)
     nights: dict[Point, dict[str, Night]] = field(default_factory=dict)
-    bandwidth: float = 0.0  # bytes a second
+    bandwidth: dict[int, float] = field(default_factory=dict)  # threads -> bytes a second
     file_bytes: dict[File, int] = field(default_factory=dict)
     token_bytes: dict[File, int] = field(default_factory=dict)  # of weights that a token needs
-    memory: dict[File, dict[str, tuple[int, int]]] = field(default_factory=dict)  # contender -> resident, and KV of it
+    memory: dict[File, dict[str, Memory]] = field(default_factory=dict)
     starts: dict[File, dict[str, list[float]]] = field(default_factory=dict)  # seconds
     errors: dict[File, dict[str, Errors]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
@@ -66,6 +71,7 @@ def ratio(rates: Rates, peer: str | None) -> float | None:
 def share(results: Results, point: Point) -> float | None:
     """Of the memory's bandwidth: what decoding one sequence reads of the file's weights."""
     found = rate(results.rates.get(point, {}), OURS)
-    if found is None or not results.bandwidth or point.file not in results.token_bytes:
+    read = results.bandwidth.get(point.threads)
+    if found is None or not read or point.file not in results.token_bytes:
         return None
-    return found * results.token_bytes[point.file] / results.bandwidth
+    return found * results.token_bytes[point.file] / read

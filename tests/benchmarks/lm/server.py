@@ -11,11 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tests.benchmarks.lm.night import FREE, GRAMMAR, LIMIT, LONGEST, Night
-from tests.benchmarks.lm.ours import resident
+from tests.benchmarks.lm.night import FREE, GRAMMAR, LIMIT, LONGEST, Ids, Night
+from tests.benchmarks.lm.ours import status
 from tests.benchmarks.lm.programs import program
 
 START = 300  # seconds
@@ -29,7 +26,7 @@ class Server:
     def __init__(self, port: int, process: int, slots: int) -> None:
         self._port, self._process, self._slots = port, process, slots
 
-    def night(self, prompts: list[NDArray[np.int32]], forced: bool) -> Night:
+    def night(self, prompts: list[Ids], forced: bool) -> Night:
         """Every prompt once; seconds from the first request to the last answer."""
         self._complete(prompts[0][-99:], forced, 4)
         start = time.perf_counter()
@@ -38,11 +35,12 @@ class Server:
             done = list(pool.map(lambda ids: self._complete(ids, forced, limit), prompts))
         seconds = time.perf_counter() - start
         failed = sum(forced and each["stop_type"] == "limit" for each in done)
-        return Night(len(done), seconds, sum(each["tokens_predicted"] for each in done), failed)
+        tokens, computed = (sum(each["timings"][name] for each in done) for name in ("predicted_n", "prompt_n"))
+        return Night(len(done), seconds, tokens, failed, computed)
 
     def memory(self) -> int:
         """Resident bytes."""
-        return resident(self._process)
+        return status("VmRSS", str(self._process))
 
     def is_well(self) -> bool:
         """Whether the model is loaded."""
@@ -51,7 +49,7 @@ class Server:
         except OSError:
             return False
 
-    def _complete(self, ids: NDArray[np.int32], forced: bool, limit: int) -> dict[str, Any]:
+    def _complete(self, ids: Ids, forced: bool, limit: int) -> dict[str, Any]:
         """The likeliest token each time, and no other sampling."""
         asked = {"prompt": ids.tolist(), "n_predict": limit, "samplers": ["top_k"], "top_k": 1, "cache_prompt": True}
         return self._ask("POST", "/completion", asked | ({"grammar": GRAMMAR} if forced else {"ignore_eos": True}))

@@ -42,6 +42,7 @@ SHAPES = {
     )
 }  # fmt: skip
 SMALL, LARGE = ("qwen2.5-0.5b", "llama-3.2-1b"), "llama-2-7b"
+RANDOM = "random weights"
 MIXES = ("q8_0", "q4_0", "q4_k_m")
 
 
@@ -53,7 +54,7 @@ def metadata(shape: Shape) -> dict[str, Any]:
         "attention.head_count_kv": shape.kv_heads, "attention.layer_norm_rms_epsilon": shape.epsilon,
         "rope.freq_base": shape.base, "rope.dimension_count": shape.depth, "vocab_size": shape.vocab,
     }  # fmt: skip
-    start = {"general.architecture": shape.architecture, "general.name": f"random weights, shape of {shape.name}"}
+    start = {"general.architecture": shape.architecture, "general.name": f"{RANDOM}, shape of {shape.name}"}
     return start | {f"{shape.architecture}.{key}": value for key, value in values.items()}
 
 

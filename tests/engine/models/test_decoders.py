@@ -92,6 +92,8 @@ def test_rows_that_travel_together_change_no_bit(case: str, kind: GgmlType, fold
         model = decoder(folder, case, kind, threads)
         for steps in (at_once, together, mixed):
             assert np.array_equal(run(model, steps()), expected), (threads, steps.__name__)
+    model._most = 64  # as if it were wide
+    assert np.array_equal(run(model, together()), expected)
 
 
 def test_whole_numbers_as_keys_and_values(folder: Path) -> None:
