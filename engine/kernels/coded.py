@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from engine.kernels.coded_amx import PANEL, TOTALS, WIDEST, columns
 from engine.kernels.codes import BIAS, BLOCK, CODES, FLOATS, GROUP, KIND, STEP, K, N
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import ADD, ISA, OPERANDS, PLAIN, SUMS, blocks, linear_float
+from engine.kernels.matmul import ADD, ISA, OPERANDS, PLAIN, SUMS, linear_float
 from engine.kernels.places import TILE, place
 from engine.kernels.rows import line_up
 from engine.kernels.team import barrier, claim, new_team
@@ -52,14 +53,16 @@ _FEW = {"amx": 8, "avx512_vnni": 16, "avx2": 4, "portable": 4}
 _AMX, _VECTORS_ISA = ISA == "amx", "avx512_vnni" if ISA == "amx" else ISA
 SIZES, FEW = _SIZES[ISA], _FEW[ISA]
 _MOST = SIZES[-1]
-_PAIR_ROW, _DIGIT_ROW = operands(_VECTORS_ISA).store_row, OPERANDS.store_row
+_PAIR_ROW, _DIGIT_ROW = operands(_VECTORS_ISA).store_row, OPERANDS.store_coded_row
 _ZERO, _TOP, _TINY = np.float32(0), np.float32(ROW_TOP), np.float32(1e-30)
 _ROW_BYTES = 2 * CHUNK  # of a chunk of a row
 _CLAIMS = 8  # for each thread, or more
-_PANEL = 1 << 18  # bytes of numbers that stay in the second cache while all rows pass
+_PANEL = PANEL if _AMX else 1 << 18  # bytes of numbers that stay in the second cache while all rows pass
+_WIDEST = WIDEST if _AMX else 1 << 30  # blocks of columns
+_TOTALS = TOTALS if _AMX else 0
 
 _tile = coded_tile((FOUR, SIX, EIGHT), SIZES, _VECTORS_ISA)
-_unpack = unpack(digits=_AMX)
+_unpack = unpack(digits=False)
 
 Scratch = tuple[Any, ...]
 
@@ -70,7 +73,7 @@ def coded_scratch(rows: int, k: int, threads: int) -> Scratch:
     rows, k = -(-rows // LANES) * LANES + _MOST, -(-k // CHUNK) * CHUNK
     return (
         _lines(rows * k * 2, np.int8), _lines(rows, np.float32), _lines(rows * k, np.float32),
-        _lines(threads * rows * BLOCK, np.float32).reshape(threads, -1),
+        _lines(threads * max(rows * BLOCK, _TOTALS), np.float32).reshape(threads, -1),
         _lines(threads * max(_PANEL, BLOCK * k), np.int8).reshape(threads, -1),
         _lines(threads * 2 * SUMS, np.int32).reshape(threads, -1),
     )  # fmt: skip
@@ -157,21 +160,22 @@ def product(
     """`multiply` of what was taken; between two barriers each product has a slot of its own (team.SLOTS)."""
     facts = table[row]
     total = facts[N] // BLOCK
-    step = max(1, min(total // (threads * _CLAIMS) if threads > 1 else total, _PANEL // (BLOCK * facts[K])))
+    share = total // (threads * _CLAIMS) if threads > 1 else total
+    step = max(1, min(share, _PANEL // (BLOCK * facts[K]), _WIDEST))
     while True:
         first = claim(team, slot, step)
         if first >= total:
             return
         end = min(first + step, total)
-        if facts[KIND] != FLOAT and not (_AMX and count > FEW):
-            _columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch, thread)
-            continue
-        for j in range(first, end):
-            if facts[KIND] == FLOAT:
+        if facts[KIND] == FLOAT:
+            for j in range(first, end):
                 linear_float(scratch[2], count, facts[K], floats[facts[FLOATS] :], floats[facts[BIAS] :], j, BLOCK,
                              mode, out, 0, column + j * BLOCK, width, scratch[3][thread])  # fmt: skip
-            elif _AMX:
-                _columns_amx(j, count, codes, floats, facts, mode, out, width, column, scratch, thread)
+        elif _AMX and count > FEW:
+            columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch[0], scratch[1],
+                    scratch[3][thread], scratch[4][thread], scratch[5][thread])  # fmt: skip
+        else:
+            _columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch, thread)
 
 
 @kernel
@@ -201,17 +205,3 @@ def _columns(
                 y = fma(load_f32(totals, LANES * r), splat(scratch[1][i + r]), bias)
                 to = place(i + r, column + c, width)
                 store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)
-
-
-@kernel
-def _columns_amx(
-    j: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
-    scratch: Scratch, thread: int,
-) -> None:  # fmt: skip
-    """Block j of columns: its numbers as `matmul.pack` lays them out, and the products of encoders."""
-    steps, group, panel = facts[K] // CHUNK, facts[GROUP] // CHUNK, scratch[4][thread]
-    at = np.int64(codes.ctypes.data) + facts[CODES] + 2 * j * steps * facts[STEP]
-    _unpack(facts[KIND], at, 2 * steps, np.int64(panel.ctypes.data))
-    blocks(np.int64(scratch[0].ctypes.data), scratch[1], count, steps, np.int64(panel.ctypes.data), floats, floats,
-           group, facts[FLOATS] + j * ((steps + group - 1) // group) * BLOCK, facts[BIAS] + BLOCK * j, BLOCK, mode, out,
-           0, column + BLOCK * j, width, scratch[1], panel, scratch[5][thread], scratch[3][thread])  # fmt: skip

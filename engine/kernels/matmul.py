@@ -165,13 +165,13 @@ def _blocks_pairs(
 
 
 _group_of_6, _group_of_3, _group_of_1, _group_of_0 = amx_group(6), amx_group(3), amx_group(1), amx_group(0)
-_group_of_4, _group_of_2 = amx_group(4), amx_group(2)  # those of decoders
 _PANEL = 6  # steps of weights that stay in the first cache while all rows pass
-_SUMS = 4096 + 1024  # bytes from four tiles of sums to the next four: pages apart they would be mistaken for each other
+SUMS_APART = 4096 + 1024
+"""Bytes from four tiles of sums to the next four: pages apart they would be mistaken for each other."""
 
 
 @kernel
-def _kind(begins: bool, ends: bool, mode: int) -> int:
+def group_kind(begins: bool, ends: bool, mode: int) -> int:
     """What `amx_group` is to do with the sums of a group."""
     if ends:
         return (ALL if begins else END) + mode
@@ -188,10 +188,6 @@ def _group(
         _group_of_6(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     elif steps == 3:
         _group_of_3(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
-    elif steps == 4:
-        _group_of_4(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
-    elif steps == 2:
-        _group_of_2(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     elif steps == 1:
         _group_of_1(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     else:
@@ -211,7 +207,7 @@ def _blocks_amx(
     lines = max(1, WIDTH // ((m + ROWS - 1) // ROWS))  # of weights for each step
     panel = max(1, _PANEL // group) * group
     new, scales, inverses = np.int64(sums.ctypes.data), np.int64(scale.ctypes.data), np.int64(inverse.ctypes.data)
-    old, nothing, nowhere = new + _SUMS, np.int64(NOTHING), np.int64(0)
+    old, nothing, nowhere = new + SUMS_APART, np.int64(NOTHING), np.int64(0)
     kind, factor, row, start, to, total = nothing, nowhere, nowhere, nowhere, nowhere, nowhere  # of the group before
     kind2, factor2, row2, start2, to2, total2 = kind, factor, row, start, to, total  # of the one before that
     for j in range(0, n, WIDTH):
@@ -226,7 +222,7 @@ def _blocks_amx(
                            scales + row2, inverses + row2, start2, to2)  # fmt: skip
                     new, old = old, new
                     kind2, factor2, row2, start2, to2, total2 = kind, factor, row, start, to, total
-                    kind = _kind(q == 0, q + group >= steps, mode)
+                    kind = group_kind(q == 0, q + group >= steps, mode)
                     factor = np.int64(factors.ctypes.data) + 4 * (factor_at + q // group * n + j)
                     row, start = np.int64(4 * i), np.int64(bias.ctypes.data) + 4 * (bias_at + j)
                     if mode == GELU:

@@ -6,7 +6,7 @@ all four at a group's end would cost it as much as a product each, and vectors o
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir
@@ -25,19 +25,19 @@ NOTHING, BEGIN, CONTINUE, END, END_GELU, END_ADD, ALL, ALL_GELU, ALL_ADD = range
 """What becomes of old sums: there are none; they are the first of several, some of the middle, or the
 last (stored, through GELU to an operand, or added to what is there), or the only ones (the same)."""
 _F32 = ir.FloatType()
-_LINES = 4  # of weights fetched at a step
 _PLANE = 2 * TILE
 _MORE = (CONTINUE, END, END_GELU, END_ADD)
 
 
-def amx_group(steps: int) -> Any:
+def amx_group(steps: int, lines: int = 1, near: int = 2) -> Any:
     """group(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out); addresses after `kind`.
 
     The tiles' sums, int32 [2 digits][2][16][16], of the group before go to `sums`; the tiles then hold those of `steps`
     chunks of 16 rows at a times 32 columns at w and w_next, narrow. The vectors of `old`, such sums too, times
     factors[32] as `kind` says, go into totals float32 [2][16][16] or, with scale[16] and bias[32], into out,
     [2][16][16] as well; what goes through GELU, times inverse[16], becomes 32 columns of a left operand at out. Without
-    steps there are no products.
+    steps there are no products. With each product the next `lines` cache lines from `ahead` on are fetched into the
+    cache `near`.
     """
 
     @intrinsic
@@ -53,7 +53,8 @@ def amx_group(steps: int) -> Any:
             for i, block in enumerate(blocks):
                 switch.add_case(const(i), block)
                 b.position_at_end(block)
-                _multiply(b, steps, a, w, w_next, ahead, sums, _vectors(b, i, *finish) if i else [])
+                fetch = partial(_fetch, b, ahead, lines, near)
+                _multiply(b, steps, a, w, w_next, fetch, sums, _vectors(b, i, *finish) if i else [])
                 b.branch(done)
             b.position_at_end(done)
             return context.get_dummy_value()
@@ -63,9 +64,15 @@ def amx_group(steps: int) -> Any:
     return group
 
 
+def _fetch(b: Any, ahead: Any, lines: int, near: int, number: int) -> None:
+    for line in range(lines * number, lines * number + lines):
+        prefetch_line(b, ahead, 64 * line, near)
+
+
 def _multiply(
-    b: Any, steps: int, a: Any, w: Any, w_next: Any, ahead: Any, sums: Any, vectors: list[Callable[[], None]]
-) -> None:
+    b: Any, steps: int, a: Any, w: Any, w_next: Any, fetch: Callable[[int], None], sums: Any,
+    vectors: list[Callable[[], None]],
+) -> None:  # fmt: skip
     """The tiles of `amx.multiply_narrow`, with a share of the vectors after each product."""
     if not steps:
         for tile in range(4):
@@ -84,7 +91,7 @@ def _multiply(
             store(b, product, sums, product * TILE)
             zero(b, product)
         dot(b, product, 4 + row, 6 + column, ("ss", "us")[row])
-        prefetch_line(b, ahead, 64 * (_LINES * p + product))
+        fetch(number)
         due = len(vectors) * (number + 1) // (4 * steps)
         for vector in vectors[done:due]:
             vector()
@@ -102,11 +109,16 @@ def _vectors(
     def of_row(base: Any, r: int) -> Any:
         return splat(b, b.load(pointer(b, base, const(4 * r), _F32), align=4))
 
+    @cache
+    def factor(c: int) -> Any:
+        """Read once: what is stored between might be the factors, as far as LLVM knows."""
+        return read(factors, 64 * c)
+
     def value(c: int, r: int) -> Any:
         at, eight = TILE * c + 64 * r, ir.Constant(i32x16.llvm, [8] * LANES)
         whole = b.add(b.shl(read(old, at, i32x16), eight), read(old, _PLANE + at, i32x16))
-        y, factor = b.sitofp(whole, f32x16.llvm), read(factors, 64 * c)
-        y = emit_fma(b, y, factor, read(totals, at)) if kind in _MORE else b.fmul(y, factor)
+        y = b.sitofp(whole, f32x16.llvm)
+        y = emit_fma(b, y, factor(c), read(totals, at)) if kind in _MORE else b.fmul(y, factor(c))
         return y if kind in (BEGIN, CONTINUE) else emit_fma(b, y, of_row(scale, r), read(bias, 64 * c))
 
     def finish(c: int, r: int) -> None:

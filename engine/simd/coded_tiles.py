@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from engine.simd.address import const, loop, pointer, view
 from engine.simd.amx import prefetch_line
 from engine.simd.arithmetic import emit_fma, fma
-from engine.simd.codes import FOUR, TURN_BYTES, VECTORS, emit_numbers, numbers_at
+from engine.simd.codes import EIGHT, FOUR, TURN_BYTES, VECTORS, emit_numbers, numbers_at
 from engine.simd.tiles import dot_of_pair
 from engine.simd.vector import JIT, LANES, f32x16
 
@@ -105,7 +105,7 @@ def _added(b: Any, values: list[Any]) -> Any:
 
 def unpack(*, digits: bool) -> Any:
     """unpack(kind, codes, steps, out): the numbers of 16 columns and `steps` chunks, 1024 bytes for each. As codes of 8
-    bits; or as digits: int8 [16 steps][16 columns][4], in order of k."""
+    bits; or as digits: int8 [16 steps][16 columns][4], where k has the order of `operands.CODED`."""
     if not JIT:
         return _unpack_digits if digits else _unpack_eight
     store = _store_digits if digits else _store_eight
@@ -129,36 +129,35 @@ def _emit_turns(b: Any, kind: int, codes: Any, steps: Any, out: Any, store: Call
         here = b.add(codes, b.mul(i, const(TURN_BYTES[kind])))
         for line in range(0, TURN_BYTES[kind], 64):
             prefetch_line(b, here, _AHEAD + line, 1)
-        store(b, list(emit_numbers(b, kind, here)), b.add(out, b.mul(i, const(VECTORS * 32))))
+        store(b, kind, here, b.add(out, b.mul(i, const(VECTORS * 32))))
         return carried
 
     loop(b, b.mul(steps, const(2)), [], turn)
 
 
-def _store_eight(b: Any, numbers: list[Any], out: Any) -> None:
-    for p, value in enumerate(numbers):
+def _store_eight(b: Any, kind: int, codes: Any, out: Any) -> None:
+    for p, value in enumerate(emit_numbers(b, kind, codes)):
         b.store(b.trunc(value, _I8X32), pointer(b, out, const(32 * p), _I8X32), align=1)
 
 
-def _store_digits(b: Any, numbers: list[Any], out: Any) -> None:
-    """Four values of k side by side: those of the vectors' first places, then those of their second ones."""
-    for j in range(0, VECTORS, 4):
-        for which in range(2):
-            order = [4 * (i // 4) + 2 * which for i in range(64)]
-            lanes = [_chosen_byte(b, value, order) for value in numbers[j : j + 4]]
-            mixed = b.or_(_at(b, lanes, 0), _at(b, lanes, 1))
-            mixed = b.or_(mixed, b.or_(_at(b, lanes, 2), _at(b, lanes, 3)))
-            b.store(mixed, pointer(b, out, const(64 * (4 * which + j // 4)), _I8X64), align=1)
+def _store_digits(b: Any, kind: int, codes: Any, out: Any) -> None:
+    """Of two vectors of numbers, one after the other, the first places and then the second ones: four of k side by
+    side."""
+    numbers = None if kind == EIGHT else list(emit_numbers(b, kind, codes))
+    for i in range(VECTORS // 2):
+        digits = _mixed(b, *numbers[2 * i : 2 * i + 2]) if numbers else _mixed_bytes(b, codes, 64 * i)
+        b.store(digits, pointer(b, out, const(64 * i), _I8X64), align=1)
 
 
-def _chosen_byte(b: Any, value: Any, order: list[int]) -> Any:
-    value = b.bitcast(value, _I8X64)
-    return b.shuffle_vector(value, value, ir.Constant(ir.VectorType(_I32, 64), order))
+def _mixed(b: Any, even: Any, odd: Any) -> Any:
+    low, eight = (ir.Constant(even.type, [value] * even.type.count) for value in (0xFF, 8))
+    return b.bitcast(b.or_(b.and_(even, low), b.shl(odd, eight)), _I8X64)
 
 
-def _at(b: Any, lanes: list[Any], place: int) -> Any:
-    """The bytes of one vector, where they belong among four."""
-    return b.and_(lanes[place], ir.Constant(_I8X64, [-1 if i % 4 == place else 0 for i in range(64)]))
+def _mixed_bytes(b: Any, codes: Any, offset: int) -> Any:
+    both = b.load(pointer(b, codes, const(offset), _I8X64), align=1)
+    order = [32 * (i % 2) + 2 * (i // 4) + i // 2 % 2 for i in range(64)]
+    return b.shuffle_vector(both, both, ir.Constant(ir.VectorType(_I32, 64), order))
 
 
 def _operation(emit: Callable[..., None], count: int) -> Any:
@@ -199,5 +198,5 @@ def _unpack_eight(kind: int, codes: int, steps: int, out: int) -> None:
 
 
 def _unpack_digits(kind: int, codes: int, steps: int, out: int) -> None:
-    turns = numbers_at(kind, codes, 2 * steps).reshape(2 * steps, 4, 4, LANES, 2)
-    view(out, turns.size, np.int8)[:] = turns.transpose(0, 4, 1, 3, 2).reshape(-1)
+    turns = numbers_at(kind, codes, 2 * steps).reshape(2 * steps, VECTORS // 2, 2, LANES, 2)
+    view(out, turns.size, np.int8)[:] = turns.transpose(0, 1, 3, 4, 2).reshape(-1)

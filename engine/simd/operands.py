@@ -11,7 +11,8 @@ have both bytes of attention's weights, which are never negative; l of its value
 factors may have a sign. *The others* multiply int16, two at a time; so does plain Python.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ from engine.simd.vector import JIT, LANES, i32x16
 CHUNK = 64
 TOP, ROW_TOP, SMALL_TOP = 8191, 32767, 127
 """The greatest number of two digits in what attention adds up, that in rows of activations, and that of one digit."""
+CODED = [32 * turn + 2 * pair + k for turn in range(2) for pair in range(8) for k in (0, 1, 16, 17)]
+"""The order of k in a chunk of rows that are multiplied with a decoder's codes on AMX (`coded_tiles.unpack`)."""
 _I8, _I16, _I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 _I16X32, _I8X64 = ir.VectorType(_I16, 32), ir.VectorType(_I8, 64)
 
@@ -67,24 +70,24 @@ def _split(b: Any, x: Any) -> tuple[Any, Any]:
     return high, b.sub(x, b.shl(high, eight))
 
 
-def _natural(b: Any, p: Any, q: Any, plane: int, count: int) -> Any:
-    """One byte of each of the int16 that `_pairs` has made, k after k: the low ones or the high ones."""
-    order = [64 * (k // 32) + 4 * (k % 16) + 2 * (k // 16 % 2) + plane for k in range(count)]
+def _one_byte(b: Any, p: Any, q: Any, plane: int, order: Sequence[int]) -> Any:
+    """One byte of each of the int16 that `_pairs` has made, of the k of `order`: the low ones or the high ones."""
+    places = [64 * (k // 32) + 4 * (k % 16) + 2 * (k // 16 % 2) + plane for k in order]
     p, q = b.bitcast(p, _I8X64), b.bitcast(q, _I8X64)
-    return b.shuffle_vector(p, q, ir.Constant(ir.VectorType(_I32, count), order))
+    return b.shuffle_vector(p, q, ir.Constant(ir.VectorType(_I32, len(places)), places))
 
 
-def _emit_row(b: Any, address: Any, second: int, v: Any) -> None:
+def _emit_row(b: Any, address: Any, second: int, v: Any, order: Sequence[int] = range(CHUNK)) -> None:
     p, q = _pairs(b, v[0], v[1]), _pairs(b, v[2], v[3])
     for place, plane in ((0, 1), (1024, 0)):
-        b.store(_natural(b, p, q, plane, 64), pointer(b, address, const(place), _I8X64), align=1)
+        b.store(_one_byte(b, p, q, plane, order), pointer(b, address, const(place), _I8X64), align=1)
 
 
 def emit_half_row(b: Any, address: Any, low: Any, high: Any) -> None:
     """Half a chunk of a left operand's row on AMX, of two vectors."""
     p = _pairs(b, low, high)
     for place, plane in ((0, 1), (1024, 0)):
-        half = _natural(b, p, p, plane, 32)
+        half = _one_byte(b, p, p, plane, range(CHUNK // 2))
         b.store(half, pointer(b, address, const(place), half.type), align=1)
 
 
@@ -207,6 +210,7 @@ class Operands(NamedTuple):
     store_small_row: Any
     store_weights: Any
     store_part: Any  # where no tile of a product is as wide as half a chunk
+    store_coded_row: Any  # that of a product with codes
 
 
 def operands(isa: str) -> Operands:
@@ -214,7 +218,8 @@ def operands(isa: str) -> Operands:
     if isa == "amx":
         digits, columns, small = (_store(emit, 0) for emit in (_emit_row, _emit_digits, _emit_small))
         wide, one = Layout(16, 128, 64, 2048), Layout(16, 64, 64, 1024)
-        return Operands(wide, one, 2048, 1024, digits, columns, small, _store_weights(isa), None)
+        coded = _store(partial(_emit_row, order=CODED), 0)
+        return Operands(wide, one, 2048, 1024, digits, columns, small, _store_weights(isa), None, coded)
     row, columns = _store(_emit_pairs, 64), _store(_emit_pairs, 1024)
     pairs = Layout(1, 128, 0, 128)
-    return Operands(pairs, pairs, 2048, 2048, row, columns, row, _store_weights(isa), _store_part())
+    return Operands(pairs, pairs, 2048, 2048, row, columns, row, _store_weights(isa), _store_part(), row)

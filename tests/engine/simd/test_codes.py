@@ -12,6 +12,7 @@ from engine.kernels.matmul import ISA
 from engine.models.layers import aligned
 from engine.simd import EIGHT, FOUR, SIX, TURN_BYTES, coded_tile, unpack
 from engine.simd.codes import numbers_at
+from engine.simd.operands import CODED
 
 KINDS = [FOUR, SIX, EIGHT]
 SIZES = (1, 2, 4, 8)
@@ -73,9 +74,9 @@ def test_unpack(kind: int, digits: bool) -> None:
     codes, out = made_up(kind), np.full(TURNS * 512 + 64, 77, np.int8)
     run(kind, codes, out)
     expected = numbers(kind, codes).astype(np.int8)
-    if digits:  # [k / 4][16 columns][4]: of a turn all first places, then all second ones
-        in_order = expected.reshape(TURNS, 16, 16, 2).transpose(0, 3, 1, 2).reshape(-1, 4, 16)
-        expected = in_order.transpose(0, 2, 1)
+    if digits:  # [k / 4][16 columns][4]; of a turn k is [2 places][16 vectors]
+        in_order = expected.reshape(TURNS // 2, 2, 16, 16, 2).transpose(0, 1, 4, 2, 3).reshape(-1, 64, 16)
+        expected = in_order[:, CODED].reshape(-1, 4, 16).transpose(0, 2, 1)
     assert np.array_equal(out[: TURNS * 512], expected.reshape(-1))
     assert (out[TURNS * 512 :] == 77).all()
 

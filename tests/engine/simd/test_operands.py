@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine.simd import CHUNK, JIT, LANES, ROW_TOP, SMALL_TOP, TOP, load_f32, load_i32, operands, store_i32, to_i32
+from engine.simd.operands import CODED
 from tests.engine.isas import need
 
 RANDOM = np.random.default_rng(6)
@@ -71,10 +72,11 @@ def test_pairs() -> None:
 def test_digits() -> None:
     found = operands(in_use("digits"))
     for v in numbers(ROW_TOP):
-        row, x = stored(found.store_row, v, 2048), v.reshape(-1)
-        assert np.array_equal(row[:64], x >> 8)
-        assert np.array_equal(row[1024:1088].view(np.uint8), x & 255)
-        assert (np.delete(row, np.r_[:64, 1024:1088]) == -1).all()
+        for store, order in ((found.store_row, range(CHUNK)), (found.store_coded_row, CODED)):
+            row, x = stored(store, v, 2048), v.reshape(-1)[order]
+            assert np.array_equal(row[:64], x >> 8)
+            assert np.array_equal(row[1024:1088].view(np.uint8), x & 255)
+            assert (np.delete(row, np.r_[:64, 1024:1088]) == -1).all()
     for v in numbers(TOP):
         columns, x = stored(found.store_columns, v, 2048).astype(int), by_fours(v)
         assert np.array_equal(256 * columns[:64] + columns[1024:1088], x)
