@@ -13,6 +13,7 @@ import numpy as np
 
 from tests.engine.digests import environment
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "numerics.json"
 KINDS = {"llama": "Q8_0", "gemma2": "F32", "gemma3": "Q4_0", "qwen3moe": "Q4_1", "phi3 long": "F16"}
 
 
@@ -35,7 +36,8 @@ def main(folder: Path, length: int, cases: list[str]) -> None:
     found = {}
     for case in cases:
         path = write_decoder(folder / f"{case}.gguf", case, GgmlType[KINDS[case]])
-        model = load(read(path), lambda make: make())
+        file = read(path)
+        model, found[case] = load(file, lambda make: make()), file.sha256
         for kind in ("float16", "int8"):
             ids = np.random.default_rng(9).integers(3, len(pieces()), length + 1, dtype=np.int32)
             pages, tables = model.pages(5, kind), np.array([[4, 1], [3, 0]], np.int32)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from engine.cpu import ISAS
 from engine.gguf import GgmlType
 from engine.kernels import coded
 from engine.kernels.codes import Arena, Matrix
@@ -110,6 +111,20 @@ def test_rows(kind: GgmlType) -> None:
         example.check(count)
 
 
+@pytest.mark.parametrize("kind", [T.Q4_0, T.F32], ids=lambda kind: kind.name)
+def test_rows_beside_a_row_change_no_bit(kind: GgmlType) -> None:
+    """Of 1 to 64 rows each has the bits that it has alone, for any number of threads."""
+    example = Example(kind, 96, 320)
+    x, before = (example.random.standard_normal((64, n)).astype(np.float32) for n in (320, 96))
+
+    def rows(first: int, end: int, threads: int) -> Floats:
+        return product(example.arena, 1, x[first:end], threads=threads, before=before[first:end], column=0)
+
+    alone = np.concatenate([rows(i, i + 1, 1) for i in range(64)])
+    for count in range(2, 65):
+        assert np.array_equal(rows(64 - count, 64, 1 + count % 3), alone[64 - count :]), count
+
+
 @pytest.mark.parametrize("kind", [T.Q8_0, T.Q4_0, T.F32], ids=lambda kind: kind.name)
 @pytest.mark.parametrize(("n", "k"), [(1, 32), (17, 96), (33, 160), (128, 224), (1040, 320), (2100, 64)])
 def test_sizes(kind: GgmlType, n: int, k: int) -> None:
@@ -172,7 +187,7 @@ def test_memory_is_near_the_size_of_the_file() -> None:
         assert held <= most * size
 
 
-@pytest.mark.parametrize("isa", ["avx512_vnni", "avx2", "portable", "plain"])
+@pytest.mark.parametrize("isa", [*ISAS, "plain"])
 def test_every_instruction_set(isa: str) -> None:
     """The tests of this file in a process of that instruction set, or as plain Python; fewer where they are slow."""
     if os.environ.get("CLOISTER_ISA") or not JIT:
@@ -180,7 +195,8 @@ def test_every_instruction_set(isa: str) -> None:
     if isa != "plain":
         need(isa)
     settings = {"NUMBA_DISABLE_JIT": "1"} if isa == "plain" else {"CLOISTER_ISA": isa}
-    chosen = "test_types and (Q4_K or Q6_K) or test_threads and 3-Q8" if isa == "plain" else "test_types or 3-Q8"
+    few, more = "test_types and (Q4_K or Q6_K) or test_threads and 3-Q8", "test_types or 3-Q8 or beside"
+    chosen = few if isa == "plain" else more
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-k", chosen, __file__], env=os.environ | settings, text=True,
         cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

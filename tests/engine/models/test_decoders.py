@@ -1,5 +1,7 @@
 """Decoders: near the reference; the same bits however rows are put together; a text that other software wrote."""
 
+import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,9 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from engine import NUMERICS
 from engine.gguf import GgmlType, read
-from engine.models.decoders import PAGE, Decoder, load
+from engine.models.decoders import PAGE, Decoder, Pages, load
 from tests.decoders import CASES, pieces, write_decoder
+from tests.engine.decoder_digests import GOLDEN
 from tests.reference import decoders as truth
 from tests.reference.test_decoders import spell
 
@@ -96,6 +100,31 @@ def test_rows_that_travel_together_change_no_bit(case: str, kind: GgmlType, fold
     assert np.array_equal(run(model, together()), expected)
 
 
+@pytest.mark.parametrize(("case", "kind", "step"), [("llama", GgmlType.Q4_0, 1), ("qwen3moe", GgmlType.Q8_0, 6)])
+def test_any_number_of_sequences_changes_no_bit(case: str, kind: GgmlType, step: int, folder: Path) -> None:
+    """1 to 64 sequences write a token each: their logits are those of each by itself."""
+    model, random = decoder(folder, case, kind, 2), np.random.default_rng(2)
+    lengths = random.integers(1, 2 * PAGE, 64).astype(np.int32)
+    tables = random.permutation(128).astype(np.int32).reshape(64, 2)
+    ids = random.integers(3, model.shape.vocab, (64, 2 * PAGE), dtype=np.int32)
+    for store in ("float16", "int8"):
+        pages = model.pages(128, store)  # type: ignore[arg-type]
+        order = np.repeat(np.arange(64, dtype=np.int32), lengths)
+        places = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
+        model.step(ids[order, places], places, order, tables, pages, places[:0])
+
+        def write(chosen: NDArray[np.int32], pages: Pages = pages) -> NDArray[np.float32]:
+            last = lengths[chosen] - 1
+            wanted = np.arange(chosen.size, dtype=np.int32)
+            return model.step(ids[chosen, last], last, chosen, tables, pages, wanted)
+
+        alone = np.concatenate([write(np.array([i], np.int32)) for i in range(64)])
+        assert np.isfinite(alone).all()
+        for count in range(2, 65, step):
+            chosen = random.permutation(64)[:count].astype(np.int32)
+            assert np.array_equal(write(chosen), alone[chosen]), (store, count)
+
+
 def test_whole_numbers_as_keys_and_values(folder: Path) -> None:
     model = decoder(folder, "gemma2", GgmlType.Q8_0)
     expected = run(model, at_once(), "int8")
@@ -123,9 +152,13 @@ def test_greedy_text_of_a_trained_model(kind: str, same: int, data_folder: Path)
     expected = (data_folder / "models" / "stories260K" / "GOLDEN-greedy-t0.txt").read_text().rstrip("\n")
     model = load(file, lambda make: make(), 2)
     pages, table, zero = model.pages(8), np.arange(8, dtype=np.int32)[None], np.zeros(1, np.int32)
-    ids = [1]
+    ids, digest = [1], hashlib.sha256()
     for position in range(256):
         at = np.array([position], np.int32)
-        ids.append(int(model.step(np.array(ids[-1:], np.int32), at, zero, table, pages, zero)[0].argmax()))
+        logits = model.step(np.array(ids[-1:], np.int32), at, zero, table, pages, zero)
+        digest.update(logits.tobytes())
+        ids.append(int(logits[0].argmax()))
     text = spell(file.metadata["tokenizer.ggml.tokens"], ids[1:])
     assert text.startswith(expected[:same])
+    golden = json.loads(GOLDEN.read_text())[NUMERICS]["stories260K"]
+    assert digest.hexdigest() == golden[kind], "see test_decoder_identity"
