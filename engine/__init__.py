@@ -6,7 +6,7 @@ from engine.convert import import_model
 from engine.cpu import isa, threads
 from engine.engine import NUMERICS, Model, head_of, load
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
-from engine.generate.constraint import Choice, Pattern, Schema
+from engine.generate.constraint import AnyObject, Choice, Pattern, Schema
 from engine.generate.grammar import check_constraint
 from engine.generate.load import load_decoder
 from engine.generate.model import LanguageModel
@@ -21,6 +21,7 @@ __all__ = [
     "MIXES",
     "NUMERICS",
     "Answer",
+    "AnyObject",
     "BadModelFile",
     "Choice",
     "Completion",

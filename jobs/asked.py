@@ -101,4 +101,19 @@ class AskConfig(TaskConfig):
     )
 
 
-Asked = ClassifyConfig | ExtractConfig | SummarizeConfig | AskConfig
+class BatchConfig(TaskConfig):
+    """An answer to each request of files in the OpenAI Batch format."""
+
+    type: Literal["batch"] = Field(
+        description="the task: an answer to each request of files in the OpenAI Batch format"
+    )
+    models: Annotated[tuple[Text, ...], Items] = Field(
+        (),
+        description="names by which requests may call the model, beside its own; answers bear its own",
+    )
+    max_tokens: int | None = Field(
+        None, ge=16, le=65_536, description="tokens of an answer whose request sets no limit, at most; 1024 if left out"
+    )
+
+
+Asked = ClassifyConfig | ExtractConfig | SummarizeConfig | AskConfig | BatchConfig

@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from jobs.asked import Asked
+from jobs.asked import Asked, BatchConfig
 from jobs.cron import find_zone, parse_cron
 from jobs.errors import Steps
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique
@@ -211,6 +211,19 @@ class JobConfig(Section):
         None, description="for how many days archived documents and results are kept; without end if left out"
     )
     output: OutputConfig = Field(OutputConfig(), description="what is written to outbox/<job>/")  # type: ignore[call-arg]
+
+    @model_validator(mode="after")
+    def _batch_fits(self) -> "JobConfig":
+        if not isinstance(self.task, BatchConfig):
+            return self
+        if "duplicates" in self.input.model_fields_set and self.input.duplicates != "process":
+            found = f"duplicates: {self.input.duplicates} with the task batch"
+            expected = "process, or nothing: each file gets its answers, whatever was answered before"
+            raise RefusedValueError(found, expected, at=("input", "duplicates"))
+        if "markdown" in self.output.formats:
+            expected = "parquet alone: answers are in the output and the error file"
+            raise RefusedValueError("the format markdown with the task batch", expected, at=("output", "formats"))
+        return self
 
 
 ORIGIN = r"^[^\s+]{1,200}$"

@@ -159,5 +159,5 @@ def _one_of(choices: list[str]) -> str:
 
 
 def _tags(context: dict[str, Any]) -> list[str]:
-    expected = context.get("expected_tags", "'classify', 'extract', 'summarize', 'ask'")
+    expected = context.get("expected_tags", "'classify', 'extract', 'summarize', 'ask', 'batch'")
     return [tag.strip(" '") for tag in str(expected).split(",")]

@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pipeline
-from jobs.asked import AskConfig, ClassifyConfig, ExtractConfig, SummarizeConfig
+from jobs.asked import AskConfig, BatchConfig, ClassifyConfig, ExtractConfig, SummarizeConfig
 from jobs.config import NO_OCR, JobConfig, LimitsConfig, RetentionConfig
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.load import LoadedJob, shown
 from jobs.workspace import FOLDERS, Workspace
 
 _MIB = 2**20
+_REQUESTS = 50_000
+_BATCH_FILES = ("*.jsonl",)
 
 
 def make_site(workspace: Workspace) -> pipeline.Site:
@@ -27,6 +30,14 @@ def make_site(workspace: Workspace) -> pipeline.Site:
         limits=_limits(limits),
         max_document_bytes=limits.document_mib * _MIB,
     )
+
+
+def _site(workspace: Workspace, config: JobConfig) -> pipeline.Site:
+    """The site, with room for the requests of a batch file as OpenAI's service takes it."""
+    site = make_site(workspace)
+    if not isinstance(config.task, BatchConfig):
+        return site
+    return replace(site, limits=replace(site.limits, unpacked_documents=max(_REQUESTS, site.limits.unpacked_documents)))
 
 
 def _limits(limits: LimitsConfig) -> pipeline.Limits:
@@ -48,7 +59,7 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
     if problems or task is None:
         raise ConfigError(*problems)
     return pipeline.RunPlan(
-        site=make_site(workspace),
+        site=_site(workspace, config),
         job=job.name,
         job_file_sha256=job.source.sha256,
         input=_input(workspace, job),
@@ -76,13 +87,13 @@ def _retention(said: RetentionConfig | None) -> pipeline.Retention:
 
 
 def _input(workspace: Workspace, job: LoadedJob) -> pipeline.Input:
-    said = job.config.input
+    said, batch = job.config.input, isinstance(job.config.task, BatchConfig)
     return pipeline.Input(
         folder=input_folder(workspace, job),
-        include=said.include,
+        include=_BATCH_FILES if batch and "include" not in said.model_fields_set else said.include,
         settle_seconds=said.settle_seconds,
         afterwards=said.afterwards,
-        duplicates=said.duplicates,
+        duplicates="process" if batch else said.duplicates,
         hidden=said.hidden,
         ocr=pipeline.Ocr(said.ocr is not NO_OCR, said.ocr.languages) if said.ocr else pipeline.Ocr(),
         priority=said.priority,
@@ -132,6 +143,8 @@ def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.Settings | None:
             case AskConfig() as task:
                 schema = {} if task.answer_schema is None else {"schema": json.dumps(task.answer_schema)}
                 return pipeline.AskSettings(task.question, **schema)
+            case BatchConfig() as task:
+                return pipeline.BatchSettings(tuple(dict.fromkeys((job.config.model.name, *task.models))))
     except pipeline.SchemaError as error:
         problems.append(job.source.problem(("task", "schema", *error.steps), str(error)))
         return None

@@ -38,6 +38,7 @@ from pipeline.story import Story, story
 from pipeline.tasks import (
     TASKS,
     AskSettings,
+    BatchSettings,
     ClassifySettings,
     ExtractSettings,
     Field,
@@ -54,6 +55,7 @@ __all__ = [
     "TASKS",
     "AskSettings",
     "BadPartError",
+    "BatchSettings",
     "Bench",
     "Candidate",
     "Ceiling",

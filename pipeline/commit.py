@@ -18,6 +18,7 @@ from pipeline.intake import Arrival, staging_of
 from pipeline.journal import Journal
 from pipeline.markdown import format_markdown
 from pipeline.names import markdown_name
+from pipeline.outputs import Outputs
 from pipeline.placement import place, staged_name, sync
 from pipeline.plan import RunPlan
 from pipeline.private import hide, openings_file, write_openings
@@ -36,7 +37,7 @@ _WITH_MARKDOWN = (State.DONE, State.ABSTAINED, State.REVIEW)
 @dataclass
 class Committer:
     """Commits the rows of one run in parts. `last` is the entry that holds for each identity (History.last); `facts` go
-    into every document's entry; `parts` are those in place."""
+    into every document's entry; `parts` are those in place. `outputs` makes the files of a batch job."""
 
     plan: RunPlan
     log: Journal
@@ -44,6 +45,7 @@ class Committer:
     last: MutableMapping[Identity, int]
     facts: Mapping[str, Any] = field(default_factory=dict)
     parts: list[Path] = field(default_factory=list)
+    outputs: Outputs | None = None
     placing: bool = False  # a part may be committed whose files are staged still
     _placed: list[Row] = field(default_factory=list)
 
@@ -77,10 +79,11 @@ class Committer:
         table = pa.Table.from_pylist([row for row, _ in rows], schema=schema(self.plan.task, by_path))
         look_before_part(self.plan, len(rows), table.nbytes)
         sha256 = _write_table(staging / staged_name(name), table)
-        arrivals = [arrival for _, arrival in rows]
+        arrivals, made = [arrival for _, arrival in rows], table.to_pylist()
+        outputs = self.outputs.make(made, name) if self.outputs else {}
         documents = [
-            {**self._document(row, arrival), "part": name, "row": i}
-            for i, (row, arrival) in enumerate(zip(table.to_pylist(), arrivals, strict=True))
+            {**self._document(row, arrival), "outputs": outputs.get(i), "part": name, "row": i}
+            for i, (row, arrival) in enumerate(zip(made, arrivals, strict=True))
         ]
         documents = self._hidden(documents, first)
         sync(staging, self.plan.archive)

@@ -119,14 +119,22 @@ def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_
     """The row of a document that has an answer; for review where text is hidden in it and that is asked for."""
     row = {
         **input_columns(work.arrival, work.parsed),
-        "state": (State.ABSTAINED if answer.abstained else State.DONE).value,
+        "state": _state(answer).value,
+        "failure": answer.failure.value if answer.failure else None,
         "reason": answer.reason,
         **answer.columns,
         "evidence": [asdict(evidence) for evidence in answer.evidence],
         "chunks": [asdict(chunk) for chunk in chunks],
         "tokens": sum(chunk.tokens for chunk in chunks),
     }
-    return _for_review(row, work.parsed.hidden) if review_hidden and work.parsed.hidden else row
+    looked_at = review_hidden and work.parsed.hidden and not answer.failure
+    return _for_review(row, work.parsed.hidden) if looked_at else row
+
+
+def _state(answer: Answer) -> State:
+    if answer.failure:
+        return State.FAILED
+    return State.ABSTAINED if answer.abstained else State.DONE
 
 
 def _for_review(row: Row, hidden: Sequence[Hidden]) -> Row:

@@ -1,8 +1,8 @@
 """What is deleted: said in the log first, then done, then said to be done. A run killed in between does it again.
 
 A record of a deletion names, in `archive` and `markdown`, document entries whose archived bytes and text, or whose
-Markdown file, go; in `parts`, files of rows. An erasure (erasure.py) has more: in `failed`, entries whose copy in
-failed/ goes; in `rows`, parts that were written anew; in `entries`, those that cannot be opened again.
+Markdown file or output files, go; in `parts`, files of rows. An erasure (erasure.py) has more: in `failed`, entries
+whose copy in failed/ goes; in `rows`, parts that were written anew; in `entries`, those that cannot be opened again.
 """
 
 import shutil
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.entries import entries_at
-from pipeline.placement import archive_folder, clear_failed, move, remove_empty, staged_name, sync
+from pipeline.placement import archive_folder, clear_failed, made_files, move, remove_empty, staged_name, sync
 from pipeline.plan import Site
 from pipeline.private import forget, is_closed, refuse_closed
 
@@ -29,9 +29,10 @@ def delete(site: Site, record: Entry) -> None:
             shutil.rmtree(folder)
         remove_empty(folder.parent, folder.parent.parent)
     for entry in _named(site, record, "markdown"):
-        file = site.root / entry["markdown"]["file"]
-        file.unlink(missing_ok=True)
-        remove_empty(file.parent, site.root / "outbox" / entry["job"])
+        for made in made_files(entry):
+            file = site.root / made["file"]
+            file.unlink(missing_ok=True)
+            remove_empty(file.parent, site.root / "outbox" / entry["job"])
     for file in record["parts"]:
         (site.root / file).unlink(missing_ok=True)
     for part in record.get("rows", ()):

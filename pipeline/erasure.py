@@ -15,7 +15,7 @@ from pipeline.deletion import Deletions, delete
 from pipeline.entries import read_entries
 from pipeline.holds import holds
 from pipeline.names import failed_apart, failed_name
-from pipeline.placement import archive_folder, file_sha256, raw_path, sync
+from pipeline.placement import archive_folder, file_sha256, made_files, raw_path, sync
 from pipeline.plan import Site
 from pipeline.recover import recovered_log
 from pipeline.states import State
@@ -46,7 +46,7 @@ def erase(site: Site, wanted: str, reason: str, *, archive: bool = False, rows: 
     """Erase a document by its bytes, and everything that was in it, in all jobs.
 
     What opens its entries of private jobs; with `archive` its bytes and text, in archive/ and failed/; with `rows` its
-    rows and Markdown files. LookupError, ErasureRefusedError, audit.AuditError.
+    rows, Markdown and output files. LookupError, ErasureRefusedError, audit.AuditError.
     """
     with recovered_log(site) as log:
         found = about(site, wanted)
@@ -122,13 +122,20 @@ def _deletions(site: Site) -> Deletions:
 
 
 def _markdown(site: Site, found: About) -> list[int]:
-    """The entries whose Markdown file is still theirs."""
-    mine = [(entry["n"], entry["markdown"]) for entry in found.entries if entry["markdown"]]
-    return [n for n, made in mine if _is(site.root / made["file"], made["sha256"])]
+    """The entries whose Markdown file is still theirs; and those whose output files have a line of one of these."""
+    batches = {entry["parent"] for entry in found.entries} - {None}
+    around = [entry for _, entry in read_entries(site) if _is_around(entry, batches)] if batches else []
+    return sorted({e["n"] for e in [*found.entries, *around] if any(_is(site.root, made) for made in made_files(e))})
 
 
-def _is(file: Path, sha256: str) -> bool:
-    return file.is_file() and file_sha256(file) == sha256
+def _is_around(entry: Entry, batches: set[str]) -> bool:
+    """Whether output files were made with an entry, of one of these batch files or of a request in it."""
+    return bool(entry.get("outputs")) and not batches.isdisjoint((entry["document"], entry["parent"]))
+
+
+def _is(root: Path, made: Mapping[str, str]) -> bool:
+    file = root / made["file"]
+    return file.is_file() and file_sha256(file) == made["sha256"]
 
 
 def _rewritten(site: Site, found: About, before: Deletions) -> Iterator[dict[str, Any]]:

@@ -21,6 +21,7 @@ class Failure(StrEnum):
     CHANGED_WHILE_READING = "changed_while_reading"
     NAME_REFUSED = "name_refused"
     UNANSWERED = "unanswered"
+    INVALID_REQUEST = "invalid_request"
 
     @property
     def sentence(self) -> str:
@@ -48,6 +49,7 @@ _SENTENCES = {
     Failure.CHANGED_WHILE_READING: "Something wrote to it while it was read.",
     Failure.NAME_REFUSED: "Its name leads out of the archive that it is in, or is no name of a file.",
     Failure.UNANSWERED: "The model did not come to the end of an answer.",
+    Failure.INVALID_REQUEST: "It is no request of a batch file, or asks for something that is not done here.",
 }
 _REMEDIES = {
     Failure.ENCRYPTED: "Remove the password and drop the document again.",
@@ -64,6 +66,7 @@ _REMEDIES = {
     Failure.CHANGED_WHILE_READING: "Let what writes to it come to an end; the next run reads it again.",
     Failure.NAME_REFUSED: "Unpack the archive by hand, rename the file and drop it.",
     Failure.UNANSWERED: "Raise task.max_tokens or model.cache_mib in the job, or ask for less.",
+    Failure.INVALID_REQUEST: "Correct what the reason names, and drop the request again in a batch file.",
 }
 
 

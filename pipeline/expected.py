@@ -13,7 +13,7 @@ from pipeline.failures import Failures
 from pipeline.finding import Found
 from pipeline.holding import ANSWERED, OF_DOCUMENT, OF_PART, FilesTask, PartTask, archived_names
 from pipeline.names import archive_name
-from pipeline.placement import archive_folder, raw_path, staged_name
+from pipeline.placement import archive_folder, made_files, raw_path, staged_name
 from pipeline.plan import Site
 from pipeline.private import openings_file
 from pipeline.states import State
@@ -25,7 +25,7 @@ _FILES = 500  # in one task
 
 class Expected:
     """Made by taking every entry, in order. Memory grows with the number of documents: a name and a sha256 for each
-    Markdown file, a digest and a number for each file of the archive."""
+    Markdown and output file, a digest and a number for each file of the archive."""
 
     def __init__(self, root: Path) -> None:
         self.size = 0  # entries taken
@@ -33,7 +33,7 @@ class Expected:
         self._rows: list[Entry] = []
         self._parts: set[str] = set()
         self._unplaced: dict[str, tuple[Entry, list[Entry]]] = {}
-        self._markdown: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
+        self._made: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
         self._kept: dict[bytes, int] = {}  # digest of a name in the archive -> the last entry that put it there
         self._closed: dict[int, Path] = {}  # entries that cannot be opened, and the file that should open them
         self._deletions = Deletions()
@@ -56,9 +56,9 @@ class Expected:
                 yield PartTask(self._root, *self._unplaced.pop(entry["file"]), placed=True)
 
     def _take_document(self, entry: Entry) -> None:
-        self._rows.append({name: entry[name] for name in OF_DOCUMENT} | {"closed": bool(entry.get("closed"))})
-        if file := entry["markdown"]:
-            self._markdown[file["file"]] = (file["sha256"], entry["n"])
+        self._rows.append({name: entry.get(name) for name in OF_DOCUMENT} | {"closed": bool(entry.get("closed"))})
+        for file in made_files(entry):
+            self._made[file["file"]] = (file["sha256"], entry["n"])
         self._failures.take(entry)
         if entry["state"] == State.FAILED or not entry["document"]:
             return
@@ -75,13 +75,16 @@ class Expected:
         """What a reader should know of them."""
         return [f"{file} may not be in place yet: a run holds it, or the next run ends it" for file in self._unplaced]
 
-    def markdown(self) -> Iterator[FilesTask]:
-        """The Markdown files that should be there."""
-        waiting = [entry["markdown"] for _, documents in self._unplaced.values() for entry in documents]
-        staged = frozenset(file["file"] for file in waiting if file)
-        files = [(name, sha256, number) for name, (sha256, number) in self._markdown.items()]
-        for at in range(0, len(files), _FILES):
-            yield FilesTask(self._root, "markdown", files[at : at + _FILES], staged)
+    def made(self) -> Iterator[FilesTask]:
+        """The Markdown and output files that should be there."""
+        waiting = [entry for _, documents in self._unplaced.values() for entry in documents]
+        staged = frozenset(file["file"] for entry in waiting for file in made_files(entry))
+        kinds: dict[str, list[tuple[str, str, int]]] = {"markdown": [], "outputs": []}
+        for name, (sha256, number) in self._made.items():
+            kinds["markdown" if name.endswith(".md") else "outputs"].append((name, sha256, number))
+        for kind, files in kinds.items():
+            for at in range(0, len(files), _FILES):
+                yield FilesTask(self._root, kind, files[at : at + _FILES], staged)
 
     def check_strays(self, found: Found) -> None:
         """Every file below outbox/, archive/ and failed/: did an entry make it? Those of failed/ are compared too."""
@@ -100,15 +103,15 @@ class Expected:
         self._failures.check(self._root, list(_walk(self._root, "failed", found)), found)
 
     def _is_known(self, name: str) -> bool:
-        return name in self._parts or name in self._markdown or _digest(name) in self._kept
+        return name in self._parts or name in self._made or _digest(name) in self._kept
 
     def _deleted_by(self, name: str) -> int | None:
         """The entry that deleted this file, if no later one made it again."""
         gone = self._deletions
         if name in self._parts:
             return gone.parts.get(name)
-        if name in self._markdown:
-            return gone.markdown.get(self._markdown[name][1])
+        if name in self._made:
+            return gone.markdown.get(self._made[name][1])
         return gone.archive.get(self._kept[_digest(name)])
 
     def rewritten(self, site: Site, found: Found) -> Iterator[PartTask]:
@@ -158,10 +161,10 @@ class Expected:
                 or one.where in rows
                 or (one.where.startswith("failed/") and one.entry in gone.failed)
                 or (one.where.startswith("archive/") and one.entry in gone.archive)
-                or (one.where in self._markdown and one.entry in gone.markdown)
+                or (one.where in self._made and one.entry in gone.markdown)
             )
         ]  # fmt: skip
-        markdown = sum(number in gone.markdown for _, number in self._markdown.values())
+        markdown = sum(number in gone.markdown for _, number in self._made.values())
         found.checked["deleted"] = len(gone.archive) + len(gone.parts) + markdown
 
 

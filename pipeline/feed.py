@@ -18,6 +18,7 @@ from pipeline.decide import Decisions, noted
 from pipeline.discover import Candidate
 from pipeline.errors import DocumentError
 from pipeline.intake import Again, Arrival, StillChangingError, inner_path, take, take_again, take_member
+from pipeline.openai.line import BATCH_FILE
 from pipeline.order import Ended, Inner, Left, Node, Outcome, Room, Source, Unpacked, depth_of, now
 from pipeline.parse import StoppedError
 from pipeline.plan import RunPlan
@@ -133,7 +134,8 @@ def _inner(node: Node, item: Work | Ended, outcome: Outcome) -> list[Node]:
     if node.source is None or isinstance(item, Ended) or outcome.file is None:
         return []
     assert item.arrival.sha256 is not None
-    within = {**node.within, item.arrival.sha256: item.arrival.path}
+    around = {} if item.parsed.media_type == BATCH_FILE else {item.arrival.sha256: item.arrival.path}
+    within = {**node.within, **around}  # a request may be all that a file has, and is no copy of it
     unpacked = Unpacked(outcome.file, item.arrival)
     return [Node(Inner(member, unpacked), node.left, node.depth + 1, within) for member in item.parsed.members]
 

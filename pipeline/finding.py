@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import audit
 
-KINDS = ("parts", "rows", "markdown", "archived", "failed", "deleted")
+KINDS = ("parts", "rows", "markdown", "outputs", "archived", "failed", "deleted")
 
 
 @dataclass

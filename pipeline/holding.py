@@ -22,7 +22,7 @@ ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
 OF_PART = ("n", "job", "file", "sha256")
 OF_DOCUMENT = (
     "n", "row", "job", "document", "path", "path_bytes", "state", "text_sha256", "result_sha256", "run", "tokens",
-    "supersedes", "finished_at", "markdown",
+    "supersedes", "finished_at", "markdown", "outputs",
 )  # fmt: skip
 _AGAIN = ("run", "tokens", "supersedes")
 """Columns that the result's sha256 leaves out and the entry repeats."""

@@ -22,6 +22,13 @@ def markdown_name(path: str) -> str:
     return _possible("/".join([*folders, name]), path, ".md")
 
 
+def output_names(path: str) -> tuple[str, str]:
+    """Of the output and the error file of a batch file: `night.jsonl` has `night_output.jsonl`, `night_error.jsonl`."""
+    stem = path.removesuffix(".jsonl")
+    output, error = (_possible(f"{stem}{end}", f"{path}{end}", ".jsonl") for end in ("_output", "_error"))
+    return output, error
+
+
 def failed_name(path: str) -> str:
     """`path`, possible for a file to which REASON is added.
 

@@ -29,7 +29,7 @@ Entry = Mapping[str, Any]
 def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
     """Rename the part and its Markdown files into place, then move the inputs of its documents."""
     staging = root / "outbox" / part["job"] / ".staging"
-    for name in [part["file"], *(entry["markdown"]["file"] for entry in documents if entry["markdown"])]:
+    for name in [part["file"], *(made["file"] for entry in documents for made in made_files(entry))]:
         move(staging / staged_name(name), root / name)
     for entry in documents:
         if entry["state"] == State.FAILED:
@@ -61,6 +61,12 @@ def sync(*folders: Path) -> None:
 def raw_path(entry: Entry) -> str:
     """The path of an entry's input as the system knows it."""
     return os.fsdecode(base64.b64decode(entry["path_bytes"])) if entry["path_bytes"] else str(entry["path"])
+
+
+def made_files(entry: Entry) -> list[dict[str, str]]:
+    """The names and sha256s of the files in outbox/ that were made for a document, beside its row."""
+    markdown: list[dict[str, str]] = [entry["markdown"]] if entry["markdown"] else []
+    return [*markdown, *(entry.get("outputs") or ())]
 
 
 def staged_name(name: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.errors import Failure
 from pipeline.parse import Limits
-from pipeline.tasks import Settings, Writing
+from pipeline.tasks import BatchSettings, Settings, Writing
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,11 @@ class RunPlan:
     retention: Retention = Retention()
     writing: Writing | None = None  # how a model that writes is used; None: nothing is said of it, or it does not write
     private: bool = False  # the log holds commitments instead of names and digests of documents
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether what comes are files of requests, and answers go into files beside the parts."""
+        return isinstance(self.task, BatchSettings)
 
     @property
     def outbox(self) -> Path:

@@ -18,7 +18,7 @@ Opening = dict[str, list[Any]]  # member -> salt, value
 
 _HIDDEN = frozenset({"document", "inputs"})  # types of records
 MEMBERS = (
-    "path", "path_bytes", "paths", "reason", "duplicate_of", "parent", "markdown", "document", "text_sha256",
+    "path", "path_bytes", "paths", "reason", "duplicate_of", "parent", "markdown", "outputs", "document", "text_sha256",
     "result_sha256",
 )  # fmt: skip
 """What is hidden: names, texts that may hold names, and digests of the document, its text and its row."""

@@ -11,6 +11,7 @@ from pipeline.compute import Work
 from pipeline.document import Member, Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.intake import Arrival
+from pipeline.openai.line import BATCH_FILE, REQUEST
 from pipeline.order import Ended, Outcome, Room
 from pipeline.parse import Options, PageReader, ParserPool
 from pipeline.plan import RunPlan
@@ -47,7 +48,10 @@ class Reader:
         return Outcome(work, file if parsed.members else None, os.fstat(file.fileno()).st_size)
 
     def _read(self, arrival: Arrival, room: Room, out: IO[bytes]) -> tuple[Parsed, IO[bytes]]:
-        options = Options(self.plan.input.hidden, room.documents, room.bytes, self.pages is not None)
+        options = Options(
+            self.plan.input.hidden, room.documents, room.bytes, self.pages is not None,
+            media_type=self._media_type(arrival),
+        )  # fmt: skip
         descriptor = os.open(arrival.staged(self.plan.archive), os.O_RDONLY | os.O_CLOEXEC)
         try:
             parsed = self.pool.parse(descriptor, arrival.name, options, out.fileno())
@@ -59,6 +63,12 @@ class Reader:
             return parsed, out
         finally:
             os.close(descriptor)
+
+    def _media_type(self, arrival: Arrival) -> str:
+        """What a document of a batch job is, whatever its bytes look like."""
+        if not self.plan.is_batch:
+            return ""
+        return REQUEST if arrival.parent else BATCH_FILE
 
     def _scratch(self) -> IO[bytes]:
         """A file without a name for what is unpacked."""

@@ -1,6 +1,6 @@
 """The rows that hold: of several for one document the last one, read from the parts in outbox/."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -48,6 +48,16 @@ def results(site: Site, job: str | None = None) -> Iterator[dict[str, Any]]:
 def row_at(part: Path, number: int) -> dict[str, Any]:
     """One row of a part, from 0, as plain values. BadPartError."""
     return _Reader(part).row(number)
+
+
+def rows_numbered(part: Path, entries: Container[int]) -> Iterator[dict[str, Any]]:
+    """The rows of a part whose entries are asked for, as the table has them. BadPartError, OSError."""
+    for batch in batches(part):
+        with _ours(part):
+            numbers = batch.column("audit_index").to_pylist()
+            rows = batch.take(pa.array([at for at, number in enumerate(numbers) if number in entries], pa.int64()))
+            found = rows.to_pylist()
+        yield from found
 
 
 def _of_job(folder: Path) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from pipeline.placement import made_files
 from pipeline.plan import Retention
 from pipeline.states import State
 
@@ -65,8 +66,8 @@ class Shelf:
         part = self.parts.setdefault(entry["part"], (entry["time"], []))
         if document is not None:
             part[1].append(document)
-        if entry["markdown"]:
-            self.markdown[entry["markdown"]["file"]] = number, entry["part"]
+        for made in made_files(entry):
+            self.markdown[made["file"]] = number, entry["part"]
 
 
 def due(shelf: Shelf, retention: Retention, now: datetime, held: Collection[str]) -> list[Record]:
@@ -97,7 +98,7 @@ def _before(now: datetime, days: float) -> str:
 
 def _markdown_of(shelf: Shelf, parts: Collection[str]) -> list[int]:
     """The entries of these parts whose Markdown files no later one has replaced."""
-    return sorted(n for n, part in shelf.markdown.values() if part in parts and n not in shelf.no_markdown)
+    return sorted({n for n, part in shelf.markdown.values() if part in parts and n not in shelf.no_markdown})
 
 
 def _chunks(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:

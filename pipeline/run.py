@@ -31,6 +31,7 @@ from pipeline.memory import give_back_freed
 from pipeline.models import answerer, check_machine, check_model, load_model, writing_of
 from pipeline.nights import Entry, is_told
 from pipeline.order import Ended, Source, ended_row
+from pipeline.outputs import begun_before
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
 from pipeline.plan import Input, Ocr, RunPlan
 from pipeline.private import refuse_open
@@ -93,7 +94,8 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         found, sources = _found(plan, history, observer, stop, sightings)
         if not plan.retention.ends:
             look_before_run(plan, sources)
-        committer = Committer(plan, log, name, history.last)
+        outputs = begun_before(plan, history, digest) if plan.is_batch else None
+        committer = Committer(plan, log, name, history.last, outputs=outputs)
         tally = _Tally(found, sources, observer)
         observer.found(len(sources))
         model = load_model(plan, model_sha256, lambda fact: observer.note(fact)) if sources else None

@@ -17,6 +17,7 @@ from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
 from pipeline.tasks import (
     PROMPTS,
     AskSettings,
+    BatchSettings,
     ClassifySettings,
     ExtractSettings,
     Field,
@@ -120,6 +121,8 @@ def _task(values: Mapping[str, Any]) -> Settings:
             return SummarizeSettings(**given)
         case "ask":
             return AskSettings(**given)
+        case "batch":
+            return BatchSettings(tuple(given["models"]))
     raise ValueError(f"no task is called {values['type']!r}")
 
 

@@ -92,7 +92,7 @@ def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) 
         for _ in range(_ATTEMPTS):
             last = Found()
             last.join(run(check_part, expected.unplaced()))
-            last.join(run(check_files, expected.markdown()))
+            last.join(run(check_files, expected.made()))
             expected.check_strays(last)
             grown = audit.read_checkpoint(site.audit, site.public_key).size
             expected.forget_deleted(last)

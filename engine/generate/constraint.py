@@ -34,7 +34,12 @@ class Schema:
     quotes: Mapping[str, str] = field(default_factory=dict)
 
 
-Spec = Choice | Pattern | Schema
+@dataclass(frozen=True)
+class AnyObject:
+    """Compact JSON that is an object, whatever is in it; README.md, "Constrained answers", says how much."""
+
+
+Spec = Choice | Pattern | Schema | AnyObject
 
 
 class Constraint(Protocol):

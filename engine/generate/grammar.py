@@ -7,8 +7,8 @@ from llguidance import LLExecutor, LLMatcher, LLParserLimits, LLTokenizer, Token
 from numpy.typing import NDArray
 
 from engine.errors import EngineError
-from engine.generate import choices, schema
-from engine.generate.constraint import Choice, Pattern, Schema, Spec
+from engine.generate import choices, objects, schema
+from engine.generate.constraint import AnyObject, Choice, Pattern, Schema, Spec
 from engine.generate.regexes import check_size
 
 LIMITS = LLParserLimits(initial_lexer_fuel=1_000_000_000, step_lexer_fuel=10_000_000, verbose_errors=False)
@@ -165,6 +165,8 @@ def _matcher(tokenizer: LLTokenizer, spec: Spec) -> LLMatcher:
         return _of_schema(tokenizer, spec)
     if isinstance(spec, Choice):
         return _build(tokenizer, LLMatcher.grammar_from_lark(choices.grammar(spec)), "choices")
+    if isinstance(spec, AnyObject):
+        return _build(tokenizer, LLMatcher.grammar_from_lark(objects.grammar()), "object")
     assert isinstance(spec, Pattern)
     check_size(spec.regex, "pattern")
     return _build(tokenizer, LLMatcher.grammar_from_regex(spec.regex), "pattern")

@@ -96,3 +96,5 @@ def _row(entry: Entry, placed: bool) -> Iterator[tuple[str, str]]:
     yield "row", f"{entry['row']} (counted from 0) of {entry['part']}{where}"
     if entry["markdown"]:
         yield "markdown", str(entry["markdown"]["file"])
+    for made in entry.get("outputs") or ():
+        yield "output", str(made["file"])

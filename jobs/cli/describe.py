@@ -44,4 +44,7 @@ def asks(job: LoadedJob) -> str:
             return f"extract {', '.join(f'{field.name} ({field.type})' for field in task.fields)}"
         case "ask":
             return f"ask {one_line(task.question)}"
+        case "batch":
+            named = f"; its model may be called {', '.join(map(one_line, task.models))}, too" if task.models else ""
+            return f"answer requests to /v1/chat/completions in the OpenAI Batch format{named}"
     return f"summarize in {counted(task.sentences, 'sentence') if task.sentences else counted(task.words or 0, 'word')}"

@@ -1,5 +1,6 @@
 """`cloister results`: what became of each document."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -115,6 +116,9 @@ def answer_of(row: dict[str, Any]) -> "Text":
     """The answer of a row in a few lines, or why there is none."""
     from rich.text import Text
 
+    if row["state"] == "done" and row.get("body"):
+        said = json.loads(row["body"])["choices"][0]["message"]["content"]
+        return Text(visible(f"{row['custom_id']}: {shortened(said, _ANSWER_CHARACTERS)}"))
     if row["state"] in ("failed", "review"):
         return Text(visible(f"{row['failure'] or 'review'}: {row['reason']}"))
     if row["state"] == "duplicate":

@@ -64,7 +64,7 @@ def _parse(fds: Sequence[int], name: str, options: Options, limits: Limits) -> P
     if not data:
         raise DocumentError(Failure.EMPTY, "the file has 0 bytes")
     source = Source(data, name, limits, options, fds[1] if len(fds) > 1 else None)
-    media_type = media_type_of(source)
+    media_type = options.media_type or media_type_of(source)
     if media_type not in PARSERS:
         raise DocumentError(Failure.UNSUPPORTED, f"found {media_type}")
     return PARSERS[media_type].parse(source, media_type)

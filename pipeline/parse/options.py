@@ -10,6 +10,7 @@ class Options:
     """`hidden`: keep, or drop, text that no person sees. `documents` and `bytes`: what it may still unpack to.
 
     `images`: give pages without text as pictures; `page_texts`: what OCR read on such pages, by number from 1.
+    `media_type`: what it is because its job says so; "" where its bytes decide.
     """
 
     hidden: str = "drop"
@@ -17,6 +18,7 @@ class Options:
     bytes: int = 1 << 30
     images: bool = False
     page_texts: Mapping[int, str] = field(default_factory=dict)
+    media_type: str = ""
 
     def to_message(self) -> dict[str, Any]:
         """As JSON, whose keys are strings."""

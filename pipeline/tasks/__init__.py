@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pipeline.tasks import ask, classify, extract, summarize, writing
+from pipeline.tasks import ask, batch, classify, extract, summarize, writing
 from pipeline.tasks.ask import AskSettings, SchemaError
 from pipeline.tasks.base import (
     Answer,
@@ -16,19 +16,21 @@ from pipeline.tasks.base import (
     Writing,
     WritingTask,
 )
+from pipeline.tasks.batch import BatchSettings
 from pipeline.tasks.classify import ClassifySettings, Label
 from pipeline.tasks.columns import EVIDENCE
 from pipeline.tasks.extract import ExtractSettings, Field
 from pipeline.tasks.summarize import SummarizeSettings
 from pipeline.tasks.writing.prompts import VERSION as PROMPTS
 
-Settings = ClassifySettings | ExtractSettings | SummarizeSettings | AskSettings
+Settings = ClassifySettings | ExtractSettings | SummarizeSettings | AskSettings | BatchSettings
 
 TASKS: Mapping[str, TaskType] = {
     "classify": TaskType(ClassifySettings, classify.COLUMNS, classify.Classify, writing.Classify),
     "extract": TaskType(ExtractSettings, extract.COLUMNS, extract.Extract, writing.Extract),
     "summarize": TaskType(SummarizeSettings, summarize.COLUMNS, summarize.Summarize, writing.Summarize),
     "ask": TaskType(AskSettings, ask.COLUMNS, None, writing.Ask),
+    "batch": TaskType(BatchSettings, batch.COLUMNS, None, writing.Batch),
 }
 
 
@@ -57,6 +59,7 @@ __all__ = [
     "TASKS",
     "Answer",
     "AskSettings",
+    "BatchSettings",
     "ClassifySettings",
     "Dialogue",
     "Embedder",

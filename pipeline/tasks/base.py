@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.document import Evidence, Parsed, Span
+from pipeline.errors import Failure
 
 Ids = NDArray[np.int32]
 
@@ -52,7 +53,7 @@ class Writer(Protocol):
     def continuation(self, text: str) -> Ids:
         """A text as the beginning of an answer."""
 
-    def check(self, constraint: engine.Choice | engine.Pattern | engine.Schema) -> None:
+    def check(self, constraint: engine.Choice | engine.Pattern | engine.Schema | engine.AnyObject) -> None:
         """EngineError for what no answer can be held to."""
 
     def generate(
@@ -84,13 +85,15 @@ class Part:
 @dataclass(frozen=True)
 class Answer:
     """One document's answer: `columns` are those that the task declares; `abstained` when it would not say. `parts`: in
-    which a model that writes read the document."""
+    which a model that writes read the document. `failure`: what it has is no whole answer, and the row a failed one
+    that keeps it."""
 
     columns: Mapping[str, Any]
     evidence: Sequence[Evidence] = ()
     abstained: bool = False
     reason: str | None = None
     parts: Sequence[Part] = ()
+    failure: Failure | None = None
 
 
 Dialogue = Generator[Sequence[engine.Request], Sequence[engine.Completion], Answer]

@@ -48,7 +48,7 @@ def test_several_parts_hold_what_the_log_says(plan: RunPlan, drop: Drop) -> None
         e["n"]: e for _, e in audit.read_entries(plan.site.audit, plan.site.public_key) if e["type"] == "document"
     }
     assert [entries[row["audit_index"]]["path"] for row in rows] == [f"{i}.txt" for i in range(10)]
-    checked = {"parts": 3, "rows": 10, "markdown": 10, "archived": 10, "failed": 0, "deleted": 0}
+    checked = {"parts": 3, "rows": 10, "markdown": 10, "outputs": 0, "archived": 10, "failed": 0, "deleted": 0}
     assert pipeline.verify(plan.site).checked == checked
 
 

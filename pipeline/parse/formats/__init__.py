@@ -1,6 +1,8 @@
 """The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff.py)."""
 
+from pipeline.openai.line import BATCH_FILE, REQUEST
 from pipeline.parse.formats import (
+    batch,
     csv,
     doc,
     docx,
@@ -42,6 +44,8 @@ PARSERS: dict[str, Parser] = {
     "text/tab-separated-values": csv,
     "application/json": json,
     "application/x-ndjson": json,
+    BATCH_FILE: batch,
+    REQUEST: batch,
     "text/html": html,
     "message/rfc822": eml,
     "application/mbox": mbox,

@@ -1,0 +1,101 @@
+"""Batch: a request of a file in the OpenAI Batch format, as it stands; nothing is put around its messages.
+
+What comes back is a row also where there is no answer: with the status and the body that the service would give. An
+answer that came to its limit is a failure here, as everywhere, and has what was written until then.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final
+
+import engine
+from pipeline.document import Parsed, Span
+from pipeline.errors import Failure
+from pipeline.openai import body
+from pipeline.openai.form import constraint_of, is_whole
+from pipeline.openai.refused import RefusedError, refuse
+from pipeline.openai.request import Chat, custom_id_of, read_request
+from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
+from pipeline.tasks.batch import BatchSettings
+
+_SCHEMAS: Final = 64  # that are known to be in order
+
+
+class Batch:
+    """The task for requests of one model."""
+
+    def __init__(self, settings: BatchSettings, model: Writer, writing: Writing) -> None:
+        self._models, self._model, self._writing = settings.models, model, writing
+        self._context = min(model.context, writing.context)
+        self._wrong = lru_cache(_SCHEMAS)(self._wrong_with)
+
+    def dialogue(self, document: Parsed) -> Dialogue:
+        said = {section.kind: int(section.title) for section in document.sections}
+        line = said["line"]
+        try:
+            chat = self._chat(document.text, said.get("repeats"))
+            request = self._request(chat)
+        except RefusedError as error:
+            return _refused(error, custom_id_of(document.text), line, Failure.INVALID_REQUEST)
+        (completion,) = yield [request]
+        read = [Part(Span(0, len(document.text)), completion.prompt_tokens)]
+        if completion.finish == "failed":
+            failed = RefusedError("unanswered", completion.reason, status=500)
+            return _refused(failed, chat.custom_id, line, Failure.UNANSWERED)
+        cut = request.constraint is not None and completion.finish == "stopped" and not is_whole(completion.text)
+        made, whole = body.completed(
+            replace(completion, finish="length") if cut else completion,
+            name=document.text_sha256, model=self._models[0], stop=chat.stop, logprobs=chat.logprobs,
+        )  # fmt: skip
+        columns = _columns(chat.custom_id, line, 200, made)
+        if whole:
+            return Answer(columns, parts=read)
+        reason = f"line {line}: the answer was not over after {completion.ids.size} tokens"
+        return Answer(columns, reason=reason, parts=read, failure=Failure.UNANSWERED)
+
+    def _chat(self, text: str, first: int | None) -> Chat:
+        if first is not None:
+            message = f"custom_id: it is that of line {first} already"
+            raise RefusedError("duplicate_custom_id", message, "custom_id", None)
+        return read_request(text, self._models)
+
+    def _request(self, chat: Chat) -> engine.Request:
+        try:
+            prompt = self._model.prompt(chat.messages)
+        except engine.EngineError as error:
+            refuse("invalid_value", "messages", str(error))
+        left = self._context - prompt.size
+        limit = min(self._writing.max_tokens, left) if chat.limit is None else chat.limit
+        if limit < 1 or limit > left:
+            asked = f"they have {prompt.size} tokens, and an answer may have {max(limit, 1)}"
+            refuse("context_length_exceeded", "messages", f"{asked}: more than the {self._context} that are read here")
+        return engine.Request(prompt, limit, self._constraint(chat.form))
+
+    def _constraint(self, form: str | Mapping[str, Any]) -> engine.Schema | engine.AnyObject | None:
+        if not isinstance(form, str) and (wrong := self._wrong(json.dumps(form))):
+            refuse("invalid_value", "response_format.json_schema.schema", wrong)
+        return constraint_of(form)
+
+    def _wrong_with(self, schema: str) -> str:
+        try:
+            if constraint := constraint_of(json.loads(schema)):
+                self._model.check(constraint)
+        except engine.EngineError as error:
+            return str(error)
+        return ""
+
+
+def _columns(custom_id: str | None, line: int, status: int | None, made: body.Body | None) -> dict[str, Any]:
+    text = None if made is None else body.compact(made)
+    return {"custom_id": custom_id, "line": line, "status_code": status, "body": text}
+
+
+def _refused(error: RefusedError, custom_id: str | None, line: int, failure: Failure) -> Answer:
+    reason = body.told(error.message, line)
+    made = None if error.status is None else body.refused(error, line)
+    columns = _columns(custom_id, line, error.status, made)
+    if error.status is None:
+        columns["error"] = {"code": error.code, "message": reason}
+    return Answer(columns, reason=reason, failure=failure)
