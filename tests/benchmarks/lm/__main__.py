@@ -10,7 +10,9 @@ python -m tests.benchmarks.lm                                                  e
 … --files qwen2.5-0.5b:q4_k_m --rounds 1 --rows single,batched --threads 2     a short run
 … --rows night --night 200 --slots 8                                           only the night
 
-Every measurement is written beside the report, as a line of a .jsonl file, as soon as it is known.
+On four idle cores everything takes three to four hours: the night and the night of free text one each, most of it
+llama-server's; prompts and decoding one; logits half an hour, most of it the exact ones. With --rounds 1 and --night 20
+it is one hour. Every measurement is written beside the report, as a line of a .jsonl file, as soon as it is known.
 """
 
 import argparse
@@ -24,7 +26,7 @@ from pathlib import Path
 from tests.benchmarks.lm.journal import Facts, Journal
 from tests.benchmarks.lm.measure import measure
 from tests.benchmarks.lm.plan import ROWS, Plan
-from tests.benchmarks.lm.report import to_markdown
+from tests.benchmarks.lm.report import put_into, to_markdown
 from tests.benchmarks.lm.shapes import SHAPES
 
 
@@ -49,6 +51,8 @@ def main() -> None:
     asked.report.write_text(text)
     print(text)
     print(f"written to {asked.report.absolute()}")
+    if asked.readme:
+        asked.readme.write_text(put_into(asked.readme.read_text(), results))
 
 
 def since(start: float) -> str:
@@ -76,6 +80,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--positions", type=int, default=Plan.positions, help="whose logits are compared")
     parser.add_argument("--real", type=Path, nargs="*", default=(), help="trained models whose logits are compared too")
     parser.add_argument("--both", action="store_true", help="llama-cpp-python beside the programs of CLOISTER_LLAMA")
+    parser.add_argument("--readme", type=Path, help="the file whose table of verdicts is replaced: README.md")
     parser.add_argument("--resume", action="store_true", help="what the .jsonl file knows is not measured again")
     return parser.parse_args()
 

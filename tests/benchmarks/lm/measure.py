@@ -36,7 +36,7 @@ print(time.monotonic())
 def measure(plan: Plan, journal: Journal, say: Say) -> Results:
     """All rows of the plan; what the journal knows is not measured again."""
     results = Results(isa=plan.isa, skipped=contenders.missing())
-    for file in plan.files:
+    for file in plan.files if {"single", "batched", "memory", "accuracy"} & {*plan.rows} else ():
         path = files.model(*file, say)
         results.file_bytes[file], results.token_bytes[file] = path.stat().st_size, token_bytes(path)
         for threads in plan.threads if {"single", "batched"} & {*plan.rows} else ():

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import reduce
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,13 @@ def _measure(
                 if not journal.knows(*key):
                     numbers = f"{first + 1} to {first + len(some)} of {plan.night}"
                     say(f"{path.stem}: {point.what}, {name}, documents {numbers}")
-                if (done := journal.once(key, lambda make=make, some=some: make()(some))) is not None:
-                    found.setdefault(name, []).append(Night(**done))
-                    say(f"{path.stem}: {name}: {found[name][-1].rate:,.0f} documents an hour")
-    results.nights[point] = {name: reduce(Night.__add__, parts) for name, parts in found.items()}
-    results.rates[point] = {name: [part.rate for part in parts] for name, parts in found.items()}
+                if (done := journal.once(key, lambda make=make, some=some: make()(some))) is None:
+                    results.skipped.append(f"{name}, {point.what}, from document {first + 1} on: it did not answer")
+                    return
+                found.setdefault(name, []).append(Night(**done))
+                say(f"{path.stem}: {name}: {found[name][-1].rate:,.0f} documents an hour")
+            results.nights[point] = {name: reduce(Night.__add__, parts) for name, parts in found.items()}
+            results.rates[point] = {name: [part.rate for part in parts] for name, parts in found.items()}
 
 
 def _everyone(plan: Plan, row: str, path: Path, stack: ExitStack) -> dict[str, Callable[[], Answer]]:
@@ -84,4 +87,11 @@ def _ours(plan: Plan, row: str, path: Path) -> Iterator[Answer]:
 @contextmanager
 def _server(plan: Plan, row: str, path: Path) -> Iterator[Answer]:
     with served(path, plan.most, plan.slots) as server:
-        yield lambda prompts: asdict(server.night(prompts, forced=row == "night"))
+
+        def answer(prompts: list[Ids]) -> dict[str, Any] | None:
+            try:
+                return asdict(server.night(prompts, forced=row == "night"))
+            except (OSError, HTTPException, RuntimeError):
+                return None
+
+        yield answer

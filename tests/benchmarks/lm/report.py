@@ -28,11 +28,27 @@ _NIGHT = (
 _LOADING = (("seconds", 1), ("first_seconds", 1), ("first_most", 2**20))
 
 
+BEGIN, END = "<!-- make bench-lm -->", "<!-- end of it -->"
+"""Lines of a README between which the verdicts stand."""
+
+
+def put_into(readme: str, results: Results) -> str:
+    """The text of a README with these verdicts instead of those that it had. ValueError if it has no place for them."""
+    before, begin, rest = readme.partition(f"{BEGIN}\n")
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"found no lines {BEGIN} and {END}")
+    return f"{before}{begin}{_musts(results)}\n\n{results.machine}\n{end}{after}"
+
+
+def _musts(results: Results) -> str:
+    return to_table(verdicts(MUSTS, results, results.isa), _number)
+
+
 def to_markdown(results: Results) -> str:
     """The whole report."""
     parts = [
-        "# Benchmark of language models", results.machine,
-        "## What must hold", to_table(verdicts(MUSTS, results, results.isa), _number),
+        "# Benchmark of language models", results.machine, "## What must hold", _musts(results),
         "## Speed", _DONE, _speeds(results),
         *(["## The night", _NIGHT, _nights(results)] if results.nights else []),
         "## Logits", _LOGITS,

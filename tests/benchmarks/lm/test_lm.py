@@ -16,9 +16,10 @@ from tests.benchmarks.lm.measure import measure, token_bytes
 from tests.benchmarks.lm.musts import MUSTS
 from tests.benchmarks.lm.night import INSTRUCTION, LONGEST, SHORTEST, Night
 from tests.benchmarks.lm.plan import Plan
-from tests.benchmarks.lm.report import to_markdown
+from tests.benchmarks.lm.report import BEGIN, END, put_into, to_markdown
 from tests.benchmarks.lm.results import OURS, Point, Rates, Results, best_peer, rate, ratio, share
 from tests.benchmarks.lm.shapes import LARGE, MIXES, SHAPES, SMALL, tensors
+from tests.benchmarks.process import ROOT
 from tests.benchmarks.verdict import Must, Verdict, Worst, verdicts
 
 BENCH, BOUND, SERVER = contenders.PROGRAMS, contenders.BINDING, contenders.SERVER
@@ -122,6 +123,17 @@ def test_the_report_has_everything() -> None:
     assert "| qwen2.5-0.5b q8_0 | cloister | 0.09000 | 1.0000 | 1.00e-04 | 2.0% |" in text
     assert "start of the process to the first token: 1.40 s (median of 3)" in text
     assert "- llama-something: not there" in text
+
+
+def test_the_readme_gets_the_verdicts() -> None:
+    readme = (ROOT / "README.md").read_text()
+    found = put_into(readme, everything())
+    assert found.split(BEGIN)[0] == readme.split(BEGIN)[0]
+    assert found.split(END)[1] == readme.split(END)[1]
+    assert "| the night | ≥ 2.50x | ≥ 4.00x | 2.50x | night, llama-3.2-1b q4_k_m" in found
+    assert put_into(found, everything()) == found
+    with pytest.raises(ValueError, match="found no lines"):
+        put_into("nothing", everything())
 
 
 @pytest.mark.parametrize("mix", MIXES)
