@@ -1,10 +1,13 @@
 """Arrays made once from a model file and mapped by every process: one file beside the compiled kernels.
 
-    "CLOISTER" | u64 length of digest and header | sha256 of everything after it | header, JSON | arrays
+    "CLOISTER" | u64 length of digest and header | digest | header, JSON | arrays
 
-The header has the key and names each array, its type, its count and its place, a multiple of 64 bytes. A file that is
-not what it says is made anew. Where none can be kept the arrays live in memory, and `stored` says so. Lengths and order
-of the arrays are not checked against the network: the key has a digest of the code that makes and reads them.
+The header has the key and names each array, its type, its count and its place, a multiple of 256 bytes. The digest is
+sha256 of the header and of the checksums (kernels/checksum.py) of each 8 MiB of the arrays: all bytes are looked at in
+each process before any is used, at the speed of memory. It finds damage; who may write into the folder could write
+another digest as well. A file that is not what it says is made anew. Where none can be kept the arrays live in memory,
+and `stored` says so. Lengths and order of the arrays are not checked against the network: the key has a digest of the
+code that makes and reads them.
 """
 
 import contextlib
@@ -14,6 +17,7 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.compiling import weights_folder
+from engine.cpu import threads
+from engine.kernels.checksum import LINE, checksum
 
 Arrays = dict[str, NDArray[Any]]
 Keep = Callable[[Callable[[], Arrays]], Arrays]
-_MAGIC, _LINE = b"CLOISTER", 64
+_MAGIC, _LINE = b"CLOISTER", 4 * LINE
 _HEX = 64  # bytes of the digest
+_SPAN = 8 << 20  # bytes that have a checksum
 _TYPES = {"int8", "float32"}
 _DAY = 86_400  # seconds
 
@@ -67,20 +74,35 @@ def _write(path: Path, key: str, arrays: Arrays) -> None:
         at += -(-array.nbytes // _LINE) * _LINE
     header = json.dumps({"key": key, "size": at, "arrays": entries}).encode()
     header += b" " * (-(len(header) + 16 + _HEX) % _LINE)
-    digest = hashlib.sha256(header)
-    for part in _parts(arrays):
-        digest.update(part)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+    with tempfile.NamedTemporaryFile("w+b", dir=path.parent, suffix=".part", delete=False) as file:
         try:
-            file.write(_MAGIC + (_HEX + len(header)).to_bytes(8, "little") + digest.hexdigest().encode() + header)
+            file.write(_MAGIC + (_HEX + len(header)).to_bytes(8, "little") + b"0" * _HEX + header)
             for part in _parts(arrays):
                 file.write(part)
+            file.flush()
+            written = np.frombuffer(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ), np.uint8)
+            file.seek(16)
+            file.write(_digest(header, written[16 + _HEX + len(header) :]))
             file.flush()
             os.fsync(file.fileno())
             Path(file.name).replace(path)
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
+
+
+def _digest(header: bytes, data: NDArray[np.uint8]) -> bytes:
+    """In hexadecimal; of data of a multiple of _LINE bytes."""
+    words, step = data.view(np.int32), _SPAN // 4
+    starts = range(0, words.size, step)
+    sums = np.zeros((len(starts), LINE), np.int32)
+
+    def sum_up(number: int) -> None:
+        checksum(words, starts[number], min(starts[number] + step, words.size), sums[number])
+
+    with ThreadPoolExecutor(threads()) as pool:
+        list(pool.map(sum_up, range(len(starts))))
+    return hashlib.sha256(header + sums.tobytes()).hexdigest().encode()
 
 
 def _remove_old(path: Path, model: str) -> None:
@@ -108,8 +130,9 @@ def _read(path: Path, key: str) -> Arrays | None:
         return None
     try:
         start, whole = 16 + int.from_bytes(mapping[8:16], "little"), np.frombuffer(mapping, np.uint8)
-        digest = hashlib.sha256(whole[16 + _HEX :].data).hexdigest().encode()
-        if mapping[:8] != _MAGIC or mapping[16 : 16 + _HEX] != digest:
+        if mapping[:8] != _MAGIC or start % _LINE or whole.size % _LINE or not 16 + _HEX < start <= whole.size:
+            return None
+        if mapping[16 : 16 + _HEX] != _digest(mapping[16 + _HEX : start], whole[start:]):
             return None
         header, data = json.loads(mapping[16 + _HEX : start]), whole[start:]
         if header["key"] != key or data.size != header["size"]:

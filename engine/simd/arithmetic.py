@@ -283,6 +283,11 @@ def sub_i32(x: Any, y: Any) -> Any:
     return x - y
 
 
+@operation(i32x16, i32x16, i32x16)(lambda b, x, y: b.mul(x, y))
+def mul_i32(x: Any, y: Any) -> Any:
+    return x * y
+
+
 def _join_bytes(b: Any, high: Any, low: Any) -> Any:
     return b.add(b.shl(high, ir.Constant(i32x16.llvm, [8] * LANES)), low)
 

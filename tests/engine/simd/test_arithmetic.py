@@ -149,6 +149,7 @@ def test_whole_numbers() -> None:
     with np.errstate(over="ignore"):
         assert np.array_equal(apply_i32(simd.add_i32, INTS, other), INTS + other)
         assert np.array_equal(apply_i32(simd.sub_i32, INTS, other), INTS - other)
+        assert np.array_equal(apply_i32(simd.mul_i32, INTS, other), INTS * other)
         assert np.array_equal(apply_i32(simd.join_bytes, INTS, other), (INTS << 8) + other)
     assert np.array_equal(apply_i32(simd.larger_i32, INTS, other), np.maximum(INTS, other))
 
