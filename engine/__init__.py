@@ -1,21 +1,29 @@
-"""Numbers: models from GGUF files, computed on the CPU, the same bytes on every x86-64 machine. See README.md."""
+"""Numbers: models from GGUF files, computed on the CPU, the same bytes on every x86-64 machine. See README.md.
+
+What is public is imported when it is first asked for: commands that compute nothing do not wait for a compiler.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import engine.compiling  # first: it tells numba for which CPU to compile  # noqa: F401
-from engine import bench
-from engine.convert import import_model
 from engine.cpu import isa, threads
-from engine.engine import NUMERICS, Model, head_of, load
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
 from engine.generate.constraint import AnyObject, Choice, Pattern, Schema
-from engine.generate.grammar import check_constraint
-from engine.generate.load import load_decoder
-from engine.generate.model import LanguageModel
-from engine.generate.quotes import locate
-from engine.generate.request import Completion, Request
-from engine.inspect import ModelFacts, inspect
-from engine.kernels.vectors import similarity, softmax
-from engine.quantize import MIXES, Quantized, quantize_model
-from engine.spans import Answer
+from engine.inspect import ModelFacts, inspect  # now: the module would else take the name of the function
+from engine.loading import load, load_decoder
+
+if TYPE_CHECKING:
+    from engine import bench
+    from engine.convert import import_model
+    from engine.engine import NUMERICS, Model, head_of
+    from engine.generate.grammar import check_constraint
+    from engine.generate.model import LanguageModel
+    from engine.generate.quotes import locate
+    from engine.generate.request import Completion, Request
+    from engine.kernels.vectors import similarity, softmax
+    from engine.quantize import MIXES, Quantized, quantize_model
+    from engine.spans import Answer
 
 __all__ = [
     "MIXES",
@@ -50,3 +58,29 @@ __all__ = [
     "softmax",
     "threads",
 ]
+
+_LATER = {
+    "engine.convert": ("import_model",),
+    "engine.engine": ("NUMERICS", "Model", "head_of"),
+    "engine.generate.grammar": ("check_constraint",),
+    "engine.generate.model": ("LanguageModel",),
+    "engine.generate.quotes": ("locate",),
+    "engine.generate.request": ("Completion", "Request"),
+    "engine.kernels.vectors": ("similarity", "softmax"),
+    "engine.quantize": ("MIXES", "Quantized", "quantize_model"),
+    "engine.spans": ("Answer",),
+}
+_HOMES = {name: home for home, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "bench":
+        return import_module("engine.bench")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

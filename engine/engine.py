@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine import models, tokenizer
 from engine.batches import Batches, Text
 from engine.compiling import CODE, LASTING, is_compiled
-from engine.cpu import isa, threads
+from engine.cpu import isa
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedModel
 from engine.facts import facts
 from engine.gguf import GgufFile, read
@@ -31,16 +31,11 @@ Tags = tuple[NDArray[np.int32], F32]
 _METHODS: dict[Kind, str] = {"embedding": "embed", "sequence": "classify", "tokens": "tag", "span": "answer"}
 
 
-def load(path: str | os.PathLike[str], *, progress: Callable[[str], None] | None = None) -> "Model":
-    """Read a GGUF file and make it ready. `progress` gets one line when kernels have to be compiled.
-
-    Raises BadModelFile, UnsupportedModel, UnsupportedCpu.
-    """
-    isa(), threads()  # what is forced must be possible
-    file = read(Path(path))
+def make_model(file: GgufFile, progress: Callable[[str], None] | None) -> "Model":
+    """What `engine.load` gives, of a file that is being hashed."""
     if _is_decoder(file):
         architecture = file.require("general.architecture", str)
-        raise UnsupportedModel(f"{path}: architecture {architecture!r} writes text; engine.load_decoder loads it")
+        raise UnsupportedModel(f"{file.path}: architecture {architecture!r} writes text; engine.load_decoder loads it")
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:

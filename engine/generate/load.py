@@ -1,11 +1,9 @@
-"""A model file to a language model."""
+"""The file of a decoder to a language model."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,37 +11,26 @@ from numpy.typing import NDArray
 from engine import tokenizer
 from engine.compiling import CODE, LASTING, is_compiled
 from engine.cpu import isa, threads
-from engine.errors import BadModelFile, EngineError
+from engine.errors import BadModelFile
 from engine.facts import facts
 from engine.generate.constraint import Spec
-from engine.generate.grammar import Grammars
 from engine.generate.model import LanguageModel
 from engine.generate.request import Request
-from engine.gguf import GgufFile, read
+from engine.gguf import GgufFile
 from engine.kernels.matmul import LAYOUT
 from engine.models import decoders
 from engine.models.stored import Arrays, stored
 from engine.tokenizer import Tokenizer
 from engine.tokenizer.chat import read_chat_template
 
-KINDS = ("float16", "int8")
-"""What keys and values can be kept as."""
+if TYPE_CHECKING:
+    from engine.generate.grammar import Grammars
 
 
-def load_decoder(
-    path: str | os.PathLike[str], *, cache_mib: float | None = None, kv: str = "float16",
-    progress: Callable[[str], None] | None = None,
-) -> LanguageModel:  # fmt: skip
-    """Read the GGUF file of a decoder and make it ready. cache_mib: memory for keys and values, else `pages.SHARE` of
-    what is free, and no more than is useful; kv: one of KINDS. `progress` gets one line when kernels have to be
-    compiled.
-
-    Raises BadModelFile, UnsupportedModel, UnsupportedCpu; EngineError for the other arguments.
-    """
-    isa(), threads()  # what is forced must be possible
-    if kv not in KINDS:
-        raise EngineError(f"kv: found {kv!r:.40}, expected one of {', '.join(KINDS)}")
-    file = read(Path(path))
+def make_decoder(
+    file: GgufFile, *, cache_mib: float | None, kv: str, progress: Callable[[str], None] | None
+) -> LanguageModel:
+    """What `engine.load_decoder` gives, of a file that is being hashed."""
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:
@@ -51,7 +38,7 @@ def load_decoder(
         kept.append(is_kept)
         return arrays
 
-    with ThreadPoolExecutor(1) as reader:  # a vocabulary takes as long to read as the digests of the files
+    with ThreadPoolExecutor(1) as reader:  # a vocabulary takes as long to read as the digest of the file
         reading = reader.submit(tokenizer.from_metadata, file.metadata)
         decoder = decoders.load(file, keep)
         words = _fitting(file, reading.result(), decoder.shape.vocab)
@@ -82,7 +69,9 @@ class _Late:
         self._words = words
 
     @cached_property
-    def _grammars(self) -> Grammars:
+    def _grammars(self) -> "Grammars":
+        from engine.generate.grammar import Grammars
+
         return Grammars(self._words.token_bytes, self._words.end_ids, self._words.encode_within, threads=threads())
 
     def make(self, spec: Spec) -> Any:

@@ -1,8 +1,21 @@
 """GGUF files: a strict, mapped reader and a writer with deterministic bytes."""
 
+from engine.gguf.digest import Digest
 from engine.gguf.file import GgufFile, MetadataValue, Tensor
-from engine.gguf.reader import read
+from engine.gguf.reader import hashed, read
 from engine.gguf.types import BLOCKS, Block, GgmlType
 from engine.gguf.writer import TensorSource, write
 
-__all__ = ["BLOCKS", "Block", "GgmlType", "GgufFile", "MetadataValue", "Tensor", "TensorSource", "read", "write"]
+__all__ = [
+    "BLOCKS",
+    "Block",
+    "Digest",
+    "GgmlType",
+    "GgufFile",
+    "MetadataValue",
+    "Tensor",
+    "TensorSource",
+    "hashed",
+    "read",
+    "write",
+]

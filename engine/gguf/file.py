@@ -1,9 +1,7 @@
 """What a GGUF file holds, once it has been checked."""
 
-import hashlib
 import mmap
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import BadModelFile
+from engine.gguf.digest import Digest
 from engine.gguf.types import NUMPY, GgmlType, ValueType
 
 MetadataValue = bool | int | float | str | list[str] | NDArray[Any]
 """A string array is a list, an array of numbers or bools a read-only numpy array of the file's own type."""
 
 T = TypeVar("T", bool, int, float, str, list[str], NDArray[Any])
-
-_HASHED_AT_A_TIME = 16 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,25 +44,17 @@ class GgufFile:
     value_types: dict[str, ValueType]
     tensors: dict[str, Tensor]
     mapping: mmap.mmap
+    digest: Digest
 
     @property
     def size(self) -> int:
         """Bytes of the whole file."""
         return len(self.mapping)
 
-    @cached_property
+    @property
     def sha256(self) -> str:
-        """Of the whole file's bytes, in hexadecimal; computed when first asked for.
-
-        What was read does not stay in the memory of the process: weights are executed from another file.
-        """
-        digest = hashlib.sha256()
-        with memoryview(self.mapping) as view:
-            for start in range(0, len(view), _HASHED_AT_A_TIME):
-                part = view[start : start + _HASHED_AT_A_TIME]
-                digest.update(part)
-                self.mapping.madvise(mmap.MADV_DONTNEED, start, len(part))
-        return digest.hexdigest()
+        """Of the whole file's bytes, in hexadecimal; computed when first asked for, if not ahead."""
+        return self.digest.hexadecimal
 
     def release(self) -> None:
         """Leave the memory of the process to others: what is read again comes from the system's cache, or the file."""

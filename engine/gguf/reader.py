@@ -7,6 +7,8 @@ file before that number was compared with a cap and with the bytes that are left
 import mmap
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from math import prod
 from pathlib import Path
@@ -15,6 +17,7 @@ import numpy as np
 
 from engine.errors import BadModelFile
 from engine.gguf.cursor import Cursor
+from engine.gguf.digest import Digest
 from engine.gguf.file import GgufFile, MetadataValue, Tensor
 from engine.gguf.types import BLOCKS, DEFAULT_ALIGNMENT, MAGIC, NUMPY, VERSIONS, GgmlType, ValueType
 
@@ -35,7 +38,21 @@ _LEAST_TENSOR = 8 + 1 + 4 + 8 + 4 + 8
 
 def read(path: str | os.PathLike[str]) -> GgufFile:
     """Map and check a GGUF file. Raises BadModelFile, which says file, offset, what was found and what was expected."""
-    cursor = Cursor(Path(path), _map(Path(path)))
+    mapping = _map(Path(path))
+    return _read(Path(path), mapping, Digest(mapping))
+
+
+@contextmanager
+def hashed(path: str | os.PathLike[str]) -> Iterator[GgufFile]:
+    """`read`, and in this context a thread computes the file's sha256, so that it is there when it is asked for."""
+    mapping = _map(Path(path))
+    digest = Digest(mapping)
+    with digest.ahead():
+        yield _read(Path(path), mapping, digest)
+
+
+def _read(path: Path, mapping: mmap.mmap, digest: Digest) -> GgufFile:
+    cursor = Cursor(path, mapping)
     version = _read_version(cursor)
     tensor_count = cursor.count("tensors", MAX_TENSORS, _LEAST_TENSOR)
     key_count = cursor.count("metadata keys", MAX_KEYS, _LEAST_KEY)
@@ -44,7 +61,7 @@ def read(path: str | os.PathLike[str]) -> GgufFile:
     infos = _read_tensor_infos(cursor, tensor_count)
     data_offset = -(-cursor.at // alignment) * alignment
     tensors = _place(cursor, infos, alignment, data_offset)
-    return GgufFile(cursor.path, version, alignment, data_offset, metadata, value_types, tensors, cursor.buffer)
+    return GgufFile(cursor.path, version, alignment, data_offset, metadata, value_types, tensors, mapping, digest)
 
 
 def _map(path: Path) -> mmap.mmap:

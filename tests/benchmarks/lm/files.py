@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cpu import threads
-from engine.gguf import GgmlType, GgufFile, Tensor, TensorSource, write
+from engine.gguf import Digest, GgmlType, GgufFile, Tensor, TensorSource, write
 from engine.quant import TYPES
 from engine.quantize.mixes import MIXES
 from engine.quantize.plan import plan
@@ -67,7 +67,8 @@ def _outline(path: Path, shape: Shape, keys: dict[str, object]) -> GgufFile:
     """What the rules of mixes look at; there is no float32 file."""
     nothing = np.zeros(0, np.uint8)
     found = {name: Tensor(name, GgmlType.F32, sizes, nothing) for name, sizes in tensors(shape).items()}
-    return GgufFile(path, 3, 32, 0, keys, {}, found, mmap.mmap(-1, 1))  # type: ignore[arg-type]
+    empty = mmap.mmap(-1, 1)
+    return GgufFile(path, 3, 32, 0, keys, {}, found, empty, Digest(empty))  # type: ignore[arg-type]
 
 
 def _chunks(

@@ -1,0 +1,49 @@
+"""From a path to a loaded model. A thread hashes the file while all that computes is imported, which takes as long."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.cpu import isa, threads
+from engine.errors import EngineError
+from engine.gguf import hashed
+
+if TYPE_CHECKING:
+    from engine.engine import Model
+    from engine.generate.model import LanguageModel
+
+KINDS = ("float16", "int8")
+"""What keys and values can be kept as."""
+
+Progress = Callable[[str], None]
+
+
+def load(path: str | os.PathLike[str], *, progress: Progress | None = None) -> "Model":
+    """Read a GGUF file and make it ready. `progress` gets one line when kernels have to be compiled.
+
+    Raises BadModelFile, UnsupportedModel, UnsupportedCpu.
+    """
+    isa(), threads()  # what is forced must be possible
+    with hashed(path) as file:
+        from engine.engine import make_model
+
+        return make_model(file, progress)
+
+
+def load_decoder(
+    path: str | os.PathLike[str], *, cache_mib: float | None = None, kv: str = "float16",
+    progress: Progress | None = None,
+) -> "LanguageModel":  # fmt: skip
+    """Read the GGUF file of a decoder and make it ready. cache_mib: memory for keys and values, else `pages.SHARE` of
+    what is free, and no more than is useful; kv: one of KINDS. `progress` gets one line when kernels have to be
+    compiled.
+
+    Raises BadModelFile, UnsupportedModel, UnsupportedCpu; EngineError for the other arguments.
+    """
+    isa(), threads()  # what is forced must be possible
+    if kv not in KINDS:
+        raise EngineError(f"kv: found {kv!r:.40}, expected one of {', '.join(KINDS)}")
+    with hashed(path) as file:
+        from engine.generate.load import make_decoder
+
+        return make_decoder(file, cache_mib=cache_mib, kv=kv, progress=progress)
