@@ -8,6 +8,7 @@ of them then write the same file, whole. For a second type numba takes a number 
 """
 
 import atexit
+import contextlib
 import hashlib
 import os
 import shutil
@@ -47,6 +48,17 @@ def set_up() -> tuple[Path, bool]:
 def is_compiled(module: str, function: str = "encode") -> bool:
     """Whether the forward pass of this module of engine.models lies in the cache already."""
     return any(FOLDER.rglob(f"{module}.{function}-*.nbc"))
+
+
+def is_whole(what: str) -> bool:
+    """Whether all that is compiled for this lies in the cache, by what `note_whole` left there."""
+    return (FOLDER / f"{what}.whole").exists()
+
+
+def note_whole(what: str) -> None:
+    """All that is compiled for this lies in the cache."""
+    with contextlib.suppress(OSError):
+        (FOLDER / f"{what}.whole").touch()
 
 
 def weights_folder() -> Path | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import tokenizer
-from engine.compiling import CODE, LASTING, is_compiled
+from engine.compiling import CODE, LASTING, is_compiled, is_whole, note_whole
 from engine.cpu import isa, threads
 from engine.errors import BadModelFile
 from engine.facts import facts
@@ -25,6 +25,8 @@ from engine.tokenizer.chat import read_chat_template
 
 if TYPE_CHECKING:
     from engine.generate.grammar import Grammars
+
+_DECODER = "decoder"
 
 
 def make_decoder(
@@ -82,10 +84,14 @@ class _Late:
 
 
 def _warm_up(model: LanguageModel, progress: Callable[[str], None]) -> None:
-    """Compile now, not in the middle of a night."""
-    if not is_compiled("forward", "forward"):
+    """Compile now, not in the middle of a night; where that is done, nothing: a pass reads all weights."""
+    is_there = is_compiled("forward", "forward")
+    if is_there and is_whole(_DECODER):
+        return
+    if not is_there:
         again = "once per machine" if LASTING else "at each start, for the cache folder cannot be written"
         progress(f"compiling kernels for {isa()}, {again}")
     nothing = np.zeros(1, np.int32)
     for _ in model.generate([Request(nothing, 2), Request(nothing, 0, choices=(nothing,))]):
         pass
+    note_whole(_DECODER)

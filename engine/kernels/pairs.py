@@ -55,6 +55,22 @@ def find_pairs(
     return count
 
 
+@entry
+def find_merges(
+    text: I32, ends: I32, blob: I32, starts: I32, slots: I32, numbers: I32, lefts: I32, rights: I32, merged: I32
+) -> None:
+    """Merge m is what is in text from ends[2m] to ends[2m + 1], and from there to ends[2m + 2]: the ids of both parts
+    and of the whole, NONE where it is no piece. There is at least one piece."""
+    for m in range(lefts.size):
+        begin, middle, end = ends[2 * m], ends[2 * m + 1], ends[2 * m + 2]
+        left = _find(text, begin, middle - begin, blob, starts, slots)
+        right = _find(text, middle, end - middle, blob, starts, slots)
+        whole = _find(text, begin, end - begin, blob, starts, slots)
+        lefts[m] = numbers[left] if left != NONE else NONE
+        rights[m] = numbers[right] if right != NONE else NONE
+        merged[m] = numbers[whole] if whole != NONE else NONE
+
+
 @kernel
 def _symbol(blob: I32, begin: int, size: int, starts: I32, slots: I32, numbers: I32, symbols: I32) -> int:
     if size == 1:

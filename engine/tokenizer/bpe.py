@@ -8,13 +8,15 @@ spaces) are found in it first, the longest first. Bytes that a vocabulary has no
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from heapq import heappop, heappush
-from itertools import repeat
+from itertools import pairwise
+from typing import NoReturn
 
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
+from engine.kernels.pairs import find_merges
 from engine.simd import I32
 from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, classes, code_points, piece_table
@@ -68,6 +70,14 @@ class Settings:
     whole_pieces: bool
 
 
+@cache
+def _values() -> I32:
+    """Of each code point the byte that it stands for; 256 and more where it is no sign."""
+    found = np.arange(256, 256 + CODE_POINTS, dtype=np.int32)
+    found[[ord(sign) for sign in SIGNS]] = np.arange(256)
+    return found
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """Pieces in signs, user-defined pieces as they stand in texts, and merges ("a b") in their order."""
@@ -76,20 +86,54 @@ class Vocabulary:
     added: dict[str, int]
     merges: list[str]
 
+    @cached_property
+    def table(self) -> tuple[I32, I32, I32, I32]:
+        """Of the pieces, by their bytes (`piece_table`); those with characters that are no signs equal no bytes."""
+        return piece_table(_values()[code_points(self.pieces)], self.pieces)
+
+    @cached_property
+    def merged(self) -> tuple[I32, I32, I32]:
+        """Of each merge the ids of its parts, -1 for none, and of the piece that they are. Raises BadModelFile."""
+        codes = code_points(["\n".join(self.merges)])
+        is_break = (codes == ord(" ")) | (codes == ord("\n"))
+        breaks, count = np.flatnonzero(is_break), len(self.merges)
+        found = [np.full(count, -1, np.int32) for _ in range(3)]
+        if np.array_equal(codes[breaks], np.resize([ord(" "), ord("\n")], max(0, 2 * count - 1))) and self.pieces:
+            ends = np.concatenate([[0], breaks - np.arange(breaks.size), [codes.size - breaks.size]])
+            find_merges(_values()[codes[~is_break]], ends.astype(np.int32), *self.table, *found)
+        if (found[2] < 0).any():
+            self._refuse()
+        return found[0], found[1], found[2]
+
+    def _refuse(self) -> NoReturn:
+        """Says which of the merges is the first that is none."""
+        rank, pair = next(
+            (rank, pair)
+            for rank, pair in enumerate(self.merges)
+            if pair.count(" ") != 1 or pair.replace(" ", "") not in self.pieces
+        )
+        raise BadModelFile(f"tokenizer.ggml.merges: merge {rank}: found {pair!r:.80}, expected two parts of a piece")
+
 
 class BytePairs(Tokenizer):
     """Byte-level BPE."""
 
     def __init__(self, vocabulary: Vocabulary, settings: Settings, template: Template, specials: Specials) -> None:
-        facts = [list(vocabulary.pieces.items()), list(vocabulary.added.items()), vocabulary.merges]
-        super().__init__(template, [ALGORITHM, astuple(settings), astuple(template), *facts], specials)
+        def facts() -> list[object]:
+            of_pieces = [list(vocabulary.pieces.items()), list(vocabulary.added.items()), vocabulary.merges]
+            return [ALGORITHM, astuple(settings), astuple(template), *of_pieces]
+
+        super().__init__(template, facts, specials)
         self._vocabulary = vocabulary
         self._settings = settings
         self._encode = _encoder(vocabulary, settings)
         self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
         self._find = longest_first(self._added)
         self._find_white = longest_first(filter(is_white, self._added))
-        self._sizes = {number: len(piece) for piece, number in vocabulary.pieces.items()}
+
+    @cached_property
+    def _sizes(self) -> dict[int, int]:
+        return {number: len(piece) for piece, number in self._vocabulary.pieces.items()}
 
     @cached_property
     def _parts(self) -> "_Parts":
@@ -100,8 +144,13 @@ class BytePairs(Tokenizer):
         return Splitter(PRE[self._settings.pre].patterns).split
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
-        for piece, number in self._vocabulary.pieces.items():
-            yield number, bytes_of(piece)
+        values, starts, _, numbers = self._vocabulary.table
+        if (values < 256).all():
+            whole = values.astype(np.uint8).tobytes()
+            parts = [whole[a:b] for a, b in pairwise(starts.tolist())]
+            yield from zip(numbers.tolist(), parts, strict=True)
+        else:
+            yield from ((number, bytes_of(piece)) for piece, number in self._vocabulary.pieces.items())
         for piece, number in self._vocabulary.added.items():
             yield number, piece.encode()
 
@@ -151,22 +200,12 @@ class BytePairs(Tokenizer):
 
 def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], bytes]:
     pieces = vocabulary.pieces
-    parts = " ".join(vocabulary.merges).split(" ") if vocabulary.merges else []
-    whole = map("".join, zip(parts[::2], parts[1::2], strict=True))
-    found = [list(map(pieces.get, each, repeat(-1))) for each in (parts[::2], parts[1::2], whole)]
-    lefts, rights, merged = (np.array(numbers, np.int32) for numbers in found)
-    ranks = np.arange(len(lefts), dtype=np.int32)
-    pairs = [column[(lefts >= 0) & (rights >= 0)] for column in (lefts, rights, ranks, merged)]
-    table = _whole_pieces(pieces) if settings.whole_pieces else None
+    lefts, rights, merged = vocabulary.merged
+    ranks, known = np.arange(lefts.size, dtype=np.int32), (lefts >= 0) & (rights >= 0)
+    pairs = [column[known] for column in (lefts, rights, ranks, merged)]
+    table = vocabulary.table if settings.whole_pieces else None
     bytes_ids = [pieces.get(sign, -1) for sign in SIGNS]
     return PairEncoder(PRE[settings.pre].split, classes(), pairs, bytes_ids=bytes_ids, whole=table).encode
-
-
-def _whole_pieces(pieces: dict[str, int]) -> tuple[I32, I32, I32, I32]:
-    """The bytes of pieces; those with characters that are no signs are never a part."""
-    values = np.full(CODE_POINTS, 256, np.int32)
-    values[[ord(sign) for sign in SIGNS]] = np.arange(256)
-    return piece_table(values[code_points(pieces)], pieces)
 
 
 class _Parts(Cache):
@@ -243,16 +282,9 @@ def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
     extra = {tokens[number]: number for number in sorted(added)}
     if "" in extra or "" in pieces:
         raise BadModelFile("tokenizer.ggml.tokens: found an empty piece")
-    return Vocabulary(pieces, extra, _read_merges(metadata, pieces))
-
-
-def _read_merges(metadata: Metadata, pieces: dict[str, int]) -> list[str]:
     merges = metadata.get("tokenizer.ggml.merges")
     if not isinstance(merges, list):
         raise BadModelFile(f"tokenizer.ggml.merges: found {type(merges).__name__}, expected strings")
-    for rank, pair in enumerate(merges):
-        if pair.count(" ") != 1 or pair.replace(" ", "") not in pieces:
-            raise BadModelFile(
-                f"tokenizer.ggml.merges: merge {rank}: found {pair!r:.80}, expected two parts of a piece"
-            )
-    return merges
+    vocabulary = Vocabulary(pieces, extra, merges)
+    vocabulary.merged  # noqa: B018  # says what is wrong with them
+    return vocabulary

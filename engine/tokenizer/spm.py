@@ -60,7 +60,7 @@ class PiecePairs(Tokenizer):
     """SentencePiece's BPE, as Llama 2, Mistral, Phi-3 and Gemma have it."""
 
     def __init__(self, vocabulary: Vocabulary, prefix: str, template: Template, specials: Specials) -> None:
-        super().__init__(template, [ALGORITHM, prefix, astuple(template), _facts(vocabulary)], specials)
+        super().__init__(template, lambda: [ALGORITHM, prefix, astuple(template), _facts(vocabulary)], specials)
         self._vocabulary, self._prefix_of = vocabulary, prefix
         self._encode = _encoder(vocabulary)
         self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}

@@ -57,8 +57,11 @@ class Unigram(Tokenizer):
     """SentencePiece's unigram model, as XLM-RoBERTa has it."""
 
     def __init__(self, vocabulary: Vocabulary, white_space: str, template: Template, specials: Specials) -> None:
-        facts = [list(vocabulary.ids.items()), list(vocabulary.scores.values()), vocabulary.unknown]
-        facts = [ALGORITHM, white_space, astuple(template), *facts, vocabulary.charsmap.hex()]
+
+        def facts() -> list[object]:
+            of_pieces = [list(vocabulary.ids.items()), list(vocabulary.scores.values()), vocabulary.unknown]
+            return [ALGORITHM, white_space, astuple(template), *of_pieces, vocabulary.charsmap.hex()]
+
         super().__init__(template, facts, specials)
         self._ids = vocabulary.ids
         self._map = CharsMap(vocabulary.charsmap or NO_CHANGES)

@@ -60,8 +60,8 @@ class WordPiece(Tokenizer):
         specials: Specials | None = None,
     ) -> None:
         around = ((vocabulary.cls,), (vocabulary.sep,), (vocabulary.sep,), 1)
-        facts = _facts(vocabulary, settings, template, Template(*around))
-        super().__init__(template or Template(*around), facts, specials)
+        usual = Template(*around)
+        super().__init__(template or usual, lambda: _facts(vocabulary, settings, template, usual), specials)
         self._vocabulary = vocabulary
         self._chunks = _Chunks(vocabulary, settings)
         pieces = [*vocabulary.starts.items(), *vocabulary.continuations.items()]

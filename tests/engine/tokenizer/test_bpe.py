@@ -19,6 +19,7 @@ from engine.tokenizer.patterns import PRE, Splitter
 from tests.engine.tokenizer.texts import ANY_TEXT, CONTROL, HARD, LEARNED, mixtures, naughty
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+TEXT = [bytes((byte,)) for byte in b"the rent"]
 SPACES = ["  ", "   ", "     ", "|||NAME|||"]
 
 
@@ -232,6 +233,26 @@ def test_long_texts_take_no_quadratic_time(name: str) -> None:
     assert time.process_time() - start < 10
 
 
+def test_merges_of_what_is_no_piece_are_never_done() -> None:
+    plain = metadata(trained(), [])
+    odd = [*plain["tokenizer.ggml.merges"], "Ġ ", " t"]  # one part is empty, and the other a piece
+    for merges in (odd, []):
+        ours = from_metadata(plain | {"tokenizer.ggml.merges": merges})
+        expected = merges and from_metadata(plain).encode("the rent").tolist()
+        assert ours.encode("the rent").tolist() == (expected or [0, *map(ours.token_bytes.index, TEXT), 2])
+
+
+def test_bytes_of_pieces_that_are_not_in_signs() -> None:
+    plain = metadata(trained(), [])
+    tokens = [*plain["tokenizer.ggml.tokens"], "Ġ→Ġ"]
+    more = {"tokenizer.ggml.tokens": tokens, "tokenizer.ggml.token_type": None}
+    found = {key: value for key, value in (plain | more).items() if value is not None}
+    ours = from_metadata(found)
+    assert ours.token_bytes[-1] == " → ".encode()
+    assert ours.token_bytes[5:-1] == from_metadata(plain).token_bytes[5:]
+    assert ours.encode(" → ").tolist() == from_metadata(plain).encode(" → ").tolist()
+
+
 def test_full_caches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     found = metadata(trained(), [])
     expected = [ids.tolist() for ids in from_metadata(found).encode_many(LEARNED)]
@@ -263,6 +284,10 @@ def test_digest_changes_with_everything_that_determines_ids() -> None:
         ({"tokenizer.ggml.merges": ["a"]}, BadModelFile, "merge 0: found 'a'"),
         ({"tokenizer.ggml.merges": ["a b c"]}, BadModelFile, "two parts of a piece"),
         ({"tokenizer.ggml.merges": ["< s>"]}, BadModelFile, "two parts of a piece"),
+        ({"tokenizer.ggml.merges": ["Ġ t\nh e"]}, BadModelFile, r"merge 0: found 'Ġ t\\nh e', expected two parts"),
+        ({"tokenizer.ggml.merges": ["Ġ t", "h", "e Ġ t"]}, BadModelFile, "merge 1: found 'h', expected two parts"),
+        ({"tokenizer.ggml.merges": ["Ġ t", "t \U0010ffff"]}, BadModelFile, "merge 1: found"),
+        ({"tokenizer.ggml.merges": ["Ġ t", ""]}, BadModelFile, "merge 1: found '', expected two parts"),
         ({"tokenizer.ggml.tokens": ["a", "a", "b"], "tokenizer.ggml.token_type": None}, BadModelFile, "a piece twice"),
         ({"tokenizer.ggml.tokens": ["a", "b", ""], "tokenizer.ggml.token_type": None}, BadModelFile, "an empty piece"),
         ({"tokenizer.ggml.bos_token_id": 10**6}, BadModelFile, "expected an id from 0"),
