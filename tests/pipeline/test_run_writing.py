@@ -79,7 +79,7 @@ def test_a_run_its_log_and_its_rows_made_again(plan: RunPlan) -> None:
     }
     assert pipeline.verify(plan.site).ok
     (started,) = (e for _, e in audit.read_entries(plan.site.audit, plan.site.public_key) if e["type"] == "settings")
-    assert '"writing":{"context":1500,"kv":"float16","max_tokens":300,"prompts":1}' in started["text"]
+    assert '"writing":{"context":1500,"kv":"float16","max_tokens":300,"prompts":2}' in started["text"]
     assert go(plan).known == 0
 
 

@@ -1,6 +1,6 @@
 """Extract: for each field a passage of the document, copied under the rule that it is one, and read as its type.
 
-The model writes JSON that has every field: a quote, or why there is none. A quote is found in the document, and what in
+The model writes JSON that has every field: a quote, or null. A quote is found in the document, and what in
 it is of the field's type is the value, read by the same code as in the task on a model that embeds. The score is the
 probability with which the model writes this quote. Of a document that is read in parts each field has the value with
 the best score, the earliest of equals; a part that says that there is none says nothing about the others.
@@ -22,7 +22,6 @@ from pipeline.tasks.writing.parts import parts, room
 from pipeline.tasks.writing.places import place
 from pipeline.values import Finder, Value, read_habits
 
-REASONS: Final = ("not stated", "unclear")
 LONGEST: Final = {"text": 480}  # characters of a quote
 _USUAL: Final = 160
 
@@ -31,10 +30,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Said:
-    """What the model said of a field, in one part: a quote, or why there is none, and how probable it was."""
+    """What the model said of a field, in one part: a quote or none, and how probable it was."""
 
     quote: str | None
-    absent: str | None
     score: float
 
 
@@ -46,7 +44,7 @@ class Extract:
         self._finders = [finder(field) for field in settings.fields]
         self._ask = Asker(model, writing)
         told = [(field.name, field.type, field.description, field.pattern) for field in settings.fields]
-        self._asked = partial(prompts.extract, told, REASONS)
+        self._asked = partial(prompts.extract, told)
         self._schema = schema(settings.fields)
         self._room = room(model, writing, self._asked)
 
@@ -66,18 +64,16 @@ class Extract:
         )
 
     def _request(self, text: str) -> engine.Request:
-        pointers = (f"/properties/{escaped(field.name)}/anyOf/0/properties/quote" for field in self._fields)
+        pointers = (f"/properties/{escaped(field.name)}/anyOf/0" for field in self._fields)
         return self._ask.of_schema(self._asked(text), self._schema, dict.fromkeys(pointers, text))
 
     def _said(self, completion: engine.Completion) -> Iterator[_Said]:
         answer = parsed(completion)
-        spans = {leaf.pointer.rpartition("/")[0]: leaf for leaf in leaves(completion.text)}
+        at = {leaf.pointer: leaf for leaf in leaves(completion.text)}
         for field in self._fields:
-            leaf, said = spans[f"/{escaped(field.name)}"], answer[field.name]
-            quote = whole(said["quote"], longest(field)) if "quote" in said else None
-            yield _Said(
-                quote, said.get("absent"), probability(completion, *_with_key(completion.text, leaf.start, leaf.end))
-            )
+            quote, leaf = answer[field.name], at[f"/{escaped(field.name)}"]
+            score = probability(completion, leaf.start, leaf.end)
+            yield _Said(None if quote is None else whole(quote, longest(field)), score)
 
     def _row(self, index: int, reader: "_Reader", read: Sequence[Part], said: Sequence[_Said]) -> Row:
         """The element of the column `fields`."""
@@ -99,8 +95,13 @@ class Extract:
 
 
 def schema(fields: Sequence[Field]) -> Mapping[str, Any]:
-    """What an answer is: every field, in order, each with a quote or with one of REASONS."""
-    return _object({field.name: {"anyOf": [_quote(field), _ABSENT]} for field in fields})
+    """What an answer is: every field, in order, each with a quote or null."""
+    return {
+        "type": "object",
+        "properties": {field.name: {"anyOf": [_quote(field), {"type": "null"}]} for field in fields},
+        "required": [field.name for field in fields],
+        "additionalProperties": False,
+    }
 
 
 def longest(field: Field) -> int:
@@ -108,25 +109,8 @@ def longest(field: Field) -> int:
     return LONGEST.get(field.type, _USUAL)
 
 
-def _object(properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def _quote(field: Field) -> Mapping[str, Any]:
-    return _object({"quote": {"type": "string", "minLength": 1, "maxLength": longest(field)}})
-
-
-_ABSENT: Final = _object({"absent": {"enum": list(REASONS)}})
-
-
-def _with_key(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span of `"quote":"..."`, so that the choice between a quote and none counts."""
-    return text.rindex("{", 0, start), end
+    return {"type": "string", "minLength": 1, "maxLength": longest(field)}
 
 
 def _nothing(field: Field, said: Sequence[_Said], quoted: Sequence[Evidence]) -> Row:
@@ -137,7 +121,8 @@ def _nothing(field: Field, said: Sequence[_Said], quoted: Sequence[Evidence]) ->
     if not said:
         return {"note": "no text"}
     least = min(said, key=lambda one: one.score)
-    return {"score": least.score, "note": f"the model finds none: {least.absent or 'a quote of nothing'}"}
+    why = "the model finds none" if least.quote is None else "the model quoted nothing"
+    return {"score": least.score, "note": why}
 
 
 class _Reader:

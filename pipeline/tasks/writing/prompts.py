@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 Message = dict[str, str]
 
@@ -78,14 +78,13 @@ def classify_quote(asked: Sequence[Message], label: str) -> list[Message]:
     return [*asked, assistant(label), user(again)]
 
 
-def extract(fields: Sequence[tuple[str, str, str, str | None]], reasons: Sequence[str], text: str) -> list[Message]:
-    """The fields (name, type, description, pattern) as quotes, or one of the reasons why there is none."""
+def extract(fields: Sequence[tuple[str, str, str, str | None]], text: str) -> list[Message]:
+    """The fields (name, type, description, pattern) as quotes, or null."""
     told = "".join(_field(*field) for field in fields)
     instruction = (
         f"Find values in the text below. The fields are:\n{told}"
-        'Answer with JSON that has each field, in this order. Where the text has the value: {"quote": "..."}, with the '
-        "shortest passage that is the value, copied character for character, without words around it. Where it has "
-        f'none: {{"absent": "..."}}, with one of these reasons: {"; ".join(reasons)}. Do not guess.'
+        "Answer with JSON that has each field, in this order: the shortest passage of the text that is the value, "
+        "copied character for character, or null where the text has none. Do not guess."
     )
     return _asked(instruction, text, "Answer with the JSON of the fields of the text above.")
 
