@@ -6,6 +6,7 @@ run that is cut off anywhere leaves both files or neither, and the rows alone sa
 count if they are what their entries prove.
 """
 
+import contextlib
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -70,18 +71,17 @@ class Outputs:
         return {index: self._write(key, {part: rows}) for key, index in due.items()}
 
     def _write(self, key: Key, staged: Mapping[str, Sequence[Row]]) -> list[dict[str, str]]:
-        """Both files of a batch; an error file without a line says that there is no error."""
+        """Both files of a batch, in the order in which they come to their places: who finds the output file finds the
+        other one too. An error file without a line says that there is no error."""
         places = self.places.get(key, {}) if key in self.closed else self.places.pop(key, {})
         folder, root = self.plan.outbox / ".staging", self.plan.site.root
-        names = [str((self.plan.outbox / name).relative_to(root)) for name in output_names(key.path)]
+        names = [str((self.plan.outbox / name).relative_to(root)) for name in reversed(output_names(key.path))]
         digests = [hashlib.sha256(), hashlib.sha256()]
-        with (
-            (folder / staged_name(names[0])).open("wb") as output,
-            (folder / staged_name(names[1])).open("wb") as error,
-        ):
+        with contextlib.ExitStack() as opened:
+            files = [opened.enter_context((folder / staged_name(name)).open("wb")) for name in names]
             for row in _rows(root, places, staged):
-                line, which = format_line(row), 0 if is_output(row) else 1
-                (output, error)[which].write(line)
+                line, which = format_line(row), int(is_output(row))
+                files[which].write(line)
                 digests[which].update(line)
         return [{"file": name, "sha256": made.hexdigest()} for name, made in zip(names, digests, strict=True)]
 

@@ -84,3 +84,41 @@ def test_keys_of_models_that_write_are_not_for_others(place: Place, tiny_model: 
         plan = make_plan(open_workspace(place.root), load_job(file))
         with pytest.raises(pipeline.ModelRefusedError, match=r"for models that write text|needs one that writes text"):
             pipeline.check_model(plan)
+
+
+BATCH = """job: sort
+model: {name: tiny}
+task: {type: batch, models: [gpt-4o-mini, tiny]}
+"""
+
+
+def test_a_batch_job(place: Place, tiny_model: Path) -> None:
+    file = place.job("sort")
+    file.write_text(BATCH)
+    plan = make_plan(open_workspace(place.root), load_job(file))
+    assert plan.is_batch
+    assert plan.task == pipeline.BatchSettings(("tiny", "gpt-4o-mini"))
+    assert (plan.input.include, plan.input.duplicates) == (("*.jsonl",), "process")
+    assert plan.site.limits.unpacked_documents == 50_000
+    file.write_text(BATCH + 'input: {include: ["*.txt"], duplicates: process}\n')
+    assert make_plan(open_workspace(place.root), load_job(file)).input.include == ("*.txt",)
+    place.root.joinpath("models").mkdir(exist_ok=True)
+    shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
+    with pytest.raises(pipeline.ModelRefusedError, match="the task batch needs one that writes text"):
+        pipeline.check_model(plan)
+
+
+@pytest.mark.parametrize(
+    ("line", "found", "at"),
+    [
+        ("input: {duplicates: skip}", "duplicates: skip with the task batch", (4, 21)),
+        ("output: {formats: [parquet, markdown]}", "the format markdown with the task batch", (4, 19)),
+    ],
+)
+def test_what_a_batch_job_cannot_say(place: Place, line: str, found: str, at: tuple[int, int]) -> None:
+    file = place.job("sort")
+    file.write_text(f"{BATCH}{line}\n")
+    with pytest.raises(ConfigError) as error:
+        load_job(file)
+    (problem,) = error.value.problems
+    assert (problem.found, problem.line, problem.column) == (found, *at)

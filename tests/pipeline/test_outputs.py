@@ -1,6 +1,9 @@
 """Jobs of the task batch: a file of requests in, an output and an error file out, whatever was killed when."""
 
+import hashlib
 import json
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +14,8 @@ import pytest
 import audit
 import pipeline
 from pipeline import BatchSettings, Choice, Failure, RunPlan, Site, Writing
-from tests.pipeline.conftest import Witness, make_plan
+from pipeline.placement import staged_name
+from tests.pipeline.conftest import Witness, make_plan, make_site
 
 USED = Writing(context=1024, max_tokens=40, cache_mib=64)
 CITY = {
@@ -194,6 +198,64 @@ def test_a_run_that_is_cut_off_goes_on(site: Site, plan: RunPlan) -> None:
     report = go(plan)
     assert report.known == 2 * (len(parts) - 1)
     assert [one["custom_id"] for one in read(plan, "output")] == [str(number) for number in range(12)]
+
+
+def die_before(plan: RunPlan, event: str, name: str) -> None:
+    """A run in a child that is killed before it opens, or renames into place, what is called so."""
+    child = os.fork()
+    if child == 0:
+        try:
+
+            def watch(happens: str, arguments: tuple[object, ...]) -> None:
+                if happens == event and str(arguments[event == "os.rename"]).endswith(name):
+                    os._exit(77)
+
+            sys.addaudithook(watch)
+            go(plan)
+        finally:
+            os._exit(70)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77
+
+
+def timeless(answers: list[Row]) -> list[Row]:
+    for answer in answers:
+        if answer["response"]:
+            answer["response"]["body"].pop("created", None)
+    return answers
+
+
+def test_killed_between_the_files_of_a_batch(tmp_path: Path, tiny_decoder: Path) -> None:
+    """The files of the last commit are what it said, and of one that did not happen there is nothing."""
+    plan = make_batch(make_site(tmp_path / "killed"), tiny_decoder, part_documents=1)
+    staged = staged_name("outbox/batch/night_error.jsonl")
+    for event, name in (("open", staged), ("os.rename", "_error.jsonl"), ("os.rename", "_output.jsonl")):
+        drop(plan, LINES)
+        die_before(plan, event, name)
+        if event == "open":
+            assert not list(plan.outbox.glob("*.jsonl"))
+            assert go(plan).known == 6
+        else:
+            assert {path.suffix for path in (plan.outbox / ".staging").iterdir()} >= {".jsonl"}
+            (plan.input.folder / "night.jsonl").unlink()
+            go(plan)
+        assert pipeline.verify(plan.site).ok
+        assert [one["custom_id"] for one in read(plan, "output")] == ["first", "short", "last"]
+        for kind in ("output", "error"):
+            made = (plan.outbox / f"night_{kind}.jsonl").read_bytes()
+            assert hashlib.sha256(made).hexdigest() in last_outputs(plan)
+            (plan.outbox / f"night_{kind}.jsonl").unlink()
+    whole = make_batch(make_site(tmp_path / "whole"), tiny_decoder)
+    drop(whole, LINES)
+    drop(plan, LINES)
+    go(whole), go(plan)
+    for kind in ("output", "error"):
+        assert timeless(read(plan, kind)) == timeless(read(whole, kind))
+
+
+def last_outputs(plan: RunPlan) -> list[str]:
+    entries = audit.read_entries(plan.site.audit, plan.site.public_key)
+    *_, last = (entry["outputs"] for _, entry in entries if entry.get("outputs"))
+    return [made["sha256"] for made in last]
 
 
 def test_what_an_erasure_or_a_rule_takes(plan: RunPlan) -> None:
