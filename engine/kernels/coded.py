@@ -1,8 +1,8 @@
 """Matrix products of a decoder: rows times a matrix of an arena (`kernels/codes.py`), by a team of threads.
 
 All threads call `multiply`. Rows become whole numbers of 16 bits, then blocks of 32 columns are claimed until none is
-left. A few rows are multiplied right from the codes; for more of them codes of 4 and 6 bits become numbers of 8 bits
-once for all, which stay in a cache. All ways give the same exact sums in the same order: the same bits.
+left. A few rows are multiplied right from the codes; for more of them a piece of a block becomes numbers of 16 bits,
+which stay in the first cache while the rows pass. All ways give the same exact sums in the same order: the same bits.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from engine.kernels.coded_amx import PANEL, TOTALS, WIDEST, columns
 from engine.kernels.codes import BIAS, BLOCK, CODES, FLOATS, GROUP, KIND, STEP, K, N
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import ADD, ISA, OPERANDS, PLAIN, SUMS, linear_float
+from engine.kernels.matmul import ADD, ISA, LONGEST, OPERANDS, PLAIN, SUMS, linear_float
 from engine.kernels.places import TILE, place
 from engine.kernels.rows import line_up
 from engine.kernels.team import barrier, claim, new_team
@@ -27,6 +27,7 @@ from engine.simd import (
     LANES,
     ROW_TOP,
     SIX,
+    WHOLE,
     add,
     coded_tile,
     fma,
@@ -46,22 +47,22 @@ from engine.simd import (
 
 __all__ = ["ADD", "PLAIN", "barrier", "coded_scratch", "multiply", "new_team", "product", "take"]
 
-_SIZES = {"amx": (1, 2, 4, 8), "avx512_vnni": (1, 2, 4, 8, 16, 24), "avx2": (1, 2, 4), "portable": (1, 2, 4)}
-"""Rows that are multiplied together, as the registers just hold them."""
-_FEW = {"amx": 8, "avx512_vnni": 16, "avx2": 4, "portable": 4}
+_SIZES = {"amx": (1, 2, 4, 6, 8), "avx512_vnni": (1, 2, 4, 6, 8, 10), "avx2": (1, 2, 4), "portable": (1, 2, 4)}
+"""Rows that are multiplied together, as the registers just hold them; one or even."""
+_FEW = {"amx": 8, "avx512_vnni": 8, "avx2": 4, "portable": 4}
 """Rows up to which a product is made right from codes of fewer than 8 bits."""
 _AMX, _VECTORS_ISA = ISA == "amx", "avx512_vnni" if ISA == "amx" else ISA
 SIZES, FEW = _SIZES[ISA], _FEW[ISA]
 _MOST = SIZES[-1]
 _PAIR_ROW, _DIGIT_ROW = operands(_VECTORS_ISA).store_row, OPERANDS.store_coded_row
 _ZERO, _TOP, _TINY = np.float32(0), np.float32(ROW_TOP), np.float32(1e-30)
+_NOTHING = np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
 _ROW_BYTES = 2 * CHUNK  # of a chunk of a row
 _CLAIMS = 8  # for each thread, or more
-_PANEL = PANEL if _AMX else 1 << 18  # bytes of numbers that stay in the second cache while all rows pass
-_WIDEST = WIDEST if _AMX else 1 << 30  # blocks of columns
-_TOTALS = TOTALS if _AMX else 0
+_PIECE = 4  # chunks of k whose numbers stay in the first cache while rows pass, or a whole group
+_PASS = 128  # rows that pass one after another, as many as the second cache holds
 
-_tile = coded_tile((FOUR, SIX, EIGHT), SIZES, _VECTORS_ISA)
+_tile = coded_tile((FOUR, SIX, EIGHT, WHOLE), SIZES, _VECTORS_ISA)
 _unpack = unpack(digits=False)
 
 Scratch = tuple[Any, ...]
@@ -73,8 +74,8 @@ def coded_scratch(rows: int, k: int, threads: int) -> Scratch:
     rows, k = -(-rows // LANES) * LANES + _MOST, -(-k // CHUNK) * CHUNK
     return (
         _lines(rows * k * 2, np.int8), _lines(rows, np.float32), _lines(rows * k, np.float32),
-        _lines(threads * max(rows * BLOCK, _TOTALS), np.float32).reshape(threads, -1),
-        _lines(threads * max(_PANEL, BLOCK * k), np.int8).reshape(threads, -1),
+        _lines(threads * max(rows * BLOCK, TOTALS if _AMX else 0), np.float32).reshape(threads, -1),
+        _lines(threads * (max(PANEL, BLOCK * k) if _AMX else 2 * BLOCK * LONGEST), np.int8).reshape(threads, -1),
         _lines(threads * 2 * SUMS, np.int32).reshape(threads, -1),
     )  # fmt: skip
 
@@ -117,9 +118,10 @@ def take(thread: int, threads: int, x: F32, count: int, k: int, kind: int, scrat
 
 @kernel
 def _size(count: int) -> int:
-    """The next of SIZES, or the greatest."""
+    """Rows of the next tile, so that those of all tiles are about as many."""
+    tiles = (count + _MOST - 1) // _MOST
     for size in SIZES:
-        if count <= size:
+        if tiles * size >= count:
             return size
     return _MOST
 
@@ -127,7 +129,7 @@ def _size(count: int) -> int:
 @kernel
 def _rows(count: int) -> int:
     """Rows of a left operand: those of the tiles that cover them."""
-    return count // _MOST * _MOST + _size(count % _MOST) if count % _MOST else count
+    return count + count % 2 if count > 1 else count
 
 
 @kernel
@@ -161,7 +163,7 @@ def product(
     facts = table[row]
     total = facts[N] // BLOCK
     share = total // (threads * _CLAIMS) if threads > 1 else total
-    step = max(1, min(share, _PANEL // (BLOCK * facts[K]), _WIDEST))
+    step = max(1, min(share, PANEL // (BLOCK * facts[K]), WIDEST) if _AMX else share)
     while True:
         first = claim(team, slot, step)
         if first >= total:
@@ -183,25 +185,49 @@ def _columns(
     first: int, end: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
     scratch: Scratch, thread: int,
 ) -> None:  # fmt: skip
-    """Blocks first..end of columns. The numbers of all of them are made once, where rows are many, and wait in the
-    second cache; then each tile of rows passes them."""
-    kind, steps, group = facts[KIND], facts[K] // CHUNK, facts[GROUP] // CHUNK
-    groups, rows, totals = (steps + group - 1) // group, _rows(count), scratch[3][thread]
-    at, size = np.int64(codes.ctypes.data) + facts[CODES] + 2 * first * steps * facts[STEP], steps * facts[STEP]
-    if count > FEW and kind != EIGHT:
-        panel = np.int64(scratch[4][thread].ctypes.data)
-        _unpack(kind, at, 2 * (end - first) * steps, panel)
-        kind, at, size = EIGHT, panel, LANES * facts[K]
-    for i in range(0, count, _MOST):
-        some = _size(count - i)
-        left = np.int64(scratch[0].ctypes.data) + i * _ROW_BYTES
-        for j in range(2 * (end - first)):
-            c = BLOCK * first + LANES * j
-            factor = facts[FLOATS] + c // BLOCK * groups * BLOCK + c % BLOCK
-            _tile(kind, some, left, rows * _ROW_BYTES, steps, at + j * size, group,
-                  np.int64(floats.ctypes.data) + 4 * factor, np.int64(totals.ctypes.data))  # fmt: skip
-            bias = load_f32(floats, facts[BIAS] + c)
-            for r in range(min(some, count - i)):
-                y = fma(load_f32(totals, LANES * r), splat(scratch[1][i + r]), bias)
-                to = place(i + r, column + c, width)
-                store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)
+    """Blocks first..end of columns."""
+    rows, totals = _rows(count), scratch[3][thread]
+    for i in range(0, count, _PASS):
+        some = min(_PASS, count - i)
+        for j in range(first, end):
+            for at in range(0, some * BLOCK, LANES):
+                store_f32(totals, at, splat(_NOTHING))
+            _block(j, i, some, rows, codes, floats, facts, scratch, thread)
+            _put(i, some, BLOCK * j, totals, scratch[1], floats, facts[BIAS], mode, out, width, column)
+
+
+@kernel
+def _block(
+    j: int, row: int, count: int, rows: int, codes: I8, floats: F32, facts: I64, scratch: Scratch, thread: int
+) -> None:
+    """The totals of `count` rows from `row` on, of `rows`, and block j of columns."""
+    kind, steps, group, turn = facts[KIND], facts[K] // CHUNK, facts[GROUP] // CHUNK, facts[STEP] // 2
+    here = np.int64(codes.ctypes.data) + facts[CODES] + 4 * j * steps * turn
+    factors = np.int64(floats.ctypes.data) + 4 * (facts[FLOATS] + j * ((steps + group - 1) // group) * BLOCK)
+    panel, totals = np.int64(scratch[4][thread].ctypes.data), np.int64(scratch[3][thread].ctypes.data)
+    piece, chunk = max(group, _PIECE) if count > FEW else steps, rows * _ROW_BYTES
+    for first in range(0, steps, piece):
+        some, at, what = min(piece, steps - first), here + 4 * first * turn, kind
+        if count > FEW and kind != EIGHT:
+            _unpack(kind, at, 4 * some, turn, panel)
+            at, what = panel, WHOLE
+        left, i = np.int64(scratch[0].ctypes.data) + first * chunk + row * _ROW_BYTES, 0
+        while i < count:
+            size = _size(count - i)
+            _tile(what, size, left + i * _ROW_BYTES, chunk, some, at, group, factors + 4 * BLOCK * (first // group),
+                  totals + 4 * BLOCK * i)  # fmt: skip
+            i += size
+
+
+@kernel
+def _put(
+    row: int, count: int, c: int, totals: F32, scales: F32, floats: F32, bias: int, mode: int, out: F32, width: int,
+    column: int,
+) -> None:  # fmt: skip
+    """The totals of a tile, [count][32], become values of `out` in the columns from c on."""
+    for v in range(0, BLOCK, LANES):
+        more = load_f32(floats, bias + c + v)
+        for r in range(count):
+            y = fma(load_f32(totals, BLOCK * r + v), splat(scales[row + r]), more)
+            to = place(row + r, column + c + v, width)
+            store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)

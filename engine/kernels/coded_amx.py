@@ -37,8 +37,9 @@ def columns(
     the vectors of the one before that are finished (`amx_group`)."""
     kind, blocks, steps, group = facts[KIND], end - first, facts[K] // CHUNK, facts[GROUP] // CHUNK
     panel, each = np.int64(digits.ctypes.data), (steps + group - 1) // group * BLOCK
-    _unpack(kind, np.int64(codes.ctypes.data) + facts[CODES] + 2 * first * steps * facts[STEP], 2 * blocks * steps,
-            panel)  # fmt: skip
+    turn, base = facts[STEP] // 2, np.int64(codes.ctypes.data) + facts[CODES] + 2 * first * steps * facts[STEP]
+    for c in range(2 * blocks):
+        _unpack(kind, base + (c // 2 * 4 * steps + c % 2) * turn, 2 * steps, 2 * turn, panel + _TILE * c * steps)
     new, left = np.int64(sums.ctypes.data), np.int64(numbers.ctypes.data)
     old, nothing, nowhere = new + SUMS_APART, np.int64(NOTHING), np.int64(0)
     then, factor, scale, bias, to, total = nothing, nowhere, nowhere, nowhere, nowhere, nowhere  # of the group before

@@ -120,7 +120,7 @@ def _aligned(count: int, dtype: Any) -> Any:
 def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
     """The rows of a file's tensor, uint8 [n, bytes], as codes and scales, or as float32 weights; both flat.
 
-    Codes: [n / 16][k / 32] turns; scales: [n / 32][groups][32]; weights: [n / 32][k][32].
+    Codes: [n / 32][k / 32][2] turns; scales: [n / 32][groups][32]; weights: [n / 32][k][32].
     """
     matrix = Matrix(type_, data.shape[0], k)
     if matrix.kind in (FOUR, SIX):
@@ -141,9 +141,9 @@ def _in_blocks(values: F32) -> F32:
 
 
 def _in_turns(values: NDArray[Any]) -> NDArray[Any]:
-    """[n, k] -> [n / 16][k / 32][16 vectors][16 columns][2]"""
+    """[n, k] -> [n / 32][k / 32][2][16 vectors][16 columns][2]"""
     n, k = values.shape
-    return values.reshape(n // LANES, LANES, k // TURN, 2, TURN // 2).transpose(0, 2, 4, 1, 3)
+    return values.reshape(n // BLOCK, 2, LANES, k // TURN, 2, TURN // 2).transpose(0, 3, 1, 5, 2, 4)
 
 
 def _group_scales(tops: NDArray[Any], count: int) -> F32:
@@ -194,20 +194,20 @@ def _wrapped(values: NDArray[Any]) -> NDArray[np.uint16]:
 def _words(both: NDArray[np.uint16], codes: Bytes, kind: int) -> Bytes:
     """Turns of 4 or 6 bits (engine.simd.codes) of `both` [n, k / 32, 2], what numbers are made with, and of codes."""
     blocks, turns = codes.shape[:2]
-    codes = np.ascontiguousarray(codes).reshape(blocks, turns, TURN // 2, 2 * LANES)
-    words = np.empty((blocks, turns, TURN_BYTES[kind] // 64, 2 * LANES, 2), np.uint8)
-    first = np.ascontiguousarray(both.reshape(blocks, LANES, turns, 2).transpose(0, 2, 1, 3))
-    words[:, :, 0] = first.view(np.uint8).reshape(blocks, turns, 2 * LANES, 2)
+    codes = np.ascontiguousarray(codes).reshape(blocks, turns, 2, TURN // 2, 2 * LANES)
+    words = np.empty((blocks, turns, 2, TURN_BYTES[kind] // 64, 2 * LANES, 2), np.uint8)
+    first = np.ascontiguousarray(both.reshape(blocks, 2, LANES, turns, 2).transpose(0, 3, 1, 2, 4))
+    words[:, :, :, 0] = first.view(np.uint8).reshape(blocks, turns, 2, 2 * LANES, 2)
     low = codes & 15
-    _put(words[:, :, 1:5], low[:, :, ::2] | low[:, :, 1::2] << 4)
+    _put(words[:, :, :, 1:5], low[..., ::2, :] | low[..., 1::2, :] << 4)
     if kind == SIX:
         high = codes >> 4
-        high = high[:, :, ::2] | high[:, :, 1::2] << 2
-        _put(words[:, :, 5:], high[:, :, ::2] | high[:, :, 1::2] << 4)
+        high = high[..., ::2, :] | high[..., 1::2, :] << 2
+        _put(words[:, :, :, 5:], high[..., ::2, :] | high[..., 1::2, :] << 4)
     return words
 
 
 def _put(words: Bytes, values: NDArray[Any]) -> None:
     """Words of two bytes: the first value has the lower bytes of all lanes of a word, the next one the upper."""
     for place in range(2):
-        words[..., place] = values[:, :, place::2]
+        words[..., place] = values[..., place::2, :]

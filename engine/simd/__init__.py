@@ -52,7 +52,7 @@ from engine.simd.arithmetic import (
 from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, pause
 from engine.simd.chains import chain_tile
 from engine.simd.coded_tiles import coded_tile, unpack
-from engine.simd.codes import EIGHT, FLOAT, FOUR, SIX, TURN, TURN_BYTES
+from engine.simd.codes import EIGHT, FLOAT, FOUR, SIX, TURN, TURN_BYTES, WHOLE
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
@@ -86,6 +86,7 @@ __all__ = [
     "TOP",
     "TURN",
     "TURN_BYTES",
+    "WHOLE",
     "Float",
     "Lanes",
     "add",

@@ -1,14 +1,15 @@
 """The loop in which products of rows and codes spend their time, and what makes other codes of codes.
 
-`coded_tile(kinds, sizes, isa)` multiplies rows with 16 columns right from the codes: exact int32 sums for each group
-along k, and then `total = fma(sum, factor of the group and column, total)`. `unpack(digits=...)` makes codes of 8 bits,
-or what AMX multiplies, once for many rows.
+`coded_tile(kinds, sizes, isa)` multiplies rows with 32 columns right from the codes: exact int32 sums for each group
+along k, and then `total = fma(sum, factor of the group and column, total)`. The turns of the columns' two vectors of 16
+follow each other in memory. `unpack(digits=...)` makes the numbers, or what AMX multiplies, once for many rows.
 
 Rows are whole numbers of 16 bits, pairs as `operands.store_row` makes them: chunk after chunk of 64 along k, in each of
 them the rows, 128 bytes each. Addresses and strides are in bytes.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,25 +21,27 @@ from numpy.typing import NDArray
 from engine.simd.address import const, loop, pointer, view
 from engine.simd.amx import prefetch_line
 from engine.simd.arithmetic import emit_fma, fma
-from engine.simd.codes import EIGHT, FOUR, TURN_BYTES, VECTORS, emit_numbers, numbers_at
-from engine.simd.tiles import dot_of_pair
+from engine.simd.codes import EIGHT, FOUR, SIX, TURN_BYTES, VECTORS, WHOLE, emit_numbers, numbers_at
+from engine.simd.tiles import broadcast_pair, dot_in_order
 from engine.simd.vector import JIT, LANES, f32x16
 
 ROW_BYTES = 128  # of a chunk
-_AHEAD = 6144  # bytes from the codes in use to those that are fetched: what the CPU fetches by itself ends at each page
+_AHEAD = 10240  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
+_SIDE = 2  # vectors of columns that lie side by side
+_WIDE = {"avx512_vnni": 2}  # of them, those that are multiplied together: as many as there are registers for, or 1
 _WAYS = 8  # sums that are made at the same time, at least: a product needs the one before it in its sum
 _I8, _I32 = ir.IntType(8), ir.IntType(32)
-_I32X16, _I8X32, _I8X64 = ir.VectorType(_I32, LANES), ir.VectorType(_I8, 32), ir.VectorType(_I8, 64)
-_NOTHING = ir.Constant(f32x16.llvm, [-0.0] * LANES)  # fma(x, y, -0) is x * y, also where that is -0
-_FACTORS = 4 * 2 * LANES  # bytes from the factors of a group to those of the next: of 32 columns
+_I32X16, _I8X64 = ir.VectorType(_I32, LANES), ir.VectorType(_I8, 64)
+_VECTOR = 4 * LANES  # bytes of 16 factors or totals
 
 
 def coded_tile(kinds: Sequence[int], sizes: Sequence[int], isa: str) -> Any:
-    """tile(kind, rows, a, chunk, steps, codes, group, factors, out): float32 [rows][16] at `out`, the totals of `steps`
-    chunks of the rows, `chunk` bytes from one to the next, times 16 columns of codes; groups are of `group` chunks,
-    their factors [groups][32]. `kind` is one of `kinds`, and `rows` one of `sizes`."""
+    """tile(kind, rows, a, chunk, steps, codes, group, factors, out): to float32 [rows][32] at `out`, which are -0 at
+    first, come `steps` chunks of the rows, `chunk` bytes from one to the next, times 32 columns of codes; groups are of
+    `group` chunks, their factors [groups][32]. `kind` is one of `kinds`, and `rows` one of `sizes`."""
     if not JIT:
         return _meaning
+    wide = _WIDE.get(isa, 1)
 
     def emit(b: Any, kind: Any, rows: Any, *args: Any) -> None:
         done = b.append_basic_block("done")
@@ -48,7 +51,7 @@ def coded_tile(kinds: Sequence[int], sizes: Sequence[int], isa: str) -> Any:
         for (k, r), block in zip(cases, blocks, strict=True):
             switch.add_case(const(256 * k + r), block)
             b.position_at_end(block)
-            _emit_tile(b, k, r, isa, *args)
+            loop(b, const(_SIDE // wide), [], partial(_emit_tile, b, k, r, wide, isa, args))
             b.branch(done)
         b.position_at_end(done)
 
@@ -56,39 +59,52 @@ def coded_tile(kinds: Sequence[int], sizes: Sequence[int], isa: str) -> Any:
 
 
 def _emit_tile(
-    b: Any, kind: int, rows: int, isa: str, a: Any, chunk: Any, steps: Any, codes: Any, group: Any, factors: Any,
-    out: Any,
-) -> None:  # fmt: skip
-    ways, size = max(1, _WAYS // rows), TURN_BYTES[kind]
-    zeros = [ir.Constant(_I32X16, [0] * LANES)] * (rows * ways)
+    b: Any, kind: int, rows: int, wide: int, isa: str, args: tuple[Any, ...], vector: Any, carried: list[Any]
+) -> list[Any]:  # fmt: skip
+    """The totals of `wide` vectors; `vector` times so many come before them."""
+    a, chunk, steps, codes, group, factors, out = args
+    ways, size, chains = max(1, _WAYS // (rows * wide)), TURN_BYTES[kind], rows * wide
+    zeros = [ir.Constant(_I32X16, [0] * LANES)] * (chains * ways)
+    codes = b.add(codes, b.mul(vector, const(wide * size)))
+    factors, out = (b.add(at, b.mul(vector, const(wide * _VECTOR))) for at in (factors, out))
 
     def of_group(g: Any, totals: list[Any]) -> list[Any]:
         first = b.mul(g, group)
-        left, right = b.add(a, b.mul(first, chunk)), b.add(codes, b.mul(first, const(2 * size)))
+        left, right = b.add(a, b.mul(first, chunk)), b.add(codes, b.mul(first, const(2 * _SIDE * size)))
 
         def of_turn(i: Any, sums: list[Any]) -> list[Any]:
             half = b.add(b.mul(b.ashr(i, const(1)), chunk), b.mul(b.and_(i, const(1)), const(4 * VECTORS)))
-            return _emit_turn(b, kind, rows, isa, b.add(left, half), b.add(right, b.mul(i, const(size))), list(sums))
+            here = b.add(right, b.mul(i, const(_SIDE * size)))
+            return _emit_turn(b, kind, rows, wide, isa, b.add(left, half), here, list(sums))
 
         sums = loop(b, b.mul(_smaller(b, group, b.sub(steps, first)), const(2)), zeros, of_turn)
-        factor = b.load(pointer(b, factors, b.mul(g, const(_FACTORS)), f32x16.llvm), align=4)
-        whole = [_added(b, sums[ways * r : ways * r + ways]) for r in range(rows)]
-        return [emit_fma(b, b.sitofp(s, f32x16.llvm), factor, t) for s, t in zip(whole, totals, strict=True)]
+        of_columns = b.add(factors, b.mul(g, const(_SIDE * _VECTOR)))
+        scale = [b.load(pointer(b, of_columns, const(_VECTOR * v), f32x16.llvm), align=4) for v in range(wide)]
+        whole = [b.sitofp(_added(b, sums[ways * i : ways * i + ways]), f32x16.llvm) for i in range(chains)]
+        return [emit_fma(b, s, scale[i % wide], totals[i]) for i, s in enumerate(whole)]
 
     groups = b.sdiv(b.add(steps, b.sub(group, const(1))), group)
-    for r, total in enumerate(loop(b, groups, [_NOTHING] * rows, of_group)):
-        b.store(total, pointer(b, out, const(64 * r), f32x16.llvm), align=4)
+    places = [const(_VECTOR * (_SIDE * (i // wide) + i % wide)) for i in range(chains)]
+    totals = [b.load(pointer(b, out, place, f32x16.llvm), align=4) for place in places]
+    for place, total in zip(places, loop(b, groups, totals, of_group), strict=True):
+        b.store(total, pointer(b, out, place, f32x16.llvm), align=4)
+    return carried
 
 
-def _emit_turn(b: Any, kind: int, rows: int, isa: str, a: Any, codes: Any, sums: list[Any]) -> list[Any]:
-    """`sums` of each row, several of them, plus products."""
-    ways = len(sums) // rows
-    for line in range(0, TURN_BYTES[kind], 64):
-        prefetch_line(b, codes, _AHEAD + line, 1)
-    for p, w in enumerate(emit_numbers(b, kind, codes)):
+def _emit_turn(
+    b: Any, kind: int, rows: int, wide: int, isa: str, a: Any, codes: Any, sums: list[Any]
+) -> list[Any]:  # fmt: skip
+    """`sums` of each row and vector, several of them, plus products."""
+    ways, size = len(sums) // (rows * wide), TURN_BYTES[kind]
+    for line in range(0, wide * size if kind != WHOLE else 0, 64):
+        prefetch_line(b, codes, _AHEAD + line)
+    numbers = [emit_numbers(b, kind, b.add(codes, const(v * size))) for v in range(wide)]
+    for p, weights in enumerate(zip(*numbers, strict=True)):
         for r in range(rows):
-            i = ways * r + p % ways
-            sums[i] = dot_of_pair(b, isa, sums[i], a, ROW_BYTES * r + 4 * p, w)
+            both = broadcast_pair(b, isa, a, ROW_BYTES * r + 4 * p)
+            for v, w in enumerate(weights):
+                i = ways * (wide * r + v) + p % ways
+                sums[i] = dot_in_order(b, isa, sums[i], both, w)
     return sums
 
 
@@ -104,40 +120,42 @@ def _added(b: Any, values: list[Any]) -> Any:
 
 
 def unpack(*, digits: bool) -> Any:
-    """unpack(kind, codes, steps, out): the numbers of 16 columns and `steps` chunks, 1024 bytes for each. As codes of 8
-    bits; or as digits: int8 [16 steps][16 columns][4], where k has the order of `operands.CODED`."""
+    """unpack(kind, codes, turns, step, out): the numbers of so many turns, `step` bytes from one to the next: WHOLE; or
+    as digits, int8 [8 times turns][16 columns][4], where k has the order of `operands.CODED`."""
     if not JIT:
-        return _unpack_digits if digits else _unpack_eight
-    store = _store_digits if digits else _store_eight
+        return _unpack_digits if digits else _unpack_whole
+    store, size = (_store_digits, TURN_BYTES[EIGHT]) if digits else (_store_whole, TURN_BYTES[WHOLE])
 
-    def emit(b: Any, kind: Any, codes: Any, steps: Any, out: Any) -> None:
+    def emit(b: Any, kind: Any, codes: Any, turns: Any, step: Any, out: Any) -> None:
         done = b.append_basic_block("done")
-        blocks = {each: b.append_basic_block(f"codes{each}") for each in TURN_BYTES}
+        blocks = {each: b.append_basic_block(f"codes{each}") for each in (FOUR, SIX, EIGHT)}
         switch = b.switch(kind, blocks[FOUR])
         for each, block in blocks.items():
             switch.add_case(const(each), block)
             b.position_at_end(block)
-            _emit_turns(b, each, codes, steps, out, store)
+            _emit_turns(b, each, codes, turns, step, out, size, store)
             b.branch(done)
         b.position_at_end(done)
 
-    return _operation(emit, 4)
+    return _operation(emit, 5)
 
 
-def _emit_turns(b: Any, kind: int, codes: Any, steps: Any, out: Any, store: Callable[..., None]) -> None:
+def _emit_turns(
+    b: Any, kind: int, codes: Any, turns: Any, step: Any, out: Any, size: int, store: Callable[..., None]
+) -> None:  # fmt: skip
     def turn(i: Any, carried: list[Any]) -> list[Any]:
-        here = b.add(codes, b.mul(i, const(TURN_BYTES[kind])))
+        here = b.add(codes, b.mul(i, step))
         for line in range(0, TURN_BYTES[kind], 64):
-            prefetch_line(b, here, _AHEAD + line, 1)
-        store(b, kind, here, b.add(out, b.mul(i, const(VECTORS * 32))))
+            prefetch_line(b, here, _AHEAD + line)
+        store(b, kind, here, b.add(out, b.mul(i, const(size))))
         return carried
 
-    loop(b, b.mul(steps, const(2)), [], turn)
+    loop(b, turns, [], turn)
 
 
-def _store_eight(b: Any, kind: int, codes: Any, out: Any) -> None:
+def _store_whole(b: Any, kind: int, codes: Any, out: Any) -> None:
     for p, value in enumerate(emit_numbers(b, kind, codes)):
-        b.store(b.trunc(value, _I8X32), pointer(b, out, const(32 * p), _I8X32), align=1)
+        b.store(value, pointer(b, out, const(64 * p), value.type), align=1)
 
 
 def _store_digits(b: Any, kind: int, codes: Any, out: Any) -> None:
@@ -176,14 +194,16 @@ def _operation(emit: Callable[..., None], count: int) -> Any:
 def _meaning(
     kind: int, rows: int, a: int, chunk: int, steps: int, codes: int, group: int, factors: int, out: int
 ) -> None:
-    total = np.full((rows, LANES), -0.0, np.float32)
+    size, width = TURN_BYTES[kind], _SIDE * LANES
+    total = view(out, rows * width, np.float32).reshape(rows, width).copy()
     for g, first in enumerate(range(0, steps, group)):
         count = min(group, steps - first)
         left = _rows_at(a + first * chunk, chunk, count, rows)
-        right = numbers_at(kind, codes + 2 * first * TURN_BYTES[kind], 2 * count)
-        sums = (left * right).sum((1, 3), dtype=np.int32)
-        total = fma(sums.astype(np.float32), view(factors + g * _FACTORS, LANES, np.float32), total)
-    view(out, rows * LANES, np.float32)[:] = total.reshape(-1)
+        here = codes + 2 * _SIDE * first * size
+        right = [numbers_at(kind, here + v * size, 2 * count, _SIDE * size) for v in range(_SIDE)]
+        sums = np.concatenate([(left * part).sum((1, 3), dtype=np.int32) for part in right], axis=1)
+        total = fma(sums.astype(np.float32), view(factors + 4 * g * width, width, np.float32), total)
+    view(out, rows * width, np.float32)[:] = total.reshape(-1)
 
 
 def _rows_at(a: int, chunk: int, steps: int, rows: int) -> NDArray[np.int32]:
@@ -192,11 +212,11 @@ def _rows_at(a: int, chunk: int, steps: int, rows: int) -> NDArray[np.int32]:
     return np.concatenate(found, axis=1).astype(np.int32)
 
 
-def _unpack_eight(kind: int, codes: int, steps: int, out: int) -> None:
-    numbers = numbers_at(kind, codes, 2 * steps)
-    view(out, numbers.size, np.int8)[:] = numbers.reshape(-1)
+def _unpack_whole(kind: int, codes: int, turns: int, step: int, out: int) -> None:
+    numbers = numbers_at(kind, codes, turns, step)
+    view(out, numbers.size, np.int16)[:] = numbers.reshape(-1)
 
 
-def _unpack_digits(kind: int, codes: int, steps: int, out: int) -> None:
-    turns = numbers_at(kind, codes, 2 * steps).reshape(2 * steps, VECTORS // 2, 2, LANES, 2)
-    view(out, turns.size, np.int8)[:] = turns.transpose(0, 1, 3, 4, 2).reshape(-1)
+def _unpack_digits(kind: int, codes: int, turns: int, step: int, out: int) -> None:
+    numbers = numbers_at(kind, codes, turns, step).reshape(turns, VECTORS // 2, 2, LANES, 2)
+    view(out, numbers.size, np.int8)[:] = numbers.transpose(0, 1, 3, 4, 2).reshape(-1)

@@ -10,7 +10,8 @@ has k = p and k = 16 + p of it, as `tiles.pair_tile` takes them. In memory a tur
             in which the upper two of vector 8 j + i are bits 2 i and 2 i + 1 of part j
             number = ((q - 32) * A + 64) >> 7
 
-in int16 that wraps around. Who makes A and B sees to it that the numbers are within 127.
+in int16 that wraps around. Who makes A and B sees to it that the numbers are within 127. Once they are made they may
+wait for their products as they are: WHOLE, int16 [16 vectors][16][2].
 """
 
 from collections.abc import Iterator
@@ -23,11 +24,11 @@ from numpy.typing import NDArray
 from engine.simd.address import const, pointer, view
 from engine.simd.vector import LANES
 
-FLOAT, FOUR, SIX, EIGHT = 0, 4, 6, 8
-"""Kinds of matrices: float32, or codes of so many bits."""
+FLOAT, FOUR, SIX, EIGHT, WHOLE = 0, 4, 6, 8, 16
+"""Kinds of matrices: float32, or codes of so many bits; and what codes become."""
 TURN = 32
 """Values of k in a turn."""
-TURN_BYTES = {FOUR: 64 + 256, SIX: 64 + 256 + 128, EIGHT: 512}
+TURN_BYTES = {FOUR: 64 + 256, SIX: 64 + 256 + 128, EIGHT: 512, WHOLE: 1024}
 VECTORS = TURN // 2
 _SHIFT, _HALF, _MIDDLE = 7, 64, 32
 _I16X32, _I8X32 = ir.VectorType(ir.IntType(16), 2 * LANES), ir.VectorType(ir.IntType(8), 2 * LANES)
@@ -60,9 +61,9 @@ def _scaled(b: Any, q: Any, a: Any, c: Any) -> Any:
 
 def emit_numbers(b: Any, kind: int, address: Any) -> Iterator[Any]:
     """The 16 vectors of the turn at an address, <32 x i16>, each made when it is asked for."""
-    if kind == EIGHT:
+    if kind in (EIGHT, WHOLE):
         for p in range(VECTORS):
-            yield b.sext(_load(b, address, 32 * p, _I8X32), _I16X32)
+            yield _load(b, address, 64 * p) if kind == WHOLE else b.sext(_load(b, address, 32 * p, _I8X32), _I16X32)
         return
     both = _load(b, address, 0)
     if kind == FOUR:
@@ -85,12 +86,13 @@ def _upper(b: Any, x: Any, field: int) -> Any:
     return b.and_(x, _splat(0x30))
 
 
-def numbers_at(kind: int, address: int, turns: int) -> NDArray[np.int32]:
-    """The numbers of so many turns from an address on: [turns * 16 vectors][16 columns][2]."""
-    data = view(address, turns * TURN_BYTES[kind], np.int8).reshape(turns, -1)
-    if kind == EIGHT:
-        eight: NDArray[np.int32] = data.reshape(-1, LANES, 2).astype(np.int32)
-        return eight
+def numbers_at(kind: int, address: int, turns: int, step: int) -> NDArray[np.int32]:
+    """The numbers of so many turns from an address on, `step` bytes from one to the next:
+    [turns * 16 vectors][16 columns][2]."""
+    data = np.stack([view(address + i * step, TURN_BYTES[kind], np.int8) for i in range(turns)])
+    if kind in (EIGHT, WHOLE):
+        same: NDArray[np.int32] = data.view(f"i{kind // 8}").reshape(-1, LANES, 2).astype(np.int32)
+        return same
     words = data.view(np.int16).reshape(turns, -1, LANES, 2)
     both, low, high = words[:, :1], words[:, 1:5, None].view(np.uint16), words[:, 5:, None].view(np.uint16)
     q = (low >> np.arange(0, 16, 4, dtype=np.uint16)[:, None, None] & 15).reshape(turns, VECTORS, LANES, 2)

@@ -27,11 +27,12 @@ def splat(b: Any, value: Any, lanes: int = LANES) -> Any:
     return b.shuffle_vector(one, one, ir.Constant(ir.VectorType(_I32, lanes), [0] * lanes))
 
 
-def _vnni(b: Any, total: Any, a: Any, w: Any) -> Any:
+def _vnni(b: Any, total: Any, a: Any, w: Any, *, in_order: bool = False) -> Any:
     """AVX-512 VNNI: 16 lanes of total + a[2i] * w[2i] + a[2i + 1] * w[2i + 1] in one instruction. By its name: LLVM,
     where it is free to choose, makes a product and a sum of it."""
     kind = ir.FunctionType(_I32X16, [_I32X16, _I32X16, _I32X16])
-    return b.asm(kind, "vpdpwssd $3, $2, $0", "=v,0,v,v", [total, b.bitcast(a, _I32X16), b.bitcast(w, _I32X16)], False)
+    values = [total, b.bitcast(a, _I32X16), b.bitcast(w, _I32X16)]
+    return b.asm(kind, "vpdpwssd $3, $2, $0", "=v,0,v,v", values, in_order)
 
 
 def _pmaddwd(name: str, lanes: int) -> Callable[..., Any]:
@@ -67,15 +68,20 @@ DOTS: dict[str, Callable[..., Any]] = {
 }
 
 
-def dot_of_pair(b: Any, isa: str, total: Any, address: Any, offset: int, w: Any) -> Any:
-    """The same of two int16 at an address, in all lanes, and w. With AVX-512 they are read by the instruction itself;
-    what was written before is, and nothing is moved past it, so that few values are in registers at a time."""
+def broadcast_pair(b: Any, isa: str, address: Any, offset: int) -> Any:
+    """Two int16 at an address, in all lanes. With AVX-512 they are read where this is written and nothing is moved past
+    it, nor past `dot_in_order`, so that few values are in registers at a time."""
     if isa != "avx512_vnni":
-        both = splat(b, b.load(pointer(b, address, const(offset), _I32), align=1))
-        return DOTS[isa](b, total, b.bitcast(both, _I16X32), w)
-    kind = ir.FunctionType(_I32X16, [_I32X16, _I32X16, address.type])
-    code, constraints = f"vpdpwssd {offset}($3){{1to16}}, $2, $0", "=v,0,v,r,~{memory}"
-    return b.asm(kind, code, constraints, [total, b.bitcast(w, _I32X16), address], True)
+        return b.bitcast(splat(b, b.load(pointer(b, address, const(offset), _I32), align=1)), _I16X32)
+    kind = ir.FunctionType(_I32X16, [address.type])
+    return b.asm(kind, f"vpbroadcastd {offset}($1), $0", "=v,r,~{memory}", [address], True)
+
+
+def dot_in_order(b: Any, isa: str, total: Any, both: Any, w: Any) -> Any:
+    """total + the products of a broadcast pair and w, where it is written."""
+    if isa != "avx512_vnni":
+        return DOTS[isa](b, total, both, w)
+    return _vnni(b, total, both, w, in_order=True)
 
 
 def pair_tile(rows: int, columns: int, isa: str) -> Any:
