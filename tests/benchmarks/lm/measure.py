@@ -152,14 +152,16 @@ def measure_errors(plan: Plan, file: File, path: Path, results: Results, journal
 
 
 def measure_starts(plan: Plan, path: Path, results: Results, journal: Journal, say: Say) -> None:
-    """From the start of a process to the first token; the first start, which may compile, does not count."""
-    environment = {"CLOISTER_THREADS": str(plan.most), "CLOISTER_ISA": plan.isa}
+    """From the start of a process to the first token; the first start, which may compile, does not count. It
+    leaves the bytecode that an installation has too, whatever the environment says of it."""
+    environment = os.environ | {"CLOISTER_THREADS": str(plan.most), "CLOISTER_ISA": plan.isa}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def own() -> float:
         began = time.monotonic()
         done = subprocess.run(
             [sys.executable, "-c", FIRST, str(path)], cwd=ROOT, text=True, capture_output=True,
-            env=os.environ | environment,
+            env=environment,
         )  # fmt: skip
         if done.returncode:
             raise RuntimeError(done.stderr.strip().splitlines()[-1])
