@@ -41,4 +41,4 @@ def load(file: GgufFile, keep: Keep, threads: int = 0) -> Decoder:
     of this machine. Raises BadModelFile and UnsupportedModel."""
     shape = read_shape(file)
     plan = Plan(file, shape)
-    return Decoder(shape, plan.arena(), keep(plan.arrays), file.tensors["token_embd.weight"], threads)
+    return Decoder(shape, plan.arena(), keep(plan.arrays), file, threads)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cpu import threads as cpu_threads
-from engine.gguf import Tensor
+from engine.gguf import GgufFile
 from engine.kernels.coded import coded_scratch
 from engine.kernels.codes import Arena
 from engine.kernels.paged import PAGE, rows_together, work_size
@@ -27,18 +27,20 @@ ROWS = 512
 """Rows that pass through all layers together; more of them pass one such part after another."""
 _WIDE = 8192  # inner values, beyond which half as many rows take no more time, but half the memory
 _LOG2E = 1.4426950408889634
+_LOOKED_UP = 256  # rows of the table, after which nothing of it stays mapped
 _ANGLES = 4096  # positions whose angles are made together
 
 
 class Decoder:
     """The weights of a model and the memory of its threads. One step at a time."""
 
-    def __init__(self, shape: Shape, arena: Arena, arrays: Arrays, embeddings: Tensor, threads: int = 0) -> None:
+    def __init__(self, shape: Shape, arena: Arena, arrays: Arrays, file: GgufFile, threads: int = 0) -> None:
         self.shape, self.threads = shape, threads or cpu_threads()
         for array in arrays.values():
             array.flags.writeable = False  # kernels are compiled for arrays that are kept
         self._model = arrays["codes"], arrays["floats"], arena.table, arrays["gains"]
-        self._embeddings, self._rows = embeddings, 0
+        self._file, self._embeddings, self._looked_up = file, file.tensors["token_embd.weight"], 0
+        self._rows = 0
         self._most = ROWS if shape.inner <= _WIDE else ROWS // 2
         self._deepest = int(arena.table[:, 4].max())
         self._pool = ThreadPoolExecutor(self.threads - 1, "decoder") if self.threads > 1 else None
@@ -162,6 +164,10 @@ class Decoder:
         x *= np.float32(shape.embedding_scale)
         tiles = x.reshape(-1, LANES, width // LANES, LANES).transpose(0, 2, 1, 3)
         self._buffers[0][: x.size] = tiles.reshape(-1)
+        self._looked_up += count
+        if self._looked_up > _LOOKED_UP:  # a row may bring 2 MB of the file into memory
+            self._file.release()
+            self._looked_up = 0
 
     def _reach(self, positions: int) -> None:
         """Angles for so many positions."""
