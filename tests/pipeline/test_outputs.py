@@ -13,7 +13,7 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import BatchSettings, Choice, Failure, RunPlan, Site, Writing
+from pipeline import BatchSettings, Choice, Failure, Retention, RunPlan, Site, Writing
 from pipeline.placement import staged_name
 from tests.pipeline.conftest import Witness, make_plan, make_site
 
@@ -264,6 +264,9 @@ def test_what_an_erasure_or_a_rule_takes(plan: RunPlan) -> None:
     go(plan)
     pipeline.erase(plan.site, "night.jsonl!/0000001.json", "asked for", archive=True, rows=True)
     assert {path.name for path in plan.outbox.glob("*.jsonl")} == {"other_output.jsonl", "other_error.jsonl"}
+    assert pipeline.verify(plan.site).ok
+    go(replace(plan, retention=Retention(rows_days=0)))
+    assert [path.name for path in plan.outbox.iterdir()] == []
     assert pipeline.verify(plan.site).ok
 
 

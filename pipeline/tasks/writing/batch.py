@@ -19,6 +19,7 @@ from pipeline.openai.refused import RefusedError, refuse
 from pipeline.openai.request import Chat, custom_id_of, read_request
 from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
 from pipeline.tasks.batch import BatchSettings
+from pipeline.tasks.writing.parts import LONGEST
 
 _SCHEMAS: Final = 64  # that are known to be in order
 
@@ -62,6 +63,9 @@ class Batch:
         return read_request(text, self._models)
 
     def _request(self, chat: Chat) -> engine.Request:
+        if (size := sum(len(message["content"]) for message in chat.messages)) > LONGEST * self._context:
+            told = f"they have {size:,} characters: more than {self._context} tokens, which are read here, can be"
+            refuse("context_length_exceeded", "messages", told)
         try:
             prompt = self._model.prompt(chat.messages)
         except engine.EngineError as error:

@@ -38,7 +38,7 @@ def parts(document: Parsed, model: Writer, limit: int) -> list[Part]:
     text = document.text
     if not text.strip():
         return []
-    if len(text) <= _LONGEST * limit and (tokens := model.count_tokens([text])[0]) <= limit:
+    if len(text) <= LONGEST * limit and (tokens := model.count_tokens([text])[0]) <= limit:
         return [Part(Span(0, len(text)), tokens)]
     spans = windows(text, sentences(document), model, limit)
     return _counted(text, spans, model)
@@ -72,7 +72,7 @@ def sentences(document: Parsed) -> Iterator[Span]:
         yield from each_sentence(document.text, start, end)
 
 
-_LONGEST: Final = 32  # characters of a token, on average: a longer text is not counted as a whole
+LONGEST: Final = 32  # characters of a token, on average: a longer text is not counted as a whole
 
 
 def _counted(text: str, spans: Sequence[Span], model: Writer) -> list[Part]:

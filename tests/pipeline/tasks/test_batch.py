@@ -88,6 +88,8 @@ def test_what_does_not_fit_is_refused_before_the_model() -> None:
         error = body(made)["error"]
         assert (error["code"], error["param"]) == ("context_length_exceeded", "messages")
         assert error["message"].endswith("more than the 100 that are read here")
+    made = row(document(messages=[{"role": "user", "content": "x" * 4000}]), Scribe(says("never")), context=100)
+    assert "they have 4,000 characters" in body(made)["error"]["message"]
 
 
 def test_logprobs_are_of_each_token() -> None:
