@@ -23,8 +23,8 @@ TEXT = ROOT / "pipeline" / "README.md"
 
 
 class Errors(NamedTuple):
-    """Mean and greatest difference of logits; mean Kullback-Leibler divergence of the next token, in nats; how often
-    the likeliest token is another one."""
+    """Mean and greatest difference of logits, less the shift that all of a position have in common, which changes no
+    probability; mean Kullback-Leibler divergence of the next token, in nats; how often the likeliest one is another."""
 
     mean: float
     most: float
@@ -80,7 +80,8 @@ def compare(found: Logits, exact: Logits) -> Errors:
     distances, most, divergences, others = [], 0.0, [], 0
     for at in range(0, len(exact), 32):
         a, b = found[at : at + 32].astype(np.float64), exact[at : at + 32].astype(np.float64)
-        distance = np.abs(a - b)
+        distance = a - b
+        distance = np.abs(distance - distance.mean(1, keepdims=True))
         distances.append(distance.mean(1))
         most = max(most, float(distance.max()))
         others += int((a.argmax(1) != b.argmax(1)).sum())

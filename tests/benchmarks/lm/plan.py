@@ -28,7 +28,7 @@ class Plan:
     part: int = 50
     night_file: tuple[str, str] = ("llama-3.2-1b", "q4_k_m")
     slots: int = 8
-    positions: int = 256
+    positions: int = 128
     real: tuple[Path, ...] = ()
     rows: tuple[str, ...] = ROWS
     both: bool = False

@@ -15,8 +15,8 @@ _DONE = (
 )
 _LOGITS = (
     "To the exact ones of the same file (its weights as float32, computed in float64): mean and greatest difference, "
-    "divergence of the next token, how often the likeliest one is another. Random weights spread an error more than "
-    "trained ones do."
+    "less the shift that all logits of a position have in common, which changes no probability; divergence of the next "
+    "token, how often the likeliest one is another. Random weights spread an error more than trained ones do."
 )
 _NIGHT = (
     "Both programs get the same ids; loading is left out. prompt computed: tokens a document that were not found "

@@ -174,7 +174,9 @@ def test_vocabularies_know_their_words_and_the_marks_of_json(kind: str, size: in
 
 def test_errors_of_logits() -> None:
     exact = np.log(np.array([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]] * 20, np.float32))
-    assert accuracy.compare(exact + np.float32(3), exact) == pytest.approx(Errors(3.0, 3.0, 0.0, 0.0), abs=1e-6)
+    assert accuracy.compare(exact + np.float32(3), exact) == pytest.approx(Errors(0.0, 0.0, 0.0, 0.0), abs=1e-6)
+    wide = accuracy.compare(exact + np.array([3, -3, 0], np.float32), exact)
+    assert wide[:2] == pytest.approx((2.0, 3.0), abs=1e-6)
     even = accuracy.compare(np.zeros_like(exact), exact)
     assert even.others == 0.5
     assert even.divergence == pytest.approx(0.5 * np.log(1.5) + 0.5 * np.log(0.75), abs=1e-6)
