@@ -23,6 +23,7 @@ from engine.simd import (
     add,
     bits,
     chain_tile,
+    fetch,
     floats,
     larger,
     largest,
@@ -43,10 +44,8 @@ QUERIES = 64
 """Queries that are computed together, of all heads that share keys; more if so many heads do."""
 _ISA = compiled_isa() if JIT else "portable"
 _MOST, _COLUMNS, _UNROLL = {"avx512_vnni": (8, 2, 4), "amx": (8, 2, 4), "avx2": (4, 1, 4), "portable": (2, 1, 1)}[_ISA]
-_score_8, _score_4, _score_2, _score_1 = (
-    chain_tile(min(rows, _MOST), _COLUMNS, begins=True, unroll=_UNROLL) for rows in (8, 4, 2, 1)
-)
-_mix_8, _mix_4, _mix_2, _mix_1 = (chain_tile(min(rows, _MOST), _COLUMNS, begins=False) for rows in (8, 4, 2, 1))
+_score_tile = chain_tile(_MOST, _COLUMNS, begins=True, unroll=_UNROLL)
+_mix_tile = chain_tile(_MOST, _COLUMNS, begins=False)
 _WIDTH = LANES * _COLUMNS
 _ZERO, _ONE, _NOTHING = np.float32(0), np.float32(1), np.float32(-3e38)
 _NOTHING_BITS, _ZERO_BITS = np.int32(_NOTHING.view(np.int32)), np.int32(0)
@@ -95,9 +94,9 @@ def attend(
     lowest = max(0, position + 1 - window) if window else 0
     for p in range(lowest // PAGE, last // PAGE + 1):
         here, begin, index = p * PAGE, 0, base + np.int64(table[p]) * step
-        some = min(PAGE, last + 1 - here)
+        some, next_ = min(PAGE, last + 1 - here), base + np.int64(table[min(p + 1, last // PAGE)]) * step
         k, v = keys.ctypes.data + index * size, values.ctypes.data + index * size
-        _spread(k, v, scales, index * 2 * PAGE, part, some, whole, work, spread)
+        _spread(k, v, (next_ - index) * size, scales, index * 2 * PAGE, part, some, whole, work, spread)
         begin, end = max(0, here - position), count
         if window:
             end = min(count, here + PAGE + window - 1 - position)
@@ -134,17 +133,9 @@ def _score(work: F32, begin: int, end: int, part: int, weights: int, keys: int) 
     a, b, to = work.ctypes.data, work.ctypes.data + 4 * keys, work.ctypes.data + 4 * weights
     turns, i = part // _UNROLL, begin
     while i < end:
-        q, out = a + 4 * part * i, to + 4 * PAGE * i
         some = _some(end - i)
-        for c in range(0, PAGE, _WIDTH):
-            if some == 8:
-                _score_8(q, 4 * part, b + 4 * c, 4 * PAGE, turns, out + 4 * c, 4 * PAGE)
-            elif some == 4:
-                _score_4(q, 4 * part, b + 4 * c, 4 * PAGE, turns, out + 4 * c, 4 * PAGE)
-            elif some == 2:
-                _score_2(q, 4 * part, b + 4 * c, 4 * PAGE, turns, out + 4 * c, 4 * PAGE)
-            else:
-                _score_1(q, 4 * part, b + 4 * c, 4 * PAGE, turns, out + 4 * c, 4 * PAGE)
+        for c in range(0, 4 * PAGE, 4 * _WIDTH):
+            _score_tile(some, a + 4 * part * i, 4 * part, b + c, 4 * PAGE, turns, to + 4 * PAGE * i + c, 4 * PAGE)
         i += some
 
 
@@ -154,27 +145,17 @@ def _mix(work: F32, begin: int, end: int, part: int, count: int, sums: int, weig
     a, b, to = work.ctypes.data + 4 * weights, work.ctypes.data + 4 * values, work.ctypes.data + 4 * sums
     i = begin
     while i < end:
-        w, out = a + 4 * PAGE * i, to + 4 * part * i
         some = _some(end - i)
-        for c in range(0, part, _WIDTH):
-            if some == 8:
-                _mix_8(w, 4 * PAGE, b + 4 * c, 4 * part, count, out + 4 * c, 4 * part)
-            elif some == 4:
-                _mix_4(w, 4 * PAGE, b + 4 * c, 4 * part, count, out + 4 * c, 4 * part)
-            elif some == 2:
-                _mix_2(w, 4 * PAGE, b + 4 * c, 4 * part, count, out + 4 * c, 4 * part)
-            else:
-                _mix_1(w, 4 * PAGE, b + 4 * c, 4 * part, count, out + 4 * c, 4 * part)
+        for c in range(0, 4 * part, 4 * _WIDTH):
+            _mix_tile(some, a + 4 * PAGE * i, 4 * PAGE, b + c, 4 * part, count, to + 4 * part * i + c, 4 * part)
         i += some
 
 
 @kernel
 def _some(left: int) -> int:
-    """Queries of the next tile."""
-    for some in (8, 4, 2):
-        if left >= some and some <= _MOST:
-            return some
-    return 1
+    """Queries of the next tile, so that all have about as many."""
+    tiles = (left + _MOST - 1) // _MOST
+    return (left + tiles - 1) // tiles
 
 
 @kernel
@@ -222,19 +203,19 @@ def _finish(work: F32, at: int, factor: Float, depth: int, out: F32, t: int, col
 
 @kernel
 def _spread(
-    keys: int, values: int, scales: F32, scale_at: int, part: int, count: int, whole: bool, work: F32, at: int
-) -> None:
-    """A page of a head as float32, work[at:]: its keys [part, PAGE], then the values of `count` keys [PAGE, part]."""
-    if whole:
-        for i in range(0, part * PAGE, LANES):
-            scale = load_f32(scales, scale_at + i % PAGE)
-            store_f32(work, at + i, mul(load_bytes(keys + i), scale))
-        for j in range(count):
-            scale = splat(scales[scale_at + PAGE + j])
-            for i in range(j * part, (j + 1) * part, LANES):
-                store_f32(work, at + part * PAGE + i, mul(load_bytes(values + i), scale))
-    else:
-        for i in range(0, part * PAGE, LANES):
-            store_f32(work, at + i, load_half(keys + 2 * i))
-        for i in range(0, count * part, LANES):
-            store_f32(work, at + part * PAGE + i, load_half(values + 2 * i))
+    keys: int, values: int, ahead: int, scales: F32, scale_at: int, part: int, count: int, whole: bool, work: F32,
+    at: int,
+) -> None:  # fmt: skip
+    """A page of a head as float32, work[at:]: its keys [part, PAGE], then the values of `count` keys [PAGE, part]. The
+    next page, `ahead` bytes further, is asked for: it may be anywhere, and the CPU cannot know where."""
+    step = LANES if whole else 2 * LANES
+    for i in range(0, part * PAGE, LANES):
+        fetch(keys + i // LANES * step + ahead)
+        k = load_bytes(keys + i) if whole else load_half(keys + 2 * i)
+        store_f32(work, at + i, mul(k, load_f32(scales, scale_at + i % PAGE)) if whole else k)
+    for j in range(count):
+        scale = splat(scales[scale_at + PAGE + j] if whole else _ONE)
+        for i in range(j * part, (j + 1) * part, LANES):
+            fetch(values + i // LANES * step + ahead)
+            v = load_bytes(values + i) if whole else load_half(values + 2 * i)
+            store_f32(work, at + part * PAGE + i, mul(v, scale) if whole else v)

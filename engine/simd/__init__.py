@@ -56,7 +56,7 @@ from engine.simd.codes import EIGHT, FLOAT, FOUR, SIX, TURN, TURN_BYTES, WHOLE
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
-from engine.simd.narrow import load_bytes, load_half, store_bytes, store_half
+from engine.simd.narrow import fetch, load_bytes, load_half, store_bytes, store_half
 from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
 from engine.simd.tiles import float_tile, pair_tile
 from engine.simd.transpose import transpose
@@ -100,6 +100,7 @@ __all__ = [
     "clear_tiles",
     "coded_tile",
     "div",
+    "fetch",
     "float_tile",
     "floats",
     "fma",

@@ -17,34 +17,48 @@ _F32 = ir.FloatType()
 _F32X16 = f32x16.llvm
 
 
-def chain_tile(rows: int, columns: int, *, begins: bool, unroll: int = 1) -> Any:
+def chain_tile(most: int, columns: int, *, begins: bool, unroll: int = 1) -> Any:
     """out[r, n] = fma over k in order of a[r, k] * b[k, n], from 0 if it `begins`, else from out[r, n].
 
-    Called as tile(a, lda, b, ldb, turns, out, ldo): addresses and strides in bytes, float32; `columns` counts vectors
-    of 16, k is turns * unroll, at least 1.
+    Called as tile(rows, a, lda, b, ldb, turns, out, ldo): up to `most` rows; addresses and strides in bytes, float32;
+    `columns` counts vectors of 16, k is turns * unroll, at least 1.
     """
     if not JIT:
-        return _meaning(rows, columns, begins, unroll)
+        return _meaning(columns, begins, unroll)
 
     @intrinsic
-    def tile(typing: Any, a: Any, lda: Any, m: Any, ldm: Any, turns: Any, out: Any, ldo: Any) -> Any:
+    def tile(typing: Any, rows: Any, a: Any, lda: Any, m: Any, ldm: Any, turns: Any, out: Any, ldo: Any) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
-            a, lda, m, ldm, turns, out, ldo = args
-            places = [
-                pointer(b, out, b.add(b.mul(ldo, const(r)), const(64 * c)), _F32X16)
-                for r in range(rows) for c in range(columns)
-            ]  # fmt: skip
-            zero = ir.Constant(_F32X16, [0.0] * LANES)
-            starts = [zero if begins else b.load(place, align=4) for place in places]
-            body = _body(b, a, lda, m, ldm, rows, columns, unroll)
-            for place, value in zip(places, loop(b, turns, starts, body), strict=True):
-                b.store(value, place, align=4)
+            done = b.append_basic_block("done")
+            cases = [b.append_basic_block(f"rows{rows}") for rows in range(1, most + 1)]
+            switch = b.switch(args[0], cases[0])
+            for rows, case in enumerate(cases, 1):
+                switch.add_case(const(rows), case)
+                b.position_at_end(case)
+                _emit_tile(b, rows, columns, begins, unroll, *args[1:])
+                b.branch(done)
+            b.position_at_end(done)
             return context.get_dummy_value()
 
         i = types.intp
-        return types.void(i, i, i, i, i, i, i), codegen
+        return types.void(i, i, i, i, i, i, i, i), codegen
 
     return tile
+
+
+def _emit_tile(
+    b: Any, rows: int, columns: int, begins: bool, unroll: int, a: Any, lda: Any, m: Any, ldm: Any, turns: Any,
+    out: Any, ldo: Any,
+) -> None:  # fmt: skip
+    places = [
+        pointer(b, out, b.add(b.mul(ldo, const(r)), const(64 * c)), _F32X16)
+        for r in range(rows) for c in range(columns)
+    ]  # fmt: skip
+    zero = ir.Constant(_F32X16, [0.0] * LANES)
+    starts = [zero if begins else b.load(place, align=4) for place in places]
+    body = _body(b, a, lda, m, ldm, rows, columns, unroll)
+    for place, value in zip(places, loop(b, turns, starts, body), strict=True):
+        b.store(value, place, align=4)
 
 
 def _body(
@@ -65,8 +79,8 @@ def _body(
     return body
 
 
-def _meaning(rows: int, columns: int, begins: bool, unroll: int) -> Callable[..., None]:
-    def tile(a: int, lda: int, m: int, ldm: int, turns: int, out: int, ldo: int) -> None:
+def _meaning(columns: int, begins: bool, unroll: int) -> Callable[..., None]:
+    def tile(rows: int, a: int, lda: int, m: int, ldm: int, turns: int, out: int, ldo: int) -> None:
         width, depth = columns * LANES, turns * unroll
         left = np.array([view(a + r * lda, depth, np.float32) for r in range(rows)])
         places = [view(out + r * ldo, width, np.float32) for r in range(rows)]

@@ -1,4 +1,5 @@
-"""Sixteen values in fewer bits, by address: float16 as IEEE 754 has it, on every CPU, and whole numbers of 8 bits."""
+"""Sixteen values in fewer bits, by address: float16 as IEEE 754 has it, on every CPU, and whole numbers of 8 bits; and
+what will be read soon."""
 
 from typing import Any
 
@@ -8,6 +9,7 @@ from numba import types
 
 from engine.cpu import compiled_isa
 from engine.simd.address import const, pointer, view
+from engine.simd.amx import prefetch_line
 from engine.simd.vector import JIT, LANES, f32x16, i32x16, operation
 
 _F32X16, _I32X16 = f32x16.llvm, i32x16.llvm
@@ -87,3 +89,8 @@ def load_bytes(address: Any) -> Any:
 def store_bytes(address: Any, x: Any) -> Any:
     """The lowest 8 bits of each."""
     view(address, LANES, np.int8)[:] = x.astype(np.int8)
+
+
+@operation(types.void, types.intp)(lambda b, address: prefetch_line(b, address, 0))
+def fetch(address: Any) -> Any:
+    """Ask for the cache line there: nothing changes."""
