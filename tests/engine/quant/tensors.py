@@ -1,10 +1,11 @@
 """Tensors to be quantized, how wrong they come out, and ggml's own quantizer where it is installed.
 
-Run as a program it prints the digest of what every type makes of them: python -m tests.engine.quant.tensors
+Run as a program it prints a digest of what every type makes of each: python -m tests.engine.quant.tensors NAME…
 """
 
 import ctypes
 import hashlib
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,15 +59,13 @@ def ggml() -> Quantize:
 
 
 def main() -> None:
-    """Print the digest."""
+    """Print the digests."""
     import engine  # noqa: F401 - before numba
     from engine.quant import TYPES
 
-    digest = hashlib.sha256()
-    for kind in TYPES.values():
-        for name in ("heavy", "tiny"):
-            digest.update(kind.quantize(tensor(name, (9, 512))).tobytes())  # 18 blocks of 256: one tile, and a rest
-    print(digest.hexdigest())
+    for name in sys.argv[1:]:
+        values = tensor(name, (9, 512))  # 18 blocks of 256: one tile, and a rest
+        print(hashlib.sha256(b"".join(kind.quantize(values).tobytes() for kind in TYPES.values())).hexdigest())
 
 
 if __name__ == "__main__":
