@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,16 @@ from engine.compiling import CODE, LASTING, is_compiled
 from engine.cpu import isa
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedModel
 from engine.facts import facts
-from engine.gguf import GgufFile, read
+from engine.gguf import GgufFile, check_whole, read
 from engine.kernels.matmul import LAYOUT
 from engine.kernels.scores import probabilities
 from engine.kernels.vectors import similarity, softmax
 from engine.models import Kind, Network, Readout, decoders
 from engine.models.stored import Arrays, stored
 from engine.spans import Answer, best_span
+
+if TYPE_CHECKING:
+    from engine.generate.model import Wording
 
 NUMERICS = "cloister-int16-1"
 """The version of the arithmetic (README.md defines it): the same version gives the same bytes."""
@@ -60,8 +63,28 @@ def head_of(path: str | os.PathLike[str]) -> Kind | Literal["text"]:
     return head.kind
 
 
+def examine(path: str | os.PathLike[str]) -> "Wording | None":
+    """What a decoder makes of texts; None for an encoder. Its weights are not read, but all else that loading would
+    refuse is refused: a tokenizer or chat template that cannot be used, tensors of a decoder that are not what they
+    should be. Raises as `head_of`."""
+    head_of(path)
+    file = read(Path(path))
+    if _is_decoder(file):
+        from engine.generate.load import examine_decoder
+
+        return examine_decoder(file)
+    with file.named():
+        tokenizer.from_metadata(file.metadata)
+    return None
+
+
 def _is_decoder(file: GgufFile) -> bool:
-    return file.require("general.architecture", str) in decoders.DECODERS
+    """Raises UnsupportedModel for what is no model of either kind, or not a whole one."""
+    check_whole(file)
+    name = file.require("general.architecture", str)
+    if name not in (known := [*models.ARCHITECTURES, *decoders.DECODERS]):
+        raise UnsupportedModel(f"{file.path}: architecture {name!r:.60}, expected one of {', '.join(known)}")
+    return name in decoders.DECODERS
 
 
 class Model:
@@ -73,7 +96,8 @@ class Model:
 
     def __init__(self, file: GgufFile, network: Network, readout: Readout, *, kept: bool) -> None:
         self._file, self._network, self._readout, self._kept = file, network, readout, kept
-        self._tokenizer = tokenizer.from_metadata(file.metadata)
+        with file.named():
+            self._tokenizer = tokenizer.from_metadata(file.metadata)
         self._batches = Batches(network, readout)
         kind = self._tokenizer.template.second_type
         if self.head in ("sequence", "span") and 0 < network.kinds <= kind:

@@ -17,7 +17,7 @@ from pipeline.chunk import Chunk
 from pipeline.compute import Pulse, Row, Work, answered_row, failed_row
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError
-from pipeline.tasks import Answer, Dialogue, Part, Writer, WritingTask
+from pipeline.tasks import Answer, Answerer, Dialogue, Part, WritingTask
 
 DOCUMENTS: Final = 256  # on their way at a time, with those that wait for one before them
 CHARACTERS: Final = 8_000_000  # of their texts
@@ -47,7 +47,7 @@ class Conversing:
     """Answers documents by a task on a model that writes."""
 
     task: WritingTask
-    model: Writer
+    model: Answerer
 
     def __call__(
         self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False

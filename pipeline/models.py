@@ -9,7 +9,7 @@ from pipeline.compute import Embedding
 from pipeline.converse import Conversing
 from pipeline.placement import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
-from pipeline.tasks import TASKS, TaskRefusedError, Writing, make_task, make_writing_task, name_of
+from pipeline.tasks import TASKS, TaskRefusedError, Writer, Writing, make_task, make_writing_task, name_of
 
 EMBEDDING, TEXT = "embedding", "text"
 """What a model is for, of those that jobs can use: engine.head_of says it."""
@@ -50,6 +50,18 @@ def check_model(plan: RunPlan) -> str:
         )
     _check_head(plan, _head(model))
     return found
+
+
+def examine_model(plan: RunPlan) -> None:
+    """What else can be said against a model that was checked, and its task, without its weights. ModelRefusedError."""
+    try:
+        wording = engine.examine(plan.model.path)
+        if wording is not None:
+            writing = plan.writing or Writing()
+            _check_context(wording, writing)
+            make_writing_task(plan.task, wording, writing)
+    except (TaskRefusedError, engine.EngineError) as error:
+        raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
 
 
 def writing_of(plan: RunPlan) -> Writing | None:
@@ -98,10 +110,18 @@ def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
         if isinstance(model, engine.Model):
             return Embedding(make_task(plan.task, model), model)
         writing = plan.writing or Writing()
+        _check_context(model, writing)
         _check_room(model, writing)
         return Conversing(make_writing_task(plan.task, model, writing), model)
     except (TaskRefusedError, engine.EngineError) as error:  # such as a chat template that refuses our conversations
         raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
+
+
+def _check_context(model: Writer, writing: Writing) -> None:
+    """More than the usual is asked for by name only: TaskRefusedError."""
+    if writing.context > max(model.context, Writing().context):
+        found = f"model.context: found {writing.context}, expected at most {model.context}"
+        raise TaskRefusedError(f"{found}, with which the model was trained; lower it in the job, or leave it out")
 
 
 def _check_room(model: engine.LanguageModel, writing: Writing) -> None:

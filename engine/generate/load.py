@@ -14,14 +14,14 @@ from engine.cpu import isa, threads
 from engine.errors import BadModelFile
 from engine.facts import facts
 from engine.generate.constraint import Spec
-from engine.generate.model import LanguageModel
-from engine.generate.request import Request
-from engine.gguf import GgufFile
+from engine.generate.model import LanguageModel, Messages, Wording
+from engine.generate.request import Ids, Request
+from engine.gguf import GgufFile, check_whole
 from engine.kernels.matmul import LAYOUT
 from engine.models import decoders
 from engine.models.stored import Arrays, stored
 from engine.tokenizer import Tokenizer
-from engine.tokenizer.chat import read_chat_template
+from engine.tokenizer.chat import ChatTemplate, read_chat_template
 
 if TYPE_CHECKING:
     from engine.generate.grammar import Grammars
@@ -33,6 +33,7 @@ def make_decoder(
     file: GgufFile, *, cache_mib: float | None, kv: str, progress: Callable[[str], None] | None
 ) -> LanguageModel:
     """What `engine.load_decoder` gives, of a file that is being hashed."""
+    check_whole(file)
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:
@@ -41,13 +42,13 @@ def make_decoder(
         return arrays
 
     with ThreadPoolExecutor(1) as reader:  # a vocabulary takes as long to read as the digest of the file
-        reading = reader.submit(tokenizer.from_metadata, file.metadata)
+        reading = reader.submit(_read_words, file)
         decoder = decoders.load(file, keep)
-        words = _fitting(file, reading.result(), decoder.shape.vocab)
-    template = read_chat_template(file.metadata, words.specials)
+        words, template = reading.result()
+    _fit(file, words, decoder.shape.vocab)
     model = LanguageModel(
         decoder, words, sha256=file.sha256, makes=_Late(words), cache_mib=cache_mib, kv=kv,
-        chat=lambda messages: words.encode_pieces(template.render(messages)),
+        chat=_chat(words, template),
         facts=facts(file) | {
             "weights_kept": "yes" if all(kept) else "no", "kv": kv, "chat_template_sha256": template.sha256
         },
@@ -56,12 +57,30 @@ def make_decoder(
     return model
 
 
-def _fitting(file: GgufFile, words: Tokenizer, vocab: int) -> Tokenizer:
+def examine_decoder(file: GgufFile) -> Wording:
+    """Raises what `load_decoder` would, but for weights that are no numbers, which it does not read."""
+    check_whole(file)
+    shape = decoders.examine(file)
+    words, template = _read_words(file)
+    _fit(file, words, shape.vocab)
+    return Wording(words, _chat(words, template), _Late(words), shape.context)
+
+
+def _chat(words: Tokenizer, template: ChatTemplate) -> Callable[[Messages], Ids]:
+    return lambda messages: words.encode_pieces(template.render(messages))
+
+
+def _read_words(file: GgufFile) -> tuple[Tokenizer, ChatTemplate]:
+    with file.named():
+        words = tokenizer.from_metadata(file.metadata)
+        return words, read_chat_template(file.metadata, words.specials)
+
+
+def _fit(file: GgufFile, words: Tokenizer, vocab: int) -> None:
     if len(words.token_bytes) > vocab:
         found = f"found {len(words.token_bytes)} tokens, expected at most {vocab}, the rows of token_embd.weight"
         raise BadModelFile(f"{file.path}: tokenizer.ggml.tokens: {found}")
     words.token_bytes.extend([b""] * (vocab - len(words.token_bytes)))  # rows that no token has
-    return words
 
 
 class _Late:

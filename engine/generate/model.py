@@ -29,7 +29,42 @@ class Words(Protocol):
     def encode_within(self, text: str) -> list[int]: ...
 
 
-class LanguageModel:
+class Wording:
+    """What a model makes of texts without its weights."""
+
+    def __init__(self, words: Words, chat: Callable[[Messages], Ids], makes: Makes, context: int) -> None:
+        """chat: the ids of messages; makes: constraints; context: tokens of a prompt and its answer, at most."""
+        self._words, self._chat, self._makes, self._context = words, chat, makes, context
+
+    @property
+    def context(self) -> int:
+        """Tokens of a prompt and its answer, at most."""
+        return self._context
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text by itself."""
+        return [self._words.count(text) for text in texts]
+
+    def prompt(self, messages: Messages) -> Ids:
+        """int32 [n]: the ids of messages, each with `role` and `content`, in the model's chat template. What is in a
+        content never becomes a control token. Raises EngineError if the template refuses."""
+        return self._chat(messages)
+
+    @property
+    def end_ids(self) -> tuple[int, ...]:
+        """The tokens that end an answer."""
+        return tuple(self._words.end_ids)
+
+    def continuation(self, text: str) -> Ids:
+        """int32 [n]: the ids of a text as the beginning of an answer, for `Request.choices`."""
+        return np.array(self._words.encode_within(text), np.int32)
+
+    def check(self, constraint: Spec) -> None:
+        """Raises EngineError for a constraint that `generate` would not take."""
+        self._makes.make(constraint)
+
+
+class LanguageModel(Wording):
     """A decoder and its tokenizer. One `generate` at a time."""
 
     def __init__(
@@ -37,18 +72,13 @@ class LanguageModel:
         chat: Callable[[Messages], Ids], makes: Makes, cache_mib: float | None = None,
         kv: str = "float16", limits: Limits | None = None,
     ) -> None:  # fmt: skip
-        """chat: the ids of messages; makes: constraints; cache_mib: memory for keys and values,
-        and kv what they are kept as; limits: what a step holds. Raises EngineError if the memory holds nothing."""
-        self._decoder, self._words, self._chat, self._makes = decoder, words, chat, makes
+        """cache_mib: memory for keys and values, and kv what they are kept as; limits: what a step holds; the others as
+        of `Wording`. Raises EngineError if the memory holds nothing."""
+        super().__init__(words, chat, makes, decoder.shape.context)
         self._sha256, self._facts = sha256, dict(facts)
         self._batch = Batch(
             decoder, words.token_bytes, words.end_ids, makes, limits=limits or Limits(), kind=kv, mib=cache_mib
         )
-
-    @property
-    def context(self) -> int:
-        """Tokens of a prompt and its answer, at most."""
-        return self._decoder.shape.context
 
     @property
     def room(self) -> int:
@@ -74,28 +104,6 @@ class LanguageModel:
     def counters(self) -> Counters:
         """What has been done since the model was loaded."""
         return replace(self._batch.counters)
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text by itself."""
-        return [self._words.count(text) for text in texts]
-
-    def prompt(self, messages: Messages) -> Ids:
-        """int32 [n]: the ids of messages, each with `role` and `content`, in the model's chat template. What is in a
-        content never becomes a control token. Raises EngineError if the template refuses."""
-        return self._chat(messages)
-
-    @property
-    def end_ids(self) -> tuple[int, ...]:
-        """The tokens that end an answer."""
-        return tuple(self._words.end_ids)
-
-    def continuation(self, text: str) -> Ids:
-        """int32 [n]: the ids of a text as the beginning of an answer, for `Request.choices`."""
-        return np.array(self._words.encode_within(text), np.int32)
-
-    def check(self, constraint: Spec) -> None:
-        """Raises EngineError for a constraint that `generate` would not take."""
-        self._makes.make(constraint)
 
     def generate(
         self, requests: Iterable[Request], *, progress: Progress | None = None

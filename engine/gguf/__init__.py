@@ -1,7 +1,7 @@
 """GGUF files: a strict, mapped reader and a writer with deterministic bytes."""
 
 from engine.gguf.digest import Digest
-from engine.gguf.file import GgufFile, MetadataValue, Tensor
+from engine.gguf.file import GgufFile, MetadataValue, Tensor, check_whole
 from engine.gguf.reader import hashed, read
 from engine.gguf.types import BLOCKS, Block, GgmlType
 from engine.gguf.writer import TensorSource, write
@@ -15,6 +15,7 @@ __all__ = [
     "MetadataValue",
     "Tensor",
     "TensorSource",
+    "check_whole",
     "hashed",
     "read",
     "write",

@@ -1,6 +1,8 @@
 """What a GGUF file holds, once it has been checked."""
 
 import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -8,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import BadModelFile
+from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.gguf.digest import Digest
 from engine.gguf.types import NUMPY, GgmlType, ValueType
 
@@ -60,6 +62,16 @@ class GgufFile:
         """Leave the memory of the process to others: what is read again comes from the system's cache, or the file."""
         self.mapping.madvise(mmap.MADV_DONTNEED)
 
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """What is raised inside, about keys of this file, begins with its path."""
+        try:
+            yield
+        except EngineError as error:
+            if f"{error}".startswith(f"{self.path}: "):
+                raise
+            raise type(error)(f"{self.path}: {error}") from error
+
     def typed(self, key: str) -> MetadataValue | np.generic:
         """The metadata value of `key` as it can be written again: a number as a numpy value of the file's own type."""
         kind, value = self.value_types[key], self.metadata[key]
@@ -74,3 +86,16 @@ class GgufFile:
             found = f"{type(value).__name__} {value!r:.60}"
             raise BadModelFile(f"{self.path}: {key}: found {found}, expected {kind.__name__}")
         return value
+
+
+def check_whole(file: GgufFile) -> None:
+    """Raises UnsupportedModel for a file that is not a whole model: one part of several, an adapter, a projector.
+
+    Source: ggml's `docs/gguf.md` (general.type) and llama.cpp's `llama-model-loader.cpp` (split.count).
+    """
+    kind, parts = file.metadata.get("general.type", "model"), file.metadata.get("split.count", 1)
+    if not isinstance(kind, str) or kind != "model":
+        raise UnsupportedModel(f"{file.path}: general.type: found {kind!r:.60}, expected 'model'")
+    if type(parts) is not int or parts not in (0, 1):
+        remedy = "the file is part of a model; join its parts with `llama-gguf-split --merge`"
+        raise UnsupportedModel(f"{file.path}: split.count: found {parts!r:.60}, expected 1: {remedy}")

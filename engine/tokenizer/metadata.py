@@ -49,7 +49,7 @@ def of_type(metadata: Metadata, size: int, *types: int) -> set[int]:
     if found is None:
         return set()
     if not isinstance(found, np.ndarray) or found.shape != (size,):
-        raise BadModelFile(f"tokenizer.ggml.token_type: found {type(found).__name__}, expected {size} numbers")
+        raise BadModelFile(f"tokenizer.ggml.token_type: found {_kind(found)}, expected {size} numbers")
     return {int(number) for number in np.flatnonzero(np.isin(found, types))}
 
 
@@ -62,10 +62,14 @@ def read_scores(metadata: Metadata, key: str, size: int) -> list[float]:
     """A score for each piece. Raises BadModelFile."""
     scores = metadata.get(key)
     if not isinstance(scores, np.ndarray) or scores.shape != (size,) or scores.dtype.kind != "f":
-        raise BadModelFile(f"{key}: found {type(scores).__name__}, expected {size} numbers")
+        raise BadModelFile(f"{key}: found {_kind(scores)}, expected {size} numbers")
     if not np.isfinite(scores).all():
         raise BadModelFile(f"{key}: found a score that is not finite")
     return [float(score) for score in scores]
+
+
+def _kind(value: object) -> str:
+    return f"{value.size} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
 
 
 def read_settings(metadata: Metadata, usual: Mapping[str, bool]) -> dict[str, bool]:

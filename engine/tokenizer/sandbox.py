@@ -188,7 +188,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         return any(isinstance(obj, kind) and attr in names.split() for kind, names in ATTRIBUTES.items())
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
-        raise SecurityError(f"the attribute {attribute!r:.40} of a {type(obj).__name__}")
+        raise SecurityError(f"the attribute {attribute!r:.40} of a {_kind(obj)}")
 
     def wrap_str_format(self, value: Any) -> None:
         return None
@@ -198,8 +198,12 @@ class _Environment(ImmutableSandboxedEnvironment):
         if operator == "+" and not numbers:
             _BUDGET.get().make(len(left) + len(right))
         elif operator != "+" and (operator == "**" or not numbers or abs(left * right) >= 1 << 63):
-            raise SecurityError(f"{type(left).__name__} {operator} {type(right).__name__}")
+            raise SecurityError(f"the operation {_kind(left)} {operator} {_kind(right)}")
         return super().call_binop(context, operator, left, right)
+
+
+def _kind(value: Any) -> str:
+    return "text" if isinstance(value, str) else type(value).__name__
 
 
 def _range(*bounds: int) -> range:

@@ -66,6 +66,7 @@ def _check(workspace: Workspace, name: str) -> Checked:
         plan = make_plan(workspace, job)
         pipeline.check_inbox(plan.input)
         sha256 = pipeline.check_model(plan)
+        pipeline.examine_model(plan)
         facts = pipeline.inspect_model(plan.model.path)
     except ConfigError as error:
         return Checked(name, ExitCode.BAD_CONFIG, problems=error.problems)

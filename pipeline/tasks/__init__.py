@@ -6,6 +6,7 @@ from pipeline.tasks import ask, batch, classify, extract, summarize, writing
 from pipeline.tasks.ask import AskSettings, SchemaError
 from pipeline.tasks.base import (
     Answer,
+    Answerer,
     Dialogue,
     Embedder,
     Part,
@@ -58,6 +59,7 @@ __all__ = [
     "PROMPTS",
     "TASKS",
     "Answer",
+    "Answerer",
     "AskSettings",
     "BatchSettings",
     "ClassifySettings",

@@ -34,7 +34,7 @@ class Embedder(Protocol):
 
 
 class Writer(Protocol):
-    """What a task needs of a model that writes; `engine.LanguageModel` is one."""
+    """What a task needs of a model that writes, with its weights or without; `engine.examine` gives one."""
 
     @property
     def context(self) -> int:
@@ -55,6 +55,10 @@ class Writer(Protocol):
 
     def check(self, constraint: engine.Choice | engine.Pattern | engine.Schema | engine.AnyObject) -> None:
         """EngineError for what no answer can be held to."""
+
+
+class Answerer(Writer, Protocol):
+    """One with its weights; `engine.LanguageModel` is one."""
 
     def generate(
         self, requests: Iterable[engine.Request], *, progress: Callable[[Any], None] | None = None

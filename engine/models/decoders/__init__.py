@@ -12,7 +12,7 @@ from engine.models.decoders.pages import Pages
 from engine.models.decoders.shape import Shape
 from engine.models.stored import Keep
 
-__all__ = ["DECODERS", "PAGE", "Decoder", "Pages", "Shape", "load", "read_shape"]
+__all__ = ["DECODERS", "PAGE", "Decoder", "Pages", "Shape", "examine", "load", "read_shape"]
 
 DECODERS: dict[str, ModuleType] = {
     "llama": llama,
@@ -33,6 +33,13 @@ def read_shape(file: GgufFile) -> Shape:
         expected = f"expected one of {', '.join(DECODERS)}"
         raise UnsupportedModel(f"{file.path}: architecture {name!r:.60}, {expected}")
     shape: Shape = DECODERS[name].read(file)
+    return shape
+
+
+def examine(file: GgufFile) -> Shape:
+    """The same, of a file that has its tensors too. Raises BadModelFile and UnsupportedModel."""
+    shape = read_shape(file)
+    Plan(file, shape)
     return shape
 
 

@@ -91,8 +91,8 @@ class Plan:
         self._used.add(name)
         return expect(self._file, name, sizes)
 
-    def _bias(self, name: str, size: int) -> Tensor | None:
-        return self._tensor(f"{name}.bias", size, needed=False)
+    def _bias(self, name: str, size: int, *, needed: bool = False) -> Tensor | None:
+        return self._tensor(f"{name}.bias", size, needed=needed)
 
     def _layer(self, block: str) -> Iterator[Rows]:
         """The matrices of a layer, in their order."""
@@ -124,7 +124,7 @@ class Plan:
         if f"{block}.attn_qkv.weight" in self._file.tensors:
             total = (shape.heads + 2 * shape.kv_heads) * shape.depth
             tensor, at = self._tensor(f"{block}.attn_qkv.weight", total, shape.width), 0
-            bias = self._bias(f"{block}.attn_qkv", total)
+            bias = self._bias(f"{block}.attn_qkv", total, needed=shape.qkv_bias)
             for _, heads, order in parts:
                 yield Rows(tensor, order=all_heads(order, heads, shape.depth, at), bias=bias)
                 at += heads * shape.depth
@@ -133,7 +133,7 @@ class Plan:
             n = heads * shape.depth
             tensor, bias = (
                 self._tensor(f"{block}.attn_{name}.weight", n, shape.width),
-                self._bias(f"{block}.attn_{name}", n),
+                self._bias(f"{block}.attn_{name}", n, needed=shape.qkv_bias),
             )
             where = all_heads(order, heads, shape.depth, 0)
             yield Rows(tensor, order=None if np.array_equal(where, np.arange(n)) else where, bias=bias)

@@ -5,4 +5,4 @@ from engine.models.decoders.shape import Shape, read_shape
 
 
 def read(file: GgufFile) -> Shape:
-    return read_shape(file)
+    return read_shape(file, qkv_bias=True)

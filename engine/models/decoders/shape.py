@@ -15,6 +15,7 @@ from engine.models.weights import expect
 from engine.quant import to_float32
 
 MAX_WIDTH, MAX_LAYERS, MAX_EXPERTS = 1 << 17, 1024, 1024
+LONG = "rope_factors_long.weight"
 _PART = 32  # a head's place is a multiple of it: two halves of whole vectors
 
 
@@ -38,6 +39,7 @@ class Shape:
     windows: tuple[int, ...]  # of each layer; 0: none
     interleaved: bool = False  # values 2i and 2i + 1 of a head turn together, else i and i + half
     qk_norm: bool = False
+    qkv_bias: bool = False  # needed; elsewhere they may be there
     post_norms: bool = False  # norms of what attention and the feed-forward part add
     gelu: bool = False  # else SiLU
     embedding_scale: float = 1.0
@@ -99,7 +101,8 @@ class Metadata:
 
     def refuse(self, key: str, *allowed: Any) -> None:
         """Raise UnsupportedModel if the file has this key with another value: what it asks for is not computed."""
-        if self.has(key) and self.file.metadata[self.name(key)] not in allowed:
+        value = self.file.metadata.get(self.name(key))
+        if self.has(key) and (isinstance(value, list | np.ndarray) or value not in allowed):
             raise self.unsupported(key, f"none, or {' or '.join(map(str, allowed))}" if allowed else "no such key")
 
 
@@ -162,8 +165,9 @@ def read_windows(data: Metadata, every: int, default: int = 0) -> list[int]:
     size = data.file.metadata.get(data.name("attention.sliding_window"), default)
     if type(size) is not int or size < 0:
         raise data.bad("attention.sliding_window", "a number from 0 on")
+    size = min(size, MAX_CONTEXT)
     pattern = data.file.metadata.get(data.name("attention.sliding_window_pattern"), every)
-    if isinstance(pattern, np.ndarray) and pattern.size >= layers:
+    if isinstance(pattern, np.ndarray) and pattern.dtype.kind in "biu" and pattern.size >= layers:
         return [size if near else 0 for near in pattern[:layers]]
     if type(pattern) is not int or pattern < 0:
         raise data.bad("attention.sliding_window_pattern", "a number, or one for each layer")
@@ -186,12 +190,16 @@ def read_rotation(data: Metadata, depth: int, context: int) -> Rotation:
     factor = data.number("rope.scaling.factor", data.number("rope.scale_linear", 1.0))
     grown = data.number("rope.scaling.attn_factor", 1.0)
     plain = Rotation(size, base, read_factors(data.file, "rope_freqs.weight", size))
-    if kind in (None, "none"):
+    if kind in (None, "none") and LONG in data.file.tensors:  # files of Phi 3 and 4 do not name it
+        kind = "longrope"
+    if kind in (None, "none") and context > before and factor == 1:
+        raise data.bad("rope.scaling.type", f"a way to {context} tokens from {before}, the original_context_length")
+    if kind == "none":
         return plain
-    if kind == "linear":
+    if kind in (None, "linear"):
         return plain.linear(factor)
     if kind == "longrope":
-        name = f"rope_factors_{'long' if context > before else 'short'}.weight"
+        name = LONG if context > before else LONG.replace("long", "short")
         if name not in data.file.tensors:
             raise BadModelFile(f"{data.file.path}: there is no tensor {name}")
         return Rotation(size, base, read_factors(data.file, name, size), grown=grown)
