@@ -81,11 +81,15 @@ class Metadata:
         found = repr(self.file.metadata.get(self.name(key)))
         return UnsupportedModel(f"{self.file.path}: {self.name(key)}: found {found:.60}, expected {expected}")
 
+    def whole(self, key: str) -> int:
+        """A whole number."""
+        return self.file.require(self.name(key), int)
+
     def count(self, key: str, most: int, default: int | None = None) -> int:
         """A whole number from 1 to `most`."""
         if default is not None and not self.has(key):
             return default
-        value = self.file.require(self.name(key), int)
+        value = self.whole(key)
         if not 1 <= value <= most:
             raise self.bad(key, f"a number from 1 to {most}")
         return value
@@ -190,6 +194,8 @@ def read_rotation(data: Metadata, depth: int, context: int) -> Rotation:
     factor = data.number("rope.scaling.factor", data.number("rope.scale_linear", 1.0))
     grown = data.number("rope.scaling.attn_factor", 1.0)
     plain = Rotation(size, base, read_factors(data.file, "rope_freqs.weight", size))
+    if not isinstance(kind, str | None):
+        raise data.bad("rope.scaling.type", "text")
     if kind in (None, "none") and LONG in data.file.tensors:  # files of Phi 3 and 4 do not name it
         kind = "longrope"
     if kind in (None, "none") and context > before and factor == 1:
