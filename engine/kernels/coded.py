@@ -58,7 +58,7 @@ _PAIR_ROW, _DIGIT_ROW = operands(_VECTORS_ISA).store_row, OPERANDS.store_coded_r
 _ZERO, _TOP, _TINY = np.float32(0), np.float32(ROW_TOP), np.float32(1e-30)
 _NOTHING = np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
 _ROW_BYTES = 2 * CHUNK  # of a chunk of a row
-_CLAIMS = 8  # for each thread, or more
+_CLAIMS, _PANEL_CLAIMS = 8, 4  # for each thread, or more; and where panels pay for their width
 _PIECE = 4  # chunks of k whose numbers stay in the first cache while rows pass, or a whole group
 _PASS = 128  # rows that pass one after another, as many as the second cache holds
 
@@ -162,8 +162,9 @@ def product(
     """`multiply` of what was taken; between two barriers each product has a slot of its own (team.SLOTS)."""
     facts = table[row]
     total = facts[N] // BLOCK
-    share = total // (threads * _CLAIMS) if threads > 1 else total
-    step = max(1, min(share, PANEL // (BLOCK * facts[K]), WIDEST) if _AMX else share)
+    tiles = _AMX and count > FEW
+    share = total // (threads * (_PANEL_CLAIMS if tiles else _CLAIMS)) if threads > 1 else total
+    step = max(1, min(share, PANEL // (BLOCK * facts[K]), WIDEST) if tiles else share)
     while True:
         first = claim(team, slot, step)
         if first >= total:
@@ -173,7 +174,7 @@ def product(
             for j in range(first, end):
                 linear_float(scratch[2], count, facts[K], floats[facts[FLOATS] :], floats[facts[BIAS] :], j, BLOCK,
                              mode, out, 0, column + j * BLOCK, width, scratch[3][thread])  # fmt: skip
-        elif _AMX and count > FEW:
+        elif tiles:
             columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch[0], scratch[1],
                     scratch[3][thread], scratch[4][thread], scratch[5][thread])  # fmt: skip
         else:

@@ -1,8 +1,9 @@
 """Products of many rows with codes on AMX: codes become tiles of digits once, which all rows then pass.
 
-A product of tiles takes 16 cycles, and its operands come from a cache in less only if it is a near one. So 32 rows of a
-part of k stay in the first cache while the columns of a panel pass them, each tile of which is fetched ahead from the
-second; rows are read from memory once for each panel.
+A product of tiles takes 16 cycles, and its operands come from a cache in less only if it is a near one. So 32 rows of
+a part of k stay in the first cache while the columns of a panel pass them. What is next is fetched meanwhile: columns
+from the second cache into the first, and the rows' next part from memory into the second. Rows are read from memory
+once for each panel.
 """
 
 from typing import Any
@@ -23,9 +24,10 @@ TOTALS = _TOGETHER * WIDEST * BLOCK
 """float32 that `columns` needs for totals."""
 _ROW_BYTES = 2 * CHUNK
 _TILE, _PAIR = 1024, 4 * LANES * BLOCK  # bytes of a tile, and of the totals of 16 rows and a block
+_ROWS_PART = _ROW_BYTES * LANES * _PART  # bytes of 16 rows of a part, which lie together
 
 _unpack = unpack(digits=True)
-_group_of_4, _group_of_2, _group_of_1, _group_of_0 = (amx_group(steps, 4, 1) for steps in (4, 2, 1, 0))
+_group_of_4, _group_of_2, _group_of_1, _group_of_0 = (amx_group(steps, 4) for steps in (4, 2, 1, 0))
 
 
 @kernel
@@ -36,7 +38,7 @@ def columns(
     """Blocks first..end of columns, as `coded.product` says. While a group is multiplied, the one before is stored and
     the vectors of the one before that are finished (`amx_group`)."""
     kind, blocks, steps, group = facts[KIND], end - first, facts[K] // CHUNK, facts[GROUP] // CHUNK
-    panel, each = np.int64(digits.ctypes.data), (steps + group - 1) // group * BLOCK
+    panel, each, share = np.int64(digits.ctypes.data), (steps + group - 1) // group * BLOCK, _ROWS_PART // blocks
     turn, base = facts[STEP] // 2, np.int64(codes.ctypes.data) + facts[CODES] + 2 * first * steps * facts[STEP]
     for c in range(2 * blocks):
         _unpack(kind, base + (c // 2 * 4 * steps + c % 2) * turn, 2 * steps, 2 * turn, panel + _TILE * c * steps)
@@ -48,13 +50,15 @@ def columns(
         for p in range(0, steps, _PART):
             for j in range(blocks):
                 here = panel + _TILE * (2 * j * steps + p)
-                ahead = here + 2 * _TILE * steps if j + 1 < blocks else panel + _TILE * (p + _PART)
+                near = here + 2 * _TILE * steps if j + 1 < blocks else panel + _TILE * (p + _PART)
                 for r in range(i, min(i + _TOGETHER, count), LANES):
                     rows = left + _ROW_BYTES * (r * steps + LANES * p)
+                    later = rows if p + _PART < steps else left + _ROW_BYTES * ((r + _TOGETHER) * steps - LANES * _PART)
+                    far = later + _ROWS_PART + share * j
                     for q in range(0, min(_PART, steps - p), group):
                         _group(min(group, steps - p - q), then2, rows + 2 * _TILE * q, here + _TILE * q,
-                               here + _TILE * (steps + q), ahead + _TILE * ((r - i) // LANES * steps + q), new, old,
-                               factor2, total2, scale2, bias2, to2)  # fmt: skip
+                               here + _TILE * (steps + q), near + _TILE * ((r - i) // LANES * steps + q),
+                               far + _TILE // 4 * q, new, old, factor2, total2, scale2, bias2, to2)  # fmt: skip
                         new, old = old, new
                         then2, factor2, scale2, bias2, to2, total2 = then, factor, scale, bias, to, total
                         then = group_kind(p + q == 0, p + q + group >= steps, mode)
@@ -63,8 +67,8 @@ def columns(
                         bias = _at(floats, facts[BIAS] + (first + j) * BLOCK)
                         to = _at(out, place(r, column + (first + j) * BLOCK, width))
                         total = np.int64(totals.ctypes.data) + _PAIR * ((r - i) // LANES * blocks + j)
-    _group_of_0(then2, 0, 0, 0, 0, new, old, factor2, total2, scale2, nowhere, bias2, to2)
-    _group_of_0(then, 0, 0, 0, 0, old, new, factor, total, scale, nowhere, bias, to)
+    _group_of_0(then2, 0, 0, 0, 0, 0, new, old, factor2, total2, scale2, nowhere, bias2, to2)
+    _group_of_0(then, 0, 0, 0, 0, 0, old, new, factor, total, scale, nowhere, bias, to)
 
 
 @kernel
@@ -75,14 +79,14 @@ def _at(values: F32, i: int) -> Any:
 
 @kernel
 def _group(
-    steps: int, kind: int, a: int, w: int, w_next: int, ahead: int, sums: int, old: int, factors: int, totals: int,
-    scale: int, bias: int, out: int,
+    steps: int, kind: int, a: int, w: int, w_next: int, near: int, far: int, sums: int, old: int, factors: int,
+    totals: int, scale: int, bias: int, out: int,
 ) -> None:  # fmt: skip
     """`amx_group` of a group of 256 values of k, of one of 128, or of 64 that are left."""
     nowhere = np.int64(0)
     if steps == 4:
-        _group_of_4(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, nowhere, bias, out)
+        _group_of_4(kind, a, w, w_next, near, far, sums, old, factors, totals, scale, nowhere, bias, out)
     elif steps == 2:
-        _group_of_2(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, nowhere, bias, out)
+        _group_of_2(kind, a, w, w_next, near, far, sums, old, factors, totals, scale, nowhere, bias, out)
     else:
-        _group_of_1(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, nowhere, bias, out)
+        _group_of_1(kind, a, w, w_next, near, far, sums, old, factors, totals, scale, nowhere, bias, out)

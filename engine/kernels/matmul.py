@@ -184,14 +184,15 @@ def _group(
     scale: int, inverse: int, bias: int, out: int,
 ) -> None:  # fmt: skip
     """`amx_group` of any number of steps; the usual ones are compiled as a whole."""
+    nowhere = np.int64(0)
     if steps == 6:
-        _group_of_6(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+        _group_of_6(kind, a, w, w_next, nowhere, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     elif steps == 3:
-        _group_of_3(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+        _group_of_3(kind, a, w, w_next, nowhere, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     elif steps == 1:
-        _group_of_1(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+        _group_of_1(kind, a, w, w_next, nowhere, ahead, sums, old, factors, totals, scale, inverse, bias, out)
     else:
-        _group_of_0(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+        _group_of_0(kind, a, w, w_next, nowhere, ahead, sums, old, factors, totals, scale, inverse, bias, out)
         clear_tiles()
         for p in range(steps):
             multiply_narrow(a + 2048 * p, w + 1024 * p, w_next + 1024 * p)
@@ -231,8 +232,8 @@ def _blocks_amx(
                     else:
                         to = np.int64(out.ctypes.data) + 4 * place(first + i, column + j, width)
                     total = np.int64(totals.ctypes.data) + (4 * WIDTH * i if steps > panel else 0)
-    _group_of_0(kind2, 0, 0, 0, 0, new, old, factor2, total2, scales + row2, inverses + row2, start2, to2)
-    _group_of_0(kind, 0, 0, 0, 0, old, new, factor, total, scales + row, inverses + row, start, to)
+    _group_of_0(kind2, 0, 0, 0, 0, 0, new, old, factor2, total2, scales + row2, inverses + row2, start2, to2)
+    _group_of_0(kind, 0, 0, 0, 0, 0, old, new, factor, total, scales + row, inverses + row, start, to)
 
 
 blocks = _blocks_amx if ISA == "amx" else _blocks_pairs

@@ -29,44 +29,46 @@ _PLANE = 2 * TILE
 _MORE = (CONTINUE, END, END_GELU, END_ADD)
 
 
-def amx_group(steps: int, lines: int = 1, near: int = 2) -> Any:
-    """group(kind, a, w, w_next, ahead, sums, old, factors, totals, scale, inverse, bias, out); addresses after `kind`.
+def amx_group(steps: int, lines: int = 0) -> Any:
+    """group(kind, a, w, w_next, near, far, sums, old, factors, totals, scale, inverse, bias, out): all but `kind` are
+    addresses.
 
     The tiles' sums, int32 [2 digits][2][16][16], of the group before go to `sums`; the tiles then hold those of `steps`
     chunks of 16 rows at a times 32 columns at w and w_next, narrow. The vectors of `old`, such sums too, times
     factors[32] as `kind` says, go into totals float32 [2][16][16] or, with scale[16] and bias[32], into out,
     [2][16][16] as well; what goes through GELU, times inverse[16], becomes 32 columns of a left operand at out. Without
-    steps there are no products. With each product the next `lines` cache lines from `ahead` on are fetched into the
-    cache `near`.
+    steps there are no products. With each product the next cache line from `far` on is fetched into the second cache,
+    and the next `lines` from `near` on into the first.
     """
 
     @intrinsic
     def group(
-        typing: Any, kind: Any, a: Any, w: Any, w_next: Any, ahead: Any, sums: Any, old: Any, factors: Any, totals: Any,
-        scale: Any, inverse: Any, bias: Any, out: Any,
+        typing: Any, kind: Any, a: Any, w: Any, w_next: Any, near: Any, far: Any, sums: Any, old: Any, factors: Any,
+        totals: Any, scale: Any, inverse: Any, bias: Any, out: Any,
     ) -> Any:  # fmt: skip
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
-            kind, a, w, w_next, ahead, sums, *finish = args
+            kind, a, w, w_next, near, far, sums, *finish = args
             done = b.append_basic_block("done")
             blocks = [b.append_basic_block(f"kind{i}") for i in range(9)]
             switch = b.switch(kind, blocks[0])
             for i, block in enumerate(blocks):
                 switch.add_case(const(i), block)
                 b.position_at_end(block)
-                fetch = partial(_fetch, b, ahead, lines, near)
+                fetch = partial(_fetch, b, near, far, lines)
                 _multiply(b, steps, a, w, w_next, fetch, sums, _vectors(b, i, *finish) if i else [])
                 b.branch(done)
             b.position_at_end(done)
             return context.get_dummy_value()
 
-        return types.void(*[types.intp] * 13), codegen
+        return types.void(*[types.intp] * 14), codegen
 
     return group
 
 
-def _fetch(b: Any, ahead: Any, lines: int, near: int, number: int) -> None:
+def _fetch(b: Any, near: Any, far: Any, lines: int, number: int) -> None:
+    prefetch_line(b, far, 64 * number)
     for line in range(lines * number, lines * number + lines):
-        prefetch_line(b, ahead, 64 * line, near)
+        prefetch_line(b, near, 64 * line, 1)
 
 
 def _multiply(
