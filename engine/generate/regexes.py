@@ -17,6 +17,8 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
+
 
 def check_size(regex: str, where: str) -> None:
     """Raises EngineError, which begins with `where`, for an expression that is too large."""
@@ -41,7 +43,7 @@ def size(regex: str, where: str) -> int:
             last = sums.pop() if len(sums) > 1 else 0
             sums[-1] += last
         elif not token["mark"]:
-            if token["set"] and "[" in token["set"][1:]:
+            if token["set"] and "[" in _ESCAPED.sub("", token["set"][1:]):
                 raise EngineError(
                     f"{where}: found a set in a set, expected sets such as [^a-z] (write \\[ for the sign)"
                 )

@@ -28,6 +28,11 @@ class Asker:
         constraint = engine.Schema(schema, quotes or {})
         return engine.Request(self.model.prompt(messages), answer_limit(self.model, self.writing), constraint)
 
+    def of_pattern(self, messages: Sequence[Message], pattern: str) -> engine.Request:
+        """For a text that a regular expression matches."""
+        limit = answer_limit(self.model, self.writing)
+        return engine.Request(self.model.prompt(messages), limit, engine.Pattern(pattern))
+
     def of_choices(self, messages: Sequence[Message], ids: Sequence[Ids]) -> engine.Request:
         """For the probabilities with which an answer begins with each of these."""
         return engine.Request(self.model.prompt(messages), 0, choices=tuple(ids))
@@ -54,7 +59,7 @@ def whole(text: str, longest: int) -> str:
     """The text, unless it came to the greatest length that was allowed, where the rule ended it and not the model."""
     if len(text) >= longest:
         raise DocumentError(
-            Failure.UNANSWERED, f"a text of the answer was not over after {longest} characters: {text!r}"
+            Failure.UNANSWERED, f"a text of the answer was not over after {longest} characters{_shown(text)}"
         )
     return text
 

@@ -1,8 +1,10 @@
 """Classify: the label that the model would answer, by the exact probability of each.
 
-Nothing is written and nothing is parsed. The probabilities of the labels, and of a further one that stands for "none of
-them", are made to sum to 1. A document that is read in parts has the mean of the parts' probabilities, each part by its
-tokens. The evidence is the passage that the model, asked once more, quotes for the label.
+Nothing is written and nothing is parsed. A model likes some names better than others whatever it reads; so each label's
+probability is divided by its share among the labels for a document of nothing, which is asked for once a run. The
+labels, and a further one that stands for "none of them" and is left as it is, are made to sum to 1. A document that is
+read in parts has the mean of the parts' probabilities, each part by its tokens. The evidence is the passage that the
+model, asked once more, quotes for the label.
 """
 
 from collections.abc import Sequence
@@ -14,7 +16,7 @@ import numpy as np
 
 import engine
 from pipeline.document import Evidence, Parsed
-from pipeline.tasks.base import Answer, Dialogue, Ids, Part, Writer, Writing
+from pipeline.tasks.base import Answer, Dialogue, Ids, Part, TaskRefusedError, Writer, Writing
 from pipeline.tasks.classify import ClassifySettings
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, check, parsed
@@ -22,6 +24,7 @@ from pipeline.tasks.writing.parts import parts, room
 from pipeline.tasks.writing.places import place
 
 NONE: Final = "none of these"
+LEAST: Final = 1e-9  # how well a label is liked: what is never answered to nothing can still be divided by it
 QUOTE: Final = 320  # characters of the passage that is quoted for a label
 _EVIDENCE: Final = {
     "type": "object",
@@ -43,6 +46,8 @@ class Classify:
         self._choices, self._of = choices([model.continuation(name) for name in self._options], model.end_ids)
         self._asked = partial(prompts.classify, told, self._options[-1])
         self._room = room(model, writing, lambda text: prompts.classify_quote(self._asked(text), max(names, key=len)))
+        ((_, completion),) = model.generate([self._ask.of_choices(self._asked(""), self._choices)])
+        self._liked = _liked(completion, self._of)
 
     def dialogue(self, document: Parsed) -> Dialogue:
         read = parts(document, self._ask.model, self._room)
@@ -50,7 +55,7 @@ class Classify:
             return Answer({"label": None, "score": None, "scores": []}, abstained=True, reason="no text")
         asked = [self._asked(document.text[part.span.start : part.span.end]) for part in read]
         completions = yield [self._ask.of_choices(messages, self._choices) for messages in asked]
-        each = [_shares(completion, self._of) for completion in completions]
+        each = [_shares(completion, self._of, self._liked) for completion in completions]
         scores = _together(each, [part.tokens for part in read])
         ranked = sorted(range(len(scores) - 1), key=lambda index: (-scores[index], index))
         best, threshold = ranked[0], self._settings.threshold
@@ -95,13 +100,22 @@ def choices(options: Sequence[Ids], ends: Sequence[int]) -> tuple[list[Ids], lis
     return found, of
 
 
-def _shares(completion: engine.Completion, of: Sequence[int]) -> list[float]:
-    """The probabilities of the options, made to sum to 1."""
+def _liked(completion: engine.Completion, of: Sequence[int]) -> list[float]:
+    """How often the labels are answered to nothing, beside what would be usual, 1; that of no label, the last, is 1."""
+    if completion.finish == "failed":
+        raise TaskRefusedError(f"the labels cannot be weighed: {completion.reason}")
+    labels = _shares(completion, of)[:-1]
+    total = fsum(labels)
+    return [*(max(share * len(labels) / total, LEAST) if total else 1.0 for share in labels), 1.0]
+
+
+def _shares(completion: engine.Completion, of: Sequence[int], liked: Sequence[float] = ()) -> list[float]:
+    """The probabilities of the options, each divided by how well it is liked, made to sum to 1."""
     check(completion)
     scores = completion.scores.tolist()
     weights = [0.0] * (max(of) + 1)
     for index, score in zip(of, scores, strict=True):
-        weights[index] += exp(score - max(scores))
+        weights[index] += exp(score - max(scores)) / (liked[index] if liked else 1.0)
     total = fsum(weights)
     return [weight / total for weight in weights]
 

@@ -19,14 +19,15 @@ def answer_limit(model: Writer, writing: Writing) -> int:
     return min(writing.max_tokens, min(model.context, writing.context) // 4)
 
 
-def room(model: Writer, writing: Writing, asked: Callable[[str], list[Message]]) -> int:
-    """Tokens of the text that `asked` puts into a conversation, at most. TaskRefusedError."""
+def room(model: Writer, writing: Writing, asked: Callable[[str], list[Message]], more: int = 0) -> int:
+    """Tokens of the text that `asked` puts into a conversation, at most, where it will put in `more` besides.
+    TaskRefusedError."""
     whole, limit = min(model.context, writing.context), answer_limit(model, writing)
     told = model.prompt(asked("")).size
-    if (left := whole - limit - told - _SLACK) < LEAST:
+    if (left := whole - limit - told - more - _SLACK) < LEAST:
         raise TaskRefusedError(
-            f"the instruction of the task has {told} tokens, and its answer may have {limit}: of a context of {whole} "
-            f"that leaves no room for a document"
+            f"the instruction of the task has {told} tokens, and its answer may have {limit + more}: of a context of "
+            f"{whole} that leaves no room for a document"
         )
     return left
 

@@ -1,13 +1,14 @@
 """Summarize: sentences in the model's own words, each with the passages of the document on which it rests.
 
-The document is given in numbered passages, and the answer is JSON that names for each sentence the numbers of its
-passages; other numbers cannot be written. What does not fit is summarized in parts, and the sentences of the parts are
+The document is given in numbered passages, and the model writes as it would to a person: JSON around prose makes small
+models write nothing, or without end. It is then asked on which passages each of its sentences rests; other numbers
+cannot be written. What does not fit is summarized in parts, and the sentences of the parts are
 passages for a summary of them, as often as needed; a sentence then rests on all that its passages rest on. Sentences
 beyond the length that was asked for are left out, from the end; the first one stays however long it is, as in the task
 on a model that embeds. The score is how sure the model was of its words.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -15,17 +16,20 @@ from typing import Any, Final
 import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import DocumentError, Failure
+from pipeline.sentences import split_sentences
 from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
 from pipeline.tasks.prose import count_words
 from pipeline.tasks.summarize import SummarizeSettings
 from pipeline.tasks.writing import prompts
-from pipeline.tasks.writing.answers import Asker, parsed, whole
-from pipeline.tasks.writing.leaves import leaves, sureness
-from pipeline.tasks.writing.parts import grouped, passages, room
+from pipeline.tasks.writing.answers import Asker, check, parsed, whole
+from pipeline.tasks.writing.leaves import sureness
+from pipeline.tasks.writing.parts import answer_limit, grouped, passages, room
 
 PASSAGE: Final = 96  # tokens: a few sentences
 LONGEST: Final = 600  # characters of a sentence
+MOST: Final = 6_000  # of all of them
 RESTS: Final = 6  # passages of a sentence
+_NUMBER: Final = 4  # tokens beside a sentence that is given
 WORDS: Final = 12  # of a short sentence: a summary of 120 words has at most so many sentences
 
 Noted = Generator[Sequence[engine.Request], Sequence[engine.Completion], list["Sentence"]]
@@ -49,12 +53,14 @@ class Summarize:
         self._settings = settings
         self._ask = Asker(model, writing)
         if settings.sentences is not None:
-            self._most, length = settings.sentences, _counted(settings.sentences, "sentence")
+            self._most, self._length = settings.sentences, _counted(settings.sentences, "sentence")
         else:
             self._most = -(-(settings.words or 0) // WORDS)
-            length = f"at most {_counted(settings.words or 0, 'word')}"
-        self._asked = partial(prompts.summarize, length, self._most)
-        self._room = room(model, writing, self._asked)
+            self._length = f"at most {_counted(settings.words or 0, 'word')}"
+        self._longest = min(LONGEST * self._most, MOST)
+        # Beside the text the second question holds what was answered to the first.
+        more = answer_limit(model, writing) + _NUMBER * self._most
+        self._room = room(model, writing, partial(prompts.rests, self._length, []), more)
 
     def dialogue(self, document: Parsed) -> Dialogue:
         read = passages(document, self._ask.model, PASSAGE)
@@ -90,8 +96,17 @@ class Summarize:
         while True:
             groups = grouped([unit.tokens for unit in units], self._room)
             given = [[units[i] for i in group] for group in groups]
-            completions = yield [self._request(group) for group in given]
-            said = [one for group, each in zip(given, completions, strict=True) for one in _sentences(group, each)]
+            texts = [_numbered(group) for group in given]
+            completions = yield [self._request(text) for text in texts]
+            found = [self._sentences(each) for each in completions]
+            asked = [self._places(*each) for each in zip(texts, found, given, strict=True) if each[1]]
+            answers = iter((yield asked) if asked else ())
+            said = [
+                one
+                for group, each in zip(given, found, strict=True)
+                if each
+                for one in _resting(each, group, parsed(next(answers)))
+            ]
             if len(groups) == 1 or not said:
                 return said
             if len(said) >= len(units):
@@ -103,9 +118,24 @@ class Summarize:
         tokens = self._ask.model.count_tokens([_line(9999, unit) + "\n" for unit in units])
         return [replace(unit, tokens=count) for unit, count in zip(units, tokens, strict=True)]
 
-    def _request(self, units: Sequence[Sentence]) -> engine.Request:
-        text = "\n".join(_line(number, unit) for number, unit in enumerate(units, 1))
-        return self._ask.of_schema(self._asked(text), schema(self._most, len(units)))
+    def _request(self, text: str) -> engine.Request:
+        """For prose: one line of at most so many characters."""
+        messages = prompts.summarize(self._length, text)
+        return self._ask.of_pattern(messages, f"[^\\n]{{1,{self._longest}}}")
+
+    def _places(self, text: str, said: Sequence[Sentence], units: Sequence[Sentence]) -> engine.Request:
+        messages = prompts.rests(self._length, [sentence.text for sentence in said], text)
+        return self._ask.of_schema(messages, schema(len(said), len(units)))
+
+    def _sentences(self, completion: engine.Completion) -> list[Sentence]:
+        """What was said, as many sentences as may be kept."""
+        check(completion)
+        text = whole(completion.text, self._longest)
+        found = []
+        for span in split_sentences(text)[: self._most]:
+            said = " ".join(whole(text[span.start : span.end], LONGEST).split())
+            found.append(Sentence(said, sureness(completion, span.start, span.end), ()))
+        return found
 
     def _kept(self, said: Sequence[Sentence]) -> list[Sentence]:
         """As many as fit, at least the first."""
@@ -118,35 +148,28 @@ class Summarize:
         return kept
 
 
-def schema(most: int, passages: int) -> Mapping[str, Any]:
-    """What a summary of so many passages is."""
+def schema(sentences: int, passages: int) -> Mapping[str, Any]:
+    """On which of so many passages each of so many sentences rests."""
     number = {"type": "integer", "minimum": 1, "maximum": passages}
-    sentence = {
-        "passages": {"type": "array", "items": number, "minItems": 1, "maxItems": RESTS},
-        "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
-    }
-    items = {"type": "object", "properties": sentence, "required": [*sentence], "additionalProperties": False}
-    sentences = {"type": "array", "items": items, "minItems": 1, "maxItems": most}
+    numbers = {"type": "array", "items": number, "minItems": 1, "maxItems": RESTS}
+    names = [str(number) for number in range(1, sentences + 1)]
     return {
         "type": "object",
-        "properties": {"sentences": sentences},
-        "required": ["sentences"],
+        "properties": dict.fromkeys(names, numbers),
+        "required": names,
         "additionalProperties": False,
     }
 
 
-def _sentences(units: Sequence[Sentence], completion: engine.Completion) -> list[Sentence]:
-    """What was said about the units, whose numbers begin at 1."""
-    answer = parsed(completion)["sentences"]
-    at = {leaf.pointer: leaf for leaf in leaves(completion.text)}
-    found = []
-    for index, one in enumerate(answer):
-        text, leaf = " ".join(whole(one["text"], LONGEST).split()), at[f"/sentences/{index}/text"]
-        rests = {span: None for number in sorted(set(one["passages"])) for span in units[number - 1].rests}
-        if text:
-            score = sureness(completion, leaf.start + 1, leaf.end)
-            found.append(Sentence(text, score, tuple(sorted(rests, key=lambda span: span.start))))
-    return found
+def _resting(said: Sequence[Sentence], units: Sequence[Sentence], answer: Mapping[str, Any]) -> Iterator[Sentence]:
+    """The sentences with all that the units rest on, whose numbers begin at 1, that the answer has for each."""
+    for name, sentence in enumerate(said, 1):
+        rests = {span: None for number in sorted(set(answer[str(name)])) for span in units[number - 1].rests}
+        yield replace(sentence, rests=tuple(sorted(rests, key=lambda span: span.start)))
+
+
+def _numbered(units: Sequence[Sentence]) -> str:
+    return "\n".join(_line(number, unit) for number, unit in enumerate(units, 1))
 
 
 def _line(number: int, unit: Sentence) -> str:

@@ -216,4 +216,6 @@ def test_patterns_that_are_none_are_refused(regex: str) -> None:
 def test_a_pattern_matches_the_whole_answer() -> None:
     assert accepts(Pattern("(yes|no), [a-z]{2,3}/<x>"), "no, abc/<x>")
     assert not accepts(Pattern("yes|no"), "yesno")
+    assert accepts(Pattern(r"[^\[\]]+ \[1\]"), "yes [1]")
+    assert not accepts(Pattern(r"[^\[\]]+ \[1\]"), "yes [ [1]")
     assert accepts(Choice(("a/b", 'c"d\n', "<x>")), 'c"d\n')

@@ -81,7 +81,7 @@ class Scribe:
         if request.constraint is not None and len(text.encode()) <= request.limit:
             constraint = GRAMMARS.make(request.constraint)
             constraint.advance(list(text.encode()))
-            assert constraint.is_over, f"{text} could go on"
+            assert constraint.is_over or constraint.check([END]), f"{text} must go on"
         return self._made(request, text, [])
 
     def _made(self, request: engine.Request, text: str, scores: list[float]) -> engine.Completion:
