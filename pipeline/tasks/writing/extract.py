@@ -1,7 +1,8 @@
 """Extract: for each field a passage of the document, copied under the rule that it is one, and read as its type.
 
-The model writes JSON that has every field: a quote, or null. A quote is found in the document, and what in
-it is of the field's type is the value, read by the same code as in the task on a model that embeds. The score is the
+The model writes JSON that has every field: a quote, or null. For a type other than text what may be quoted are the
+values of that type that the text has; where it has none, that is no question to the model. A quote is found in the
+document, and the value is read by the same code as in the task on a model that embeds. The score is the
 probability with which the model writes this quote. Of a document that is read in parts each field has the value with
 the best score, the earliest of equals; a part that says that there is none says nothing about the others.
 """
@@ -18,6 +19,7 @@ from pipeline.tasks.extract import ExtractSettings, Field, finder
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, parsed, whole
 from pipeline.tasks.writing.leaves import escaped, leaves, probability
+from pipeline.tasks.writing.offers import offers
 from pipeline.tasks.writing.parts import parts, room
 from pipeline.tasks.writing.places import place
 from pipeline.values import Finder, Value, read_habits
@@ -26,14 +28,17 @@ LONGEST: Final = {"text": 480}  # characters of a quote
 _USUAL: Final = 160
 
 Row = dict[str, Any]
+Offers = list[str] | None
+"""What may be quoted for a field; None: any passage."""
 
 
 @dataclass(frozen=True)
 class _Said:
-    """What the model said of a field, in one part: a quote or none, and how probable it was."""
+    """What the model said of a field in one part: a quote or none, how probable it was, whether it had a choice."""
 
     quote: str | None
     score: float
+    chosen: bool
 
 
 class Extract:
@@ -45,13 +50,14 @@ class Extract:
         self._ask = Asker(model, writing)
         told = [(field.name, field.type, field.description, field.pattern) for field in settings.fields]
         self._asked = partial(prompts.extract, told)
-        self._schema = schema(settings.fields)
         self._room = room(model, writing, self._asked)
 
     def dialogue(self, document: Parsed) -> Dialogue:
         read = parts(document, self._ask.model, self._room)
-        completions = yield [self._request(document.text[part.span.start : part.span.end]) for part in read]
-        said = [list(self._said(completion)) for completion in completions]
+        texts = [document.text[part.span.start : part.span.end] for part in read]
+        offered = [self._offers(text) for text in texts]
+        completions = yield [self._request(*each) for each in zip(texts, offered, strict=True)]
+        said = [list(self._said(*each)) for each in zip(completions, offered, strict=True)]
         reader = _Reader(document)
         rows = [self._row(index, reader, read, [one[index] for one in said]) for index in range(len(self._fields))]
         evidence = [document.evidence(v["start"], v["end"]) for row in rows if (v := row["evidence"])]
@@ -63,17 +69,23 @@ class Extract:
             parts=read,
         )
 
-    def _request(self, text: str) -> engine.Request:
-        pointers = (f"/properties/{escaped(field.name)}/anyOf/0" for field in self._fields)
-        return self._ask.of_schema(self._asked(text), self._schema, dict.fromkeys(pointers, text))
+    def _offers(self, text: str) -> list[Offers]:
+        """For each field."""
+        pairs = zip(self._finders, self._fields, strict=True)
+        return [None if field.type == "text" else offers(find, text, longest(field)) for find, field in pairs]
 
-    def _said(self, completion: engine.Completion) -> Iterator[_Said]:
+    def _request(self, text: str, offered: Sequence[Offers]) -> engine.Request:
+        free = (field for field, values in zip(self._fields, offered, strict=True) if values is None)
+        pointers = (f"/properties/{escaped(field.name)}/anyOf/0" for field in free)
+        return self._ask.of_schema(self._asked(text), schema(self._fields, offered), dict.fromkeys(pointers, text))
+
+    def _said(self, completion: engine.Completion, offered: Sequence[Offers]) -> Iterator[_Said]:
         answer = parsed(completion)
         at = {leaf.pointer: leaf for leaf in leaves(completion.text)}
-        for field in self._fields:
+        for field, values in zip(self._fields, offered, strict=True):
             quote, leaf = answer[field.name], at[f"/{escaped(field.name)}"]
             score = probability(completion, leaf.start, leaf.end)
-            yield _Said(None if quote is None else whole(quote, longest(field)), score)
+            yield _Said(None if quote is None else whole(quote, longest(field)), score, values != [])
 
     def _row(self, index: int, reader: "_Reader", read: Sequence[Part], said: Sequence[_Said]) -> Row:
         """The element of the column `fields`."""
@@ -94,11 +106,11 @@ class Extract:
         return row | text | {"score": one.score, "evidence": asdict(evidence)}
 
 
-def schema(fields: Sequence[Field]) -> Mapping[str, Any]:
+def schema(fields: Sequence[Field], offered: Sequence[Offers]) -> Mapping[str, Any]:
     """What an answer is: every field, in order, each with a quote or null."""
     return {
         "type": "object",
-        "properties": {field.name: {"anyOf": [_quote(field), {"type": "null"}]} for field in fields},
+        "properties": {field.name: _quote(field, values) for field, values in zip(fields, offered, strict=True)},
         "required": [field.name for field in fields],
         "additionalProperties": False,
     }
@@ -109,18 +121,24 @@ def longest(field: Field) -> int:
     return LONGEST.get(field.type, _USUAL)
 
 
-def _quote(field: Field) -> Mapping[str, Any]:
-    return {"type": "string", "minLength": 1, "maxLength": longest(field)}
+def _quote(field: Field, offered: Offers) -> Mapping[str, Any]:
+    null = {"type": "null"}
+    if offered == []:
+        return null
+    quote = {"type": "string", "minLength": 1, "maxLength": longest(field)} if offered is None else {"enum": offered}
+    return {"anyOf": [quote, null]}
 
 
 def _nothing(field: Field, said: Sequence[_Said], quoted: Sequence[Evidence]) -> Row:
     """Why there is no value, and how sure that is."""
+    kind = "matches the pattern" if field.pattern is not None else f"has the type {field.type}"
     if quoted:
-        kind = "matches the pattern" if field.pattern is not None else f"has the type {field.type}"
         return {"note": f"the model quoted {quoted[0].text[:80]!r}, in which nothing {kind}"}
     if not said:
         return {"note": "no text"}
-    least = min(said, key=lambda one: one.score)
+    if not any(one.chosen for one in said):
+        return {"note": f"nothing in the document {kind}"}
+    least = min((one for one in said if one.chosen), key=lambda one: one.score)
     why = "the model finds none" if least.quote is None else "the model quoted nothing"
     return {"score": least.score, "note": why}
 
