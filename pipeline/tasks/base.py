@@ -6,7 +6,7 @@ ask it of a document, again and again, until its answers make one.
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -57,6 +57,7 @@ class Writer(Protocol):
         """EngineError for what no answer can be held to."""
 
 
+@runtime_checkable
 class Answerer(Writer, Protocol):
     """One with its weights; `engine.LanguageModel` is one."""
 

@@ -14,20 +14,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.document import Parsed, Span
-from pipeline.tasks.base import Answer, Embedder
+from pipeline.tasks.base import Answer, Embedder, Part
 from pipeline.tasks.columns import EVIDENCE
 from pipeline.tasks.labels import Naming, Vocabulary
 from pipeline.tasks.layout import written_labels
 from pipeline.tasks.meanings import Meanings, called
 from pipeline.tasks.passages import passages
 from pipeline.tasks.scene import Found, Scene, Sought
-from pipeline.values import VALUES, Finder, check_pattern, pattern_finder
+from pipeline.values import VALUES, Finder, Value, check_pattern, pattern_finder
 
 LEAST: Final = {  # a value that scores less is not given; chosen by measurement: README.md
     "text": 0.2, "date": 0.25, "money": 0.2, "number": 0.4, "percent": 0.35,
     "email": 0.2, "phone": 0.35, "iban": 0.2, "reference": 0.4, "regex": 0.2,
 }  # fmt: skip
 TELLING: Final = {"email": 0.4, "iban": 0.4, "phone": 0.3, "regex": 0.4, "percent": 0.2}  # what the form alone is worth
+
+Row = dict[str, Any]
 
 OVERLAP: Final = 64  # characters before a cut inside a sentence that are read on both sides: a value and its name
 
@@ -106,13 +108,7 @@ class Extract:
         ]
         found = scene.share_out(sought)
         rows = [_row(field, document, choice) for field, choice in zip(self._fields, found, strict=True)]
-        evidence = [document.evidence(v["start"], v["end"]) for row in rows if (v := row["evidence"])]
-        return Answer(
-            columns={"fields": rows},
-            evidence=evidence,
-            abstained=not evidence,
-            reason=None if evidence else "no field has a value in this document",
-        )
+        return answer_of(document, rows)
 
 
 def finder(field: Field) -> Finder:
@@ -120,23 +116,35 @@ def finder(field: Field) -> Finder:
     return VALUES[field.type] if field.pattern is None else pattern_finder(field.pattern)
 
 
-def _row(field: Field, document: Parsed, found: Found | None) -> dict[str, Any]:
+def answer_of(document: Parsed, rows: Sequence[Row], read: Sequence[Part] = ()) -> Answer:
+    """The answer with these elements of the column `fields`, from the parts that were read."""
+    evidence = [document.evidence(v["start"], v["end"]) for row in rows if (v := row["evidence"])]
+    reason = None if evidence else "no field has a value in this document"
+    return Answer({"fields": rows}, evidence, abstained=not evidence, reason=reason, parts=read)
+
+
+def empty_row(field: Field) -> Row:
+    """The element of the column `fields` of a field without a value."""
+    row: Row = dict.fromkeys(element.name for element in COLUMNS[0].type.value_type)
+    return row | {"name": field.name, "type": field.type}
+
+
+def filled(value: Value, document: Parsed) -> Row:
+    """What of such an element a value gives."""
+    evidence = document.evidence(value.start, value.end)
+    return {"value": value.value, "verbatim": evidence.text, "note": value.note, "evidence": asdict(evidence)}
+
+
+def _row(field: Field, document: Parsed, found: Found | None) -> Row:
     """The element of the column `fields`: without a value where nothing was found or its score is too low."""
-    row: dict[str, Any] = dict.fromkeys(("name", "type", "value", "verbatim", "score", "note", "evidence"))
-    row |= {"name": field.name, "type": field.type}
+    row = empty_row(field)
     if found is None:
         return row | {"note": _nothing(field)}
     row["score"] = found.score
-    verbatim = document.text[found.value.start : found.value.end]
     if found.score < LEAST[field.type]:
-        return row | {"note": f"nothing that fits well enough; nearest was {verbatim[:80]!r} ({found.score:.2f})"}
-    evidence = document.evidence(found.value.start, found.value.end)
-    return row | {
-        "value": found.value.value,
-        "verbatim": verbatim,
-        "note": _note(found),
-        "evidence": asdict(evidence),
-    }
+        nearest = document.text[found.value.start : found.value.end]
+        return row | {"note": f"nothing that fits well enough; nearest was {nearest[:80]!r} ({found.score:.2f})"}
+    return row | filled(found.value, document) | {"note": _note(found)}
 
 
 def _nothing(field: Field) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 import engine
 from pipeline.document import Evidence, Parsed
-from pipeline.tasks.base import Answer, Dialogue, Ids, Part, TaskRefusedError, Writer, Writing
+from pipeline.tasks.base import Answer, Answerer, Dialogue, Ids, Part, TaskRefusedError, Writer, Writing
 from pipeline.tasks.classify import ClassifySettings
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, check, parsed
@@ -46,8 +46,9 @@ class Classify:
         self._choices, self._of = choices([model.continuation(name) for name in self._options], model.end_ids)
         self._asked = partial(prompts.classify, told, self._options[-1])
         self._room = room(model, writing, lambda text: prompts.classify_quote(self._asked(text), max(names, key=len)))
-        ((_, completion),) = model.generate([self._ask.of_choices(self._asked(""), self._choices)])
-        self._liked = _liked(completion, self._of)
+        if isinstance(model, Answerer):  # else only its words are looked at, and no document comes
+            ((_, completion),) = model.generate([self._ask.of_choices(self._asked(""), self._choices)])
+            self._liked = _liked(completion, self._of)
 
     def dialogue(self, document: Parsed) -> Dialogue:
         read = parts(document, self._ask.model, self._room)

@@ -8,14 +8,14 @@ the best score, the earliest of equals; a part that says that there is none says
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 import engine
 from pipeline.document import Evidence, Parsed
-from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
-from pipeline.tasks.extract import ExtractSettings, Field, finder
+from pipeline.tasks.base import Dialogue, Part, Writer, Writing
+from pipeline.tasks.extract import ExtractSettings, Field, Row, answer_of, empty_row, filled, finder
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, parsed, whole
 from pipeline.tasks.writing.leaves import escaped, leaves, probability
@@ -27,7 +27,6 @@ from pipeline.values import Finder, Value, read_habits
 LONGEST: Final = {"text": 480}  # characters of a quote
 _USUAL: Final = 160
 
-Row = dict[str, Any]
 Offers = list[str] | None
 """What may be quoted for a field; None: any passage."""
 
@@ -60,14 +59,7 @@ class Extract:
         said = [list(self._said(*each)) for each in zip(completions, offered, strict=True)]
         reader = _Reader(document)
         rows = [self._row(index, reader, read, [one[index] for one in said]) for index in range(len(self._fields))]
-        evidence = [document.evidence(v["start"], v["end"]) for row in rows if (v := row["evidence"])]
-        return Answer(
-            columns={"fields": rows},
-            evidence=evidence,
-            abstained=not evidence,
-            reason=None if evidence else "no field has a value in this document",
-            parts=read,
-        )
+        return answer_of(document, rows, read)
 
     def _offers(self, text: str) -> list[Offers]:
         """For each field."""
@@ -90,20 +82,16 @@ class Extract:
     def _row(self, index: int, reader: "_Reader", read: Sequence[Part], said: Sequence[_Said]) -> Row:
         """The element of the column `fields`."""
         field = self._fields[index]
-        row: Row = dict.fromkeys(("name", "type", "value", "verbatim", "score", "note", "evidence"))
-        row |= {"name": field.name, "type": field.type}
         found = [
             (one, place(reader.document, part, one.quote)) for part, one in zip(read, said, strict=True) if one.quote
         ]
         choices = [(one, at, reader.value(self._finders[index], field, at)) for one, at in found if at]
         good = [choice for choice in choices if choice[2]]
         if not good:
-            return row | _nothing(field, said, [at for _, at, _ in choices])
+            return empty_row(field) | _nothing(field, said, [at for _, at, _ in choices])
         one, _, value = max(good, key=lambda choice: choice[0].score)
         assert value is not None
-        evidence = reader.document.evidence(value.start, value.end)
-        text = {"value": value.value, "verbatim": evidence.text, "note": value.note}
-        return row | text | {"score": one.score, "evidence": asdict(evidence)}
+        return empty_row(field) | filled(value, reader.document) | {"score": one.score}
 
 
 def schema(fields: Sequence[Field], offered: Sequence[Offers]) -> Mapping[str, Any]:
