@@ -26,7 +26,7 @@ from engine.simd.tiles import broadcast_pair, dot_in_order
 from engine.simd.vector import JIT, LANES, f32x16
 
 ROW_BYTES = 128  # of a chunk
-_AHEAD = 10240  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
+_AHEAD = 8192  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
 _SIDE = 2  # vectors of columns that lie side by side
 _WIDE = {"avx512_vnni": 2}  # of them, those that are multiplied together: as many as there are registers for, or 1
 _WAYS = 8  # sums that are made at the same time, at least: a product needs the one before it in its sum
@@ -97,7 +97,7 @@ def _emit_turn(
     """`sums` of each row and vector, several of them, plus products."""
     ways, size = len(sums) // (rows * wide), TURN_BYTES[kind]
     for line in range(0, wide * size if kind != WHOLE else 0, 64):
-        prefetch_line(b, codes, _AHEAD + line)
+        prefetch_line(b, codes, _AHEAD + line, 1)
     numbers = [emit_numbers(b, kind, b.add(codes, const(v * size))) for v in range(wide)]
     for p, weights in enumerate(zip(*numbers, strict=True)):
         for r in range(rows):
@@ -146,7 +146,7 @@ def _emit_turns(
     def turn(i: Any, carried: list[Any]) -> list[Any]:
         here = b.add(codes, b.mul(i, step))
         for line in range(0, TURN_BYTES[kind], 64):
-            prefetch_line(b, here, _AHEAD + line)
+            prefetch_line(b, here, _AHEAD + line, 1)
         store(b, kind, here, b.add(out, b.mul(i, const(size))))
         return carried
 
