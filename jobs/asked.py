@@ -31,6 +31,10 @@ class ClassifyConfig(TaskConfig):
     threshold: float | None = Field(
         None, ge=0, le=1, description="a best score below it makes the document abstained; a measured one if left out"
     )
+    calibrate: bool = Field(
+        False,
+        description="divide a label's probability by its share for an empty document: for small models that write",
+    )
 
     @model_validator(mode="after")
     def _labels_differ(self) -> "ClassifyConfig":

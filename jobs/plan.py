@@ -134,7 +134,7 @@ def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.Settings | None:
             case ClassifyConfig() as task:
                 labels = tuple(pipeline.Label(each.name, each.description, each.examples) for each in task.labels)
                 given = {} if task.threshold is None else {"threshold": task.threshold}
-                return pipeline.ClassifySettings(labels, **given)
+                return pipeline.ClassifySettings(labels, calibrate=task.calibrate, **given)
             case ExtractConfig() as task:
                 fields = tuple(_fields(job, task, problems))
                 return pipeline.ExtractSettings(fields) if len(problems) == before else None

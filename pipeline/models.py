@@ -9,7 +9,16 @@ from pipeline.compute import Embedding
 from pipeline.converse import Conversing
 from pipeline.placement import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
-from pipeline.tasks import TASKS, TaskRefusedError, Writer, Writing, make_task, make_writing_task, name_of
+from pipeline.tasks import (
+    TASKS,
+    ClassifySettings,
+    TaskRefusedError,
+    Writer,
+    Writing,
+    make_task,
+    make_writing_task,
+    name_of,
+)
 
 EMBEDDING, TEXT = "embedding", "text"
 """What a model is for, of those that jobs can use: engine.head_of says it."""
@@ -84,6 +93,8 @@ def _check_head(plan: RunPlan, head: str) -> None:
         return
     if TASKS[name_of(plan.task)].embed is None:
         raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} needs one that writes text")
+    if isinstance(plan.task, ClassifySettings) and plan.task.calibrate:
+        raise ModelRefusedError(f"{here}; task.calibrate is for models that write text: remove it")
     if plan.writing is not None:
         keys = "model.context, model.cache_mib, model.kv and task.max_tokens"
         raise ModelRefusedError(f"{here}; {keys} are for models that write text: remove them")

@@ -114,7 +114,7 @@ def _task(values: Mapping[str, Any]) -> Settings:
     match values["type"]:
         case "classify":
             labels = (Label(one["name"], one["description"], tuple(one["examples"])) for one in given["labels"])
-            return ClassifySettings(tuple(labels), given["threshold"])
+            return ClassifySettings(tuple(labels), given["threshold"], given["calibrate"])
         case "extract":
             return ExtractSettings(tuple(Field(**one) for one in given["fields"]))
         case "summarize":

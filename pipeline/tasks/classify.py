@@ -43,10 +43,12 @@ class Label:
 
 @dataclass(frozen=True)
 class ClassifySettings:
-    """At least two labels, no name twice; a document whose best score is below `threshold` gets no label."""
+    """At least two labels, no name twice; a document whose best score is below `threshold` gets no label. `calibrate`,
+    for models that write: each label's probability is divided by its share for an empty document."""
 
     labels: tuple[Label, ...]
     threshold: float = 0.3
+    calibrate: bool = False
 
     def __post_init__(self) -> None:
         names = [label.name for label in self.labels]

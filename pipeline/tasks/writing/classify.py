@@ -1,10 +1,10 @@
 """Classify: the label that the model would answer, by the exact probability of each.
 
-Nothing is written and nothing is parsed. A model likes some names better than others whatever it reads; so each label's
-probability is divided by its share among the labels for a document of nothing, which is asked for once a run. The
-labels, and a further one that stands for "none of them" and is left as it is, are made to sum to 1. A document that is
-read in parts has the mean of the parts' probabilities, each part by its tokens. The evidence is the passage that the
-model, asked once more, quotes for the label.
+Nothing is written and nothing is parsed. The probabilities of the labels, and of a further one that stands for "none of
+them", are made to sum to 1. A small model likes some names better than others whatever it reads: with `calibrate` each
+label's probability is divided by its share among the labels for a document of nothing, which is asked for once a run. A
+document that is read in parts has the mean of the parts' probabilities, each part by its tokens. The evidence is the
+passage that the model, asked once more, quotes for the label.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,8 @@ class Classify:
         self._choices, self._of = choices([model.continuation(name) for name in self._options], model.end_ids)
         self._asked = partial(prompts.classify, told, self._options[-1])
         self._room = room(model, writing, lambda text: prompts.classify_quote(self._asked(text), max(names, key=len)))
-        if isinstance(model, Answerer):  # else only its words are looked at, and no document comes
+        self._liked: Sequence[float] = ()
+        if settings.calibrate and isinstance(model, Answerer):  # else only its words are looked at: no document comes
             ((_, completion),) = model.generate([self._ask.of_choices(self._asked(""), self._choices)])
             self._liked = _liked(completion, self._of)
 

@@ -124,7 +124,7 @@ def test_labels_have_the_probabilities_of_the_model() -> None:
     shares = {"invoice": 0.5, "invoice reminder": 0.2, "letter": 0.1, "none of these": 0.05}
 
     def weigh(told: str, text: str) -> float:
-        return log(shares[text] if document_of(told) else 0.1)
+        return log(shares[text])
 
     scribe = Scribe(lambda told, spec: {"quote": "Total due: 1.234,50 EUR"}, weigh)
     row = row_of(ClassifySettings(LABELS), scribe, INVOICE)
@@ -133,8 +133,7 @@ def test_labels_have_the_probabilities_of_the_model() -> None:
         (name, pytest.approx(share / 0.85, abs=1e-6)) for name, share in list(shares.items())[:3]
     ]
     assert [passage["text"] for passage in row["evidence"]] == ["Total due: 1.234,50\nEUR"]
-    nothing, first, second = scribe.asked
-    assert document_of(nothing) == ""
+    first, second = scribe.asked
     assert "- invoice reminder: asks again\n  An example: Mahnung\n" in first
     assert second.startswith(first)
 
@@ -146,7 +145,7 @@ def test_a_label_that_a_model_answers_to_anything_counts_for_less() -> None:
     scribe = Scribe(
         lambda told, spec: {"quote": "Invoice"}, lambda told, text: log((read if document_of(told) else liked)[text])
     )
-    row = row_of(ClassifySettings(LABELS), scribe, INVOICE)
+    row = row_of(ClassifySettings(LABELS, calibrate=True), scribe, INVOICE)
     weights = {"invoice": 0.2 / 0.3, "invoice reminder": 0.1 / 0.3, "letter": 0.4 / 2.4}
     total = sum(weights.values()) + 0.3
     assert row["label"] == "invoice"
@@ -165,8 +164,6 @@ def test_parts_speak_for_a_label_by_their_tokens() -> None:
     text = "A lease. " * 300 + "A letter. " * 100
 
     def weigh(told: str, label: str) -> float:
-        if not document_of(told):
-            return log(0.5)
         return log(0.9 if (label in document_of(told)) == (label != "none of these") else 0.1)
 
     labels = (Label("lease"), Label("letter"))
@@ -322,7 +319,7 @@ def test_a_document_of_nothing_is_abstained_and_not_asked_about(settings: Settin
     scribe = Scribe(weigh=lambda told, text: -1.0)
     row = row_of(settings, scribe, " \n ")
     assert row["state"] == "abstained"
-    assert len(scribe.asked) == isinstance(settings, ClassifySettings)  # which asks what is answered to nothing
+    assert not scribe.asked
 
 
 def test_what_leaves_no_room_for_a_document_is_refused() -> None:
