@@ -1,10 +1,10 @@
 """Matrices of a decoder in memory: codes near the size of the file, all matrices of a model in two flat arrays.
 
 What a code means is in `engine.simd.codes`; here codes and scales are made from the tensors of a file. The whole
-numbers of a matrix are w / D rounded, D = max|w| / 127 of each column (an output) and group along k, w the values of
-the file. Eight bits hold any of them. Where the file has codes q of 4 bits (Q4_0, Q4_1, Q4_K), or of up to 6 around
-zero (Q6_K, Q5_0), they stay, and numbers are made of them with A = rint(step / D * 128) and B = rint(offset / D * 128),
-where w = step * q + offset in a run of 32 values or, of 6 bits, 16.
+numbers of a matrix are w / D rounded, w the values of the file, with a scale D of each column (an output) and group
+along k (`kernels/scales.py`). Eight bits hold any of them. Where the file has codes q of 4 bits (Q4_0, Q4_1, Q4_K), or
+of up to 6 around zero (Q6_K, Q5_0), they stay, and numbers are made of them with A = rint(step / D * 128) and
+B = rint(offset / D * 128), where w = step * q + offset in a run of 32 values or, of 6 bits, 16.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from engine.cpu import threads
 from engine.gguf import GgmlType
+from engine.kernels.scales import F64, fit_codes, fit_values
 from engine.quant import TYPES
 from engine.quant.base import Bytes
-from engine.simd import CHUNK, EIGHT, F32, FLOAT, FOUR, I8, I64, LANES, SIX, SMALL_TOP, TURN, TURN_BYTES
+from engine.simd import CHUNK, EIGHT, F32, FLOAT, FOUR, I8, I64, LANES, SIX, TURN, TURN_BYTES
 
 BLOCK = 2 * LANES
 """Columns that lie together, and are computed together; n is padded to a multiple of them, k of CHUNK."""
@@ -33,7 +34,6 @@ _OF_256 = {
 }  # fmt: skip
 _FOUR_BITS = {GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q4_K}
 _SIX_BITS = {GgmlType.Q6_K, GgmlType.Q5_0}
-_TINY = np.float32(1e-30)
 _PART = 128  # columns that a thread makes at a time
 
 
@@ -146,20 +146,18 @@ def _in_turns(values: NDArray[Any]) -> NDArray[Any]:
     return values.reshape(n // BLOCK, 2, LANES, k // TURN, 2, TURN // 2).transpose(0, 3, 1, 5, 2, 4)
 
 
-def _group_scales(tops: NDArray[Any], count: int) -> F32:
-    """The greatest of every `count` magnitudes of [n, m] and of what is left, / 127; 0 where that is hardly a number
-    any more, and what is not finite stays so."""
-    starts = np.arange(0, tops.shape[1], count)
-    scales = (np.maximum.reduceat(tops, starts, axis=1) / SMALL_TOP).astype(np.float32)
-    return np.where(scales < _TINY, np.float32(0), scales)
+def _tops(values: NDArray[Any], count: int) -> NDArray[Any]:
+    """The greatest of every `count` magnitudes of [n, m], and of what is left."""
+    return np.maximum.reduceat(values, np.arange(0, values.shape[1], count), axis=1)
 
 
 @np.errstate(invalid="ignore", over="ignore")  # a file may hold anything; what is not finite is in the scales too
 def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
-    scales = _group_scales(np.abs(w), group)
-    unit = np.where(scales > 0, scales, np.float32(np.inf))
+    scales = _tops(np.abs(w), group)
+    fit_values(w.reshape(-1), w.shape[1], group, scales.reshape(-1))
+    unit = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=scales > 0)
     for i, at in enumerate(range(0, w.shape[1], group)):
-        w[:, at : at + group] = np.rint(w[:, at : at + group] / unit[:, i, None])
+        w[:, at : at + group] = np.rint(w[:, at : at + group] * unit[:, i, None])
     return np.ascontiguousarray(_in_turns(np.where(np.isfinite(w), w, 0).astype(np.int8))), scales
 
 
@@ -172,9 +170,7 @@ def _own_codes(matrix: Matrix, data: Bytes) -> tuple[I8, F32]:
     codes[: matrix.n, : matrix.k] = q
     for whole, part in ((steps, step), (offsets, offset)):  # of each run
         whole[: matrix.n, : matrix.k // run] = part.repeat(matrix.k // run // part.shape[1], axis=1)
-    runs = codes.reshape(n, -1, run)
-    tops = np.maximum(*(np.abs(steps * ends + offsets) for ends in (runs.min(2), runs.max(2))))
-    scales = _group_scales(tops, matrix.group // run)
+    scales = _code_scales(codes, steps, offsets, run, matrix.group)
     unit = np.divide(128.0, scales, out=np.zeros(scales.shape), where=scales > 0, dtype=np.float64)
     unit = unit.repeat(matrix.group // run, axis=1)[:, : steps.shape[1]]
     factors = [_wrapped(values * unit) for values in (steps, offsets)]
@@ -183,6 +179,16 @@ def _own_codes(matrix: Matrix, data: Bytes) -> tuple[I8, F32]:
     else:
         both = factors[0].reshape(n, -1, 2)
     return _words(both, _in_turns(codes), matrix.kind).view(np.int8), scales
+
+
+def _code_scales(codes: Bytes, steps: F64, offsets: F64, run: int, group: int) -> F32:
+    """[n, groups]"""
+    runs = codes.reshape(len(codes), -1, run)
+    tops = _tops(np.maximum(*(np.abs(steps * q + offsets) for q in (runs.min(2), runs.max(2)))), group // run)
+    scales = np.empty(tops.shape, np.float32)
+    flat = (codes.view(np.int8), steps, offsets, tops)
+    fit_codes(*(each.reshape(-1) for each in flat), codes.shape[1], run, group, scales.reshape(-1))
+    return scales
 
 
 def _wrapped(values: NDArray[Any]) -> NDArray[np.uint16]:

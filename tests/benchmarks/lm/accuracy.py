@@ -23,11 +23,13 @@ TEXT = ROOT / "pipeline" / "README.md"
 
 
 class Errors(NamedTuple):
-    """Mean and greatest difference of logits, less the shift that all of a position have in common, which changes no
-    probability; mean Kullback-Leibler divergence of the next token, in nats; how often the likeliest one is another."""
+    """Mean and greatest difference of logits; the mean one less the shift that all of a position have in common, which
+    changes no probability; mean Kullback-Leibler divergence of the next token, in nats; how often the likeliest one is
+    another."""
 
     mean: float
     most: float
+    unshifted: float
     divergence: float
     others: float
 
@@ -77,18 +79,19 @@ def truth(path: Path, ids: list[int]) -> Logits:
 
 def compare(found: Logits, exact: Logits) -> Errors:
     """Over all positions and tokens; a few rows at a time, for they are long."""
-    distances, most, divergences, others = [], 0.0, [], 0
+    distances, unshifted, most, divergences, others = [], [], 0.0, [], 0
     for at in range(0, len(exact), 32):
         a, b = found[at : at + 32].astype(np.float64), exact[at : at + 32].astype(np.float64)
-        distance = a - b
-        distance = np.abs(distance - distance.mean(1, keepdims=True))
-        distances.append(distance.mean(1))
-        most = max(most, float(distance.max()))
+        difference = a - b
+        distances.append(np.abs(difference).mean(1))
+        unshifted.append(np.abs(difference - difference.mean(1, keepdims=True)).mean(1))
+        most = max(most, float(np.abs(difference).max()))
         others += int((a.argmax(1) != b.argmax(1)).sum())
         p, q = _log_softmax(b), _log_softmax(a)
         divergences.append((np.exp(p) * (p - q)).sum(1))
-    mean, divergence = (float(np.concatenate(each).mean()) for each in (distances, divergences))
-    return Errors(mean, most, divergence, others / len(exact))
+    means = (float(np.concatenate(each).mean()) for each in (distances, unshifted, divergences))
+    mean, without, divergence = means
+    return Errors(mean, most, without, divergence, others / len(exact))
 
 
 def _log_softmax(x: F64) -> F64:

@@ -14,9 +14,10 @@ _DONE = (
     "median of those within a round, to the fastest of the others."
 )
 _LOGITS = (
-    "To the exact ones of the same file (its weights as float32, computed in float64): mean and greatest difference, "
-    "less the shift that all logits of a position have in common, which changes no probability; divergence of the next "
-    "token, how often the likeliest one is another. Random weights spread an error more than trained ones do."
+    "To the exact ones of the same file (its weights as float32, computed in float64): mean, which must hold, and "
+    "greatest difference. For information: the mean less the shift that all logits of a position have in common, which "
+    "changes no probability; divergence of the next token; how often the likeliest one is another. Random weights "
+    "spread an error more than trained ones do."
 )
 _NIGHT = (
     "Both programs get the same ids; loading is left out. prompt computed: tokens a document that were not found "
@@ -114,11 +115,14 @@ def _nights(results: Results) -> str:
 
 def _errors(results: Results) -> str:
     rows = [
-        [f"{shape} {mix}", name, f"{one.mean:.5f}", f"{one.most:.4f}", f"{one.divergence:.2e}", f"{one.others:.1%}"]
+        [
+            f"{shape} {mix}", name, f"{one.mean:.5f}", f"{one.most:.4f}", f"{one.unshifted:.5f}",
+            f"{one.divergence:.2e}", f"{one.others:.1%}",
+        ]
         for (shape, mix), found in results.errors.items()
         for name, one in found.items()
-    ]
-    return _table(("model", "", "mean", "greatest", "divergence, nats", "other token"), rows)
+    ]  # fmt: skip
+    return _table(("model", "", "mean", "greatest", "less the shift", "divergence, nats", "other token"), rows)
 
 
 def _memory(results: Results) -> str:

@@ -179,6 +179,30 @@ def test_a_file_may_hold_anything(kind: GgmlType) -> None:
     assert np.array_equal(found, few, equal_nan=True)
 
 
+def test_scales_have_less_error_than_the_finest() -> None:
+    """Squares of what rounding does to weights, to those with max|w| / 127; and that many of the others are taken."""
+    random = np.random.default_rng(2)
+    for kind, most in ((T.Q4_0, 0.75), (T.Q4_1, 0.88), (T.Q4_K, 0.93), (T.Q6_K, 0.98), (T.Q8_0, 1.0)):
+        data = TYPES[kind].quantize(random.standard_normal((64, 512)).astype(np.float32))
+        w, size = TYPES[kind].dequantize(data), GROUPS.get(kind, 128)
+        whole, scales = matrix_numbers(kind, data)
+        units = scales.repeat(size, axis=1)
+        finest = (np.abs(w).reshape(64, -1, size).max(2) / np.float32(127)).repeat(size, axis=1)
+        assert np.square(w - whole * units).sum() <= most * np.square(w - np.rint(w / finest) * finest).sum()
+        found = set(np.rint(127 * finest / units).ravel())
+        assert found <= set(range(112, 128)), kind
+        assert len(found) > (8 if kind != T.Q8_0 else 3), kind
+
+
+def test_weights_that_are_hardly_numbers() -> None:
+    """Groups around the least scale, and zeros."""
+    example = Example(T.BF16, 32, 1280)
+    magnitudes = 10.0 ** np.arange(-32, -22).repeat(128) * (np.arange(1280) > 1000)
+    example.data = TYPES[T.BF16].quantize((TYPES[T.BF16].dequantize(example.data) * magnitudes).astype(np.float32))
+    example.arena.fill(1, example.data, example.bias)
+    example.check(3, scale=1e25)
+
+
 def test_memory_is_near_the_size_of_the_file() -> None:
     for kind, most in ((T.Q4_K, 1.15), (T.Q4_0, 1.17), (T.Q6_K, 1.09), (T.Q8_0, 1.0)):
         matrix = Matrix(kind, 4096, 4096)
