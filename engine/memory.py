@@ -1,6 +1,12 @@
-"""How much memory this process may still take."""
+"""How much memory this process may still take, and what it gives back."""
 
+import ctypes
+import mmap
+import re
+from collections.abc import Iterator
 from pathlib import Path
+
+_MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (\S+) .*$", re.MULTILINE)
 
 
 def free_bytes(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/proc/self/cgroup"),
@@ -9,6 +15,28 @@ def free_bytes(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/proc
     less; 0 where neither is known."""
     left = [_available(_read(meminfo)), *_left(_read(cgroup), root)]
     return max(0, min((number for number in left if number is not None), default=0))
+
+
+def give_back() -> None:
+    """To the system, what it takes to load and not to compute: memory that was freed, and pages of libraries that are
+    the bytes of their files, most of them LLVM's. What is called again comes back from there."""
+    library = ctypes.CDLL(None)
+    library.malloc_trim(0)
+    for first, size in unchanged(_read(Path("/proc/self/smaps")), ".so"):
+        library.madvise(ctypes.c_void_p(first), ctypes.c_size_t(size), mmap.MADV_DONTNEED)
+
+
+def unchanged(smaps: str, name: str) -> Iterator[tuple[int, int]]:
+    """First byte and size of mappings of files of this name that nobody can write, and of which no page is the
+    process's own, such as one that was relocated (man 5 proc_pid_smaps)."""
+    found = list(_MAPPING.finditer(smaps))
+    ends = [*(each.start() for each in found), len(smaps)][1:]
+    for each, end in zip(found, ends, strict=True):
+        facts = smaps[each.end() : end]
+        own = re.findall(r"^(?:Anonymous|Swap): +(\d+) kB$", facts, re.MULTILINE)
+        if name in each[0] and "w" not in each[3] and own == ["0", "0"]:
+            first = int(each[1], 16)
+            yield first, int(each[2], 16) - first
 
 
 def _available(meminfo: str) -> int | None:

@@ -21,8 +21,10 @@ from engine.generate.sequence import Sequence
 from engine.generate.spelling import spell
 from engine.generate.store import Store, pages_of
 from engine.generate.weighing import Weighing
+from engine.memory import give_back
 
 Progress = Callable[[Counters], None]
+_WARM = 8  # steps, by which what all others need has been loaded
 
 
 class Batch:
@@ -114,6 +116,8 @@ class Batch:
         for job in jobs:
             for sequence in list(job.sequences):
                 schedule.end(sequence)
+        if self.counters.steps == _WARM:
+            give_back()
         return [(job.index, self._complete(job)) for job in jobs]
 
     def _count(self, plan: dict[Sequence, int], rows: Rows) -> None:

@@ -125,16 +125,16 @@ def gelu_tanh(x: Lanes) -> Lanes:
 
 def _gate(function: Callable[[Lanes], Lanes]) -> Any:
     @kernel
-    def gate(halves: F32, t: int, n: int, out: F32) -> None:
+    def gate(x: F32, t: int, n: int, factors: F32) -> None:
         for i in range(0, n, LANES):
-            left, right = load_f32(halves, place(t, i, 2 * n)), load_f32(halves, place(t, n + i, 2 * n))
-            store_f32(out, place(t, i, n), mul(function(left), right))
+            at = place(t, i, n)
+            store_f32(x, at, mul(function(load_f32(x, at)), load_f32(factors, at)))
 
     return gate
 
 
 silu_gate, gelu_gate = _gate(silu), _gate(gelu_tanh)
-"""gate(halves, t, n, out): row t of out [tokens, n] = function(its first n columns in `halves`) * the n others."""
+"""gate(x, t, n, factors): row t of x [tokens, n] = function(it) * that of `factors`."""
 
 
 @kernel

@@ -1,10 +1,11 @@
-"""How much memory is free, as the kernel and cgroups say it."""
+"""How much memory is free, as the kernel and cgroups say it; what is given back."""
 
 from pathlib import Path
 
 import pytest
 
-from engine.memory import free_bytes
+from engine.kernels.compiled import kernel
+from engine.memory import free_bytes, give_back, unchanged
 
 MEMINFO = "MemTotal:       16 kB\nMemFree:        4000000 kB\nMemAvailable:    8000000 kB\n"
 GIB = 1 << 30
@@ -54,3 +55,37 @@ def test_version_1(machine: Path) -> None:
 def test_nothing_is_known(tmp_path: Path) -> None:
     assert free(tmp_path) == 0
     assert free_bytes() > 0
+
+
+SMAPS = """1000-3000 r-xp 00000000 00:00 7 /somewhere/a library.so
+Rss:                   8 kB
+Anonymous:             {} kB
+Swap:                  {} kB
+VmFlags: rd ex
+3000-4000 {} 00000000 00:00 7 /somewhere/a library.so
+Anonymous:             0 kB
+Swap:                  0 kB
+9000-a000 r--p 00000000 00:00 7 /somewhere/another.so
+Anonymous:             0 kB
+Swap:                  0 kB
+"""
+
+
+@pytest.mark.parametrize(("facts", "expected"), [
+    ((0, 0, "r--p"), [(0x1000, 0x2000), (0x3000, 0x1000)]), ((4, 0, "r--p"), [(0x3000, 0x1000)]),
+    ((0, 4, "rw-p"), []),
+])  # fmt: skip
+def test_only_what_is_as_in_the_file_can_go(facts: tuple[int, int, str], expected: list[tuple[int, int]]) -> None:
+    assert list(unchanged(SMAPS.format(*facts), "library")) == expected
+    assert not list(unchanged("", "library"))
+
+
+def test_the_compiler_works_after_its_pages_went() -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/status").read_text().split("RssFile:")[1].split()[0])
+
+    kernel(lambda x: x + 1)(1)
+    before = resident()
+    give_back()
+    assert before - resident() > 20_000  # of some 70,000 KiB
+    assert kernel(lambda x: x + 2)(1) == 3

@@ -28,6 +28,7 @@ ROWS = 512
 _WIDE = 8192  # inner values, beyond which half as many rows take no more time, but half the memory
 _LOG2E = 1.4426950408889634
 _LOOKED_UP = 256  # rows of the table, after which nothing of it stays mapped
+_TOGETHER = 64  # rows that become numbers together, a multiple of LANES
 _ANGLES = 4096  # positions whose angles are made together
 
 
@@ -51,7 +52,6 @@ class Decoder:
         group = shape.group
         self._work: F32 = aligned(self.threads * work_size(group, shape.part), np.float32).reshape(self.threads, -1)
         self._narrow = np.zeros((self.threads, 64), np.int8)
-        self._logits: F32 = aligned(WANTED * -(-shape.vocab // 32) * 32, np.float32)
 
     def pages(self, count: int, kind: Kind = "float16") -> Pages:
         """Memory for keys and values of count * PAGE tokens."""
@@ -157,14 +157,16 @@ class Decoder:
 
     def _look_up(self, ids: I32) -> None:
         """The rows of the table for these tokens, from the mapped file, into the tiles of x."""
-        shape, width, count = self.shape, padded(self.shape.width), ids.size
-        data = self._embeddings.data.reshape(shape.vocab, -1)[ids]
-        x = np.zeros((-(-count // LANES) * LANES, width), np.float32)
-        x[:count, : shape.width] = TYPES[self._embeddings.type].dequantize(data).reshape(count, -1)
-        x *= np.float32(shape.embedding_scale)
-        tiles = x.reshape(-1, LANES, width // LANES, LANES).transpose(0, 2, 1, 3)
-        self._buffers[0][: x.size] = tiles.reshape(-1)
-        self._looked_up += count
+        shape, width = self.shape, padded(self.shape.width)
+        table, kind = self._embeddings.data.reshape(shape.vocab, -1), TYPES[self._embeddings.type]
+        for first in range(0, ids.size, _TOGETHER):
+            part = ids[first : first + _TOGETHER]
+            x = np.zeros((-(-part.size // LANES) * LANES, width), np.float32)
+            x[: part.size, : shape.width] = kind.dequantize(table[part]).reshape(part.size, -1)
+            x *= np.float32(shape.embedding_scale)
+            tiles = x.reshape(-1, LANES, width // LANES, LANES).transpose(0, 2, 1, 3)
+            self._buffers[0][first * width :][: x.size] = tiles.reshape(-1)
+        self._looked_up += ids.size
         if self._looked_up > _LOOKED_UP:  # a row may bring 2 MB of the file into memory
             self._file.release()
             self._looked_up = 0
@@ -190,17 +192,31 @@ class Decoder:
             return
         shape = self.shape
         rows = min(self._most, max(2 * LANES, 1 << math.ceil(math.log2(count))))
-        width, inner = padded(shape.width), padded(shape.inner)
-        qkv = (shape.heads + 2 * shape.kv_heads) * shape.part
-        sizes = [width, width, qkv, padded(shape.heads * shape.depth), width, 2 * inner, inner]
+        width = padded(shape.width)
         more = [-(-shape.experts // 32) * 32, width, width] if shape.experts else [0, 0, 0]
-        made = [aligned((rows + LANES) * size, np.float32) for size in sizes]
-        if inner == shape.inner:  # then all places of halves are written before they are read: they lie where qkv lay
-            both = max(made[2], made[5], key=len)
-            made[2], made[5] = both[: made[2].size], both[: made[5].size]
-        own = tuple(aligned((rows + LANES) * size, np.float32) for size in more)
-        self._buffers: Any = (*made, self._logits)
+        x, other, *own = (aligned((rows + LANES) * size, np.float32) for size in (width, width, *more))
+        normed, qkv, mixed, gates, ups, logits = self._shared(rows + LANES)
+        self._buffers: Any = (x, normed, qkv, mixed, other, gates, ups, logits)
         used = rows * max(1, shape.experts_used)
-        self._chosen = np.zeros(used, np.int32), np.zeros(used, np.float32), own
+        self._chosen = np.zeros(used, np.int32), np.zeros(used, np.float32), tuple(own)
         self._scratch = coded_scratch(rows, self._deepest, self.threads)
         self._rows = rows
+
+    def _shared(self, rows: int) -> list[F32]:
+        """Normed rows; queries, keys and values, and what attention makes of them; gates and what they are multiplied
+        with; logits. Each group is not needed any more where the next one begins: they lie in the same memory."""
+        shape = self.shape
+        width, inner, mixed = padded(shape.width), padded(shape.inner), padded(shape.heads * shape.depth)
+        of_rows = [[width], [(shape.heads + 2 * shape.kv_heads) * shape.part, mixed], [inner, inner]]
+        groups = [rows * np.array(sizes) for sizes in of_rows] + [np.array([WANTED * -(-shape.vocab // 32) * 32])]
+        totals, own = [sizes.sum() for sizes in groups], len(groups)
+        if (inner, mixed) == (shape.inner, shape.heads * shape.depth):  # all places are written before they are read
+            own = 1 if shape.experts else 0  # experts read normed rows one after another
+        memory = [aligned(total, np.float32) for total in totals[:own]]
+        if totals[own:]:
+            memory += [aligned(max(totals[own:]), np.float32)] * len(totals[own:])
+        return [
+            lies[end - size : end]
+            for lies, sizes in zip(memory, groups, strict=True)
+            for size, end in zip(sizes, np.cumsum(sizes), strict=True)
+        ]

@@ -22,7 +22,7 @@ _ZERO, _ONE, _NOTHING = np.float32(0), np.float32(1), np.float32(-3e38)
 @kernel
 def mix_experts(
     team: Team, count: int, width: int, inner: int, experts: int, used: int, gelu: bool, model: Model, first: int,
-    normed: F32, halves: F32, hidden: F32, mixed: F32, own: tuple[F32, F32, F32], chosen: tuple[I32, F32],
+    normed: F32, gates: F32, ups: F32, mixed: F32, own: tuple[F32, F32, F32], chosen: tuple[I32, F32],
     scratch: Scratch,
 ) -> None:  # fmt: skip
     """mixed[count, width] = what the experts make of normed; each thread's tiles of 16 rows. The matrices of the layer
@@ -45,7 +45,7 @@ def mix_experts(
         rows = _gather(thread, threads, count, width, used, expert, normed, chosen[0], gathered)
         if rows:
             gate = first + GATE + 3 * expert
-            gated(team, rows, width, inner, gelu, model, gate, gathered, halves, hidden, PLAIN, answers, scratch)
+            gated(team, rows, width, inner, gelu, model, gate, gathered, gates, ups, PLAIN, answers, scratch)
             _scatter(thread, threads, count, width, used, expert, answers, chosen, mixed)
 
 

@@ -163,13 +163,13 @@ def _feed_forward(
 ) -> None:  # fmt: skip
     """Added to x if `plain` and there are no experts, else in `other`."""
     width, inner, experts, used = sizes[3], sizes[4], sizes[10], sizes[11]
-    x, normed, _, _, other, halves, hidden, _ = buffers
+    x, normed, _, _, other, gates, ups, _ = buffers
     if experts:
-        mix_experts(team, count, width, inner, experts, used, gelu, model, first, normed, halves, hidden, other,
+        mix_experts(team, count, width, inner, experts, used, gelu, model, first, normed, gates, ups, other,
                     chosen[2], (chosen[0], chosen[1]), scratch)  # fmt: skip
         return
     mode, out = (ADD, x) if plain else (PLAIN, other)
-    gated(team, count, width, inner, gelu, model, first + GATE, normed, halves, hidden, mode, out, scratch)
+    gated(team, count, width, inner, gelu, model, first + GATE, normed, gates, ups, mode, out, scratch)
 
 
 @kernel

@@ -10,24 +10,24 @@ from engine.simd import F32, LANES
 
 @kernel
 def gated(
-    team: Team, count: int, width: int, inner: int, gelu: bool, model: Model, gate: int, x: F32, halves: F32,
-    hidden: F32, mode: int, out: F32, scratch: Scratch,
+    team: Team, count: int, width: int, inner: int, gelu: bool, model: Model, gate: int, x: F32, gates: F32,
+    ups: F32, mode: int, out: F32, scratch: Scratch,
 ) -> None:  # fmt: skip
     """out[count, width] is, or by `mode` gets in addition, what the part makes of x; each thread's tiles of 16 rows.
-    Its matrices are gate, gate + 1 (up) and gate + 2 (down); `halves` and `hidden` are what lies between them."""
+    Its matrices are gate, gate + 1 (up) and gate + 2 (down); `gates` and `ups` are what the first two make."""
     counters, thread, threads = team
     bring(team, x, count, model, gate, gate + 2, scratch)
     barrier(counters, threads)
-    times(team, FIRST, count, model, gate, PLAIN, halves, 2 * inner, FIRST, scratch)
-    times(team, SECOND, count, model, gate + 1, PLAIN, halves, 2 * inner, inner, scratch)
+    times(team, FIRST, count, model, gate, PLAIN, gates, inner, FIRST, scratch)
+    times(team, SECOND, count, model, gate + 1, PLAIN, ups, inner, FIRST, scratch)
     barrier(counters, threads)
     for at in range(thread * LANES, count, threads * LANES):
         for t in range(at, min(at + LANES, count)):
             if gelu:
-                gelu_gate(halves, t, inner, hidden)
+                gelu_gate(gates, t, inner, ups)
             else:
-                silu_gate(halves, t, inner, hidden)
-    bring(team, hidden, count, model, gate + 2, gate + 3, scratch)
+                silu_gate(gates, t, inner, ups)
+    bring(team, gates, count, model, gate + 2, gate + 3, scratch)
     barrier(counters, threads)
     times(team, FIRST, count, model, gate + 2, mode, out, width, FIRST, scratch)
     barrier(counters, threads)

@@ -80,9 +80,10 @@ class Cloister:
         found = self.load()
         ids = self.random.integers(len(self.model._words.token_bytes), size=PROMPT, dtype=np.int32)
         list(self.model.generate([engine.Request(ids, TOKENS)]))
-        pages, arrays = self.model._batch._store.pages, self.model._decoder._model  # type: ignore[attr-defined]
+        whole = status("VmRSS")  # before it is asked which pages are there, which takes memory too
+        pages, arrays = self.model._batch._store.pages, self.model._batch._decoder._model  # type: ignore[attr-defined]
         kv = sum(map(resident, pages.arrays[:3]))
-        return found | {"resident": status("VmRSS"), "kv": kv, "weights": sum(map(resident, arrays[:2]))}
+        return found | {"resident": whole, "kv": kv, "weights": sum(map(resident, arrays[:2]))}
 
     def logits(self, ids: list[int], to: str) -> bool:
         pages, found = self._pages(1, len(ids)), []

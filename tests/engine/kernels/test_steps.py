@@ -26,11 +26,11 @@ def _turn(x: Floats, t: int, n: int, column: int, heads: int, half: int, angles:
 
 
 @entry
-def _gate(halves: Floats, t: int, n: int, gelu: bool, out: Floats) -> None:
+def _gate(x: Floats, t: int, n: int, gelu: bool, factors: Floats) -> None:
     if gelu:
-        steps.gelu_gate(halves, t, n, out)
+        steps.gelu_gate(x, t, n, factors)
     else:
-        steps.silu_gate(halves, t, n, out)
+        steps.silu_gate(x, t, n, factors)
 
 
 @entry
@@ -86,10 +86,11 @@ def test_gates() -> None:
         True: f(0.5) * gate * (f(1) + tanh(inner)) * up,
     }
     for gelu, values in expected.items():
-        out = to_tiles(np.zeros((19, 48), f))
+        gates, ups = to_tiles(gate), to_tiles(up)
         for t in range(19):
-            _gate(to_tiles(x), t, 48, gelu, out)
-        assert np.array_equal(from_tiles(out, 48)[:19], values)
+            _gate(gates, t, 48, gelu, ups)
+        assert np.array_equal(from_tiles(gates, 48)[:19], values)
+        assert np.array_equal(from_tiles(ups, 48)[:19], up)
 
 
 @pytest.mark.parametrize(("divisor", "cap"), [(1, 0), (8, 0), (1, 3)])
