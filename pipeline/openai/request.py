@@ -145,10 +145,10 @@ def _limit(body: Mapping[str, Any]) -> int | None:
 
 def _form(form: Any) -> str | Mapping[str, Any]:
     at = "response_format"
-    kind = form.get("type") if isinstance(form, dict) else form
-    if kind in ("text", "json_object") and form.keys() == {"type"}:
+    kind, keys = (form.get("type"), form.keys()) if isinstance(form, dict) else (None, set())
+    if kind in ("text", "json_object") and keys == {"type"}:
         return str(kind)
-    if kind != "json_schema" or form.keys() != {"type", "json_schema"}:
+    if kind != "json_schema" or keys != {"type", "json_schema"}:
         refuse(
             "invalid_value", at, f"found {shown(form)}, expected type text, json_object, or json_schema with its key"
         )

@@ -1,9 +1,12 @@
 """Every parameter is honoured, makes no difference, or is refused by name."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.openai.refused import RefusedError
 from pipeline.openai.request import Chat, custom_id_of, read_request
@@ -98,6 +101,7 @@ def test_a_nucleus_makes_no_difference_where_nothing_is_drawn() -> None:
         ({"stop": [""]}, "invalid_value", "stop", "at most 4"),
         ({"stop": 7}, "invalid_value", "stop", "found 7"),
         ({"response_format": "json"}, "invalid_value", "response_format", 'found "json"'),
+        ({"response_format": "text"}, "invalid_value", "response_format", 'found "text"'),
         ({"response_format": {"type": "yaml"}}, "invalid_value", "response_format", "json_schema"),
         ({"response_format": {"type": "json_schema"}}, "invalid_value", "response_format", "with its key"),
         ({"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}}, "missing_required_parameter",
@@ -151,6 +155,28 @@ def test_a_line_that_is_no_request(changes: dict[str, Any], code: str, param: st
         read_request(line(**changes), ("m",))
     assert (caught.value.code, caught.value.param, caught.value.status) == (code, param, None)
     assert param in caught.value.message
+
+
+WORDS = st.sampled_from(
+    ["text", "type", "json_schema", "schema", "json_object", "role", "content", "user", "m", "auto"]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*NEUTRAL, "max_tokens", "messages", "model"]), JSON, min_size=1, max_size=2))
+def test_whatever_a_body_holds(changes: dict[str, Any]) -> None:
+    with suppress(RefusedError):
+        read(**changes)
+
+
+@given(st.dictionaries(st.sampled_from(["custom_id", "method", "url", "body", "x"]), JSON, min_size=1))
+def test_whatever_a_line_holds(changes: dict[str, Any]) -> None:
+    with suppress(RefusedError):
+        read_request(line(**changes), ("m",))
 
 
 def test_what_a_line_calls_itself() -> None:
