@@ -88,15 +88,18 @@ def test_evidence_stands_where_it_says(demo: Path) -> None:
 
 
 def test_a_language_model_keeps_to_the_form(demo: Path) -> None:
-    """The smallest one is often wrong; but a value has its type, or there is a reason, and sentences have passages."""
+    """The smallest one is often wrong, and may say a thing until it is stopped, which is a failure; but a value has its
+    type, or there is a reason, and sentences have passages."""
     found = rows(demo, WRITTEN)
-    assert [row["state"] for row in found.values()] == ["done"] * 8
+    failed = [row["failure"] for row in found.values() if row["state"] != "done"]
+    assert len(found) == 8
+    assert failed in ([], ["unanswered"])
     fields = [field for row in found.values() for field in row.get("fields") or ()]
     assert len(fields) == 5 * 6
     assert all(0 <= field["score"] <= 1 if field["value"] else field["note"] for field in fields)
     assert sum(field["value"] is not None for field in fields) >= 15
     said = [row["sentences"] for row in found.values() if row.get("sentences")]
-    assert len(said) == 3
+    assert len(said) + len(failed) == 3
     assert all(1 <= len(sentences) <= 2 for sentences in said)
     assert all(sentence["passages"] and sentence["text"] for sentences in said for sentence in sentences)
 

@@ -93,5 +93,5 @@ def pairs_of_pieces(ids: Mapping[str, int], ranks: I32, symbols: I32) -> tuple[I
 
 
 def code_points(texts: Iterable[str]) -> I32:
-    """Of the texts, one after another."""
-    return np.frombuffer(bytearray("".join(texts).encode("utf-32-le")), np.int32)
+    """Of the texts, one after another, also where they hold halves of surrogate pairs, as damaged files may."""
+    return np.frombuffer(bytearray("".join(texts).encode("utf-32-le", "surrogatepass")), np.int32)

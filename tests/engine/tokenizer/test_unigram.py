@@ -188,7 +188,7 @@ def test_hostile_character_maps() -> None:
         ({"tokenizer.ggml.add_space_prefix": False}, UnsupportedModel, "add_space_prefix: found False"),
         ({"tokenizer.ggml.remove_extra_whitespaces": 1}, BadModelFile, "expected a bool"),
         ({"tokenizer.ggml.scores": None}, BadModelFile, "scores: found NoneType"),
-        ({"tokenizer.ggml.scores": np.zeros(3, np.float32)}, BadModelFile, "scores: found ndarray"),
+        ({"tokenizer.ggml.scores": np.zeros(3, np.float32)}, BadModelFile, "scores: found 3 of float32, expected 6"),
         ({"tokenizer.ggml.scores": np.full(6, np.nan, np.float32)}, BadModelFile, "not finite"),
         ({"tokenizer.ggml.precompiled_charsmap": "x"}, BadModelFile, "expected bytes"),
         ({"tokenizer.ggml.precompiled_charsmap": np.zeros(3, np.uint8)}, BadModelFile, "expected the trie to fit"),
