@@ -80,9 +80,9 @@ def _write(path: Path, key: str, arrays: Arrays) -> None:
             for part in _parts(arrays):
                 file.write(part)
             file.flush()
-            written = np.frombuffer(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ), np.uint8)
+            written = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
             file.seek(16)
-            file.write(_digest(header, written[16 + _HEX + len(header) :]))
+            file.write(_digest(header, written, 16 + _HEX + len(header), drop=True))
             file.flush()
             os.fsync(file.fileno())
             Path(file.name).replace(path)
@@ -91,14 +91,19 @@ def _write(path: Path, key: str, arrays: Arrays) -> None:
             raise
 
 
-def _digest(header: bytes, data: NDArray[np.uint8]) -> bytes:
-    """In hexadecimal; of data of a multiple of _LINE bytes."""
-    words, step = data.view(np.int32), _SPAN // 4
+def _digest(header: bytes, mapping: mmap.mmap, start: int, *, drop: bool = False) -> bytes:
+    """In hexadecimal; of a mapping from `start` on, a multiple of _LINE bytes. With `drop` it stays on the disk alone:
+    beside the arrays that were written it would be in memory a second time."""
+    words, step = np.frombuffer(mapping, np.uint8)[start:].view(np.int32), _SPAN // 4
     starts = range(0, words.size, step)
     sums = np.zeros((len(starts), LINE), np.int32)
 
     def sum_up(number: int) -> None:
-        checksum(words, starts[number], min(starts[number] + step, words.size), sums[number])
+        end = min(starts[number] + step, words.size)
+        checksum(words, starts[number], end, sums[number])
+        if drop:
+            page = (start + 4 * starts[number]) // mmap.PAGESIZE * mmap.PAGESIZE
+            mapping.madvise(mmap.MADV_DONTNEED, page, start + 4 * end - page)
 
     with ThreadPoolExecutor(threads()) as pool:
         list(pool.map(sum_up, range(len(starts))))
@@ -132,7 +137,7 @@ def _read(path: Path, key: str) -> Arrays | None:
         start, whole = 16 + int.from_bytes(mapping[8:16], "little"), np.frombuffer(mapping, np.uint8)
         if mapping[:8] != _MAGIC or start % _LINE or whole.size % _LINE or not 16 + _HEX < start <= whole.size:
             return None
-        if mapping[16 : 16 + _HEX] != _digest(mapping[16 + _HEX : start], whole[start:]):
+        if mapping[16 : 16 + _HEX] != _digest(mapping[16 + _HEX : start], mapping, start):
             return None
         header, data = json.loads(mapping[16 + _HEX : start]), whole[start:]
         if header["key"] != key or data.size != header["size"]:
