@@ -126,5 +126,5 @@ def _tell(folder: Path, new: bool, copied: list[str], as_json: bool) -> None:
         say(f"  put documents into inbox/{name}/")
     if not copied:
         say(f"  write jobs/JOB.yaml, or copy an example: cloister init . --example {next(iter(examples()), 'NAME')}")
-    say("  cloister model import FOLDER --type q8_0 --name NAME")
+    say("  cloister model import FOLDER --type q8_0 --name NAME, or copy a GGUF file into models/")
     say(f"  cloister check {job} && cloister run {job}")

@@ -3,7 +3,7 @@
 import datetime
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from engine.errors import EngineError
 from engine.generate import schema as schemas
-from engine.generate.constraint import AnyObject, Choice, Pattern, Schema, Spec
-from engine.generate.grammar import Grammars, Matched
+from engine.generate.constraint import Choice, Pattern, Schema, Spec
+from engine.generate.grammar import Grammars
 from engine.generate.quotes import collapse, locate
+from tests.engine.generate.choosing import Chooser, allowed, written
 from tests.engine.generate.vocabulary import CONTROL_IDS, END_IDS, TOKENS, encode, text_of
 
 GRAMMARS = Grammars(TOKENS, END_IDS, encode)
-Chooser = Callable[[NDArray[np.int64]], int]
 
 TEXT = (
     'Invoice\n  No. 12\t"EUR" \\n 100,00 e\u0301 é 😀 中文 \x00\x01\x7f </s><|im_end|> '
@@ -46,24 +46,6 @@ SCHEMA = {
 }
 QUOTES = {"/properties/total/properties/quote": TEXT, "/properties/quotes/items": TEXT}
 SPEC = Schema(SCHEMA, QUOTES)
-
-
-def allowed(mask: NDArray[np.uint32]) -> NDArray[np.int64]:
-    return np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
-
-
-def written(constraint: Matched, choose: Chooser, limit: int) -> tuple[list[int], str]:
-    """The ids of an answer, as an engine makes them, and how it ended."""
-    ids: list[int] = []
-    while len(ids) < limit:
-        if constraint.is_over:
-            return ids, "stop"
-        number = choose(allowed(constraint.mask()))
-        if number in END_IDS:
-            return ids, "stop"
-        constraint.advance([number])
-        ids.append(number)
-    return ids, "length"
 
 
 def longest(choices: NDArray[np.int64]) -> int:
@@ -382,41 +364,3 @@ def test_the_document_is_in_no_message() -> None:
     with pytest.raises(EngineError) as caught:
         GRAMMARS.make(Schema({"type": "string", "minLength": 30}, {"": "secret"}))
     assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("{}", 2),
-        ('{"a":-1.5,"b":{"c":[true,null,[],{}]},"d":"x \\n \u00e9"}', None),
-        ('{ "a":1}', 1),
-        ('{"a": 1}', 5),
-        ("[1]", 0),
-        ('{"a":01}', 6),
-        ('{"a":1e5}', 6),
-        ('{"a":' + "9" * 16, 20),
-        ('{"a":' + "[" * 9, 12),
-        ('{"' + "k" * 201, 202),
-        ('{"a":"\x00', 6),
-        ('{"a":"\\u0041', 7),
-    ],
-)
-def test_any_object_is_compact_and_bounded(text: str, count: int | None) -> None:
-    """Bytes alone are tokens, so that each place of a text is tried."""
-    constraint = Grammars([*(bytes([i]) for i in range(256)), b""], [256]).make(AnyObject())
-    ids = list(text.encode())
-    assert constraint.check(ids) == (len(ids) if count is None else count)
-    if count in (None, len(ids)):
-        constraint.advance(ids)
-        assert constraint.is_over
-        assert isinstance(json.loads(text), dict)
-
-
-def test_any_object_ends_whoever_chooses() -> None:
-    """The first allowed token, the last one, or one by chance: what ends is an object."""
-    chance = np.random.default_rng(7)
-    choosers: list[Chooser] = [lambda ids: int(ids[0]), lambda ids: int(ids[-1]), lambda ids: int(chance.choice(ids))]
-    for choose in choosers:
-        ids, end = written(GRAMMARS.make(AnyObject()), choose, 400)
-        if end == "stop":
-            assert isinstance(json.loads(text_of(ids)), dict)
