@@ -209,7 +209,8 @@ def _place(
         if offset % alignment:
             cursor.fail(entry, f"offset {offset} of tensor {name}", f"a multiple of the alignment {alignment}")
         if end > cursor.size:
-            cursor.fail(entry, f"tensor {name} at bytes {start} to {end}", f"an end within {cursor.size}")
+            within = f"an end within {cursor.size}: was the file copied whole?"
+            cursor.fail(entry, f"tensor {name} at bytes {start} to {end}", within)
         spans.append((start, end, name, entry))
         tensors[name] = Tensor(name, kind, shape, np.frombuffer(cursor.buffer, np.uint8, length, start))
     spans.sort()
