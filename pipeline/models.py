@@ -47,10 +47,9 @@ def check_model(plan: RunPlan) -> str:
     else is touched."""
     model = plan.model
     if not model.path.is_file():
-        raise ModelRefusedError(
-            f"model {model.name}: there is no file {model.path}; bring one in with "
-            f"`cloister model import FOLDER --name {model.name}` or copy a GGUF file there"
-        )
+        made = f"bring one in with `cloister model import FOLDER --name {model.name}` or "
+        bring = made if TASKS[name_of(plan.task)].embed is not None else ""  # what import makes does not write
+        raise ModelRefusedError(f"model {model.name}: there is no file {model.path}; {bring}copy a GGUF file there")
     found = file_sha256(model.path)
     if model.sha256 not in (None, found):
         raise ModelRefusedError(
