@@ -65,7 +65,7 @@ _REMEDIES = {
     Failure.UNREADABLE: "Check the permissions of the file and drop it again.",
     Failure.CHANGED_WHILE_READING: "Let what writes to it come to an end; the next run reads it again.",
     Failure.NAME_REFUSED: "Unpack the archive by hand, rename the file and drop it.",
-    Failure.UNANSWERED: "Raise task.max_tokens or model.cache_mib in the job, or ask for less.",
+    Failure.UNANSWERED: "Raise task.max_tokens or model.cache_mib in the job, ask for less, or use a larger model.",
     Failure.INVALID_REQUEST: "Correct what the reason names, and drop the request again in a batch file.",
 }
 

@@ -91,7 +91,7 @@ class Batch:
             return Weighing(index, request)
         try:
             constraint = self._makes.make(request.constraint) if request.constraint is not None else None
-            return Writing(index, request, constraint, self._ends)
+            return Writing(index, request, constraint, self._ends, self._bytes)
         except EngineError as error:
             return Refused(index, request, str(error))
 

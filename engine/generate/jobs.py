@@ -1,8 +1,10 @@
 """What the batch engine does for a request."""
 
 from collections.abc import Collection
+from collections.abc import Sequence as Many
 
 from engine.generate.constraint import Constraint
+from engine.generate.endings import Endings
 from engine.generate.guess import Guesser
 from engine.generate.request import Finish, Ids, Request
 from engine.generate.sequence import Sequence
@@ -38,9 +40,14 @@ class Refused(Job):
 class Writing(Job):
     """Writes an answer. Where the constraint raises EngineError, so do its methods."""
 
-    def __init__(self, index: int, request: Request, constraint: Constraint | None, ends: Collection[int]) -> None:
+    def __init__(
+        self, index: int, request: Request, constraint: Constraint | None, ends: Collection[int],
+        token_bytes: Many[bytes],
+    ) -> None:  # fmt: skip
         super().__init__(index, request)
         self.constraint, self._ends, self.forced = constraint, ends, 0
+        self._endings = Endings(request, token_bytes)
+        self._end: Finish | None = None  # how the last token ended the answer
         self.sequence = Sequence(self, (index, 0), request.prompt, request.prompt.size - 1, request.limit)
         self.sequences = [self.sequence]
         self._guesser = Guesser(request.prompt if request.source is None else request.source)
@@ -80,23 +87,31 @@ class Writing(Job):
         self.sequence.wanted = self.sequence.size - 1
         self.ids.append(number)
         self.logprobs.append(logprob)
+        self._end = self._endings.after(self.ids)
 
     def _follow(self) -> None:
         """Takes what must follow, and sees whether this is the end."""
         constraint = self.constraint
-        while constraint and not constraint.is_over and (forced := constraint.forced()):
-            room = self.request.limit - len(self.ids)
-            for number in forced[:room]:
-                self._append(number, 0.0)
-            self.forced += min(room, len(forced))
-            if len(forced) > room:
-                self.finish = "length"
-                return
-            constraint.advance(forced)
+        while constraint and not (constraint.is_over or self._end) and (forced := constraint.forced()):
+            count = self._force(forced[: self.request.limit - len(self.ids)])
+            constraint.advance(forced[:count])
+            if count < len(forced):
+                break
         if constraint and constraint.is_over:
             self.finish = "stopped"
+        elif self._end:
+            self.finish = self._end
         elif len(self.ids) == self.request.limit:
             self.finish = "length"
+
+    def _force(self, forced: Many[int]) -> int:
+        """Takes these tokens as far as the answer goes; how many."""
+        for count, number in enumerate(forced, 1):
+            self._append(number, 0.0)
+            self.forced += 1
+            if self._end:
+                return count
+        return len(forced)
 
 
 def refused(request: Request, context: int, vocab: int, tokens: int) -> str:

@@ -10,13 +10,16 @@ from engine.generate.constraint import Spec
 
 Ids = NDArray[np.int32]
 F32 = NDArray[np.float32]
-Finish = Literal["stopped", "length", "failed"]
+Finish = Literal["stopped", "length", "repeated", "failed"]
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
     """prompt: int32 [n], at least one token. limit: tokens of the answer, at most. constraint: what the answer must be.
     source: int32, a text from which the answer may copy; guesses are looked up in it, and if it is None in the prompt.
+
+    stop: texts of which the first to come ends the answer; it is still in it. repeats: how often a passage may stand in
+    a row at most before the answer is given up, 0: as often as it likes; endings.py says what counts.
 
     With `choices` nothing is written: each of them, int32, gets the log-probability with which it follows the prompt,
     and `limit` plays no part. A choice says itself whether it ends with an end token.
@@ -27,6 +30,8 @@ class Request:
     constraint: Spec | None = None
     choices: tuple[Ids, ...] = ()
     source: Ids | None = None
+    stop: tuple[str, ...] = ()
+    repeats: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +43,9 @@ class Completion:
     follow; offsets: int32 [n, 2], the code points of `text` from and to which each token goes (some bytes of a
     character: the whole character).
 
-    finish: `stopped` by an end token or because the constraint was fulfilled, `length` by the request's limit, so that
-    the answer is not whole, or `failed`, and then `reason` says why; what was written until then is kept.
+    finish: `stopped` by an end token, by a text of `stop` or because the constraint was fulfilled, `length` by the
+    request's limit or `repeated` because it said but the same, so that the answer is not whole, or `failed`, and then
+    `reason` says why; what was written until then is kept.
 
     scores: float32, of each choice the sum of its tokens' log-probabilities among all tokens. prompt_tokens: of the
     prompt; shared_tokens: of those the ones that had been computed for another request.

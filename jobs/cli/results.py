@@ -66,12 +66,17 @@ def _why_none(workspace: Workspace, job: str | None) -> str:
 
 def _cells(rows: Iterable[dict[str, Any]], columns: int) -> "list[tuple[str | Text, ...]]":
     """The last `columns` cells of each row; a document bears digits of its sha256 where others have its path too."""
-    narrow = [(r["job"], r["path"], r["document"], r["notes"] or (), r["state"], answer_of(r)) for r in rows]
+    narrow = [(r["job"], r["path"], r["document"], _notes(r), r["state"], answer_of(r)) for r in rows]
     times = Counter((job, path) for job, path, *_ in narrow)
     return [
         (job, _document(path, sha256 if times[job, path] > 1 else None, notes), state, answer)[-columns:]
         for job, path, sha256, notes, state, answer in narrow
     ]
+
+
+def _notes(row: dict[str, Any]) -> list[str]:
+    """Those of the document, and of an answer that needs one."""
+    return [*(row["notes"] or ()), *([row["reason"]] if row["state"] == "done" and row["reason"] else ())]
 
 
 def _document(path: str, sha256: str | None, notes: Sequence[str]) -> "Text":

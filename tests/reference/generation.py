@@ -7,6 +7,7 @@ import numpy as np
 
 from engine.errors import EngineError
 from engine.generate.constraint import Constraint, Spec
+from engine.generate.endings import EVERY, LEAST, LONGEST
 from engine.generate.forward import PAGE, Forward
 from engine.generate.request import F32, Completion, Finish, Ids, Request
 from engine.generate.spelling import spell
@@ -64,18 +65,14 @@ class Writer:
         self, request: Request, constraint: Constraint | None, ids: list[int], logprobs: list[float]
     ) -> tuple[Finish, str]:
         while True:
-            while constraint and not constraint.is_over and (forced := constraint.forced()):
-                number = forced[0]
-                if len(ids) == request.limit:
-                    return "length", ""
-                constraint.advance([number])
-                ids.append(number)
-                logprobs.append(0.0)
             if constraint and constraint.is_over:
                 return "stopped", ""
+            if ids and (ended := _ended(request, ids, self._bytes)):
+                return ended, ""
             if len(ids) == request.limit:
                 return "length", ""
-            number, logprob = self._next(np.array([*request.prompt, *ids]), constraint)
+            forced = constraint.forced()[:1] if constraint else []
+            number, logprob = (forced[0], 0.0) if forced else self._next(np.array([*request.prompt, *ids]), constraint)
             if number < 0:
                 return "failed", _WHY[number]
             if number in self._ends:
@@ -100,3 +97,28 @@ class Writer:
             np.array(ids, np.int32), text, np.array(logprobs, np.float32), offsets, finish, reason,
             np.array(scores, np.float32), request.prompt.size, 0,
         )  # fmt: skip
+
+
+def _ended(request: Request, ids: Sequence[int], token_bytes: Sequence[bytes]) -> Finish | None:
+    """How an answer ends that its model goes on with."""
+    text = b"".join(token_bytes[number] for number in ids).decode(errors="ignore")
+    if request.stop and is_decided(text, request.stop):
+        return "stopped"
+    return "repeated" if request.repeats and len(ids) % EVERY == 0 and says_again(ids, request.repeats) else None
+
+
+def is_decided(text: str, stops: Sequence[str]) -> bool:
+    """Whether the first place of a text of `stops` is the same however the text goes on. Without bytes that are no
+    UTF-8."""
+    found = [text.find(stop) for stop in stops if stop in text]
+    return bool(found) and not any(stop.startswith(text[at:]) for at in range(min(found)) for stop in stops)
+
+
+def says_again(ids: Sequence[int], times: int) -> bool:
+    """Whether a passage stands at the end of ids so many times in a row."""
+    for period in range(1, LONGEST + 1):
+        tokens = times * max(period, LEAST)
+        last = ids[-tokens:]
+        if len(last) == tokens and all(last[i] == last[i + period] for i in range(tokens - period)):
+            return True
+    return False

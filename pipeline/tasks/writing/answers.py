@@ -22,16 +22,18 @@ class Asker:
     writing: Writing
 
     def of_schema(
-        self, messages: Sequence[Message], schema: Mapping[str, Any], quotes: Mapping[str, str] | None = None
-    ) -> engine.Request:
-        """For JSON of this schema; `quotes`: JSON pointers into it, to texts of which strings there are passages."""
-        constraint = engine.Schema(schema, quotes or {})
-        return engine.Request(self.model.prompt(messages), answer_limit(self.model, self.writing), constraint)
+        self, messages: Sequence[Message], schema: Mapping[str, Any], quotes: Mapping[str, str] | None = None,
+        *, repeats: int = 0,
+    ) -> engine.Request:  # fmt: skip
+        """For JSON of this schema; `quotes`: JSON pointers into it, to texts of which strings there are passages;
+        `repeats`: as of `engine.Request`."""
+        constraint, limit = engine.Schema(schema, quotes or {}), answer_limit(self.model, self.writing)
+        return engine.Request(self.model.prompt(messages), limit, constraint, repeats=repeats)
 
-    def of_pattern(self, messages: Sequence[Message], pattern: str) -> engine.Request:
+    def of_pattern(self, messages: Sequence[Message], pattern: str, *, repeats: int) -> engine.Request:
         """For a text that a regular expression matches."""
         limit = answer_limit(self.model, self.writing)
-        return engine.Request(self.model.prompt(messages), limit, engine.Pattern(pattern))
+        return engine.Request(self.model.prompt(messages), limit, engine.Pattern(pattern), repeats=repeats)
 
     def of_choices(self, messages: Sequence[Message], ids: Sequence[Ids]) -> engine.Request:
         """For the probabilities with which an answer begins with each of these."""
@@ -46,6 +48,8 @@ def parsed(completion: engine.Completion) -> Any:
 
 def check(completion: engine.Completion) -> None:
     """DocumentError if the model could not begin or did not end its answer."""
+    if completion.finish == "repeated":
+        raise DocumentError(Failure.UNANSWERED, f"{told_repeated(completion)}{_shown(completion.text)}")
     if completion.finish == "failed":
         raise DocumentError(Failure.UNANSWERED, f"{completion.reason}{_shown(completion.text)}")
     if completion.finish == "length":
@@ -53,6 +57,11 @@ def check(completion: engine.Completion) -> None:
         raise DocumentError(
             Failure.UNANSWERED, f"the answer was not over after {tokens} tokens{_shown(completion.text)}"
         )
+
+
+def told_repeated(completion: engine.Completion) -> str:
+    """Why an answer was given up."""
+    return f"the model said the same again and again, and was stopped after {completion.ids.size} tokens"
 
 
 def whole(text: str, longest: int) -> str:

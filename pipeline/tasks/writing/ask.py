@@ -26,6 +26,7 @@ LONGEST: Final = 480  # characters of a passage
 PASSAGES: Final = 6  # of a part
 USUAL: Final = 1000  # characters of a text in an answer, where the schema says nothing (engine/README.md)
 USUAL_QUOTE: Final = 400  # of a quote
+REPEATS: Final = 8  # of a passage in a row, in a text of an answer; a document's own table may have as many
 _BETWEEN: Final = "\n\n"
 _PASSAGE: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST}
 _PASSAGES: Final = {
@@ -94,7 +95,8 @@ class Ask:
             groups = [[found[i] for i in group] for group in again]
 
     def _request(self, text: str) -> engine.Request:
-        return self._ask.of_schema(self._asked(text), self._schema, dict.fromkeys(self._quotes, text))
+        quoted = dict.fromkeys(self._quotes, text)
+        return self._ask.of_schema(self._asked(text), self._schema, quoted, repeats=REPEATS)
 
     def _passages(self, text: str) -> engine.Request:
         quoted = {"/properties/passages/items": text}

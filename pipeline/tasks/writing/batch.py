@@ -19,8 +19,10 @@ from pipeline.openai.refused import RefusedError, refuse
 from pipeline.openai.request import Chat, custom_id_of, read_request
 from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
 from pipeline.tasks.batch import BatchSettings
+from pipeline.tasks.writing.answers import told_repeated
 from pipeline.tasks.writing.parts import LONGEST
 
+REPEATS: Final = 16  # of a passage in a row: no chat that was asked for comes to as many words
 _SCHEMAS: Final = 64  # that are known to be in order
 
 
@@ -45,7 +47,7 @@ class Batch:
         if completion.finish == "failed":
             failed = RefusedError("unanswered", completion.reason, status=500)
             return _refused(failed, chat.custom_id, line, Failure.UNANSWERED)
-        cut = request.constraint is not None and completion.finish == "stopped" and not is_whole(completion.text)
+        cut = completion.finish == "stopped" and _is_cut(request, completion.text)
         made, whole = body.completed(
             replace(completion, finish="length") if cut else completion,
             name=document.text_sha256, model=self._models[0], stop=chat.stop, logprobs=chat.logprobs,
@@ -53,8 +55,9 @@ class Batch:
         columns = _columns(chat.custom_id, line, 200, made)
         if whole:
             return Answer(columns, parts=read)
-        reason = f"line {line}: the answer was not over after {completion.ids.size} tokens"
-        return Answer(columns, reason=reason, parts=read, failure=Failure.UNANSWERED)
+        reason = f"the answer was not over after {completion.ids.size} tokens"
+        reason = told_repeated(completion) if completion.finish == "repeated" else reason
+        return Answer(columns, reason=body.told(reason, line), parts=read, failure=Failure.UNANSWERED)
 
     def _chat(self, text: str, first: int | None) -> Chat:
         if first is not None:
@@ -75,7 +78,7 @@ class Batch:
         if limit < 1 or limit > left:
             asked = f"they have {prompt.size} tokens, and an answer may have {max(limit, 1)}"
             refuse("context_length_exceeded", "messages", f"{asked}: more than the {self._context} that are read here")
-        return engine.Request(prompt, limit, self._constraint(chat.form))
+        return engine.Request(prompt, limit, self._constraint(chat.form), stop=chat.stop, repeats=REPEATS)
 
     def _constraint(self, form: str | Mapping[str, Any]) -> engine.Schema | engine.AnyObject | None:
         if not isinstance(form, str) and (wrong := self._wrong(json.dumps(form))):
@@ -89,6 +92,11 @@ class Batch:
         except engine.EngineError as error:
             return str(error)
         return ""
+
+
+def _is_cut(request: engine.Request, text: str) -> bool:
+    """Whether a rule of the engine ended the answer in JSON; where a text of `stop` did, it is no JSON, and whole."""
+    return request.constraint is not None and not any(stop in text for stop in request.stop) and not is_whole(text)
 
 
 def _columns(custom_id: str | None, line: int, status: int | None, made: body.Body | None) -> dict[str, Any]:

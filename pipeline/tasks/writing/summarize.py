@@ -3,9 +3,10 @@
 The document is given in numbered passages, and the model writes as it would to a person: JSON around prose makes small
 models write nothing, or without end. It is then asked on which passages each of its sentences rests; other numbers
 cannot be written. What does not fit is summarized in parts, and the sentences of the parts are
-passages for a summary of them, as often as needed; a sentence then rests on all that its passages rest on. Sentences
-beyond the length that was asked for are left out, from the end; the first one stays however long it is, as in the task
-on a model that embeds. The score is how sure the model was of its words.
+passages for a summary of them, as often as needed; a sentence then rests on all that its passages rest on. A model that
+says the same sentences again and again is stopped, and each of them stands once. Sentences beyond the length that was
+asked for are left out, from the end; the first one stays however long it is, as in the task on a model that embeds. The
+score is how sure the model was of its words.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ PASSAGE: Final = 96  # tokens: a few sentences
 LONGEST: Final = 600  # characters of a sentence
 MOST: Final = 6_000  # of all of them
 RESTS: Final = 6  # passages of a sentence
+REPEATS: Final = 3  # of a passage in a row: no summary says a sentence as often
 _NUMBER: Final = 4  # tokens beside a sentence that is given
 WORDS: Final = 12  # of a short sentence: a summary of 120 words has at most so many sentences
 
@@ -38,12 +40,13 @@ Noted = Generator[Sequence[engine.Request], Sequence[engine.Completion], list["S
 @dataclass(frozen=True)
 class Sentence:
     """A sentence, how sure the model was of it, and the spans of the document on which it rests; a passage rests on
-    itself. `tokens`: of its line."""
+    itself. `tokens`: of its line. `again`: the model said it until it was stopped."""
 
     text: str
     score: float
     rests: tuple[Span, ...]
     tokens: int = 0
+    again: bool = False
 
 
 class Summarize:
@@ -81,7 +84,8 @@ class Summarize:
             rests = [asdict(place) for place in places]
             rows.append({"text": sentence.text, "score": sentence.score, **nowhere, "passages": rests})
         summary = " ".join(sentence.text for sentence in said)
-        return Answer({"summary": summary, "sentences": rows}, evidence, parts=parts)
+        reason = "the model said the same again and again; it stands here once" if any(s.again for s in said) else None
+        return Answer({"summary": summary, "sentences": rows}, evidence, reason=reason, parts=parts)
 
     def _parts(self, read: Sequence[Part], units: Sequence[Sentence]) -> list[Part]:
         """What was read at once, at first."""
@@ -121,7 +125,7 @@ class Summarize:
     def _request(self, text: str) -> engine.Request:
         """For prose: one line of at most so many characters."""
         messages = prompts.summarize(self._length, text)
-        return self._ask.of_pattern(messages, f"[^\\n]{{1,{self._longest}}}")
+        return self._ask.of_pattern(messages, f"[^\\n]{{1,{self._longest}}}", repeats=REPEATS)
 
     def _places(self, text: str, said: Sequence[Sentence], units: Sequence[Sentence]) -> engine.Request:
         messages = prompts.rests(self._length, [sentence.text for sentence in said], text)
@@ -129,12 +133,15 @@ class Summarize:
 
     def _sentences(self, completion: engine.Completion) -> list[Sentence]:
         """What was said, as many sentences as may be kept."""
-        check(completion)
-        text = whole(completion.text, self._longest)
+        text = completion.text
+        spans, again = _once(text) if completion.finish == "repeated" else (split_sentences(text), [])
+        if not again:
+            check(completion)
+            whole(text, self._longest)
         found = []
-        for span in split_sentences(text)[: self._most]:
+        for span in spans[: self._most]:
             said = " ".join(whole(text[span.start : span.end], LONGEST).split())
-            found.append(Sentence(said, sureness(completion, span.start, span.end), ()))
+            found.append(Sentence(said, sureness(completion, span.start, span.end), (), again=said in again))
         return found
 
     def _kept(self, said: Sequence[Sentence]) -> list[Sentence]:
@@ -146,6 +153,17 @@ class Summarize:
                 break
             kept.append(sentence)
         return kept
+
+
+def _once(text: str) -> tuple[list[Span], list[str]]:
+    """Of a text that was stopped because it repeats itself the sentences until the first that was said before, and
+    those that are repeated, if it repeats whole sentences alone: nothing that it said is then left out. Else none."""
+    spans = split_sentences(text)
+    said = [" ".join(text[span.start : span.end].split()) for span in spans]
+    first = next((i for i, sentence in enumerate(said) if sentence in said[:i]), len(said))
+    kept, again = said[:first], said[first:-1]
+    known = all(sentence in kept for sentence in again) and any(each.startswith(said[-1]) for each in kept)
+    return spans[:first], again if known else []
 
 
 def schema(sentences: int, passages: int) -> Mapping[str, Any]:

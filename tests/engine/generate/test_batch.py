@@ -155,6 +155,39 @@ def test_what_is_copied_is_written_in_few_steps() -> None:
     assert len(decoder.steps) < 60
 
 
+class Same(TinyDecoder):
+    """Writes the last token of its prompt for ever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.matrices[:] = 0
+        self.places[:] = 0
+        self.tokens /= np.linalg.norm(self.tokens, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "stop", "repeats", "size", "finish"),
+    [
+        (None, (), 3, 48, "repeated"),
+        (None, ("ddd",), 3, 3, "stopped"),
+        (Pattern("no, " * 20), (), 3, 48, "repeated"),
+        (Pattern("no, " * 12), (), 3, 48, "stopped"),  # it is over at the same place
+        (Pattern("the rent is ### a month, as agreed"), ("month", "a mon"), 0, 21, "stopped"),
+        (Pattern("**********"), ("dd d", "d"), 0, 1, "stopped"),
+    ],
+)  # fmt: skip
+def test_what_ends_an_answer_beside_its_model(
+    spec: Pattern | None, stop: tuple[str, ...], repeats: int, size: int, finish: str
+) -> None:
+    """Forced tokens, guesses and batches move no end."""
+    request = Request(ids_of("and"), 60, spec, source=ids_of("d" * 20), stop=stop, repeats=repeats)
+    expected = facts(Writer(Same(), Bytes.token_bytes, Bytes.end_ids, Form).answer(request))
+    for limits in (Limits(), Limits(sequences=2, rows=1), Limits(guess=False, share=False)):
+        found, _ = ask([request, *REQUESTS[:4], request], limits, decoder=Same())
+        assert found[0] == found[-1] == expected
+    assert (len(found[0][0][1]) // 4, found[0][5]) == (size, finish)
+
+
 def test_choices_share_the_prompt_and_their_beginnings() -> None:
     decoder = TinyDecoder()
     choices = tuple(ids_of(text) for text in ("the rent", "the rental", "the deposit", "t", "other"))

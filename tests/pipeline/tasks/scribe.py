@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import engine
+from engine.generate.endings import Endings
 from engine.generate.grammar import Grammars
 from engine.generate.spelling import spell
 from pipeline.tasks.base import Ids
@@ -26,7 +27,7 @@ Weighing = Callable[[str, str], float]
 class Scribe:
     """`answer(conversation, spec)` gives what is written, as text or as the value of JSON; `weigh(conversation, text)`
     the log-probability of an answer that begins so. `surprise`: log-probability of a byte, by its place. `asked` keeps
-    the conversations; `limit` ends answers that are longer."""
+    the conversations; an answer ends where the engine would end it."""
 
     end_ids = (END,)
 
@@ -85,14 +86,16 @@ class Scribe:
         return self._made(request, text, [])
 
     def _made(self, request: engine.Request, text: str, scores: list[float]) -> engine.Completion:
-        ids = list(text.encode())[: request.limit]
+        every, endings = list(text.encode()), Endings(request, BYTES)
+        ended = next(((at, how) for at in range(1, len(every) + 1) if (how := endings.after(every[:at]))), None)
+        size, finish = ended or (len(every), "stopped")
+        size, finish = (size, finish) if size <= request.limit else (request.limit, "length")
+        ids = every[:size]
         written, offsets = spell(ids, BYTES)
-        finish = "length" if len(text.encode()) > request.limit else "stopped"
         logprobs = [self._surprise(written, int(begin)) for begin, _ in offsets]
-        size = request.prompt.size
         return engine.Completion(
             np.array(ids, np.int32), written, np.array(logprobs, np.float32), offsets,
-            finish if not request.choices else "stopped", "", np.array(scores, np.float32), size, 0,
+            finish, "", np.array(scores, np.float32), request.prompt.size, 0,
         )  # fmt: skip
 
 

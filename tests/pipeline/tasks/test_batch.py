@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 import engine
 from pipeline.compute import Work
 from pipeline.converse import Conversing
@@ -68,6 +70,31 @@ def test_an_answer_ends_before_the_first_of_its_stops() -> None:
     assert body(made)["choices"][0]["message"]["content"] == "one two "
     assert body(made)["choices"][0]["finish_reason"] == "stop"
     assert made["state"] == "done"
+    assert body(made)["usage"]["completion_tokens"] == len("one two three")  # nothing is written behind it
+
+
+def test_a_stop_within_an_answer_in_json_ends_it() -> None:
+    parsed = document(response_format=schema_of(SCHEMA), stop=",")
+    made = row(parsed, says({"text": "x", "list": [1, 2]}))
+    choice = body(made)["choices"][0]
+    assert (choice["message"]["content"], choice["finish_reason"]) == ('{"text":"x"', "stop")
+
+
+@pytest.mark.parametrize(("form", "tokens"), [("text", 256), ("json_object", 264)])
+def test_what_says_the_same_again_and_again_is_an_answer_that_came_to_a_limit(form: str, tokens: int) -> None:
+    said = "It is so. " * 100
+    parsed = document(response_format={"type": form}, max_tokens=2000)
+    made = row(parsed, says(said if form == "text" else {"a": said}))
+    assert (made["state"], made["failure"], made["status_code"]) == ("failed", "unanswered", 200)
+    assert made["reason"] == f"line 7: the model said the same again and again, and was stopped after {tokens} tokens"
+    choice = body(made)["choices"][0]
+    assert (len(choice["message"]["content"]), choice["finish_reason"]) == (tokens, "length")
+
+
+@pytest.mark.parametrize("answer", [{"a": [0] * 400}, {"a": [True] * 300}, {"a": ["", "x y"] * 200}])
+def test_equal_values_are_no_repetition(answer: Row) -> None:
+    parsed = document(response_format={"type": "json_object"}, max_tokens=3000)
+    assert row(parsed, says(answer))["state"] == "done"
 
 
 def test_the_limit_is_the_requests_or_the_jobs() -> None:

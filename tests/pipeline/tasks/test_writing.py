@@ -214,7 +214,7 @@ def test_a_summary_keeps_to_its_words() -> None:
     scribe = Scribe(telling(" ".join([one] * 3), [1], [1], [1]))
     row = row_of(SummarizeSettings(words=25), scribe, "One passage.")
     assert row["summary"].split() == f"{one} {one} {one}".split()
-    scribe = Scribe(telling(f"{one} {one} Then {'a word, ' * 11}end.", [1], [1], [1]))
+    scribe = Scribe(telling(f"{one} {one} Then {', '.join('abcdefghijklmnopqrstuv')}, end.", [1], [1], [1]))
     assert len(row_of(SummarizeSettings(words=30), scribe, "One.")["sentences"]) == 2
 
 
@@ -305,11 +305,41 @@ def test_an_answer_that_is_not_over_is_a_failure() -> None:
 
 
 def test_a_text_that_only_a_rule_ended_is_a_failure() -> None:
-    row = row_of(SummarizeSettings(sentences=1), Scribe(telling("x" * 600)), INVOICE)
+    long = " ".join(map(str, range(1000)))
+    row = row_of(SummarizeSettings(sentences=1), Scribe(telling(long[:600])), INVOICE)
     assert row["failure"] == "unanswered"
     assert row["reason"].startswith("a text of the answer was not over after 600 characters")
-    said_of_asked = {"parties": [], "signed": True, "why": {"in words": "y" * 1000}}
-    assert row_of(asking(), Scribe(lambda told, spec: said_of_asked), INVOICE)["failure"] == "unanswered"
+    said_of_asked = {"parties": [], "signed": True, "why": {"in words": long[:1000]}}
+    row = row_of(asking(), Scribe(lambda told, spec: said_of_asked), INVOICE, max_tokens=1200)
+    assert row["reason"].startswith("a text of the answer was not over after 1000 characters")
+
+
+def test_sentences_that_are_said_again_and_again_stand_once() -> None:
+    """Nothing that the model said is left out; who reads the row is told."""
+    said = ["It is an invoice.", "The bridge is shut, and the bridge will be shut.", "Nobody crosses it."]
+    text = " ".join([said[0], *said[1:] * 6])
+    row = row_of(SummarizeSettings(sentences=5), Scribe(telling(text, [1], [1], [1])), INVOICE)
+    assert (row["state"], row["summary"]) == ("done", " ".join(said))
+    assert row["reason"] == "the model said the same again and again; it stands here once"
+    row = row_of(SummarizeSettings(sentences=1), Scribe(telling(text, [1])), INVOICE)
+    assert (row["summary"], row["reason"]) == (said[0], None)  # what was said again is not in it
+
+
+@pytest.mark.parametrize(
+    "text", ["It is paid. It is " + "paid and paid and " * 30, "paid " * 200, "Paid! " + "-" * 500]
+)
+def test_what_is_said_again_and_again_within_a_sentence_is_a_failure(text: str) -> None:
+    row = row_of(SummarizeSettings(sentences=2), Scribe(telling(text)), INVOICE)
+    assert (row["state"], row["failure"], row["summary"]) == ("failed", "unanswered", None)
+    assert row["reason"].startswith("the model said the same again and again, and was stopped after ")
+
+
+def test_a_text_of_an_answer_that_says_the_same_again_and_again_is_a_failure() -> None:
+    said = {"parties": [], "signed": True, "why": {"in words": "It is so, as it is. " * 20}}
+    row = row_of(asking(), Scribe(lambda told, spec: said), INVOICE)
+    assert row["reason"].startswith("the model said the same again and again, and was stopped after ")
+    said["why"] = {"in words": "yes, yes, " * 12}
+    assert row_of(asking(), Scribe(lambda told, spec: said), INVOICE)["state"] == "done"
 
 
 @pytest.mark.parametrize(
