@@ -16,6 +16,8 @@ LEAST: Final = 16
 """Tokens for which a shorter passage counts: a few words may stand in a row more often than a sentence."""
 LONGEST: Final = 256
 """Tokens of a passage, at most."""
+NUMBERS: Final = 4
+"""How many times as often a passage of numbers alone may stand in a row: a list or a table may have many equal ones."""
 
 _Decoder = getincrementaldecoder("utf-8")
 
@@ -34,7 +36,8 @@ class Endings:
             return "stopped"
         if self._times and len(ids) % EVERY == 0 and (period := repeated(ids, self._times)):
             text = b"".join(self._bytes[number] for number in ids[-period:])
-            if _says(text) and (not self._in_json or _in_string(text)):
+            too_often = not _is_numbers(text) or repeated(ids, NUMBERS * self._times)
+            if too_often and (not self._in_json or _in_string(text)):
                 return "repeated"
         return None
 
@@ -51,10 +54,10 @@ def repeated(ids: Sequence[int], times: int) -> int:
     return 0
 
 
-def _says(text: bytes) -> bool:
-    """Whether it is more than numbers, of which a list or a table may have as many equal ones as it likes."""
+def _is_numbers(text: bytes) -> bool:
+    """Whether it has digits, and no letter."""
     characters = text.decode(errors="replace")
-    return any(map(str.isalpha, characters)) or not any(map(str.isdigit, characters))
+    return any(map(str.isdigit, characters)) and not any(map(str.isalpha, characters))
 
 
 def _in_string(text: bytes) -> bool:

@@ -100,7 +100,7 @@ class Writer:
 
 
 def _ended(request: Request, ids: Sequence[int], token_bytes: Sequence[bytes]) -> Finish | None:
-    """How an answer ends that its model goes on with."""
+    """How an answer in words, no numbers and no JSON, ends that its model goes on with."""
     text = b"".join(token_bytes[number] for number in ids).decode(errors="ignore")
     if request.stop and is_decided(text, request.stop):
         return "stopped"

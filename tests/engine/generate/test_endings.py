@@ -65,7 +65,12 @@ def test_an_answer_ends_soon_after_it_began_to_repeat_itself() -> None:
     ],
 )  # fmt: skip
 def test_what_may_be_equal_is_no_repetition(text: str) -> None:
-    assert end_of(text, Request(PROMPT, 9999, repeats=3)) == (len(text), None)
+    assert end_of(text, Request(PROMPT, 9999, repeats=8)) == (len(text), None)
+
+
+def test_numbers_may_be_equal_four_times_as_often() -> None:
+    for text, size in (("0, " * 99, 192), ("12345678" * 99, 192), ("0a, " * 99, 48), (" .. " * 99, 48)):
+        assert end_of(text, Request(PROMPT, 9999, repeats=3)) == (size, "repeated")
 
 
 @pytest.mark.parametrize(
