@@ -47,9 +47,10 @@ def check_model(plan: RunPlan) -> str:
     else is touched."""
     model = plan.model
     if not model.path.is_file():
-        made = f"bring one in with `cloister model import FOLDER --name {model.name}` or "
-        bring = made if TASKS[name_of(plan.task)].embed is not None else ""  # what import makes does not write
-        raise ModelRefusedError(f"model {model.name}: there is no file {model.path}; {bring}copy a GGUF file there")
+        told = f"model {model.name}: there is no file {model.path}; copy a GGUF file there"
+        both = "of a model that writes text or of one that gives embeddings, which"
+        made = f", {both} `cloister model import FOLDER --name {model.name}` also makes"
+        raise ModelRefusedError(told if _must_write(plan) else told + made)
     found = file_sha256(model.path)
     if model.sha256 not in (None, found):
         raise ModelRefusedError(
@@ -82,6 +83,12 @@ def _head(model: ModelRef) -> str:
         return engine.head_of(model.path)
     except engine.EngineError as error:
         raise ModelRefusedError(f"model {model.name}: {error}") from error
+
+
+def _must_write(plan: RunPlan) -> bool:
+    """Whether the job says that its model writes text, by its task or by keys that are for such models only."""
+    calibrates = isinstance(plan.task, ClassifySettings) and plan.task.calibrate
+    return TASKS[name_of(plan.task)].embed is None or calibrates or plan.writing is not None
 
 
 def _check_head(plan: RunPlan, head: str) -> None:

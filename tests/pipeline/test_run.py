@@ -10,7 +10,7 @@ import pytest
 import audit
 import engine
 import pipeline
-from pipeline import ModelRef, ModelRefusedError, RunPlan
+from pipeline import ModelRef, ModelRefusedError, RunPlan, Writing
 from tests.encoders import write_encoder
 from tests.pipeline.conftest import Witness, make_plan
 
@@ -131,8 +131,12 @@ def test_another_model_is_refused_before_any_document_is_touched(
     pinned = replace(plan, model=replace(plan.model, sha256="0" * 64))
     with pytest.raises(ModelRefusedError, match="pins 0000"):
         go(pinned)
-    with pytest.raises(ModelRefusedError, match="there is no file"):
-        go(replace(plan, model=replace(plan.model, path=plan.model.path.with_name("none.gguf"))))
+    missing = replace(plan, model=replace(plan.model, path=plan.model.path.with_name("none.gguf")))
+    both = "writes text or of one that gives embeddings, which `cloister model import FOLDER --name tiny` also makes$"
+    with pytest.raises(ModelRefusedError, match=f"none.gguf; copy a GGUF file there, of a model that {both}"):
+        go(missing)
+    with pytest.raises(ModelRefusedError, match=r"there is no file .*none.gguf; copy a GGUF file there$"):
+        go(replace(missing, writing=Writing()))
     classifier = write_encoder(site.root / "hf", "bert", "sequence")
     engine.import_model(classifier, site.root / "c.gguf", file_type="q8_0", name="c")
     with pytest.raises(ModelRefusedError, match="has the head 'sequence'; jobs need"):
