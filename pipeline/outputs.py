@@ -3,7 +3,8 @@
 They are made with the part that closes a batch file, from that part and those before it, staged beside it, and named by
 an entry of that part: the batch file's own, or, when requests are taken up again later, that of the last of these. So a
 run that is cut off anywhere leaves both files or neither, and the rows alone say what is in them. Rows of earlier runs
-count if they are what their entries prove.
+count if they are what their entries prove. Where such rows are gone, requests of a file that is closed are not taken up
+again: with their answers committed, its files could not be made anew when the rows are back.
 """
 
 import contextlib
@@ -14,13 +15,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.deletion import Deletions
 from pipeline.entries import read_entries
+from pipeline.errors import Failure
 from pipeline.history import History
 from pipeline.intake import INSIDE
 from pipeline.names import output_names
 from pipeline.openai.outputs import format_line, is_output
 from pipeline.placement import staged_name
 from pipeline.plan import RunPlan
+from pipeline.report import Observer
 from pipeline.results import BadPartError, rows_numbered
 from pipeline.schema import result_sha256
 from pipeline.states import State
@@ -50,11 +54,13 @@ Places = dict[str, Place]  # path of a request -> its last row
 @dataclass
 class Outputs:
     """Of one run. `places`: the requests of files that are not closed, and of those that `closed` names, which get
-    their files anew when one of their requests is answered again."""
+    their files anew when one of their requests is answered again. `lost`: files that are closed, and have rows that are
+    gone though nothing in the log deleted them -> which."""
 
     plan: RunPlan
     places: dict[Key, Places] = field(default_factory=dict)
     closed: set[Key] = field(default_factory=set)
+    lost: dict[Key, str] = field(default_factory=dict)
 
     def make(self, rows: Sequence[Row], part: str) -> dict[int, list[dict[str, str]]]:
         """Take in the rows of a part that is staged; the files that were staged for it: index of a row -> names with
@@ -97,19 +103,18 @@ def _rows(root: Path, places: Places, staged: Mapping[str, Sequence[Row]]) -> It
         yield from (found[number] for number in numbers)
 
 
-def begun_before(plan: RunPlan, history: History, job_digest: str) -> Outputs:
+def begun_before(plan: RunPlan, history: History, job_digest: str, observer: Observer) -> Outputs:
     """What earlier runs left of files that this one may close, or whose requests it takes up again. Of a file that was
     cut off, requests whose rows cannot be had are forgotten by `history`, so that they are answered again."""
     outputs = Outputs(plan)
     if plan.retry is not None:
-        wanted = {before.parent for before in history.failed.values() if before.parent}
-        proved, closed = _proved(plan, wanted, None)
-        there = {key: _there(plan.site.root, entries) for key, entries in proved.items() if key in closed}
-        outputs.closed = {key for key, places in there.items() if len(places) == len(proved[key])}
-        outputs.places = {key: there[key] for key in outputs.closed}
+        _take_closed(outputs, plan.retry, history, observer)
     elif history.inner:
-        proved, _ = _proved(plan, history.inner.keys(), job_digest)
+        proved = _proved(plan, history.inner.keys(), job_digest)[0]
         outputs.places = {key: _there(plan.site.root, entries) for key, entries in proved.items()}
+        for key, places in outputs.places.items():
+            if gone := len(proved[key]) - len(places):
+                observer.note("rows of requests are gone, which are answered again", file=key.path, requests=gone)
         had = {(key.document, path) for key, places in outputs.places.items() for path in places}
         history.inner = {
             parent: {of: held for of, held in inner.items() if (parent, of[0]) in had}
@@ -118,14 +123,42 @@ def begun_before(plan: RunPlan, history: History, job_digest: str) -> Outputs:
     return outputs
 
 
+def _take_closed(outputs: Outputs, classes: Collection[Failure], history: History, observer: Observer) -> None:
+    """The files with requests that failed so: whole ones are made anew, of others it is told why they are not."""
+    wanted = {before.parent for before in history.failed.values() if before.parent and before.failure in classes}
+    proved, closed, deletions = _proved(outputs.plan, wanted, None)
+    for key in sorted(closed & proved.keys()):
+        places = _there(outputs.plan.site.root, proved[key])
+        missing = [entry for path, entry in proved[key].items() if path not in places]
+        lost = [entry for entry in missing if deletions.by(entry["n"], entry["part"]) is None]
+        if lost:
+            outputs.lost[key] = _told(lost, len(proved[key]))
+        elif missing:
+            why = "rows of its requests were deleted by a rule or an erasure"
+            observer.note("output files are not made anew", file=key.path, reason=why)
+        else:
+            outputs.closed.add(key)
+            outputs.places[key] = places
+
+
+def _told(lost: Sequence[Entry], count: int) -> str:
+    parts = sorted({str(entry["part"]) for entry in lost})
+    more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
+    return (
+        f"the rows of {len(lost)} of its {count} requests are not, or not as the log proves them, in {parts[0]}{more}"
+    )
+
+
 def _proved(
     plan: RunPlan, documents: Collection[str | None], job_digest: str | None
-) -> tuple[dict[Key, dict[str, Entry]], set[Key]]:
-    """The last entry of each request in these files, by these settings if any are given; and which files have one of
-    their own."""
+) -> tuple[dict[Key, dict[str, Entry]], set[Key], Deletions]:
+    """The last entry of each request in these files, by these settings if any are given; which files have one of their
+    own; and what was deleted."""
     found: dict[Key, dict[str, Entry]] = {}
     closed: set[Key] = set()
+    deletions = Deletions()
     for _, entry in read_entries(plan.site) if documents else ():
+        deletions.take(entry)
         if entry["type"] != "document" or entry["job"] != plan.job or job_digest not in (None, entry["job_digest"]):
             continue
         if entry["parent"] in documents:
@@ -134,7 +167,7 @@ def _proved(
             found.setdefault(key, {})[entry["path"]] = told
         elif entry["document"] in documents and entry["state"] in _ANSWERED:
             closed.add(Key(entry["document"], entry["path"]))
-    return found, closed
+    return found, closed, deletions
 
 
 def _there(root: Path, entries: Mapping[str, Entry]) -> Places:

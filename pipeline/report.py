@@ -24,7 +24,8 @@ class RunReport:
     """How a run ended. `counts` has every State, and `seen` is their sum; the log's `run.finished` says the same.
 
     `known` counts those of the ignored that had been processed before; `retried` says that the run took up failed
-    ones. `pending` and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long.
+    ones; `lost` holds (path, reason) of batch files whose requests it left, because rows of theirs are gone. `pending`
+    and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long.
     """
 
     run: str
@@ -38,6 +39,7 @@ class RunReport:
     model_sha256: str
     pinned: bool
     retried: bool
+    lost: tuple[tuple[str, str], ...]
     ignored: tuple[tuple[str, str], ...]
     pending: tuple[tuple[str, str], ...]
     failed: tuple[tuple[str, str, str], ...]

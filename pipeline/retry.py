@@ -1,14 +1,17 @@
 """Failed documents taken up again, from where they lie in failed/."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
 from pipeline.errors import Failure
 from pipeline.history import History
-from pipeline.intake import Again
+from pipeline.intake import INSIDE, Again
 
 
-def again(history: History, classes: Collection[Failure]) -> tuple[Again, ...]:
-    """The documents of the job whose last row is a failure of one of `classes`, by path.
+def again(
+    history: History, classes: Collection[Failure], left: Container[tuple[str, str]] = frozenset()
+) -> tuple[Again, ...]:
+    """The documents of the job whose last row is a failure of one of `classes`, by path, but for those in a container
+    (sha256, path) of `left`.
 
     Those that could not be read when they came still lie in the input folder, where the next run finds them. A name
     that was refused would be refused again.
@@ -16,6 +19,8 @@ def again(history: History, classes: Collection[Failure]) -> tuple[Again, ...]:
     found = [
         (path, Again(before.raw, before.size, document, before.parent))
         for (document, path), before in history.failed.items()
-        if before.failure in classes and before.failure != Failure.NAME_REFUSED
+        if before.failure in classes
+        and before.failure != Failure.NAME_REFUSED
+        and (before.parent, path.rpartition(INSIDE)[0]) not in left
     ]
     return tuple(source for _, source in sorted(found, key=lambda one: one[0]))

@@ -5,7 +5,7 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -91,12 +91,13 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         if history.closed:
             observer.note("entries of private jobs that nothing in private/ opens", entries=len(history.closed))
         check_inbox(plan.input)
-        found, sources = _found(plan, history, observer, stop, sightings)
+        outputs = begun_before(plan, history, digest, observer) if plan.is_batch else None
+        lost = outputs.lost if outputs else {}
+        found, sources = _found(plan, history, lost, observer, stop, sightings)
         if not plan.retention.ends:
             look_before_run(plan, sources)
-        outputs = begun_before(plan, history, digest) if plan.is_batch else None
         committer = Committer(plan, log, name, history.last, outputs=outputs)
-        tally = _Tally(found, sources, observer)
+        tally = _Tally(found, sources, observer, tuple((key.path, reason) for key, reason in lost.items()))
         observer.found(len(sources))
         model = load_model(plan, model_sha256, lambda fact: observer.note(fact)) if sources else None
         answers = answerer(plan, model) if model else None
@@ -168,6 +169,7 @@ class _Tally:
     found: Scan
     sources: Sequence[Source]
     observer: Observer
+    lost: tuple[tuple[str, str], ...]
     inner: int = 0  # documents that containers have brought
     counts: dict[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0))
     known: int = 0
@@ -195,7 +197,7 @@ class _Tally:
             run=committer.run, job=plan.job, counts={state.value: n for state, n in self.counts.items()},
             known=self.known, parts=tuple(committer.parts), tokens=self.tokens, seconds=seconds,
             interrupted=left > 0, model_sha256=model_sha256, pinned=plan.model.sha256 is not None,
-            retried=plan.retry is not None, ignored=self.found.ignored[:LISTED],
+            retried=plan.retry is not None, lost=self.lost, ignored=self.found.ignored[:LISTED],
             pending=(*self.found.pending, *self.pending[:LISTED])[:LISTED], failed=tuple(self.failed),
         )  # fmt: skip
 
@@ -313,11 +315,13 @@ def check_inbox(source: Input) -> None:
 
 
 def _found(
-    plan: RunPlan, history: History, observer: Observer, stop: Stop, sightings: Sightings
-) -> tuple[Scan, Sequence[Source]]:
-    """What lies in the input folder and, of it, what is taken; or what failed before and is taken up again."""
+    plan: RunPlan, history: History, lost: Container[tuple[str, str]], observer: Observer, stop: Stop,
+    sightings: Sightings,
+) -> tuple[Scan, Sequence[Source]]:  # fmt: skip
+    """What lies in the input folder and, of it, what is taken; or what failed before and is taken up again, but for
+    what is in containers of which rows are lost."""
     if plan.retry is not None:
-        return Scan((), (), (), ()), again(history, plan.retry)
+        return Scan((), (), (), ()), again(history, plan.retry, lost)
     comparing = Comparing(lambda path, sha256: (path, sha256) in history.paths, stop)
     look = partial(scan, plan.input, sightings=sightings, comparing=comparing)
     found = _wait_until_still(look, plan.input.settle_seconds, observer, stop)

@@ -109,10 +109,26 @@ def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]", wait: float = 0) 
                     break
             else:
                 night.reports.append((job, report))
+                if report.lost:
+                    night.refusals.append(lost_rows(report))
+                    print(visible(night.refusals[-1].message), file=sys.stderr)
             if stop():
                 night.interrupted = len(night.reports) < len(plans) or night.reports[-1][1].interrupted
                 break
     return night
+
+
+def lost_rows(report: "pipeline.RunReport") -> Ending:
+    """What a retry did not take up, so that it can be once the rows are back."""
+    problems = [Problem(path, reason) for path, reason in report.lost]
+    told = "\n".join(f"  {problem}" for problem in problems)
+    message = (
+        f"{report.job}: failed requests of {counted(len(problems), 'batch file')} were not taken up again, because "
+        f"rows are gone of which the output file is made:\n{told}\n"
+        "    remedy:   bring the rows back from a backup and retry; or drop the batch file again, so that all of its "
+        "requests are answered anew. cloister audit verify tells what else is gone"
+    )
+    return Ending(ExitCode.AUDIT_FAILED, message, tuple(problems))
 
 
 def _run_when_free(
@@ -146,7 +162,12 @@ def _told(report: "pipeline.RunReport") -> dict[str, Any]:
     return {**plain, "seen": report.seen, **lists}
 
 
-_LISTS = {"ignored": ("path", "reason"), "pending": ("path", "reason"), "failed": ("path", "failure", "reason")}
+_LISTS = {
+    "lost": ("path", "reason"),
+    "ignored": ("path", "reason"),
+    "pending": ("path", "reason"),
+    "failed": ("path", "failure", "reason"),
+}
 
 
 def _print(workspace: Workspace, night: Night) -> None:
@@ -211,6 +232,8 @@ def _outcome(report: "pipeline.RunReport") -> str:
     if worked:
         pace = f", {worked / report.seconds:.1f} a second" if report.seconds >= 1 else ""
         return f"{counted(worked, 'document')} in {report.seconds:.1f} s{pace}"
+    if report.lost and not report.seen:
+        return "nothing was taken up again"
     if report.retried and not report.seen:
         return "nothing to do: nothing that failed so can be taken up again"
     if report.interrupted:

@@ -12,7 +12,8 @@ import pytest
 
 import audit
 import pipeline
-from jobs.cli.run import print_report
+from jobs.cli.run import lost_rows, print_report
+from jobs.errors import ExitCode
 from jobs.load import load_job, load_site
 from jobs.workspace import open_workspace
 from tests.encoders import write_encoder
@@ -208,7 +209,7 @@ def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
     values: dict[str, Any] = {
         "run": "r", "job": "sort", "counts": dict.fromkeys(pipeline.State, 0) | seen, "known": 0, "parts": (),
         "tokens": 0, "seconds": 0.5, "interrupted": False, "model_sha256": "", "pinned": True, "retried": False,
-        "ignored": (), "pending": (), "failed": (),
+        "lost": (), "ignored": (), "pending": (), "failed": (),
     }  # fmt: skip
     return pipeline.RunReport(**(values | facts))
 
@@ -238,6 +239,7 @@ def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
             "sort: 21 documents in 0.5 s", "failed   failed/sort/, each with a .reason.json:",
             *(f"{n}: empty: no text" for n in range(20)), "and 1 more",
             "again    cloister retry sort takes them up again, when you have changed something"]),
+        ({}, {"retried": True, "lost": (("a.jsonl", "why"),)}, ["sort: nothing was taken up again"]),
     ],
 )  # fmt: skip
 def test_what_is_told_of_a_run(
@@ -248,6 +250,15 @@ def test_what_is_told_of_a_run(
     capfd.readouterr()
     print_report(workspace, job, report(seen, **facts))
     assert [line.strip() for line in capfd.readouterr().out.splitlines()] == lines
+
+
+def test_what_is_told_of_rows_that_are_gone() -> None:
+    ending = lost_rows(report({}, retried=True, lost=(("a.jsonl", "why"), ("b.jsonl", "why too"))))
+    first, *lines, remedy = ending.message.splitlines()
+    assert first.startswith("sort: failed requests of 2 batch files were not taken up again, because rows are gone")
+    assert lines == ["  a.jsonl: why", "  b.jsonl: why too"]
+    assert remedy.startswith("    remedy:   bring the rows back from a backup and retry; or drop the batch file again")
+    assert (ending.code, len(ending.problems)) == (ExitCode.AUDIT_FAILED, 2)
 
 
 def test_a_job_file_that_is_a_folder(ready: Place, cloister: Cloister) -> None:

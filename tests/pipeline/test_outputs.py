@@ -181,9 +181,46 @@ def test_outputs_are_not_made_of_rows_that_are_gone(plan: RunPlan) -> None:
     drop(plan, LINES)
     report = go(replace(plan, part_documents=4))
     before = read(plan, "output")
-    report.parts[0].unlink()
-    go(replace(plan, retry=frozenset({Failure.UNANSWERED})))
+    part, body = report.parts[0], report.parts[0].read_bytes()
+    retry = replace(plan, retry=frozenset({Failure.UNANSWERED}))
+    for there in (None, b"PAR1", body[:-1]):
+        part.unlink() if there is None else part.write_bytes(there)
+        again = go(retry)
+        assert (again.seen, [path for path, _ in again.lost]) == (0, ["night.jsonl"])
+        assert f"of 4 of its 6 requests are not, or not as the log proves them, in outbox/batch/{part.name}" in str(
+            again
+        )
+    assert go(replace(plan, retry=frozenset({Failure.EMPTY}))).lost == ()
     assert read(plan, "output") == before
+    part.write_bytes(body)
+    again = go(replace(retry, writing=replace(USED, max_tokens=44)))
+    assert (again.seen, again.lost) == (1, ())
+    assert timeless(read(plan, "output")) == timeless(before)
+    assert pipeline.verify(plan.site).ok
+
+
+def test_a_file_whose_rows_are_gone_may_come_again(plan: RunPlan) -> None:
+    drop(plan, LINES)
+    (part,) = go(plan).parts
+    before = read(plan, "output")
+    part.unlink()
+    drop(plan, LINES)
+    assert go(plan).counts["done"] == 3
+    assert timeless(read(plan, "output")) == timeless(before)
+    assert go(replace(plan, retry=frozenset({Failure.UNANSWERED}))).lost == ()
+
+
+def test_outputs_are_not_made_of_rows_that_a_rule_took(plan: RunPlan) -> None:
+    """What failed is answered, and has its row."""
+    drop(plan, LINES)
+    go(plan)
+    go(replace(plan, retention=Retention(rows_days=0)))
+    witness = Witness()
+    report = pipeline.run(replace(plan, retry=frozenset({Failure.UNANSWERED})), observer=witness)
+    assert (report.seen, report.lost, list(plan.outbox.glob("*.jsonl"))) == (1, (), [])
+    why = "rows of its requests were deleted by a rule or an erasure"
+    assert ("output files are not made anew", {"file": "night.jsonl", "reason": why}) in witness.notes
+    assert pipeline.verify(plan.site).ok
 
 
 def test_a_run_that_is_cut_off_goes_on(site: Site, plan: RunPlan) -> None:
@@ -195,7 +232,10 @@ def test_a_run_that_is_cut_off_goes_on(site: Site, plan: RunPlan) -> None:
     parts = sorted(plan.outbox.glob("part-*.parquet"))
     assert not (plan.outbox / "night_output.jsonl").exists()
     parts[0].unlink()
-    report = go(plan)
+    witness = Witness()
+    report = pipeline.run(plan, observer=witness)
+    note = ("rows of requests are gone, which are answered again", {"file": "night.jsonl", "requests": 2})
+    assert note in witness.notes
     assert report.known == 2 * (len(parts) - 1)
     assert [one["custom_id"] for one in read(plan, "output")] == [str(number) for number in range(12)]
 
