@@ -5,13 +5,18 @@ import struct
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
+
 from engine.errors import BadModelFile
+from engine.gguf.strings import LONGEST, short_strings
 
 MAX_HEADER_BYTES = 128 << 20
 """Everything before the tensors' data; the largest vocabularies with their merges take some 20 MB."""
 
 MAX_STRING_BYTES = 64 << 20
 """Longest string; chat templates and embedded tokenizer files are the longest that occur."""
+
+_WINDOW = 1 << 17  # bytes in which strings are found together
 
 _U32 = struct.Struct("<I")
 _U64 = struct.Struct("<Q")
@@ -63,10 +68,23 @@ class Cursor:
         return self._decode(start, length, what)
 
     def strings(self, count: int, what: str) -> list[str]:
-        """`count` strings, in one loop without calls: a vocabulary has 150,000 of them and is read at every start."""
+        """`count` strings."""
+        result: list[str] = []
+        while (left := count - len(result)) > 0:
+            size = min(_WINDOW, self.end - self.at, (left + 1) * (8 + LONGEST))
+            found, bytes_ = short_strings(np.frombuffer(self.buffer, np.uint8, size, self.at), left)
+            stop = self.at + size
+            self.at += bytes_
+            result += found
+            if len(found) < left:
+                result += self._one_by_one(left - len(found), stop, what)
+        return result
+
+    def _one_by_one(self, count: int, stop: int, what: str) -> list[str]:
+        """The next string, and more while they begin before `stop`, `count` at most; in one loop without calls."""
         buffer, end, at = self.buffer, self.end, self.at
-        result = []
-        for _ in range(count):
+        result: list[str] = []
+        while not result or (len(result) < count and at < stop):
             start = at + 8
             if start > end:
                 self.fail(at, f"the end ({end} bytes, file or cap of a header)", f"the length of a string of {what}")

@@ -12,10 +12,12 @@ QUERIES = 64  # rows of scores at a time
 _KEYS = 32  # keys are padded to a multiple of what `scores` computes at once
 
 
-@kernel
-def _padded_keys(count: int) -> int:
+def _padded(count: int) -> int:
     """The room that `count` keys take."""
     return (count + _KEYS - 1) // _KEYS * _KEYS
+
+
+_padded_keys = kernel(_padded)
 
 
 @kernel
@@ -61,7 +63,7 @@ def _transpose_keys(qkv: F32, at: int, stride: int, count: int, padded: int, dep
 
 def float_work_sizes(tokens: int, depth: int) -> tuple[int, int]:
     """Values that `keys` and `work` need for sequences of up to `tokens` tokens."""
-    padded = _padded_keys(tokens)
+    padded = _padded(tokens)
     return depth * padded, (QUERIES + FLOAT_ROWS) * padded
 
 

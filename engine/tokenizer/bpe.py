@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from functools import cache, cached_property
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import NoReturn
 
 import numpy as np
@@ -98,7 +98,9 @@ class Vocabulary:
         is_break = (codes == ord(" ")) | (codes == ord("\n"))
         breaks, count = np.flatnonzero(is_break), len(self.merges)
         found = [np.full(count, -1, np.int32) for _ in range(3)]
-        if np.array_equal(codes[breaks], np.resize([ord(" "), ord("\n")], max(0, 2 * count - 1))) and self.pieces:
+        signs = codes[breaks]
+        is_even = breaks.size == max(0, 2 * count - 1)
+        if is_even and (signs[::2] == ord(" ")).all() and (signs[1::2] == ord("\n")).all() and self.pieces:
             ends = np.concatenate([[0], breaks - np.arange(breaks.size), [codes.size - breaks.size]])
             find_merges(_values()[codes[~is_break]], ends.astype(np.int32), *self.table, *found)
         if (found[2] < 0).any():
@@ -276,7 +278,10 @@ def _read_settings(metadata: Metadata, name: str, pre: Pre) -> Settings:
 def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
     added = of_type(metadata, len(tokens), USER_DEFINED)
     out = ruled_out(metadata, len(tokens)) | added
-    pieces = {token: number for number, token in enumerate(tokens) if number not in out}
+    is_piece = [True] * len(tokens)
+    for number in out:
+        is_piece[number] = False
+    pieces = dict(zip(compress(tokens, is_piece), compress(range(len(tokens)), is_piece), strict=True))
     if len(pieces) + len(out) != len(tokens):
         raise BadModelFile("tokenizer.ggml.tokens: found a piece twice")
     extra = {tokens[number]: number for number in sorted(added)}

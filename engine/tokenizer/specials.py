@@ -4,6 +4,8 @@ Source of the keys: ggml's `docs/gguf.md`; of the names that end an answer whate
 `llama-vocab.cpp`.
 """
 
+from itertools import compress
+
 from engine.errors import BadModelFile
 from engine.tokenizer.metadata import CONTROL, USER_DEFINED, Metadata, of_type, read_flag, read_tokens
 from engine.tokenizer.prompts import Specials
@@ -24,7 +26,7 @@ def read_specials(metadata: Metadata, *, adds_bos: bool = False) -> Specials:
     bos = _read_optional(metadata, "bos", len(tokens))
     ends = {number for role in ENDS if (number := _read_optional(metadata, role, len(tokens))) is not None}
     added = of_type(metadata, len(tokens), USER_DEFINED)
-    ends |= {number for number, name in enumerate(tokens) if name in END_NAMES}
+    ends |= set(compress(range(len(tokens)), map(END_NAMES.__contains__, tokens)))
     control = (of_type(metadata, len(tokens), CONTROL) | ends | ({bos} if bos is not None else set())) - added
     adds = bos is not None and read_flag(metadata, "tokenizer.ggml.add_bos_token", adds_bos)
     names, extra = _named(tokens, control), _named(tokens, added)
