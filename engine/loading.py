@@ -1,7 +1,9 @@
 """From a path to a loaded model. A thread hashes the file while all that computes is imported, which takes as long."""
 
+import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from engine.cpu import isa, threads
@@ -24,7 +26,7 @@ def load(path: str | os.PathLike[str], *, progress: Progress | None = None) -> "
     Raises BadModelFile, UnsupportedModel, UnsupportedCpu.
     """
     isa(), threads()  # what is forced must be possible
-    with hashed(path) as file:
+    with _in_one_go(), hashed(path) as file:
         from engine.engine import make_model
 
         return make_model(file, progress)
@@ -43,7 +45,21 @@ def load_decoder(
     isa(), threads()  # what is forced must be possible
     if kv not in KINDS:
         raise EngineError(f"kv: found {kv!r:.40}, expected one of {', '.join(KINDS)}")
-    with hashed(path) as file:
+    with _in_one_go(), hashed(path) as file:
         from engine.generate.load import make_decoder
 
         return make_decoder(file, cache_mib=cache_mib, kv=kv, progress=progress)
+
+
+@contextmanager
+def _in_one_go() -> Iterator[None]:
+    """Nobody looks for garbage meanwhile: what is imported and read is made to stay, and to go through it again and
+    again takes a tenth of a second."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
