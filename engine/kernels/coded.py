@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.kernels.coded_amx import PANEL, TOTALS, WIDEST, columns
-from engine.kernels.codes import BIAS, BLOCK, CODES, FLOATS, GROUP, KIND, STEP, K, N
+from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, UNITS, K, N
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ADD, ISA, LONGEST, OPERANDS, PLAIN, SUMS, linear_float
 from engine.kernels.places import TILE, place
@@ -18,16 +18,16 @@ from engine.kernels.rows import line_up
 from engine.kernels.team import barrier, claim, new_team
 from engine.simd import (
     CHUNK,
+    CODES,
     EIGHT,
     F32,
     FLOAT,
-    FOUR,
     I8,
     I64,
     LANES,
     ROW_TOP,
-    SIX,
     WHOLE,
+    WORD_BYTES,
     add,
     coded_tile,
     fma,
@@ -62,8 +62,9 @@ _CLAIMS, _PANEL_CLAIMS = 8, 4  # for each thread, or more; and where panels pay 
 _PIECE = 4  # chunks of k whose numbers stay in the first cache while rows pass, or a whole group
 _PASS = 128  # rows that pass one after another, as many as the second cache holds
 
-_tile = coded_tile((FOUR, SIX, EIGHT, WHOLE), SIZES, _VECTORS_ISA)
-_unpack = unpack(digits=False)
+_tile = coded_tile((*CODES, EIGHT, WHOLE), SIZES, _VECTORS_ISA)
+_unpack = unpack(_VECTORS_ISA, digits=False)
+_WHOLE_BYTES = WORD_BYTES[WHOLE]
 
 Scratch = tuple[Any, ...]
 
@@ -202,15 +203,17 @@ def _block(
     j: int, row: int, count: int, rows: int, codes: I8, floats: F32, facts: I64, scratch: Scratch, thread: int
 ) -> None:
     """The totals of `count` rows from `row` on, of `rows`, and block j of columns."""
-    kind, steps, group, turn = facts[KIND], facts[K] // CHUNK, facts[GROUP] // CHUNK, facts[STEP] // 2
-    here = np.int64(codes.ctypes.data) + facts[CODES] + 4 * j * steps * turn
-    factors = np.int64(floats.ctypes.data) + 4 * (facts[FLOATS] + j * ((steps + group - 1) // group) * BLOCK)
+    kind, steps, group, step, units = facts[KIND], facts[K] // CHUNK, facts[GROUP] // CHUNK, facts[STEP], facts[UNITS]
+    groups = (steps + group - 1) // group
+    here = np.int64(codes.ctypes.data) + facts[CODES_AT] + j * (steps * step + groups * units)
+    factors = np.int64(floats.ctypes.data) + 4 * (facts[FLOATS] + j * groups * BLOCK)
     panel, totals = np.int64(scratch[4][thread].ctypes.data), np.int64(scratch[3][thread].ctypes.data)
     piece, chunk = max(group, _PIECE) if count > FEW else steps, rows * _ROW_BYTES
     for first in range(0, steps, piece):
-        some, at, what = min(piece, steps - first), here + 4 * first * turn, kind
+        some, at, what = min(piece, steps - first), here + first * step + first // group * units, kind
         if count > FEW and kind != EIGHT:
-            _unpack(kind, at, 4 * some, turn, panel)
+            for side in range(2):
+                _unpack(kind, at, side, 2 * some, panel + side * _WHOLE_BYTES, 2 * _WHOLE_BYTES)
             at, what = panel, WHOLE
         left, i = np.int64(scratch[0].ctypes.data) + first * chunk + row * _ROW_BYTES, 0
         while i < count:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.kernels.codes import BIAS, BLOCK, CODES, FLOATS, GROUP, KIND, STEP, K
+from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, UNITS, K
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import SUMS_APART, group_kind
 from engine.kernels.places import place
@@ -26,7 +26,7 @@ _ROW_BYTES = 2 * CHUNK
 _TILE, _PAIR = 1024, 4 * LANES * BLOCK  # bytes of a tile, and of the totals of 16 rows and a block
 _ROWS_PART = _ROW_BYTES * LANES * _PART  # bytes of 16 rows of a part, which lie together
 
-_unpack = unpack(digits=True)
+_unpack = unpack("avx512_vnni", digits=True)
 _group_of_4, _group_of_2, _group_of_1, _group_of_0 = (amx_group(steps, 4) for steps in (4, 2, 1, 0))
 
 
@@ -39,9 +39,14 @@ def columns(
     the vectors of the one before that are finished (`amx_group`)."""
     kind, blocks, steps, group = facts[KIND], end - first, facts[K] // CHUNK, facts[GROUP] // CHUNK
     panel, each, share = np.int64(digits.ctypes.data), (steps + group - 1) // group * BLOCK, _ROWS_PART // blocks
-    turn, base = facts[STEP] // 2, np.int64(codes.ctypes.data) + facts[CODES] + 2 * first * steps * facts[STEP]
-    for c in range(2 * blocks):
-        _unpack(kind, base + (c // 2 * 4 * steps + c % 2) * turn, 2 * steps, 2 * turn, panel + _TILE * c * steps)
+    step, units, base = facts[STEP], facts[UNITS], np.int64(codes.ctypes.data) + facts[CODES_AT]
+    base += first * (steps * step + (steps + group - 1) // group * units)
+    for j in range(blocks):
+        for q in range(0, steps, group):
+            for side in range(2):
+                to = panel + _TILE * ((2 * j + side) * steps + q)
+                _unpack(kind, base, side, 2 * min(group, steps - q), to, _TILE // 2)
+            base += min(group, steps - q) * step + units
     new, left = np.int64(sums.ctypes.data), np.int64(numbers.ctypes.data)
     old, nothing, nowhere = new + SUMS_APART, np.int64(NOTHING), np.int64(0)
     then, factor, scale, bias, to, total = nothing, nowhere, nowhere, nowhere, nowhere, nowhere  # of the group before

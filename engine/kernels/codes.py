@@ -2,9 +2,10 @@
 
 What a code means is in `engine.simd.codes`; here codes and scales are made from the tensors of a file. The whole
 numbers of a matrix are w / D rounded, w the values of the file, with a scale D of each column (an output) and group
-along k (`kernels/scales.py`). Eight bits hold any of them. Where the file has codes q of 4 bits (Q4_0, Q4_1, Q4_K), or
-of up to 6 around zero (Q6_K, Q5_0), they stay, and numbers are made of them with A = rint(step / D * 128) and
-B = rint(offset / D * 128), where w = step * q + offset in a run of 32 values or, of 6 bits, 16.
+along k (`kernels/scales.py`). Eight bits hold any of them. Where the file has codes q of 4 to 6 bits (OWN), they stay,
+and numbers are made of them with A = rint(step / D * 128) and B = rint(offset / D * 128), where w = step * q + offset
+in a run of 32 values or, of 6 bits, 16. Blocks of 256 have whole numbers for their runs, which stay too, and units for
+all of them: U = rint(unit / D * 128 * 2**shift), as many bits as 16 hold.
 """
 
 from collections.abc import Sequence
@@ -17,23 +18,49 @@ from numpy.typing import NDArray
 
 from engine.cpu import threads
 from engine.gguf import GgmlType
-from engine.kernels.scales import F64, fit_codes, fit_values
+from engine.kernels.scales import F64, FIRST, UNIT, fit_codes, fit_values
 from engine.quant import TYPES
-from engine.quant.base import Bytes
-from engine.simd import CHUNK, EIGHT, F32, FLOAT, FOUR, I8, I64, LANES, SIX, TURN, TURN_BYTES
+from engine.quant.base import Bytes, Codes
+from engine.simd import (
+    CENTRED4,
+    CENTRED5,
+    CHUNK,
+    CHUNK_BYTES,
+    CODES,
+    EIGHT,
+    F32,
+    FLOAT,
+    I8,
+    I64,
+    LANES,
+    NESTED4,
+    NESTED5,
+    NESTED6,
+    OFFSET4,
+    OFFSET5,
+    TURN,
+    UNIT_BYTES,
+    words_of,
+)
+from engine.simd.codes import OFFSET_SHIFT, SCALE_SHIFT, SHIFT6
 
 BLOCK = 2 * LANES
 """Columns that lie together, and are computed together; n is padded to a multiple of them, k of CHUNK."""
-FACTS = 8
-KIND, CODES, FLOATS, N, K, GROUP, BIAS, STEP = range(FACTS)
+FACTS = 9
+KIND, CODES_AT, FLOATS, N, K, GROUP, BIAS, STEP, UNITS = range(FACTS)
 """What a row of the table says: the kind of codes; where the matrix begins in `codes` and in `floats`; n and k, padded;
-how many values of k share a scale; where its bias begins in `floats`; bytes of CHUNK values of 16 columns."""
+how many values of k share a scale; where its bias begins in `floats`; bytes of CHUNK values of a block of columns, and
+of what lies before each group of them."""
+OWN = {
+    GgmlType.Q4_0: CENTRED4, GgmlType.Q4_1: OFFSET4, GgmlType.Q4_K: NESTED4,
+    GgmlType.Q5_0: CENTRED5, GgmlType.Q5_1: OFFSET5, GgmlType.Q5_K: NESTED5, GgmlType.Q6_K: NESTED6,
+}  # fmt: skip
+"""Types whose codes stay what they are in the file."""
 _SMALL_GROUP, _GROUP = 128, 256
 _OF_256 = {
     GgmlType.Q2_K, GgmlType.Q3_K, GgmlType.Q4_K, GgmlType.Q5_K, GgmlType.Q6_K, GgmlType.IQ4_XS,
 }  # fmt: skip
-_FOUR_BITS = {GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q4_K}
-_SIX_BITS = {GgmlType.Q6_K, GgmlType.Q5_0}
+_MOST = 32767
 _PART = 128  # columns that a thread makes at a time
 
 
@@ -47,10 +74,7 @@ class Matrix:
 
     @property
     def kind(self) -> int:
-        """FLOAT or the bits of its codes."""
-        if self.type == GgmlType.F32:
-            return FLOAT
-        return FOUR if self.type in _FOUR_BITS else SIX if self.type in _SIX_BITS else EIGHT
+        return FLOAT if self.type == GgmlType.F32 else OWN.get(self.type, EIGHT)
 
     @property
     def group(self) -> int:
@@ -66,14 +90,28 @@ class Matrix:
         return -(-self.k // CHUNK) * CHUNK
 
     @property
+    def groups(self) -> int:
+        return -(-self.padded_k // self.group)
+
+    @property
+    def step(self) -> int:
+        """Bytes of CHUNK values of a block of columns."""
+        return CHUNK_BYTES.get(self.kind, 0)
+
+    @property
+    def units(self) -> int:
+        """Bytes before each group of a block of columns."""
+        return UNIT_BYTES.get(self.kind, 0)
+
+    @property
     def code_bytes(self) -> int:
         """A multiple of 64."""
-        return 0 if self.kind == FLOAT else self.padded_n // LANES * (self.padded_k // TURN) * TURN_BYTES[self.kind]
+        return self.padded_n // BLOCK * (self.padded_k // CHUNK * self.step + self.groups * self.units)
 
     @property
     def weights(self) -> int:
         """float32 values before the bias: scales, or the weights themselves."""
-        return self.padded_n * (self.padded_k if self.kind == FLOAT else -(-self.padded_k // self.group))
+        return self.padded_n * (self.padded_k if self.kind == FLOAT else self.groups)
 
 
 class Arena:
@@ -84,9 +122,8 @@ class Arena:
         self.table: I64 = np.zeros((len(self.matrices), FACTS), np.int64)
         codes = floats = 0
         for row, matrix in zip(self.table, self.matrices, strict=True):
-            row[[KIND, CODES, FLOATS, N, K]] = matrix.kind, codes, floats, matrix.padded_n, matrix.padded_k
-            row[[GROUP, BIAS]] = matrix.group, floats + matrix.weights
-            row[STEP] = matrix.code_bytes * LANES * CHUNK // (matrix.padded_n * matrix.padded_k)
+            row[[KIND, CODES_AT, FLOATS, N, K]] = matrix.kind, codes, floats, matrix.padded_n, matrix.padded_k
+            row[[GROUP, BIAS, STEP, UNITS]] = matrix.group, floats + matrix.weights, matrix.step, matrix.units
             codes, floats = codes + matrix.code_bytes, floats + matrix.weights + matrix.padded_n
         self.codes: I8 = _aligned(codes, np.int8)
         self.floats: F32 = _aligned(floats, np.float32)
@@ -99,7 +136,7 @@ class Arena:
 
         def pack(first: int) -> None:
             codes, floats = pack_matrix(matrix.type, rows[first : first + _PART], matrix.k)
-            code_at = row[CODES] + first // BLOCK * code_step
+            code_at = row[CODES_AT] + first // BLOCK * code_step
             float_at = row[FLOATS] + first // BLOCK * float_step
             self.codes[code_at : code_at + codes.size] = codes
             self.floats[float_at : float_at + floats.size] = floats
@@ -120,10 +157,11 @@ def _aligned(count: int, dtype: Any) -> Any:
 def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
     """The rows of a file's tensor, uint8 [n, bytes], as codes and scales, or as float32 weights; both flat.
 
-    Codes: [n / 32][k / 32][2] turns; scales: [n / 32][groups][32]; weights: [n / 32][k][32].
+    Codes: [n / 32] times the groups of 32 columns (engine.simd.codes); scales: [n / 32][groups][32]; weights:
+    [n / 32][k][32].
     """
     matrix = Matrix(type_, data.shape[0], k)
-    if matrix.kind in (FOUR, SIX):
+    if matrix.kind in CODES:
         codes, scales = _own_codes(matrix, data)
         return codes.reshape(-1), _in_blocks(scales)
     w = np.zeros((matrix.padded_n, matrix.padded_k), np.float32)
@@ -163,31 +201,53 @@ def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
 
 @np.errstate(invalid="ignore", over="ignore")
 def _own_codes(matrix: Matrix, data: Bytes) -> tuple[I8, F32]:
-    """Turns of the file's own codes, and the scales of their numbers."""
-    n, k, run = matrix.padded_n, matrix.padded_k, TURN if matrix.kind == FOUR else TURN // 2
-    q, step, offset = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
-    codes, steps, offsets = np.zeros((n, k), np.uint8), np.zeros((n, k // run)), np.zeros((n, k // run))
-    codes[: matrix.n, : matrix.k] = q
-    for whole, part in ((steps, step), (offsets, offset)):  # of each run
-        whole[: matrix.n, : matrix.k // run] = part.repeat(matrix.k // run // part.shape[1], axis=1)
-    scales = _code_scales(codes, steps, offsets, run, matrix.group)
-    unit = np.divide(128.0, scales, out=np.zeros(scales.shape), where=scales > 0, dtype=np.float64)
-    unit = unit.repeat(matrix.group // run, axis=1)[:, : steps.shape[1]]
-    factors = [_wrapped(values * unit) for values in (steps, offsets)]
-    if matrix.kind == FOUR:
-        both = np.stack([factors[0], factors[1] + np.uint16(64)], axis=2)  # + half of what is shifted out
+    """Groups of the file's own codes, and the scales of their numbers."""
+    own: Codes = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
+    code, n, k = CODES[matrix.kind], matrix.padded_n, matrix.padded_k
+    run = matrix.k // own.step.shape[1]
+    codes = _padded(own.codes, n, k)
+    steps, offsets = (_padded(each.astype(np.float64), n, k // run) for each in (own.step, own.offset))
+    units = None if own.units is None else _padded(own.units.astype(np.float64), n, matrix.groups)
+    shifts = [SHIFT6, SHIFT6] if code.middle else [SCALE_SHIFT, OFFSET_SHIFT]
+    scales = _code_scales(matrix, codes, steps, offsets, _tops_of_units(units, shifts))
+    unit = np.divide(UNIT, scales, out=np.zeros(scales.shape), where=scales > 0, dtype=np.float64)
+    of_runs = unit.repeat(matrix.group // run, axis=1)[:, : k // run]
+    if units is None:
+        heads = np.stack([_wrapped(each * of_runs) for each in (steps, offsets)], axis=2)
+        heads, units_of = heads[..., :1] if code.middle else heads, heads[:, :0]
     else:
-        both = factors[0].reshape(n, -1, 2)
-    return _words(both, _in_turns(codes), matrix.kind).view(np.int8), scales
+        parts = _padded(own.parts, n, k // run)
+        heads = parts[..., :1].reshape(n, -1, 2) if code.middle else parts
+        units_of = np.stack([_wrapped(units[..., i] * unit * 2 ** shifts[i]) for i in range(2)], axis=2)
+        units_of = units_of[..., :1].repeat(2, axis=2) if code.middle else units_of
+    words = words_of(code.bits, _in_turns(codes ^ np.uint8(code.middle)))
+    return _groups_of(matrix, heads, words, units_of), scales
 
 
-def _code_scales(codes: Bytes, steps: F64, offsets: F64, run: int, group: int) -> F32:
+def _padded(values: Any, *sizes: int) -> Any:
+    """Zeros behind [n, m, ...]: [*sizes, ...]"""
+    result = np.zeros((*sizes, *values.shape[2:]), values.dtype)
+    result[: values.shape[0], : values.shape[1]] = values
+    return result
+
+
+def _tops_of_units(units: F64 | None, shifts: Sequence[int]) -> F64 | None:
+    """[n, groups]: the greatest value that a group must hold at least, for its units to be within 16 bits."""
+    if units is None:
+        return None
+    tops: F64 = (np.abs(units) * [FIRST * UNIT * 2**shift / _MOST for shift in shifts]).max(2)
+    return tops
+
+
+def _code_scales(matrix: Matrix, codes: Bytes, steps: F64, offsets: F64, least: F64 | None) -> F32:
     """[n, groups]"""
+    run, group = codes.shape[1] // steps.shape[1], matrix.group
     runs = codes.reshape(len(codes), -1, run)
     tops = _tops(np.maximum(*(np.abs(steps * q + offsets) for q in (runs.min(2), runs.max(2)))), group // run)
+    tops = tops if least is None else np.maximum(tops, least)
     scales = np.empty(tops.shape, np.float32)
-    flat = (codes.view(np.int8), steps, offsets, tops)
-    fit_codes(*(each.reshape(-1) for each in flat), codes.shape[1], run, group, scales.reshape(-1))
+    flat = [each.reshape(-1) for each in (codes.view(np.int8), steps, offsets, tops)]
+    fit_codes(*flat, codes.shape[1], run, group, CODES[matrix.kind].middle, scales.reshape(-1))
     return scales
 
 
@@ -197,23 +257,20 @@ def _wrapped(values: NDArray[Any]) -> NDArray[np.uint16]:
     return np.where(np.isfinite(whole), whole, 0).astype(np.int64).astype(np.uint16)
 
 
-def _words(both: NDArray[np.uint16], codes: Bytes, kind: int) -> Bytes:
-    """Turns of 4 or 6 bits (engine.simd.codes) of `both` [n, k / 32, 2], what numbers are made with, and of codes."""
-    blocks, turns = codes.shape[:2]
-    codes = np.ascontiguousarray(codes).reshape(blocks, turns, 2, TURN // 2, 2 * LANES)
-    words = np.empty((blocks, turns, 2, TURN_BYTES[kind] // 64, 2 * LANES, 2), np.uint8)
-    first = np.ascontiguousarray(both.reshape(blocks, 2, LANES, turns, 2).transpose(0, 3, 1, 2, 4))
-    words[:, :, :, 0] = first.view(np.uint8).reshape(blocks, turns, 2, 2 * LANES, 2)
-    low = codes & 15
-    _put(words[:, :, :, 1:5], low[..., ::2, :] | low[..., 1::2, :] << 4)
-    if kind == SIX:
-        high = codes >> 4
-        high = high[..., ::2, :] | high[..., 1::2, :] << 2
-        _put(words[:, :, :, 5:], high[..., ::2, :] | high[..., 1::2, :] << 4)
-    return words
+def _groups_of(matrix: Matrix, heads: NDArray[Any], words: NDArray[np.uint16], units: NDArray[np.uint16]) -> I8:
+    """Memory of `heads` [n, k / 32, ...], words [n / 32, k / 32, 2, bits, 16, 2] and units [n, groups, 2], or none."""
+    blocks, head, before = len(words), 4 * CODES[matrix.kind].head, matrix.units
+    groups = matrix.groups if before else 1
+    out = np.empty((blocks, groups, matrix.code_bytes // (blocks * groups)), np.uint8)
+    of_sides = units.reshape(blocks, 2, LANES, -1, 2).transpose(0, 3, 1, 2, 4)
+    out[:, :, :before] = _bytes(of_sides).reshape(blocks, groups, before) if before else 0
+    chunks = np.empty((blocks, matrix.padded_k // CHUNK, matrix.step), np.uint8)
+    of_turns = heads.reshape(blocks, 2, LANES, chunks.shape[1], 2, -1).transpose(0, 3, 1, 4, 2, 5)
+    chunks[..., :head] = _bytes(of_turns).reshape(*chunks.shape[:2], -1)
+    chunks[..., head:] = _bytes(words).reshape(*chunks.shape[:2], -1)
+    out[:, :, before:] = chunks.reshape(blocks, groups, -1)
+    return out.view(np.int8)
 
 
-def _put(words: Bytes, values: NDArray[Any]) -> None:
-    """Words of two bytes: the first value has the lower bytes of all lanes of a word, the next one the upper."""
-    for place in range(2):
-        words[..., place] = values[..., place::2, :]
+def _bytes(values: NDArray[Any]) -> Bytes:
+    return np.ascontiguousarray(values).view(np.uint8)

@@ -19,8 +19,6 @@ FIRST, LAST = 127, 112
 """Divisors, from the first down to the last."""
 UNIT = 128
 """Parts of a number that A and B of codes count."""
-MIDDLE = 32
-"""What is taken from a code of 6 bits."""
 _ZERO, _ONE, _TINY = np.float32(0), np.float32(1), np.float32(1e-30)
 _PART = np.float32(1 / UNIT)
 
@@ -33,9 +31,11 @@ def _first(top: float) -> Any:
 
 
 @entry
-def fit_codes(codes: I8, steps: F64, offsets: F64, tops: F64, k: int, run: int, group: int, scales: F32) -> None:
-    """scales [n * groups] of codes [n * k]: step * code + offset in runs of 32, or step * (code - MIDDLE) in runs of
-    16; steps and offsets [n * k / run]; tops [n * groups], the greatest magnitudes. All flat."""
+def fit_codes(
+    codes: I8, steps: F64, offsets: F64, tops: F64, k: int, run: int, group: int, middle: int, scales: F32
+) -> None:  # fmt: skip
+    """scales [n * groups] of codes [n * k]: step * code + offset in runs, or step * (code - middle) if there is one;
+    steps and offsets [n * k / run]; tops [n * groups], the greatest magnitudes. All flat."""
     groups = (k + group - 1) // group
     for i in range(scales.size):
         at = i // groups * k + i % groups * group
@@ -44,7 +44,7 @@ def fit_codes(codes: I8, steps: F64, offsets: F64, tops: F64, k: int, run: int, 
         if found > _ZERO:
             for divisor in range(FIRST, LAST - 1, -1):
                 scale = np.float32(tops[i] / divisor)
-                error = _error_of_codes(codes, steps, offsets, at, at // run, end, run, np.float64(scale))
+                error = _error_of_codes(codes, steps, offsets, at, at // run, end, run, middle, np.float64(scale))
                 if error < least:
                     found, least = scale, error
         scales[i] = found
@@ -52,12 +52,12 @@ def fit_codes(codes: I8, steps: F64, offsets: F64, tops: F64, k: int, run: int, 
 
 @kernel
 def _error_of_codes(
-    codes: I8, steps: F64, offsets: F64, at: int, place: int, end: int, run: int, scale: float
+    codes: I8, steps: F64, offsets: F64, at: int, place: int, end: int, run: int, middle: int, scale: float
 ) -> float:
     unit, squares, here = UNIT / scale, splat(_ZERO), np.int64(codes.ctypes.data)
     for first in range(at, end, run):
         a = np.float32(np.rint(steps[place] * unit)) * _PART
-        b = np.float32(np.rint(offsets[place] * unit)) * _PART if run == 2 * LANES else a * np.float32(-MIDDLE)
+        b = a * np.float32(-middle) if middle else np.float32(np.rint(offsets[place] * unit)) * _PART
         a_lanes, b_lanes, place = splat(a), splat(b), place + 1
         for p in range(first, first + run, LANES):
             x = fma(load_bytes(here + p), a_lanes, b_lanes)

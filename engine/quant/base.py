@@ -4,13 +4,28 @@ Each member of the family is a module that satisfies `QuantType`. `dequantize` i
 type is compared with; `quantize` makes bytes that mean nearly the same as the values.
 """
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
+
+
+class Codes(NamedTuple):
+    """What codes mean: value = step * q + offset. `codes` [..., n]; `step` and `offset` [..., runs].
+
+    Where a block has scales of its own for its runs, step = parts[..., 0] * units[..., 0] and the same of the offset:
+    whole numbers `parts` [..., runs, 2], and `units` [..., blocks, 2]. What is around a middle has an offset that is
+    its negative times the step, and no part for it.
+    """
+
+    codes: Bytes
+    step: Floats
+    offset: Floats
+    parts: NDArray[Any] | None = None
+    units: Floats | None = None
 
 
 class QuantType(Protocol):

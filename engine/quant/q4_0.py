@@ -8,7 +8,7 @@ Source: ggml `block_q4_0`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
 from engine.quant.search import fit_scale
 
@@ -37,8 +37,8 @@ def dequantize(data: Bytes) -> Floats:
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
-    """[..., 18 b] -> the codes [..., 32 b], and a step and an offset [..., b]: value = step * q + offset"""
+def codes_of(data: Bytes) -> Codes:
+    """[..., 18 b] -> codes [..., 32 b], around 8"""
     blocks = to_blocks(data, LAYOUT)
     d = blocks["d"].astype(np.float32)
-    return unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1), d, -8 * d
+    return Codes(unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1), d, -8 * d)

@@ -8,7 +8,7 @@ Source: ggml `block_q4_1`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
 from engine.quant.search import fit_offset
 
@@ -37,8 +37,8 @@ def dequantize(data: Bytes) -> Floats:
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
-    """[..., 20 b] -> the codes [..., 32 b], and a step and an offset [..., b]: value = step * q + offset"""
+def codes_of(data: Bytes) -> Codes:
+    """[..., 20 b] -> codes [..., 32 b]"""
     blocks = to_blocks(data, LAYOUT)
     d, m = (blocks[field].astype(np.float32) for field in ("d", "m"))
-    return unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1), d, m
+    return Codes(unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1), d, m)

@@ -8,10 +8,10 @@ Source: ggml `block_q4_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
 from engine.quant.search import fit_scales_and_offsets
-from engine.quant.six_bits import pack_scales, scale_and_offset
+from engine.quant.six_bits import nested_codes, pack_scales, scale_and_offset
 
 BLOCK_VALUES = 256
 BLOCK_BYTES = 144
@@ -40,9 +40,7 @@ def dequantize(data: Bytes) -> Floats:
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
-    """[..., 144 b] -> the codes [..., 256 b], and a step and an offset [..., 8 b]: value = step * q + offset"""
+def codes_of(data: Bytes) -> Codes:
+    """[..., 144 b] -> codes [..., 256 b], parts of each run of 32"""
     blocks = to_blocks(data, LAYOUT)
-    rows = data.shape[:-1]
-    scale, offset = scale_and_offset(blocks)
-    return unpack(blocks["q"], 4, 32).reshape(*rows, -1), scale.reshape(*rows, -1), offset.reshape(*rows, -1)
+    return nested_codes(blocks, unpack(blocks["q"], 4, 32))

@@ -8,7 +8,7 @@ Source: ggml `block_q5_0`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
 from engine.quant.search import fit_scale
 
@@ -37,10 +37,9 @@ def dequantize(data: Bytes) -> Floats:
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
-    """[..., 22 b] -> the codes [..., 32 b] as those of Q6_K, around 32, and a step and an offset [..., b]: value =
-    step * q + offset"""
+def codes_of(data: Bytes) -> Codes:
+    """[..., 22 b] -> codes [..., 32 b], around 16"""
     blocks = to_blocks(data, LAYOUT)
     q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
-    step = blocks["d"].astype(np.float32)
-    return (q + np.uint8(16)).astype(np.uint8).reshape(*data.shape[:-1], -1), step, -32 * step
+    d = blocks["d"].astype(np.float32)
+    return Codes(q.astype(np.uint8).reshape(*data.shape[:-1], -1), d, -16 * d)

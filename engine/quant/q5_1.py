@@ -8,7 +8,7 @@ Source: ggml `block_q5_1`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
 from engine.quant.search import fit_offset
 
@@ -34,3 +34,12 @@ def dequantize(data: Bytes) -> Floats:
     q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
     d, m = (blocks[field].astype(np.float32)[..., np.newaxis] for field in ("d", "m"))
     return to_rows(d * q.astype(np.float32) + m, blocks)
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def codes_of(data: Bytes) -> Codes:
+    """[..., 24 b] -> codes [..., 32 b]"""
+    blocks = to_blocks(data, LAYOUT)
+    q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
+    d, m = (blocks[field].astype(np.float32) for field in ("d", "m"))
+    return Codes(q.astype(np.uint8).reshape(*data.shape[:-1], -1), d, m)

@@ -9,7 +9,7 @@ Source: ggml `block_q6_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import Records, codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
 from engine.quant.search import fit_scales
 
@@ -40,12 +40,15 @@ def dequantize(data: Bytes) -> Floats:
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def codes_of(data: Bytes) -> tuple[Bytes, Floats, Floats]:
-    """[..., 210 b] -> the codes [..., 256 b], and a step and an offset [..., 16 b]: value = step * q + offset"""
+def codes_of(data: Bytes) -> Codes:
+    """[..., 210 b] -> codes [..., 256 b], around 32; parts of each run of 16"""
     blocks = to_blocks(data, LAYOUT)
+    rows, d = data.shape[:-1], blocks["d"].astype(np.float32)
     q = unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
-    step = _scale(blocks).reshape(*data.shape[:-1], -1)
-    return q.astype(np.uint8).reshape(*data.shape[:-1], -1), step, -32 * step
+    step = _scale(blocks).reshape(*rows, -1)
+    parts = np.stack([blocks["scales"], np.zeros_like(blocks["scales"])], axis=-1).reshape(*rows, -1, 2)
+    units = np.stack([d, np.zeros_like(d)], axis=-1)
+    return Codes(q.astype(np.uint8).reshape(*rows, -1), step, -32 * step, parts, units)
 
 
 def _scale(blocks: Records) -> Floats:

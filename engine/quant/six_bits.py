@@ -7,9 +7,12 @@
 Source: ggml `get_scale_min_k4`.
 """
 
-import numpy as np
+from typing import Any
 
-from engine.quant.base import Bytes, Floats
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import Records
 
 
@@ -33,3 +36,12 @@ def scale_and_offset(blocks: Records) -> tuple[Floats, Floats]:
     scale, offset = unpack_scales(blocks["scales"])
     d, dmin = (blocks[field].astype(np.float32)[..., np.newaxis] for field in ("d", "dmin"))
     return d * scale.astype(np.float32), -(dmin * offset.astype(np.float32))
+
+
+def nested_codes(blocks: Records, q: NDArray[Any]) -> Codes:
+    """Codes [..., 256] of the records [...], as what they mean."""
+    rows = blocks.shape[:-1]
+    parts = np.stack(unpack_scales(blocks["scales"]), axis=-1).reshape(*rows, -1, 2)
+    units = np.stack([blocks["d"].astype(np.float32), -blocks["dmin"].astype(np.float32)], axis=-1)
+    step, offset = (each.reshape(*rows, -1) for each in scale_and_offset(blocks))
+    return Codes(q.astype(np.uint8).reshape(*rows, -1), step, offset, parts, units)

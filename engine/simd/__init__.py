@@ -52,7 +52,24 @@ from engine.simd.arithmetic import (
 from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, pause
 from engine.simd.chains import chain_tile
 from engine.simd.coded_tiles import coded_tile, unpack
-from engine.simd.codes import EIGHT, FLOAT, FOUR, SIX, TURN, TURN_BYTES, WHOLE
+from engine.simd.codes import (
+    CENTRED4,
+    CENTRED5,
+    CHUNK_BYTES,
+    CODES,
+    EIGHT,
+    FLOAT,
+    NESTED4,
+    NESTED5,
+    NESTED6,
+    OFFSET4,
+    OFFSET5,
+    TURN,
+    UNIT_BYTES,
+    WHOLE,
+    WORD_BYTES,
+    words_of,
+)
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
@@ -65,13 +82,16 @@ from engine.simd.vector import JIT, LANES, LLVM_VERSION
 __all__ = [
     "ALL",
     "BEGIN",
+    "CENTRED4",
+    "CENTRED5",
     "CHUNK",
+    "CHUNK_BYTES",
+    "CODES",
     "CONTINUE",
     "EIGHT",
     "END",
     "F32",
     "FLOAT",
-    "FOUR",
     "I8",
     "I32",
     "I64",
@@ -79,14 +99,19 @@ __all__ = [
     "LANES",
     "LLVM_VERSION",
     "MAGIC",
+    "NESTED4",
+    "NESTED5",
+    "NESTED6",
     "NOTHING",
+    "OFFSET4",
+    "OFFSET5",
     "ROW_TOP",
-    "SIX",
     "SMALL_TOP",
     "TOP",
     "TURN",
-    "TURN_BYTES",
+    "UNIT_BYTES",
     "WHOLE",
+    "WORD_BYTES",
     "Float",
     "Lanes",
     "add",
@@ -155,4 +180,5 @@ __all__ = [
     "unpack",
     "with_sign",
     "within",
+    "words_of",
 ]  # fmt: skip

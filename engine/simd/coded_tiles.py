@@ -1,8 +1,8 @@
 """The loop in which products of rows and codes spend their time, and what makes other codes of codes.
 
 `coded_tile(kinds, sizes, isa)` multiplies rows with 32 columns right from the codes: exact int32 sums for each group
-along k, and then `total = fma(sum, factor of the group and column, total)`. The turns of the columns' two vectors of 16
-follow each other in memory. `unpack(digits=...)` makes the numbers, or what AMX multiplies, once for many rows.
+along k, and then `total = fma(sum, factor of the group and column, total)`. `unpack(isa, digits=...)` makes the
+numbers, or what AMX multiplies, once for many rows.
 
 Rows are whole numbers of 16 bits, pairs as `operands.store_row` makes them: chunk after chunk of 64 along k, in each of
 them the rows, 128 bytes each. Addresses and strides are in bytes.
@@ -21,7 +21,18 @@ from numpy.typing import NDArray
 from engine.simd.address import const, loop, pointer, view
 from engine.simd.amx import prefetch_line
 from engine.simd.arithmetic import emit_fma, fma
-from engine.simd.codes import EIGHT, FOUR, SIX, TURN_BYTES, VECTORS, WHOLE, emit_numbers, numbers_at
+from engine.simd.codes import (
+    CHUNK_BYTES,
+    CODES,
+    EIGHT,
+    UNIT_BYTES,
+    VECTORS,
+    WHOLE,
+    WORD_BYTES,
+    emit_numbers,
+    load_units,
+    numbers_at,
+)
 from engine.simd.tiles import broadcast_pair, dot_in_order
 from engine.simd.vector import JIT, LANES, f32x16
 
@@ -63,19 +74,22 @@ def _emit_tile(
 ) -> list[Any]:  # fmt: skip
     """The totals of `wide` vectors; `vector` times so many come before them."""
     a, chunk, steps, codes, group, factors, out = args
-    ways, size, chains = max(1, _WAYS // (rows * wide)), TURN_BYTES[kind], rows * wide
+    ways, size, chains = max(1, _WAYS // (rows * wide)), CHUNK_BYTES[kind], rows * wide
     zeros = [ir.Constant(_I32X16, [0] * LANES)] * (chains * ways)
-    codes = b.add(codes, b.mul(vector, const(wide * size)))
-    factors, out = (b.add(at, b.mul(vector, const(wide * _VECTOR))) for at in (factors, out))
+    sides = [b.add(b.mul(vector, const(wide)), const(v)) for v in range(wide)]
+    factors, out = (b.add(at, b.mul(sides[0], const(_VECTOR))) for at in (factors, out))
 
     def of_group(g: Any, totals: list[Any]) -> list[Any]:
         first = b.mul(g, group)
-        left, right = b.add(a, b.mul(first, chunk)), b.add(codes, b.mul(first, const(2 * _SIDE * size)))
+        here = b.add(codes, b.add(b.mul(g, const(UNIT_BYTES[kind])), b.mul(first, const(size))))
+        units = [load_units(b, kind, here, each) for each in sides]
+        left, right = b.add(a, b.mul(first, chunk)), b.add(here, const(UNIT_BYTES[kind]))
 
         def of_turn(i: Any, sums: list[Any]) -> list[Any]:
-            half = b.add(b.mul(b.ashr(i, const(1)), chunk), b.mul(b.and_(i, const(1)), const(4 * VECTORS)))
-            here = b.add(right, b.mul(i, const(_SIDE * size)))
-            return _emit_turn(b, kind, rows, wide, isa, b.add(left, half), here, list(sums))
+            step, half = b.ashr(i, const(1)), b.and_(i, const(1))
+            rows_at = b.add(left, b.add(b.mul(step, chunk), b.mul(half, const(4 * VECTORS))))
+            turn = b.add(right, b.mul(step, const(size))), half
+            return _emit_turn(b, kind, rows, isa, rows_at, turn, list(zip(sides, units, strict=True)), list(sums))
 
         sums = loop(b, b.mul(_smaller(b, group, b.sub(steps, first)), const(2)), zeros, of_turn)
         of_columns = b.add(factors, b.mul(g, const(_SIDE * _VECTOR)))
@@ -92,20 +106,29 @@ def _emit_tile(
 
 
 def _emit_turn(
-    b: Any, kind: int, rows: int, wide: int, isa: str, a: Any, codes: Any, sums: list[Any]
+    b: Any, kind: int, rows: int, isa: str, a: Any, turn: tuple[Any, Any], sides: list[tuple[Any, Any]], sums: list[Any]
 ) -> list[Any]:  # fmt: skip
-    """`sums` of each row and vector, several of them, plus products."""
-    ways, size = len(sums) // (rows * wide), TURN_BYTES[kind]
-    for line in range(0, wide * size if kind != WHOLE else 0, 64):
-        prefetch_line(b, codes, _AHEAD + line, 1)
-    numbers = [emit_numbers(b, kind, b.add(codes, const(v * size))) for v in range(wide)]
-    for p, weights in enumerate(zip(*numbers, strict=True)):
+    """`sums` of each row and vector, several of them, plus products; `turn`: its chunk, and which half of it."""
+    wide = len(sides)
+    ways = len(sums) // (rows * wide)
+    if kind != WHOLE:
+        _ask_for(b, kind, *turn, sides[0][0], wide)
+    numbers = [emit_numbers(b, isa, kind, *turn, side, units) for side, units in sides]
+    for i, weights in enumerate(zip(*numbers, strict=True)):
         for r in range(rows):
-            both = broadcast_pair(b, isa, a, ROW_BYTES * r + 4 * p)
-            for v, w in enumerate(weights):
-                i = ways * (wide * r + v) + p % ways
-                sums[i] = dot_in_order(b, isa, sums[i], both, w)
+            both = broadcast_pair(b, isa, a, ROW_BYTES * r + 4 * weights[0][0])
+            for v, (_, w) in enumerate(weights):
+                to = ways * (wide * r + v) + i % ways
+                sums[to] = dot_in_order(b, isa, sums[to], both, w)
     return sums
+
+
+def _ask_for(b: Any, kind: int, chunk: Any, half: Any, side: Any, sides: int) -> None:
+    """As many lines as `sides` of a turn have, some way behind it."""
+    size = CHUNK_BYTES[kind] // 4
+    at = b.add(chunk, b.add(b.mul(half, const(2 * size)), b.mul(side, const(size))))
+    for line in range(0, sides * size, 64):
+        prefetch_line(b, at, _AHEAD + line, 1)
 
 
 def _smaller(b: Any, x: Any, y: Any) -> Any:
@@ -119,51 +142,54 @@ def _added(b: Any, values: list[Any]) -> Any:
     return total
 
 
-def unpack(*, digits: bool) -> Any:
-    """unpack(kind, codes, turns, step, out): the numbers of so many turns, `step` bytes from one to the next: WHOLE; or
-    as digits, int8 [8 times turns][16 columns][4], where k has the order of `operands.CODED`."""
+def unpack(isa: str, *, digits: bool) -> Any:
+    """unpack(kind, group, side, turns, out, step): the numbers of so many turns of one side of a group, `step` bytes
+    from one to the next: WHOLE; or as digits, int8 [8][16 columns][4], where k has the order of `operands.CODED`."""
     if not JIT:
         return _unpack_digits if digits else _unpack_whole
-    store, size = (_store_digits, TURN_BYTES[EIGHT]) if digits else (_store_whole, TURN_BYTES[WHOLE])
+    store = _store_digits if digits else _store_whole
 
-    def emit(b: Any, kind: Any, codes: Any, turns: Any, step: Any, out: Any) -> None:
+    def emit(b: Any, kind: Any, *args: Any) -> None:
         done = b.append_basic_block("done")
-        blocks = {each: b.append_basic_block(f"codes{each}") for each in (FOUR, SIX, EIGHT)}
-        switch = b.switch(kind, blocks[FOUR])
+        blocks = {each: b.append_basic_block(f"codes{each}") for each in (*CODES, EIGHT)}
+        switch = b.switch(kind, blocks[EIGHT])
         for each, block in blocks.items():
             switch.add_case(const(each), block)
             b.position_at_end(block)
-            _emit_turns(b, each, codes, turns, step, out, size, store)
+            _emit_turns(b, isa, each, store, *args)
             b.branch(done)
         b.position_at_end(done)
 
-    return _operation(emit, 5)
+    return _operation(emit, 6)
 
 
 def _emit_turns(
-    b: Any, kind: int, codes: Any, turns: Any, step: Any, out: Any, size: int, store: Callable[..., None]
+    b: Any, isa: str, kind: int, store: Callable[..., None], group: Any, side: Any, turns: Any, out: Any, step: Any
 ) -> None:  # fmt: skip
+    units, first = load_units(b, kind, group, side), b.add(group, const(UNIT_BYTES[kind]))
+
     def turn(i: Any, carried: list[Any]) -> list[Any]:
-        here = b.add(codes, b.mul(i, step))
-        for line in range(0, TURN_BYTES[kind], 64):
-            prefetch_line(b, here, _AHEAD + line, 1)
-        store(b, kind, here, b.add(out, b.mul(i, const(size))))
+        chunk, half = b.add(first, b.mul(b.ashr(i, const(1)), const(CHUNK_BYTES[kind]))), b.and_(i, const(1))
+        _ask_for(b, kind, chunk, half, side, 1)
+        store(b, isa, kind, chunk, half, side, units, b.add(out, b.mul(i, step)))
         return carried
 
     loop(b, turns, [], turn)
 
 
-def _store_whole(b: Any, kind: int, codes: Any, out: Any) -> None:
-    for p, value in enumerate(emit_numbers(b, kind, codes)):
+def _store_whole(b: Any, isa: str, kind: int, chunk: Any, half: Any, side: Any, units: Any, out: Any) -> None:
+    for p, value in emit_numbers(b, isa, kind, chunk, half, side, units):
         b.store(value, pointer(b, out, const(64 * p), value.type), align=1)
 
 
-def _store_digits(b: Any, kind: int, codes: Any, out: Any) -> None:
+def _store_digits(b: Any, isa: str, kind: int, chunk: Any, half: Any, side: Any, units: Any, out: Any) -> None:
     """Of two vectors of numbers, one after the other, the first places and then the second ones: four of k side by
     side."""
-    numbers = None if kind == EIGHT else list(emit_numbers(b, kind, codes))
+    size = WORD_BYTES[EIGHT]
+    numbers = dict(emit_numbers(b, isa, kind, chunk, half, side, units)) if kind != EIGHT else None
+    here = b.add(chunk, b.add(b.mul(half, const(2 * size)), b.mul(side, const(size))))
     for i in range(VECTORS // 2):
-        digits = _mixed(b, *numbers[2 * i : 2 * i + 2]) if numbers else _mixed_bytes(b, codes, 64 * i)
+        digits = _mixed(b, numbers[2 * i], numbers[2 * i + 1]) if numbers else _mixed_bytes(b, here, 64 * i)
         b.store(digits, pointer(b, out, const(64 * i), _I8X64), align=1)
 
 
@@ -194,13 +220,13 @@ def _operation(emit: Callable[..., None], count: int) -> Any:
 def _meaning(
     kind: int, rows: int, a: int, chunk: int, steps: int, codes: int, group: int, factors: int, out: int
 ) -> None:
-    size, width = TURN_BYTES[kind], _SIDE * LANES
+    size, width = CHUNK_BYTES[kind], _SIDE * LANES
     total = view(out, rows * width, np.float32).reshape(rows, width).copy()
     for g, first in enumerate(range(0, steps, group)):
         count = min(group, steps - first)
         left = _rows_at(a + first * chunk, chunk, count, rows)
-        here = codes + 2 * _SIDE * first * size
-        right = [numbers_at(kind, here + v * size, 2 * count, _SIDE * size) for v in range(_SIDE)]
+        here = codes + g * UNIT_BYTES[kind] + first * size
+        right = [numbers_at(kind, here, side, 2 * count) for side in range(_SIDE)]
         sums = np.concatenate([(left * part).sum((1, 3), dtype=np.int32) for part in right], axis=1)
         total = fma(sums.astype(np.float32), view(factors + 4 * g * width, width, np.float32), total)
     view(out, rows * width, np.float32)[:] = total.reshape(-1)
@@ -212,11 +238,11 @@ def _rows_at(a: int, chunk: int, steps: int, rows: int) -> NDArray[np.int32]:
     return np.concatenate(found, axis=1).astype(np.int32)
 
 
-def _unpack_whole(kind: int, codes: int, turns: int, step: int, out: int) -> None:
-    numbers = numbers_at(kind, codes, turns, step)
-    view(out, numbers.size, np.int16)[:] = numbers.reshape(-1)
+def _unpack_whole(kind: int, group: int, side: int, turns: int, out: int, step: int) -> None:
+    for i, numbers in enumerate(numbers_at(kind, group, side, turns).reshape(turns, -1)):
+        view(out + i * step, numbers.size, np.int16)[:] = numbers
 
 
-def _unpack_digits(kind: int, codes: int, turns: int, step: int, out: int) -> None:
-    numbers = numbers_at(kind, codes, turns, step).reshape(turns, VECTORS // 2, 2, LANES, 2)
-    view(out, numbers.size, np.int8)[:] = numbers.transpose(0, 1, 3, 4, 2).reshape(-1)
+def _unpack_digits(kind: int, group: int, side: int, turns: int, out: int, step: int) -> None:
+    for i, numbers in enumerate(numbers_at(kind, group, side, turns).reshape(turns, VECTORS // 2, 2, LANES, 2)):
+        view(out + i * step, numbers.size, np.int8)[:] = numbers.transpose(0, 2, 3, 1).reshape(-1)

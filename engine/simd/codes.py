@@ -1,105 +1,242 @@
-"""Weights as codes of 4, 6 or 8 bits, and the whole numbers within 127 that they stand for.
+"""Weights as codes of 4 to 8 bits, and the whole numbers within 127 that they stand for.
 
 A turn is 16 columns and 32 values of k, whose numbers become 16 vectors of int16 [16 columns][2]: vector p of a turn
-has k = p and k = 16 + p of it, as `tiles.pair_tile` takes them. In memory a turn is
+has k = p and k = 16 + p of it, as `tiles.pair_tile` takes them. A block of 32 columns has two of them side by side, and
+a chunk of 64 values of k two after another. A group, all values of k of a block that share a scale, is in memory
 
-    8 bits: the numbers themselves, int8 [16 vectors][16][2]
-    4 bits: A and B, int16 [16][2]; int16 [4][16][2], in which vector 4 j + i is bits 4 i to 4 i + 3 of part j
-            number = (q * A + B) >> 7
-    6 bits: A, int16 [16][2], one for the 16 values of each place; the lower four bits of q as above; int16 [2][16][2],
-            in which the upper two of vector 8 j + i are bits 2 i and 2 i + 1 of part j
-            number = ((q - 32) * A + 64) >> 7
+    units of both sides, if scales are nested
+    chunk after chunk: heads of the first side's turns and of the other's; codes of the first turns and of the others
 
-in int16 that wraps around. Who makes A and B sees to it that the numbers are within 127. Once they are made they may
-wait for their products as they are: WHOLE, int16 [16 vectors][16][2].
+Codes are uint16 [bits][16][2]: as many words as a code has bits (`PIECES`: what of which code lies where). A head is
+
+    centred   A, int16 [16]                                     number = ((q - middle) * A + 64) >> 7
+    offset    A and B, int16 [16][2]                            number = (q * A + B + 64) >> 7, in int16 that wraps
+    nested    a and b, uint8 [16][2]; units U and V int16 [16][2]        the same with A = a * U >> 9, B = b * V >> 6
+    nested6   a, int8 [16][2], one for the 16 values of each place; U, int16 [16][2]    as centred with A = a * U >> 12
+
+where the bits that are shifted out are rounded, halves up. Centred codes are kept as q - middle, of so many bits. Who
+makes A, B, U and V sees to it that the numbers are within 127. EIGHT are the numbers themselves without a head, int8
+[16 vectors][16][2]; what waits for its products once it is made is WHOLE, int16.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
+from numba.core import cgutils
 from numpy.typing import NDArray
 
 from engine.simd.address import const, pointer, view
 from engine.simd.vector import LANES
 
-FLOAT, FOUR, SIX, EIGHT, WHOLE = 0, 4, 6, 8, 16
-"""Kinds of matrices: float32, or codes of so many bits; and what codes become."""
 TURN = 32
 """Values of k in a turn."""
-TURN_BYTES = {FOUR: 64 + 256, SIX: 64 + 256 + 128, EIGHT: 512, WHOLE: 1024}
 VECTORS = TURN // 2
-_SHIFT, _HALF, _MIDDLE = 7, 64, 32
-_I16X32, _I8X32 = ir.VectorType(ir.IntType(16), 2 * LANES), ir.VectorType(ir.IntType(8), 2 * LANES)
 
 
-def _splat(value: int) -> Any:
-    return ir.Constant(_I16X32, [value] * (2 * LANES))
+class Code(NamedTuple):
+    """Bits of a code; bytes of a head; what is taken from a code, 0 where there is an offset; whether A is made of what
+    lies in the head and of units."""
+
+    bits: int
+    head: int
+    middle: int
+    nested: bool
+
+
+FLOAT, EIGHT, WHOLE = 0, 8, 16
+CENTRED4, OFFSET4, NESTED4, CENTRED5, OFFSET5, NESTED5, NESTED6 = range(1, 8)
+"""Kinds of matrices: float32, or codes; and what codes become."""
+CODES = {
+    CENTRED4: Code(4, 32, 8, False), OFFSET4: Code(4, 64, 0, False), NESTED4: Code(4, 32, 0, True),
+    CENTRED5: Code(5, 32, 16, False), OFFSET5: Code(5, 64, 0, False), NESTED5: Code(5, 32, 0, True),
+    NESTED6: Code(6, 32, 32, True),
+}  # fmt: skip
+WORD_BYTES = {kind: 64 * code.bits for kind, code in CODES.items()} | {EIGHT: 512, WHOLE: 1024}
+"""Of the codes of a turn."""
+CHUNK_BYTES = {kind: 4 * (size + (CODES[kind].head if kind in CODES else 0)) for kind, size in WORD_BYTES.items()}
+UNIT_BYTES = {kind: 128 if kind in CODES and CODES[kind].nested else 0 for kind in WORD_BYTES}
+"""Of a group."""
+SCALE_SHIFT, OFFSET_SHIFT, SHIFT6 = 9, 6, 12
+"""Bits that are shifted out of a * U and b * V, and of a * U of 6 bits."""
+_SHIFT, _HALF, _ROUNDED = 7, 64, 15  # _ROUNDED: bits that `_rounded_product` shifts out
+_I16, _I32 = ir.IntType(16), ir.IntType(32)
+_I16X32, _I8X32, _I16X16 = ir.VectorType(_I16, 32), ir.VectorType(ir.IntType(8), 32), ir.VectorType(_I16, 16)
+
+
+class Piece(NamedTuple):
+    """Bits first to first + bits of a word are those of the code of vector p from bit `place` on."""
+
+    p: int
+    first: int
+    bits: int
+    place: int
+
+
+def _pieces(bits: int) -> list[list[Piece]]:
+    """Of each word. As many whole codes as it holds; what is left of some words makes further codes."""
+    each = 16 // bits
+    words = [[Piece(each * w + i, bits * i, bits, 0) for i in range(each)] for w in range(bits)]
+    if bits == 5:
+        for w in range(5):
+            words[w].append(Piece(15, 15, 1, w))
+    if bits == 6:
+        for first, p in ((0, 12), (3, 14)):
+            words[first].append(Piece(p, 12, 4, 2))
+            words[first + 1] += [Piece(p, 12, 2, 0), Piece(p + 1, 14, 2, 0)]
+            words[first + 2].append(Piece(p + 1, 12, 4, 2))
+    return words
+
+
+PIECES = {bits: _pieces(bits) for bits in (4, 5, 6)}
+
+
+def _splat(*values: int) -> Any:
+    return ir.Constant(_I16X32, list(values) * (32 // len(values)))
 
 
 def _load(b: Any, address: Any, offset: int, kind: Any = _I16X32) -> Any:
     return b.load(pointer(b, address, const(offset), kind), align=1)
 
 
+def _spread(b: Any, x: Any, order: list[int]) -> Any:
+    return b.shuffle_vector(x, x, ir.Constant(ir.VectorType(_I32, len(order)), order))
+
+
 def _of_each_pair(b: Any, x: Any, which: int) -> Any:
     """Both places of each pair of lanes: what one of them has."""
-    order = [2 * (i // 2) + which for i in range(2 * LANES)]
-    return b.shuffle_vector(x, x, ir.Constant(ir.VectorType(ir.IntType(32), 2 * LANES), order))
+    return _spread(b, x, [2 * (i // 2) + which for i in range(32)])
 
 
-def _bits(b: Any, x: Any, first: int, count: int) -> Any:
-    """Unsigned numbers of `count` bits from bit `first` on."""
-    if first:
-        x = b.lshr(x, _splat(first))
-    return x if first + count == 16 else b.and_(x, _splat((1 << count) - 1))
+def _rounded_product(b: Any, isa: str, x: Any, y: Any) -> Any:
+    """x * y >> 15, rounded, halves up."""
+    names = {"avx512_vnni": ("llvm.x86.avx512.pmul.hr.sw.512", 32), "avx2": ("llvm.x86.avx2.pmul.hr.sw", 16)}
+    if isa not in names:
+        wide = ir.VectorType(_I32, 32)
+        half, shift = (ir.Constant(wide, [value] * 32) for value in (1 << (_ROUNDED - 1), _ROUNDED))
+        return b.trunc(b.ashr(b.add(b.mul(b.sext(x, wide), b.sext(y, wide)), half), shift), _I16X32)
+    name, lanes = names[isa]
+    kind = ir.VectorType(_I16, lanes)
+    function = cgutils.get_or_insert_function(b.module, ir.FunctionType(kind, [kind, kind]), name)
+    if lanes == 32:
+        return b.call(function, [x, y])
+    halves = [b.call(function, [_spread(b, each, list(range(i, i + 16))) for each in (x, y)]) for i in (0, 16)]
+    return b.shuffle_vector(*halves, ir.Constant(ir.VectorType(_I32, 32), list(range(32))))
 
 
-def _scaled(b: Any, q: Any, a: Any, c: Any) -> Any:
-    return b.ashr(b.add(b.mul(q, a), c), _splat(_SHIFT))
+def load_units(b: Any, kind: int, group: Any, side: Any) -> Any:
+    """The units of one side of a group, or None."""
+    return _load(b, b.add(group, b.mul(side, const(UNIT_BYTES[kind] // 2))), 0) if UNIT_BYTES[kind] else None
 
 
-def emit_numbers(b: Any, kind: int, address: Any) -> Iterator[Any]:
-    """The 16 vectors of the turn at an address, <32 x i16>, each made when it is asked for."""
-    if kind in (EIGHT, WHOLE):
+def emit_numbers(
+    b: Any, isa: str, kind: int, chunk: Any, half: Any, side: Any, units: Any
+) -> Iterator[tuple[int, Any]]:
+    """The vectors of a turn of the chunk at an address: p and <32 x i16>, made when they are asked for."""
+    size = WORD_BYTES[kind]
+    words = b.add(chunk, b.add(b.mul(half, const(2 * size)), b.mul(side, const(size))))
+    if kind not in CODES:
         for p in range(VECTORS):
-            yield _load(b, address, 64 * p) if kind == WHOLE else b.sext(_load(b, address, 32 * p, _I8X32), _I16X32)
+            yield p, _load(b, words, 64 * p) if kind == WHOLE else b.sext(_load(b, words, 32 * p, _I8X32), _I16X32)
         return
-    both = _load(b, address, 0)
-    if kind == FOUR:
-        a, c = (_of_each_pair(b, both, which) for which in range(2))
+    code, found = CODES[kind], dict[int, Any]()
+    head = b.add(chunk, b.add(b.mul(side, const(2 * code.head)), b.mul(half, const(code.head))))
+    a, c = _factors(b, isa, code, head, units)
+    missing = [code.bits] * VECTORS
+    for w, pieces in enumerate(PIECES[code.bits]):
+        word = _load(b, words, 4 * code.head + 64 * w)
+        for piece in pieces:
+            part = _moved(b, word, piece, 16 - code.bits if code.middle else 0)
+            found[piece.p] = b.or_(found[piece.p], part) if piece.p in found else part
+            missing[piece.p] -= piece.bits
+            if not missing[piece.p]:
+                yield piece.p, _number(b, isa, code, found.pop(piece.p), a, c)
+
+
+def _moved(b: Any, word: Any, piece: Piece, up: int) -> Any:
+    """A piece in its place of a code that begins at bit `up`, and zeros."""
+    to = piece.place + up
+    by, below, above = to - piece.first, min(piece.first, to), min(16 - piece.first, 16 - to) - piece.bits
+    x = b.shl(word, _splat(by)) if by > 0 else b.lshr(word, _splat(-by)) if by < 0 else word
+    return b.and_(x, _splat((1 << piece.bits) - 1 << to)) if below or above else x
+
+
+def _number(b: Any, isa: str, code: Code, q: Any, a: Any, c: Any) -> Any:
+    """Of a code; one that is centred has its highest bit at bit 15."""
+    if not code.middle:
+        return b.ashr(b.add(b.mul(q, a), c), _splat(_SHIFT))
+    return _rounded_product(b, isa, b.ashr(q, _splat(_ROUNDED - _SHIFT - code.bits)), a)
+
+
+def _factors(b: Any, isa: str, code: Code, head: Any, units: Any) -> tuple[Any, Any]:
+    """A and B + 64 of all lanes."""
+    if code.nested:
+        small = _load(b, head, 0, _I8X32)
+        shifts = [_ROUNDED - SHIFT6] if code.middle else [_ROUNDED - SCALE_SHIFT, _ROUNDED - OFFSET_SHIFT]
+        wide = b.sext(small, _I16X32) if code.middle else b.zext(small, _I16X32)
+        both = _rounded_product(b, isa, b.mul(wide, _splat(*(1 << shift for shift in shifts))), units)
+        if code.middle:
+            return both, None
+    elif code.middle:
+        return _spread(b, _load(b, head, 0, _I16X16), [i // 2 for i in range(32)]), None
     else:
-        a, c = both, b.sub(_splat(_HALF), b.mul(both, _splat(_MIDDLE)))
-    for p in range(VECTORS):
-        if p % 4 == 0:
-            low = _load(b, address, 64 * (1 + p // 4))
-        if kind == SIX and p % 8 == 0:
-            high = _load(b, address, 64 * (5 + p // 8))
-        q = _bits(b, low, 4 * (p % 4), 4)
-        yield _scaled(b, q if kind == FOUR else b.or_(q, _upper(b, high, p % 8)), a, c)
+        both = _load(b, head, 0)
+    return _of_each_pair(b, both, 0), b.add(_of_each_pair(b, both, 1), _splat(_HALF))
 
 
-def _upper(b: Any, x: Any, field: int) -> Any:
-    """Two bits of a code, in their place above four others."""
-    shift = 2 * field - 4
-    x = b.lshr(x, _splat(shift)) if shift > 0 else b.shl(x, _splat(-shift)) if shift < 0 else x
-    return b.and_(x, _splat(0x30))
-
-
-def numbers_at(kind: int, address: int, turns: int, step: int) -> NDArray[np.int32]:
-    """The numbers of so many turns from an address on, `step` bytes from one to the next:
-    [turns * 16 vectors][16 columns][2]."""
-    data = np.stack([view(address + i * step, TURN_BYTES[kind], np.int8) for i in range(turns)])
-    if kind in (EIGHT, WHOLE):
-        same: NDArray[np.int32] = data.view(f"i{kind // 8}").reshape(-1, LANES, 2).astype(np.int32)
+def numbers_at(kind: int, group: int, side: int, turns: int) -> NDArray[np.int32]:
+    """The numbers of one side of the group at an address, so many turns of it: [turns * 16 vectors][16 columns][2]."""
+    size, chunks = WORD_BYTES[kind], -(-turns // 2)
+    data = view(group + UNIT_BYTES[kind], chunks * CHUNK_BYTES[kind], np.int8).reshape(chunks, -1)
+    words = data[:, -4 * size :].reshape(2 * chunks, 2, size)[:turns, side]
+    if kind not in CODES:
+        same: NDArray[np.int32] = words.copy().view(f"i{kind // 8}").reshape(-1, LANES, 2).astype(np.int32)
         return same
-    words = data.view(np.int16).reshape(turns, -1, LANES, 2)
-    both, low, high = words[:, :1], words[:, 1:5, None].view(np.uint16), words[:, 5:, None].view(np.uint16)
-    q = (low >> np.arange(0, 16, 4, dtype=np.uint16)[:, None, None] & 15).reshape(turns, VECTORS, LANES, 2)
-    if kind == FOUR:
-        whole = q.astype(np.int32) * both[..., :1] + both[..., 1:]
+    code = CODES[kind]
+    heads = data[:, : 4 * code.head].reshape(chunks, 2, 2, code.head)[:, side].reshape(-1, code.head)[:turns]
+    units = view(group + side * UNIT_BYTES[kind] // 2, UNIT_BYTES[kind] // 4, np.int16)
+    words = words.copy().view(np.uint16)
+    q = codes_in(code.bits, words.reshape(-1, code.bits, LANES, 2)).astype(np.int32)
+    a, c = _factors_at(code, heads, units.astype(np.int32).reshape(-1, 2))
+    if code.middle:  # the highest bit is a sign
+        whole = ((q ^ code.middle) - code.middle) * a[:, None] + _HALF
     else:
-        upper = (high >> np.arange(0, 16, 2, dtype=np.uint16)[:, None, None] & 3).reshape(q.shape)
-        whole = ((q | upper << 4).astype(np.int32) - _MIDDLE) * both + _HALF
-    numbers: NDArray[np.int32] = (whole.astype(np.int16) >> _SHIFT).astype(np.int32).reshape(-1, LANES, 2)
+        whole = (q * a[:, None] + c[:, None] + _HALF).astype(np.int16).astype(np.int32)
+    numbers: NDArray[np.int32] = (whole >> _SHIFT).reshape(-1, LANES, 2)
     return numbers
+
+
+def _factors_at(code: Code, heads: NDArray[Any], units: NDArray[np.int32]) -> Any:
+    """A and B [turns][16][2 or 1], or A and None."""
+    if not code.nested:
+        both = heads.view(np.int16).reshape(len(heads), LANES, -1).astype(np.int32)
+        return (both, None) if code.middle else (both[..., :1], both[..., 1:])
+    if code.middle:
+        return rounded(heads.reshape(-1, LANES, 2).astype(np.int32) * units, SHIFT6), None
+    both = heads.view(np.uint8).reshape(-1, LANES, 2).astype(np.int32) * units
+    return rounded(both[..., :1], SCALE_SHIFT), rounded(both[..., 1:], OFFSET_SHIFT)
+
+
+def rounded(values: NDArray[Any], shift: int) -> NDArray[Any]:
+    """values >> shift, halves up."""
+    result: NDArray[Any] = values + (1 << (shift - 1)) >> shift
+    return result
+
+
+def codes_in(bits: int, words: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """uint16 [..., words, 16, 2] -> the codes that lie in them, uint8 [..., 16 vectors, 16, 2]"""
+    q = np.zeros((*words.shape[:-3], VECTORS, LANES, 2), np.uint8)
+    for w, pieces in enumerate(PIECES[bits]):
+        for p, first, size, place in pieces:
+            q[..., p, :, :] |= ((words[..., w, :, :] >> first & (1 << size) - 1) << place).astype(np.uint8)
+    return q
+
+
+def words_of(bits: int, codes: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """The inverse of `codes_in`."""
+    words = np.zeros((*codes.shape[:-3], bits, LANES, 2), np.uint16)
+    for w, pieces in enumerate(PIECES[bits]):
+        for p, first, size, place in pieces:
+            words[..., w, :, :] |= (codes[..., p, :, :] >> place & (1 << size) - 1).astype(np.uint16) << first
+    return words

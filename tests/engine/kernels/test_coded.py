@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.cpu import ISAS
 from engine.gguf import GgmlType
 from engine.kernels import coded
-from engine.kernels.codes import Arena, Matrix
+from engine.kernels.codes import OWN, Arena, Matrix
 from engine.kernels.compiled import entry
 from engine.models.layers import start, stop
 from engine.quant import TYPES
@@ -26,7 +26,7 @@ from tests.reference.whole_numbers import in_order
 
 Floats = NDArray[np.float32]
 T = GgmlType
-KINDS = [T.Q8_0, T.Q4_0, T.Q4_1, T.Q4_K, T.Q6_K, T.Q5_0, T.Q5_K, T.IQ4_NL, T.F16]
+KINDS = [T.Q8_0, T.Q4_0, T.Q4_1, T.Q4_K, T.Q6_K, T.Q5_0, T.Q5_1, T.Q5_K, T.Q3_K, T.IQ4_NL, T.F16]
 
 
 @entry
@@ -158,7 +158,7 @@ def test_a_row_that_is_not_finite_gives_nan() -> None:
         assert np.isfinite(found[[0, 2]]).all()
 
 
-@pytest.mark.parametrize("kind", [T.Q8_0, T.Q4_0, T.Q4_K, T.Q6_K], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [T.Q8_0, *OWN], ids=lambda kind: kind.name)
 def test_a_file_may_hold_anything(kind: GgmlType) -> None:
     """Random bytes: no row of weights changes another one, what is not finite gives NaN, and a few rows the same as
     many."""
@@ -204,7 +204,7 @@ def test_weights_that_are_hardly_numbers() -> None:
 
 
 def test_memory_is_near_the_size_of_the_file() -> None:
-    for kind, most in ((T.Q4_K, 1.15), (T.Q4_0, 1.17), (T.Q6_K, 1.09), (T.Q8_0, 1.0)):
+    for kind, most in ((T.Q4_K, 1.06), (T.Q4_0, 1.06), (T.Q5_0, 1.05), (T.Q5_K, 1.05), (T.Q6_K, 1.03), (T.Q8_0, 1.0)):
         matrix = Matrix(kind, 4096, 4096)
         held = matrix.code_bytes + 4 * (matrix.weights + matrix.padded_n)
         size = 4096 * 4096 // TYPES[kind].BLOCK_VALUES * TYPES[kind].BLOCK_BYTES

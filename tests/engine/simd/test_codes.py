@@ -1,4 +1,4 @@
-"""Codes of 4, 6 and 8 bits: what numbers they stand for, unpacked and multiplied, against plain Python integers."""
+"""Codes of 4 to 8 bits: what numbers they stand for, unpacked and multiplied, against plain Python integers."""
 
 from typing import Any
 
@@ -10,81 +10,153 @@ from numpy.typing import NDArray
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ISA
 from engine.models.layers import aligned
-from engine.simd import EIGHT, FOUR, SIX, TURN_BYTES, WHOLE, coded_tile, unpack
-from engine.simd.codes import numbers_at
+from engine.simd import (
+    CENTRED4,
+    CENTRED5,
+    CODES,
+    EIGHT,
+    NESTED4,
+    NESTED5,
+    NESTED6,
+    OFFSET4,
+    OFFSET5,
+    WHOLE,
+    coded_tile,
+    unpack,
+    words_of,
+)
+from engine.simd.codes import codes_in, numbers_at
 from engine.simd.operands import CODED
 
-KINDS = [FOUR, SIX, EIGHT]
+KINDS = [*CODES, EIGHT]
+BITS = {CENTRED4: 4, OFFSET4: 4, NESTED4: 4, CENTRED5: 5, OFFSET5: 5, NESTED5: 5, NESTED6: 6, EIGHT: 8, WHOLE: 16}
+HEAD = {CENTRED4: 32, OFFSET4: 64, NESTED4: 32, CENTRED5: 32, OFFSET5: 64, NESTED5: 32, NESTED6: 32, EIGHT: 0, WHOLE: 0}
+NESTED = {NESTED4, NESTED5, NESTED6}
 SIZES = (1, 2, 4, 8, 12)
-TURNS = 16  # four chunks of two vectors of columns
+CHUNKS = 4
+ISA_OF_VECTORS = "avx512_vnni" if ISA == "amx" else ISA
 
 
-def number(kind: int, turn: NDArray[np.int8], p: int, column: int, which: int) -> int:
-    """Of vector p of a turn, as `engine.simd.codes` says."""
+def wrapped(value: int) -> int:
+    return (value + 2**15) % 2**16 - 2**15
 
-    def wrapped(value: int) -> int:
-        return (value + 2**15) % 2**16 - 2**15
 
+def code(words: NDArray[np.uint16], bits: int, p: int) -> int:
+    """That of vector p in the words of a lane, as `engine.simd.codes.PIECES` says."""
+    each = 16 // bits
+    if p < bits * each:
+        return int(words[p // each]) >> bits * (p % each) & (1 << bits) - 1
+    if bits == 5:
+        return sum((int(word) >> 15) << w for w, word in enumerate(words))
+    first = 3 * ((p - 12) // 2)
+    ends, middle = int(words[first + 2 * (p % 2)]) >> 12, int(words[first + 1]) >> 12
+    return ends << 2 | (middle >> 2 * (p % 2) & 3)
+
+
+def number(kind: int, head: Any, units: Any, q: int, column: int, which: int) -> int:
+    """Of a code, as `engine.simd.codes` says."""
+    if kind in (CENTRED4, CENTRED5):
+        middle = 8 if kind == CENTRED4 else 16
+        return (((q ^ middle) - middle) * int(head.view(np.int16)[column]) + 64) >> 7
+    if kind == NESTED6:
+        a = (int(head.view(np.int8)[2 * column + which]) * int(units[column, which]) + 2048) >> 12
+        return (((q ^ 32) - 32) * a + 64) >> 7
+    if kind in NESTED:
+        small = [int(x) for x in head.view(np.uint8)[2 * column : 2 * column + 2]]
+        a, b = (small[0] * int(units[column, 0]) + 256) >> 9, (small[1] * int(units[column, 1]) + 32) >> 6
+    else:
+        a, b = (int(x) for x in head.view(np.int16)[2 * column : 2 * column + 2])
+    return wrapped(q * a + b + 64) >> 7
+
+
+def made_up(kind: int, group: int = CHUNKS) -> tuple[Any, NDArray[np.int64]]:
+    """Memory of groups of so many chunks whose numbers are within 255, and behind it more; the numbers: [chunks * 2
+    turns][2 sides][16 vectors][16 columns][2]."""
+    random, at, found, units = np.random.default_rng(kind), 0, [], None
+    size = 32 * BITS[kind] * 2 if kind not in (EIGHT, WHOLE) else 64 * BITS[kind]
+    memory = aligned(CHUNKS * (128 + 4 * (HEAD[kind] + size)) + 8192, np.int8)
+    memory[:] = random.integers(-127, 128, memory.size)
+    for i in range(CHUNKS):
+        if kind in NESTED and i % group == 0:
+            units, at = memory[at : at + 128].view(np.int16).reshape(2, 16, 2), at + 128
+            units[:] = random.integers(-9000, 9000, units.shape)
+        heads, at = memory[at : at + 4 * HEAD[kind]].reshape(2, 2, HEAD[kind]), at + 4 * HEAD[kind]
+        words, at = memory[at : at + 4 * size].reshape(2, 2, size), at + 4 * size
+        fill(kind, heads, random)
+        if kind == WHOLE:
+            words.view(np.int16)[:] >>= 8
+        for half in range(2):
+            for side in range(2):
+                own = None if units is None else units[side]
+                found.append(turn_numbers(kind, heads[side, half], own, words[half, side]))
+    return memory, np.array(found).reshape(2 * CHUNKS, 2, 16, 16, 2)
+
+
+def fill(kind: int, heads: NDArray[np.int8], random: np.random.Generator) -> None:
+    """Heads with which numbers are within 127."""
+    if kind in (CENTRED4, CENTRED5, OFFSET4, OFFSET5):
+        values = random.integers(-500, 500, heads.size // 2)
+        if kind in (OFFSET4, OFFSET5):
+            values[1::2] *= 8
+        heads[:] = values.astype(np.int16).view(np.int8).reshape(heads.shape)
+    elif kind in (NESTED4, NESTED5):
+        heads[:] = random.integers(0, [32, 64], (heads.size // 2, 2)).astype(np.int8).reshape(heads.shape)
+
+
+def turn_numbers(kind: int, head: Any, units: Any, data: NDArray[np.int8]) -> Any:
     if kind in (EIGHT, WHOLE):
-        return int(turn.view(f"i{kind // 8}").reshape(16, 16, 2)[p, column, which])
-    words = turn.view(np.uint16).reshape(-1, 16, 2)
-    both = [wrapped(int(each)) for each in words[0, column]]
-    q = int(words[1 + p // 4, column, which]) >> 4 * (p % 4) & 15
-    if kind == FOUR:
-        return wrapped(q * both[0] + both[1]) >> 7
-    q += 16 * (int(words[5 + p // 8, column, which]) >> 2 * (p % 8) & 3)
-    return wrapped((q - 32) * both[which] + 64) >> 7
+        return data.view(f"i{BITS[kind] // 8}").reshape(16, 16, 2)
+    words = data.view(np.uint16).reshape(-1, 16, 2)
+    return [
+        [[number(kind, head, units, code(words[:, c, w], BITS[kind], p), c, w) for w in range(2)] for c in range(16)]
+        for p in range(16)
+    ]
 
 
-def made_up(kind: int) -> Any:
-    """Turns whose numbers are within 127: random codes, small factors."""
-    random = np.random.default_rng(kind)
-    codes = aligned(TURNS * TURN_BYTES[kind] + 8192, np.int8)
-    codes[:] = random.integers(-127, 128, codes.size)
-    turns = codes[: TURNS * TURN_BYTES[kind]].reshape(TURNS, -1)
-    if kind == WHOLE:
-        turns.view(np.int16)[:] >>= 8
-    elif kind != EIGHT:
-        both = random.integers(-500, 500, (TURNS, 16, 2))
-        both[..., 1] = both[..., 1] * 16 if kind == FOUR else both[..., 1]
-        turns[:, :64] = both.astype(np.int16).reshape(TURNS, -1).view(np.int8)
-    return codes
-
-
-def numbers(kind: int, codes: NDArray[np.int8]) -> NDArray[np.int64]:
-    """[turns * 16][16][2]"""
-    turns = codes[: TURNS * TURN_BYTES[kind]].reshape(TURNS, -1)
-    found = [[[number(kind, t, p, c, w) for w in range(2)] for c in range(16)] for t in turns for p in range(16)]
-    return np.array(found)
+@pytest.mark.parametrize("bits", [4, 5, 6])
+def test_words_hold_codes(bits: int) -> None:
+    q = np.random.default_rng(bits).integers(0, 1 << bits, (3, 16, 16, 2)).astype(np.uint8)
+    words = words_of(bits, q)
+    assert words.shape == (3, bits, 16, 2)
+    assert np.array_equal(codes_in(bits, words), q)
+    for p in range(16):
+        assert code(words[1, :, 5, 1], bits, p) == q[1, p, 5, 1]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, WHOLE])
-def test_meaning(kind: int) -> None:
-    codes = made_up(kind)
-    assert np.array_equal(numbers_at(kind, codes.ctypes.data, TURNS, TURN_BYTES[kind]), numbers(kind, codes))
+@pytest.mark.parametrize("side", [0, 1])
+def test_meaning(kind: int, side: int) -> None:
+    memory, numbers = made_up(kind)
+    assert np.abs(numbers).max() <= 255
+    for turns in (2 * CHUNKS, 3):
+        assert np.array_equal(
+            numbers_at(kind, memory.ctypes.data, side, turns).reshape(-1, 16, 16, 2), numbers[:turns, side]
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("digits", [False, True])
-@pytest.mark.parametrize("side", [1, 2])
-def test_unpack(kind: int, digits: bool, side: int) -> None:
-    operation, turns = unpack(digits=digits), TURNS // side
+def test_unpack(kind: int, digits: bool) -> None:
+    operation, turns = unpack(ISA_OF_VECTORS, digits=digits), 2 * CHUNKS
 
     @njit
-    def run(kind: int, codes: Any, step: int, out: Any) -> None:
-        operation(kind, codes.ctypes.data, turns, step, out.ctypes.data)
+    def run(kind: int, codes: Any, side: int, step: int, out: Any) -> None:
+        operation(kind, codes.ctypes.data, side, turns, out.ctypes.data, step)
 
-    codes, out = made_up(kind), np.full(turns * 512 + 64, 77, np.int8 if digits else np.int16)
-    run(kind, codes, side * TURN_BYTES[kind], out)
-    expected = numbers(kind, codes).reshape(TURNS, 16, 16, 2)[::side]
-    if digits:  # [k / 4][16 columns][4]; of a turn k is [2 places][16 vectors]
-        in_order = expected.reshape(turns // 2, 2, 16, 16, 2).transpose(0, 1, 4, 2, 3).reshape(-1, 64, 16)
-        expected = in_order[:, CODED].reshape(-1, 4, 16).transpose(0, 2, 1)
-    assert np.array_equal(out[: turns * 512], expected.reshape(-1))
-    assert (out[turns * 512 :] == 77).all()
+    memory, numbers = made_up(kind)
+    for side in range(2):
+        out = np.full(turns * 600, 77, np.int8 if digits else np.int16)
+        run(kind, memory, side, 600 * out.itemsize, out)
+        expected = numbers[:, side].reshape(turns, 512)
+        if digits:  # [k / 4][16 columns][4]; of a turn k is [2 places][16 vectors]
+            in_order = numbers[:, side].reshape(CHUNKS, 2, 16, 16, 2).transpose(0, 1, 4, 2, 3).reshape(-1, 64, 16)
+            expected = in_order[:, CODED].reshape(-1, 4, 16).transpose(0, 2, 1).reshape(turns, 512)
+        found = out.reshape(turns, 600)
+        assert np.array_equal(found[:, :512], expected.astype(out.dtype))
+        assert (found[:, 512:] == 77).all()
 
 
-_tile = coded_tile([*KINDS, WHOLE], SIZES, "avx512_vnni" if ISA == "amx" else ISA)
+_tile = coded_tile([*KINDS, WHOLE], SIZES, ISA_OF_VECTORS)
 
 
 @kernel
@@ -99,11 +171,11 @@ def test_tile(kind: int, rows: int, steps: int, group: int) -> None:
     random = np.random.default_rng(rows)
     a = random.integers(-32767, 32768, (steps, rows, 64)).astype(np.int16)
     a[:, 0] = 32767
-    codes, out = made_up(kind), np.full((rows + 1) * 32, 77, np.float32)
+    (codes, numbers), out = made_up(kind, group), np.full((rows + 1) * 32, 77, np.float32)
     out[: 32 * rows] = before = random.integers(-5, 5, 32 * rows)
     factors = np.ldexp(np.float32(1), random.integers(-3, 3, (4, 32))).astype(np.float32)  # so that float64 is exact
     run_tile(kind, rows, a.reshape(-1), steps, codes, group, factors.reshape(-1), out)
-    w = numbers(kind, codes).reshape(4, 2, 2, 16, 16, 2).transpose(0, 1, 3, 2, 4, 5).reshape(4, 32, 32, 2)[:steps]
+    w = numbers.transpose(0, 2, 1, 3, 4).reshape(CHUNKS, 32, 32, 2)[:steps]
     sums = np.einsum("srpw,spcw->src", a.astype(np.int64).reshape(steps, rows, 32, 2), w)
     expected = before.reshape(rows, 32).astype(np.float32)
     for g, at in enumerate(range(0, steps, group)):
