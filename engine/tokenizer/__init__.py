@@ -1,22 +1,17 @@
 """Text to token ids, as the metadata of a model file says; a new kind is a file here and a line in MODELS."""
 
 from collections.abc import Callable
+from importlib import import_module
 
 from engine.errors import UnsupportedModel
-from engine.tokenizer import bpe, spm, unigram, wordpiece
 from engine.tokenizer.base import Encoding, Template, Tokenizer
 from engine.tokenizer.metadata import Metadata
 from engine.tokenizer.prompts import Piece
 
 __all__ = ["MODELS", "Encoding", "Piece", "Template", "Tokenizer", "from_metadata"]
 
-# llama.cpp's name in `tokenizer.ggml.model` -> what reads the rest
-MODELS: dict[str, Callable[[Metadata], Tokenizer]] = {
-    "bert": wordpiece.from_metadata,
-    "t5": unigram.from_metadata,
-    "gpt2": bpe.from_metadata,
-    "llama": spm.from_metadata,
-}
+# llama.cpp's name in `tokenizer.ggml.model` -> the file that reads the rest, imported when a model needs it
+MODELS = {"bert": "wordpiece", "t5": "unigram", "gpt2": "bpe", "llama": "spm"}
 
 
 def from_metadata(metadata: Metadata) -> Tokenizer:
@@ -24,4 +19,6 @@ def from_metadata(metadata: Metadata) -> Tokenizer:
     model = metadata.get("tokenizer.ggml.model")
     if not isinstance(model, str) or model not in MODELS:
         raise UnsupportedModel(f"tokenizer.ggml.model: found {model!r:.60}, expected one of {', '.join(MODELS)}")
-    return MODELS[model](metadata)
+    module = import_module(f"{__name__}.{MODELS[model]}")
+    read: Callable[[Metadata], Tokenizer] = module.from_metadata
+    return read(metadata)

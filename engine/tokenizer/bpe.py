@@ -31,7 +31,6 @@ from engine.tokenizer.metadata import (
     ruled_out,
     usual_template,
 )
-from engine.tokenizer.nfc import aligned, nfc
 from engine.tokenizer.patterns import PRE, Pre, Splitter
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
 from engine.tokenizer.specials import read_specials
@@ -128,6 +127,7 @@ class BytePairs(Tokenizer):
         super().__init__(template, facts, specials)
         self._vocabulary = vocabulary
         self._settings = settings
+        self._form = _nfc() if settings.nfc else str
         self._encode = _encoder(vocabulary, settings)
         self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
         self._find = longest_first(self._added)
@@ -165,7 +165,7 @@ class BytePairs(Tokenizer):
     def _ids(self, text: str, find: re.Pattern[str] | None) -> bytes:
         text = LONE.sub("", text)
         ids = []
-        for _, fragment, added in fragments(nfc(text) if self._settings.nfc else text, find):
+        for _, fragment, added in fragments(self._form(text), find):
             ids.append(self._added[fragment] if added else self._encode(self._spaced(fragment)))
         return b"".join(ids)
 
@@ -196,8 +196,19 @@ class BytePairs(Tokenizer):
         """The normalized text, and for each of its characters what it was made of."""
         kept = [at for at, c in enumerate(text) if not LONE.match(c)]
         text = "".join(text[at] for at in kept)
-        made = aligned(text) if self._settings.nfc else [(c, (at, at + 1)) for at, c in enumerate(text)]
+        made = [(c, (at, at + 1)) for at, c in enumerate(text)]
+        if self._settings.nfc:
+            from engine.tokenizer.nfc import aligned
+
+            made = aligned(text)
         return "".join(c for c, _ in made), [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
+
+
+def _nfc() -> Callable[[str], str]:
+    """Its tables take a while to be made, and most vocabularies do without."""
+    from engine.tokenizer.nfc import nfc
+
+    return nfc
 
 
 def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], bytes]:

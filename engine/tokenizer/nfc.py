@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.tokenizer import unicode_tables as tables
-from engine.tokenizer.codepoints import (
+from engine.tokenizer.codepoints import MAX_KEPT, Ranges
+from engine.tokenizer.decomposition import (
     DECOMPOSED,
     HANGUL_COUNT,
     HANGUL_FIRST,
     LEADS,
-    MAX_KEPT,
     ORDER,
     TAILS,
     VOWELS,
-    Ranges,
     decompose,
     in_order,
 )

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from engine.tokenizer import unicode_tables as tables
-from engine.tokenizer.codepoints import Ranges, Replacements, decompose, in_order, span_of, text_of
+from engine.tokenizer.codepoints import Ranges, Replacements, span_of, text_of
+from engine.tokenizer.decomposition import decompose, in_order
 from engine.tokenizer.nfc import clusters
 
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import normalizers
 
-from engine.tokenizer.codepoints import DECOMPOSED, ORDER
+from engine.tokenizer.decomposition import DECOMPOSED, ORDER
 from engine.tokenizer.nfc import clusters, nfc
 
 CODE_POINTS = [number for number in range(0x110000) if not 0xD800 <= number < 0xE000]

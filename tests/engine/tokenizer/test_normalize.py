@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tokenizers import normalizers, pre_tokenizers
 
 from engine.tokenizer import unicode_tables
-from engine.tokenizer.codepoints import MAX_KEPT, ORDER, Ranges
+from engine.tokenizer.codepoints import MAX_KEPT, Ranges
+from engine.tokenizer.decomposition import ORDER
 from engine.tokenizer.normalize import Normalizer
 
 # lower_case, strip_accents, chinese_chars
