@@ -49,7 +49,7 @@ __all__ = ["ADD", "PLAIN", "barrier", "coded_scratch", "multiply", "new_team", "
 
 _SIZES = {"amx": (1, 2, 4, 6, 8), "avx512_vnni": (1, 2, 4, 6, 8, 10), "avx2": (1, 2, 4), "portable": (1, 2, 4)}
 """Rows that are multiplied together, as the registers just hold them; one or even."""
-_FEW = {"amx": 8, "avx512_vnni": 8, "avx2": 4, "portable": 4}
+_FEW = {"amx": 8, "avx512_vnni": 16, "avx2": 4, "portable": 4}
 """Rows up to which a product is made right from codes of fewer than 8 bits."""
 _AMX, _VECTORS_ISA = ISA == "amx", "avx512_vnni" if ISA == "amx" else ISA
 SIZES, FEW = _SIZES[ISA], _FEW[ISA]

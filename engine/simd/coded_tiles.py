@@ -8,7 +8,7 @@ Rows are whole numbers of 16 bits, pairs as `operands.store_row` makes them: chu
 them the rows, 128 bytes each. Addresses and strides are in bytes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,7 @@ from engine.simd.vector import JIT, LANES, f32x16
 
 ROW_BYTES = 128  # of a chunk
 _AHEAD = 8192  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
+_FACTORS_AHEAD = 1024  # the same of factors
 _SIDE = 2  # vectors of columns that lie side by side
 _WIDE = {"avx512_vnni": 2}  # of them, those that are multiplied together: as many as there are registers for, or 1
 _WAYS = 8  # sums that are made at the same time, at least: a product needs the one before it in its sum
@@ -83,6 +84,9 @@ def _emit_tile(
         first = b.mul(g, group)
         here = b.add(codes, b.add(b.mul(g, const(UNIT_BYTES[kind])), b.mul(first, const(size))))
         units = [load_units(b, kind, here, each) for each in sides]
+        of_columns = b.add(factors, b.mul(g, const(_SIDE * _VECTOR)))
+        for line in range(0, wide * _VECTOR, 64):
+            prefetch_line(b, of_columns, _FACTORS_AHEAD + line, 1)
         left, right = b.add(a, b.mul(first, chunk)), b.add(here, const(UNIT_BYTES[kind]))
 
         def of_turn(i: Any, sums: list[Any]) -> list[Any]:
@@ -92,7 +96,6 @@ def _emit_tile(
             return _emit_turn(b, kind, rows, isa, rows_at, turn, list(zip(sides, units, strict=True)), list(sums))
 
         sums = loop(b, b.mul(_smaller(b, group, b.sub(steps, first)), const(2)), zeros, of_turn)
-        of_columns = b.add(factors, b.mul(g, const(_SIDE * _VECTOR)))
         scale = [b.load(pointer(b, of_columns, const(_VECTOR * v), f32x16.llvm), align=4) for v in range(wide)]
         whole = [b.sitofp(_added(b, sums[ways * i : ways * i + ways]), f32x16.llvm) for i in range(chains)]
         return [emit_fma(b, s, scale[i % wide], totals[i]) for i, s in enumerate(whole)]
@@ -114,13 +117,22 @@ def _emit_turn(
     if kind != WHOLE:
         _ask_for(b, kind, *turn, sides[0][0], wide)
     numbers = [emit_numbers(b, isa, kind, *turn, side, units) for side, units in sides]
-    for i, weights in enumerate(zip(*numbers, strict=True)):
+    for i, weights in enumerate(_one_ahead(zip(*numbers, strict=True))):
         for r in range(rows):
             both = broadcast_pair(b, isa, a, ROW_BYTES * r + 4 * weights[0][0])
             for v, (_, w) in enumerate(weights):
                 to = ways * (wide * r + v) + i % ways
                 sums[to] = dot_in_order(b, isa, sums[to], both, w)
     return sums
+
+
+def _one_ahead(values: Iterator[Any]) -> Iterator[Any]:
+    """The same values, each after the next one is made: numbers are ready when products need them."""
+    value = next(values)
+    for following in values:
+        yield value
+        value = following
+    yield value
 
 
 def _ask_for(b: Any, kind: int, chunk: Any, half: Any, side: Any, sides: int) -> None:
