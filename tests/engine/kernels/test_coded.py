@@ -179,6 +179,32 @@ def test_a_file_may_hold_anything(kind: GgmlType) -> None:
     assert np.array_equal(found, few, equal_nan=True)
 
 
+@pytest.mark.parametrize("kind", OWN, ids=lambda kind: kind.name)
+def test_scales_and_codes_at_their_ends(kind: GgmlType) -> None:
+    """Scales of no size, the least and the greatest, whole numbers of runs at their ends, blocks of one code, where an
+    offset may undo steps; k that is no multiple of a chunk, n none of a block."""
+    random, k = np.random.default_rng(3), 512 if GROUPS.get(kind) else 480
+    blocks = np.zeros((120, k // TYPES[kind].BLOCK_VALUES), TYPES[kind].LAYOUT)  # type: ignore[attr-defined]
+    for field in blocks.dtype.names:
+        values = blocks[field]
+        if values.ndim == 2:
+            values[:] = random.choice([0, -0.0, 6e-8, -6e-8, -2e-5, 1, 4368, -65504], values.shape)
+        elif field == "scales":
+            values[:] = random.choice([0, 1, 63, 127, 128, 255], values.shape).astype(np.uint8).view(values.dtype)
+        else:
+            values[:] = random.choice([0, 17, 136, 255], (*values.shape[:2], 1))
+            values[::2] = random.integers(0, 256, values[::2].shape)
+    arena, data = Arena([Matrix(kind, 120, k)]), blocks.view(np.uint8).reshape(120, -1)
+    arena.fill(0, data)
+    x, before = random.standard_normal((19, k)).astype(np.float32), np.zeros((19, 128), np.float32)
+    expected = coded_product(x, *matrix_numbers(kind, data), GROUPS.get(kind, 128), np.zeros(120, np.float32))
+    assert np.isfinite(expected).all()
+    for count in (1, 5, 19):
+        found = product(arena, 0, x[:count], before=before[:count], column=0)
+        assert np.array_equal(found[:, :120], expected[:count])
+        assert not found[:, 120:].any()
+
+
 def test_scales_have_less_error_than_the_finest() -> None:
     """Squares of what rounding does to weights, to those with max|w| / 127; and that many of the others are taken."""
     random = np.random.default_rng(2)
