@@ -5,7 +5,8 @@ numbers of a matrix are w / D rounded, w the values of the file, with a scale D 
 along k (`kernels/scales.py`). Eight bits hold any of them. Where the file has codes q of 4 to 6 bits (OWN), they stay,
 and numbers are made of them with A = rint(step / D * 128) and B = rint(offset / D * 128), where w = step * q + offset
 in a run of 32 values or, of 6 bits, 16. Blocks of 256 have whole numbers for their runs, which stay too, and units for
-all of them: U = rint(unit / D * 128 * 2**shift), as many bits as 16 hold.
+all of them: U = rint(unit / D * 128 * 2**shift), with a shift that leaves few groups whose U would need more than 16
+bits; these get a greater D.
 """
 
 from collections.abc import Sequence
@@ -204,24 +205,21 @@ def _own_codes(matrix: Matrix, data: Bytes) -> tuple[I8, F32]:
     """Groups of the file's own codes, and the scales of their numbers."""
     own: Codes = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
     code, n, k = CODES[matrix.kind], matrix.padded_n, matrix.padded_k
-    run = matrix.k // own.step.shape[1]
+    run, shifts = matrix.k // own.step.shape[1], [SHIFT6, SHIFT6] if code.middle else [SCALE_SHIFT, OFFSET_SHIFT]
     codes = _padded(own.codes, n, k)
     steps, offsets = (_padded(each.astype(np.float64), n, k // run) for each in (own.step, own.offset))
     units = None if own.units is None else _padded(own.units.astype(np.float64), n, matrix.groups)
-    shifts = [SHIFT6, SHIFT6] if code.middle else [SCALE_SHIFT, OFFSET_SHIFT]
     scales = _code_scales(matrix, codes, steps, offsets, _tops_of_units(units, shifts))
-    unit = np.divide(UNIT, scales, out=np.zeros(scales.shape), where=scales > 0, dtype=np.float64)
-    of_runs = unit.repeat(matrix.group // run, axis=1)[:, : k // run]
-    if units is None:
-        heads = np.stack([_wrapped(each * of_runs) for each in (steps, offsets)], axis=2)
-        heads, units_of = heads[..., :1] if code.middle else heads, heads[:, :0]
-    else:
-        parts = _padded(own.parts, n, k // run)
-        heads = parts[..., :1].reshape(n, -1, 2) if code.middle else parts
-        units_of = np.stack([_wrapped(units[..., i] * unit * 2 ** shifts[i]) for i in range(2)], axis=2)
-        units_of = units_of[..., :1].repeat(2, axis=2) if code.middle else units_of
+    inverse = np.divide(UNIT, scales, out=np.zeros(scales.shape), where=scales > 0, dtype=np.float64)
     words = words_of(code.bits, _in_turns(codes ^ np.uint8(code.middle)))
-    return _groups_of(matrix, heads, words, units_of), scales
+    if units is None:
+        of_runs = inverse.repeat(matrix.group // run, axis=1)[:, : k // run, None]
+        heads = _wrapped(np.stack([steps, offsets], axis=2) * of_runs)
+        return _groups_of(matrix, heads[..., :1] if code.middle else heads, words, None), scales
+    heads, units = _padded(own.parts, n, k // run), units * inverse[..., None] * [2**shift for shift in shifts]
+    if code.middle:  # two runs in a turn, and nothing for offsets
+        heads, units = heads[..., :1].reshape(n, -1, 2), units[..., :1].repeat(2, axis=2)
+    return _groups_of(matrix, heads, words, _wrapped(units)), scales
 
 
 def _padded(values: Any, *sizes: int) -> Any:
@@ -257,13 +255,16 @@ def _wrapped(values: NDArray[Any]) -> NDArray[np.uint16]:
     return np.where(np.isfinite(whole), whole, 0).astype(np.int64).astype(np.uint16)
 
 
-def _groups_of(matrix: Matrix, heads: NDArray[Any], words: NDArray[np.uint16], units: NDArray[np.uint16]) -> I8:
+def _groups_of(
+    matrix: Matrix, heads: NDArray[Any], words: NDArray[np.uint16], units: NDArray[np.uint16] | None
+) -> I8:  # fmt: skip
     """Memory of `heads` [n, k / 32, ...], words [n / 32, k / 32, 2, bits, 16, 2] and units [n, groups, 2], or none."""
     blocks, head, before = len(words), 4 * CODES[matrix.kind].head, matrix.units
     groups = matrix.groups if before else 1
     out = np.empty((blocks, groups, matrix.code_bytes // (blocks * groups)), np.uint8)
-    of_sides = units.reshape(blocks, 2, LANES, -1, 2).transpose(0, 3, 1, 2, 4)
-    out[:, :, :before] = _bytes(of_sides).reshape(blocks, groups, before) if before else 0
+    if units is not None:
+        of_sides = units.reshape(blocks, 2, LANES, -1, 2).transpose(0, 3, 1, 2, 4)
+        out[:, :, :before] = _bytes(of_sides).reshape(blocks, groups, before)
     chunks = np.empty((blocks, matrix.padded_k // CHUNK, matrix.step), np.uint8)
     of_turns = heads.reshape(blocks, 2, LANES, chunks.shape[1], 2, -1).transpose(0, 3, 1, 4, 2, 5)
     chunks[..., :head] = _bytes(of_turns).reshape(*chunks.shape[:2], -1)

@@ -35,7 +35,7 @@ def fit_codes(
     codes: I8, steps: F64, offsets: F64, tops: F64, k: int, run: int, group: int, middle: int, scales: F32
 ) -> None:  # fmt: skip
     """scales [n * groups] of codes [n * k]: step * code + offset in runs, or step * (code - middle) if there is one;
-    steps and offsets [n * k / run]; tops [n * groups], the greatest magnitudes. All flat."""
+    steps and offsets [n * k / run]; tops [n * groups], the greatest magnitudes or more. All flat."""
     groups = (k + group - 1) // group
     for i in range(scales.size):
         at = i // groups * k + i % groups * group

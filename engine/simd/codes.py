@@ -14,9 +14,9 @@ Codes are uint16 [bits][16][2]: as many words as a code has bits (`PIECES`: what
     nested    a and b, uint8 [16][2]; units U and V int16 [16][2]        the same with A = a * U >> 9, B = b * V >> 6
     nested6   a, int8 [16][2], one for the 16 values of each place; U, int16 [16][2]    as centred with A = a * U >> 12
 
-where the bits that are shifted out are rounded, halves up. Centred codes are kept as q - middle, of so many bits. Who
-makes A, B, U and V sees to it that the numbers are within 127. EIGHT are the numbers themselves without a head, int8
-[16 vectors][16][2]; what waits for its products once it is made is WHOLE, int16.
+where products with units are rounded when bits are shifted out, halves up. Centred codes are kept as q - middle, of so
+many bits. Who makes A, B, U and V sees to it that the numbers are within 127. EIGHT are the numbers themselves without
+a head, int8 [16 vectors][16][2]; what waits for its products once it is made is WHOLE, int16.
 """
 
 from collections.abc import Iterator
