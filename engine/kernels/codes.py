@@ -22,28 +22,23 @@ from engine.gguf import GgmlType
 from engine.kernels.scales import F64, FIRST, UNIT, fit_codes, fit_values
 from engine.quant import TYPES
 from engine.quant.base import Bytes, Codes
-from engine.simd import (
+from engine.simd import CHUNK, CODES, EIGHT, F32, FLOAT, I8, I64, LANES
+from engine.simd.codes import (
     CENTRED4,
     CENTRED5,
-    CHUNK,
     CHUNK_BYTES,
-    CODES,
-    EIGHT,
-    F32,
-    FLOAT,
-    I8,
-    I64,
-    LANES,
     NESTED4,
     NESTED5,
     NESTED6,
     OFFSET4,
     OFFSET5,
+    OFFSET_SHIFT,
+    SCALE_SHIFT,
+    SHIFT6,
     TURN,
     UNIT_BYTES,
     words_of,
 )
-from engine.simd.codes import OFFSET_SHIFT, SCALE_SHIFT, SHIFT6
 
 BLOCK = 2 * LANES
 """Columns that lie together, and are computed together; n is padded to a multiple of them, k of CHUNK."""

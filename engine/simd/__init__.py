@@ -53,22 +53,11 @@ from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, 
 from engine.simd.chains import chain_tile
 from engine.simd.coded_tiles import coded_tile, unpack
 from engine.simd.codes import (
-    CENTRED4,
-    CENTRED5,
-    CHUNK_BYTES,
     CODES,
     EIGHT,
     FLOAT,
-    NESTED4,
-    NESTED5,
-    NESTED6,
-    OFFSET4,
-    OFFSET5,
-    TURN,
-    UNIT_BYTES,
     WHOLE,
     WORD_BYTES,
-    words_of,
 )
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
@@ -82,10 +71,7 @@ from engine.simd.vector import JIT, LANES, LLVM_VERSION
 __all__ = [
     "ALL",
     "BEGIN",
-    "CENTRED4",
-    "CENTRED5",
     "CHUNK",
-    "CHUNK_BYTES",
     "CODES",
     "CONTINUE",
     "EIGHT",
@@ -99,17 +85,10 @@ __all__ = [
     "LANES",
     "LLVM_VERSION",
     "MAGIC",
-    "NESTED4",
-    "NESTED5",
-    "NESTED6",
     "NOTHING",
-    "OFFSET4",
-    "OFFSET5",
     "ROW_TOP",
     "SMALL_TOP",
     "TOP",
-    "TURN",
-    "UNIT_BYTES",
     "WHOLE",
     "WORD_BYTES",
     "Float",
@@ -180,5 +159,4 @@ __all__ = [
     "unpack",
     "with_sign",
     "within",
-    "words_of",
 ]  # fmt: skip

@@ -10,22 +10,19 @@ from numpy.typing import NDArray
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ISA
 from engine.models.layers import aligned
-from engine.simd import (
+from engine.simd import CODES, EIGHT, WHOLE, coded_tile, unpack
+from engine.simd.codes import (
     CENTRED4,
     CENTRED5,
-    CODES,
-    EIGHT,
     NESTED4,
     NESTED5,
     NESTED6,
     OFFSET4,
     OFFSET5,
-    WHOLE,
-    coded_tile,
-    unpack,
+    codes_in,
+    numbers_at,
     words_of,
 )
-from engine.simd.codes import codes_in, numbers_at
 from engine.simd.operands import CODED
 
 KINDS = [*CODES, EIGHT]
