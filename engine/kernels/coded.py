@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from engine.kernels.coded_amx import PANEL, TOTALS, WIDEST, columns
-from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, UNITS, K, N
+from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, K, N
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ADD, ISA, LONGEST, OPERANDS, PLAIN, SUMS, linear_float
+from engine.kernels.nested import nested_columns, record_bytes, take_records, tile_rows
 from engine.kernels.places import TILE, place
 from engine.kernels.rows import line_up
 from engine.kernels.team import barrier, claim, new_team
@@ -44,8 +45,9 @@ from engine.simd import (
     to_i32,
     unpack,
 )  # fmt: skip
+from engine.simd.nested import NESTED4
 
-__all__ = ["ADD", "PLAIN", "barrier", "coded_scratch", "multiply", "new_team", "product", "take"]
+__all__ = ["ADD", "PLAIN", "barrier", "coded_scratch", "form", "multiply", "new_team", "product", "take"]
 
 _SIZES = {"amx": (1, 2, 4, 6, 8), "avx512_vnni": (1, 2, 4, 6, 8, 10), "avx2": (1, 2, 4), "portable": (1, 2, 4)}
 """Rows that are multiplied together, as the registers just hold them; one or even."""
@@ -71,13 +73,14 @@ Scratch = tuple[Any, ...]
 
 def coded_scratch(rows: int, k: int, threads: int) -> Scratch:
     """What products of up to so many rows of up to k values need, for all threads of a team together: rows as whole
-    numbers, their scales, the same rows as float32; and for each thread totals, a panel, and sums."""
+    numbers, their scales, the same rows as float32; for each thread totals, a panel, and sums; and rows as records."""
     rows, k = -(-rows // LANES) * LANES + _MOST, -(-k // CHUNK) * CHUNK
     return (
         _lines(rows * k * 2, np.int8), _lines(rows, np.float32), _lines(rows * k, np.float32),
         _lines(threads * max(rows * BLOCK, TOTALS if _AMX else 0), np.float32).reshape(threads, -1),
         _lines(threads * (max(PANEL, BLOCK * k) if _AMX else 2 * BLOCK * LONGEST), np.int8).reshape(threads, -1),
         _lines(threads * 2 * SUMS, np.int32).reshape(threads, -1),
+        _lines(record_bytes(rows, k), np.int8),
     )  # fmt: skip
 
 
@@ -105,26 +108,25 @@ def multiply(
 
 
 @kernel
+def form(kind: int) -> int:
+    """Of a left operand: 0 float32, 1 whole numbers of 16 bits, 2 records."""
+    return 2 if kind >= NESTED4 else 0 if kind == FLOAT else 1
+
+
+@kernel
 def take(thread: int, threads: int, x: F32, count: int, k: int, kind: int, scratch: Scratch) -> None:
     """This thread's share of x[count, k] as a left operand; a barrier makes it whole. It serves any number of products
-    with matrices of this k, one slot each; `kind` matters as far as it is FLOAT or not."""
+    with matrices of this k and of kinds whose `form` is the same, one slot each."""
     numbers, scales, lined = scratch[0], scratch[1], scratch[2]
     for first in range(thread * LANES, count, threads * LANES):
         if kind == FLOAT:
             line_up(x, first, min(LANES, count - first), k, lined[first * k :])
+        elif kind >= NESTED4:
+            for r in range(first, min(first + LANES, count)):
+                take_records(x, r, k, scratch[6])
         else:
             for r in range(first, min(first + LANES, count)):
                 scales[r] = _take_row(x, r, count, k, np.int64(numbers.ctypes.data))
-
-
-@kernel
-def _size(count: int) -> int:
-    """Rows of the next tile, so that those of all tiles are about as many."""
-    tiles = (count + _MOST - 1) // _MOST
-    for size in SIZES:
-        if tiles * size >= count:
-            return size
-    return _MOST
 
 
 @kernel
@@ -163,7 +165,7 @@ def product(
     """`multiply` of what was taken; between two barriers each product has a slot of its own (team.SLOTS)."""
     facts = table[row]
     total = facts[N] // BLOCK
-    tiles = _AMX and count > FEW
+    tiles = _AMX and count > FEW and facts[KIND] < NESTED4
     share = total // (threads * (_PANEL_CLAIMS if tiles else _CLAIMS)) if threads > 1 else total
     step = max(1, min(share, PANEL // (BLOCK * facts[K]), WIDEST) if tiles else share)
     while True:
@@ -175,6 +177,9 @@ def product(
             for j in range(first, end):
                 linear_float(scratch[2], count, facts[K], floats[facts[FLOATS] :], floats[facts[BIAS] :], j, BLOCK,
                              mode, out, 0, column + j * BLOCK, width, scratch[3][thread])  # fmt: skip
+        elif facts[KIND] >= NESTED4:
+            nested_columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch[6],
+                           scratch[3][thread])  # fmt: skip
         elif tiles:
             columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch[0], scratch[1],
                     scratch[3][thread], scratch[4][thread], scratch[5][thread])  # fmt: skip
@@ -203,21 +208,21 @@ def _block(
     j: int, row: int, count: int, rows: int, codes: I8, floats: F32, facts: I64, scratch: Scratch, thread: int
 ) -> None:
     """The totals of `count` rows from `row` on, of `rows`, and block j of columns."""
-    kind, steps, group, step, units = facts[KIND], facts[K] // CHUNK, facts[GROUP] // CHUNK, facts[STEP], facts[UNITS]
+    kind, steps, group, step = facts[KIND], facts[K] // CHUNK, facts[GROUP] // CHUNK, facts[STEP]
     groups = (steps + group - 1) // group
-    here = np.int64(codes.ctypes.data) + facts[CODES_AT] + j * (steps * step + groups * units)
+    here = np.int64(codes.ctypes.data) + facts[CODES_AT] + j * steps * step
     factors = np.int64(floats.ctypes.data) + 4 * (facts[FLOATS] + j * groups * BLOCK)
     panel, totals = np.int64(scratch[4][thread].ctypes.data), np.int64(scratch[3][thread].ctypes.data)
     piece, chunk = max(group, _PIECE) if count > FEW else steps, rows * _ROW_BYTES
     for first in range(0, steps, piece):
-        some, at, what = min(piece, steps - first), here + first * step + first // group * units, kind
+        some, at, what = min(piece, steps - first), here + first * step, kind
         if count > FEW and kind != EIGHT:
             for side in range(2):
                 _unpack(kind, at, side, 2 * some, panel + side * _WHOLE_BYTES, 2 * _WHOLE_BYTES)
             at, what = panel, WHOLE
         left, i = np.int64(scratch[0].ctypes.data) + first * chunk + row * _ROW_BYTES, 0
         while i < count:
-            size = _size(count - i)
+            size = tile_rows(count - i, SIZES)
             _tile(what, size, left + i * _ROW_BYTES, chunk, some, at, group, factors + 4 * BLOCK * (first // group),
                   totals + 4 * BLOCK * i)  # fmt: skip
             i += size

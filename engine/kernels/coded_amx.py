@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, UNITS, K
+from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, K
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import SUMS_APART, group_kind
 from engine.kernels.places import place
@@ -39,14 +39,14 @@ def columns(
     the vectors of the one before that are finished (`amx_group`)."""
     kind, blocks, steps, group = facts[KIND], end - first, facts[K] // CHUNK, facts[GROUP] // CHUNK
     panel, each, share = np.int64(digits.ctypes.data), (steps + group - 1) // group * BLOCK, _ROWS_PART // blocks
-    step, units, base = facts[STEP], facts[UNITS], np.int64(codes.ctypes.data) + facts[CODES_AT]
-    base += first * (steps * step + (steps + group - 1) // group * units)
+    step, base = facts[STEP], np.int64(codes.ctypes.data) + facts[CODES_AT]
+    base += first * steps * step
     for j in range(blocks):
         for q in range(0, steps, group):
             for side in range(2):
                 to = panel + _TILE * ((2 * j + side) * steps + q)
                 _unpack(kind, base, side, 2 * min(group, steps - q), to, _TILE // 2)
-            base += min(group, steps - q) * step + units
+            base += min(group, steps - q) * step
     new, left = np.int64(sums.ctypes.data), np.int64(numbers.ctypes.data)
     old, nothing, nowhere = new + SUMS_APART, np.int64(NOTHING), np.int64(0)
     then, factor, scale, bias, to, total = nothing, nowhere, nowhere, nowhere, nowhere, nowhere  # of the group before

@@ -1,12 +1,11 @@
 """Matrices of a decoder in memory: codes near the size of the file, all matrices of a model in two flat arrays.
 
-What a code means is in `engine.simd.codes`; here codes and scales are made from the tensors of a file. The whole
-numbers of a matrix are w / D rounded, w the values of the file, with a scale D of each column (an output) and group
-along k (`kernels/scales.py`). Eight bits hold any of them. Where the file has codes q of 4 to 6 bits (OWN), they stay,
-and numbers are made of them with A = rint(step / D * 128) and B = rint(offset / D * 128), where w = step * q + offset
-in a run of 32 values or, of 6 bits, 16. Blocks of 256 have whole numbers for their runs, which stay too, and units for
-all of them: U = rint(unit / D * 128 * 2**shift), with a shift that leaves few groups whose U would need more than 16
-bits; these get a greater D.
+What a code means is in `engine.simd.codes` and `engine.simd.nested`; here codes and scales are made from the tensors of
+a file. Blocks of 256 whose runs have scales of their own stay as they are (NESTED). The whole numbers of the other
+matrices are w / D rounded, w the values of the file, with a scale D of each column (an output) and group along k
+(`kernels/scales.py`). Eight bits hold any of them. Where the file has codes q of 4 or 5 bits (OWN), they stay, and
+numbers are made of them with A = rint(step / D * 128) and B = rint(offset / D * 128), where w = step * q + offset in a
+run of 32 values.
 """
 
 from collections.abc import Sequence
@@ -19,44 +18,25 @@ from numpy.typing import NDArray
 
 from engine.cpu import threads
 from engine.gguf import GgmlType
-from engine.kernels.scales import F64, FIRST, UNIT, fit_codes, fit_values
+from engine.kernels.scales import F64, UNIT, fit_codes, fit_values
 from engine.quant import TYPES
-from engine.quant.base import Bytes, Codes
+from engine.quant.base import Bytes, Codes, Nested
 from engine.simd import CHUNK, CODES, EIGHT, F32, FLOAT, I8, I64, LANES
-from engine.simd.codes import (
-    CENTRED4,
-    CENTRED5,
-    CHUNK_BYTES,
-    NESTED4,
-    NESTED5,
-    NESTED6,
-    OFFSET4,
-    OFFSET5,
-    OFFSET_SHIFT,
-    SCALE_SHIFT,
-    SHIFT6,
-    TURN,
-    UNIT_BYTES,
-    words_of,
-)
+from engine.simd.codes import CENTRED4, CENTRED5, CHUNK_BYTES, OFFSET4, OFFSET5, TURN, words_of
+from engine.simd.nested import GROUP_BYTES, NESTED4, NESTED5, NESTED6, RUN, RUN_BYTES, RUNS, UNIT_BYTES
+from engine.simd.nested import words_of as nested_words_of
 
 BLOCK = 2 * LANES
 """Columns that lie together, and are computed together; n is padded to a multiple of them, k of CHUNK."""
-FACTS = 9
-KIND, CODES_AT, FLOATS, N, K, GROUP, BIAS, STEP, UNITS = range(FACTS)
+FACTS = 8
+KIND, CODES_AT, FLOATS, N, K, GROUP, BIAS, STEP = range(FACTS)
 """What a row of the table says: the kind of codes; where the matrix begins in `codes` and in `floats`; n and k, padded;
-how many values of k share a scale; where its bias begins in `floats`; bytes of CHUNK values of a block of columns, and
-of what lies before each group of them."""
-OWN = {
-    GgmlType.Q4_0: CENTRED4, GgmlType.Q4_1: OFFSET4, GgmlType.Q4_K: NESTED4,
-    GgmlType.Q5_0: CENTRED5, GgmlType.Q5_1: OFFSET5, GgmlType.Q5_K: NESTED5, GgmlType.Q6_K: NESTED6,
-}  # fmt: skip
+how many values of k share a scale; where its bias begins in `floats`; bytes of CHUNK values of a block of columns."""
+NESTED = {GgmlType.Q4_K: NESTED4, GgmlType.Q5_K: NESTED5, GgmlType.Q6_K: NESTED6}
+OWN = {GgmlType.Q4_0: CENTRED4, GgmlType.Q4_1: OFFSET4, GgmlType.Q5_0: CENTRED5, GgmlType.Q5_1: OFFSET5}
 """Types whose codes stay what they are in the file."""
 _SMALL_GROUP, _GROUP = 128, 256
-_OF_256 = {
-    GgmlType.Q2_K, GgmlType.Q3_K, GgmlType.Q4_K, GgmlType.Q5_K, GgmlType.Q6_K, GgmlType.IQ4_XS,
-}  # fmt: skip
-_MOST = 32767
+_OF_256 = {GgmlType.Q2_K, GgmlType.Q3_K, GgmlType.IQ4_XS, *NESTED}
 _PART = 128  # columns that a thread makes at a time
 
 
@@ -70,7 +50,7 @@ class Matrix:
 
     @property
     def kind(self) -> int:
-        return FLOAT if self.type == GgmlType.F32 else OWN.get(self.type, EIGHT)
+        return FLOAT if self.type == GgmlType.F32 else (OWN | NESTED).get(self.type, EIGHT)
 
     @property
     def group(self) -> int:
@@ -92,21 +72,20 @@ class Matrix:
     @property
     def step(self) -> int:
         """Bytes of CHUNK values of a block of columns."""
+        if self.type in NESTED:
+            return GROUP_BYTES[self.kind] // (_GROUP // CHUNK)
         return CHUNK_BYTES.get(self.kind, 0)
-
-    @property
-    def units(self) -> int:
-        """Bytes before each group of a block of columns."""
-        return UNIT_BYTES.get(self.kind, 0)
 
     @property
     def code_bytes(self) -> int:
         """A multiple of 64."""
-        return self.padded_n // BLOCK * (self.padded_k // CHUNK * self.step + self.groups * self.units)
+        return self.padded_n // BLOCK * self.padded_k // CHUNK * self.step
 
     @property
     def weights(self) -> int:
         """float32 values before the bias: scales, or the weights themselves."""
+        if self.type in NESTED:
+            return 0
         return self.padded_n * (self.padded_k if self.kind == FLOAT else self.groups)
 
 
@@ -119,7 +98,7 @@ class Arena:
         codes = floats = 0
         for row, matrix in zip(self.table, self.matrices, strict=True):
             row[[KIND, CODES_AT, FLOATS, N, K]] = matrix.kind, codes, floats, matrix.padded_n, matrix.padded_k
-            row[[GROUP, BIAS, STEP, UNITS]] = matrix.group, floats + matrix.weights, matrix.step, matrix.units
+            row[[GROUP, BIAS, STEP]] = matrix.group, floats + matrix.weights, matrix.step
             codes, floats = codes + matrix.code_bytes, floats + matrix.weights + matrix.padded_n
         self.codes: I8 = _aligned(codes, np.int8)
         self.floats: F32 = _aligned(floats, np.float32)
@@ -153,11 +132,13 @@ def _aligned(count: int, dtype: Any) -> Any:
 def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
     """The rows of a file's tensor, uint8 [n, bytes], as codes and scales, or as float32 weights; both flat.
 
-    Codes: [n / 32] times the groups of 32 columns (engine.simd.codes); scales: [n / 32][groups][32]; weights:
-    [n / 32][k][32].
+    Codes: [n / 32] times the chunks or groups of 32 columns (engine.simd.codes, .nested); scales:
+    [n / 32][groups][32]; weights: [n / 32][k][32].
     """
     matrix = Matrix(type_, data.shape[0], k)
-    if matrix.kind in CODES:
+    if type_ in NESTED:
+        return _nested_codes(matrix, data), np.zeros(0, np.float32)
+    if type_ in OWN:
         codes, scales = _own_codes(matrix, data)
         return codes.reshape(-1), _in_blocks(scales)
     w = np.zeros((matrix.padded_n, matrix.padded_k), np.float32)
@@ -197,24 +178,39 @@ def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
 
 @np.errstate(invalid="ignore", over="ignore")
 def _own_codes(matrix: Matrix, data: Bytes) -> tuple[I8, F32]:
-    """Groups of the file's own codes, and the scales of their numbers."""
+    """The file's own codes with what makes numbers of them, and the scales of the numbers."""
     own: Codes = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
     code, n, k = CODES[matrix.kind], matrix.padded_n, matrix.padded_k
-    run, shifts = matrix.k // own.step.shape[1], [SHIFT6, SHIFT6] if code.middle else [SCALE_SHIFT, OFFSET_SHIFT]
     codes = _padded(own.codes, n, k)
-    steps, offsets = (_padded(each.astype(np.float64), n, k // run) for each in (own.step, own.offset))
-    units = None if own.units is None else _padded(own.units.astype(np.float64), n, matrix.groups)
-    scales = _code_scales(matrix, codes, steps, offsets, _tops_of_units(units, shifts))
+    steps, offsets = (_padded(each.astype(np.float64), n, k // TURN) for each in (own.step, own.offset))
+    scales = _code_scales(matrix, codes, steps, offsets)
     inverse = np.divide(UNIT, scales, out=np.zeros(scales.shape), where=scales > 0, dtype=np.float64)
+    of_runs = inverse.repeat(matrix.group // TURN, axis=1)[:, : k // TURN, None]
+    heads = _wrapped(np.stack([steps, offsets], axis=2) * of_runs)[..., : 1 if code.middle else 2]
     words = words_of(code.bits, _in_turns(codes ^ np.uint8(code.middle)))
-    if units is None:
-        of_runs = inverse.repeat(matrix.group // run, axis=1)[:, : k // run, None]
-        heads = _wrapped(np.stack([steps, offsets], axis=2) * of_runs)
-        return _groups_of(matrix, heads[..., :1] if code.middle else heads, words, None), scales
-    heads, units = _padded(own.parts, n, k // run), units * inverse[..., None] * [2**shift for shift in shifts]
-    if code.middle:  # two runs in a turn, and nothing for offsets
-        heads, units = heads[..., :1].reshape(n, -1, 2), units[..., :1].repeat(2, axis=2)
-    return _groups_of(matrix, heads, words, _wrapped(units)), scales
+    blocks, size = n // BLOCK, 4 * code.head
+    chunks = np.empty((blocks, k // CHUNK, matrix.step), np.uint8)
+    of_turns = heads.reshape(blocks, 2, LANES, chunks.shape[1], 2, -1).transpose(0, 3, 1, 4, 2, 5)
+    chunks[..., :size] = _bytes(of_turns).reshape(*chunks.shape[:2], -1)
+    chunks[..., size:] = _bytes(words).reshape(*chunks.shape[:2], -1)
+    return chunks.view(np.int8), scales
+
+
+def _nested_codes(matrix: Matrix, data: Bytes) -> I8:
+    """Groups as `engine.simd.nested` says."""
+    found: Nested = TYPES[matrix.type].nested_of(data)  # type: ignore[attr-defined]
+    kind, n, groups = matrix.kind, matrix.padded_n, matrix.padded_k // _GROUP
+    blocks, before, heads = n // BLOCK, 2 * UNIT_BYTES[kind], BLOCK * 2
+    units = _padded(found.units, n, groups).reshape(blocks, 2, LANES, groups, -1)
+    scales = _padded(found.scales, n, groups * RUNS).reshape(blocks, 2, LANES, groups, RUNS, 2)
+    codes = _padded(found.codes, n, groups * _GROUP).reshape(blocks, 2, LANES, groups, RUNS, RUN)
+    out = np.empty((blocks, groups, GROUP_BYTES[kind]), np.uint8)
+    out[..., :before] = _bytes(units.transpose(0, 3, 1, 4, 2)).reshape(blocks, groups, -1)
+    runs = out[..., before:].reshape(blocks, groups, RUNS, RUN_BYTES[kind])
+    runs[..., :heads] = _bytes(scales.transpose(0, 3, 4, 1, 5, 2)).reshape(*runs.shape[:3], -1)
+    runs[..., heads:] = nested_words_of(kind, codes.transpose(0, 3, 4, 1, 2, 5)).reshape(*runs.shape[:3], -1)
+    out[..., before:] = runs.reshape(blocks, groups, -1)
+    return out.view(np.int8).reshape(-1)
 
 
 def _padded(values: Any, *sizes: int) -> Any:
@@ -224,23 +220,13 @@ def _padded(values: Any, *sizes: int) -> Any:
     return result
 
 
-def _tops_of_units(units: F64 | None, shifts: Sequence[int]) -> F64 | None:
-    """[n, groups]: the greatest value that a group must hold at least, for its units to be within 16 bits."""
-    if units is None:
-        return None
-    tops: F64 = (np.abs(units) * [FIRST * UNIT * 2**shift / _MOST for shift in shifts]).max(2)
-    return tops
-
-
-def _code_scales(matrix: Matrix, codes: Bytes, steps: F64, offsets: F64, least: F64 | None) -> F32:
+def _code_scales(matrix: Matrix, codes: Bytes, steps: F64, offsets: F64) -> F32:
     """[n, groups]"""
-    run, group = codes.shape[1] // steps.shape[1], matrix.group
-    runs = codes.reshape(len(codes), -1, run)
-    tops = _tops(np.maximum(*(np.abs(steps * q + offsets) for q in (runs.min(2), runs.max(2)))), group // run)
-    tops = tops if least is None else np.maximum(tops, least)
+    runs = codes.reshape(len(codes), -1, TURN)
+    tops = _tops(np.maximum(*(np.abs(steps * q + offsets) for q in (runs.min(2), runs.max(2)))), matrix.group // TURN)
     scales = np.empty(tops.shape, np.float32)
     flat = [each.reshape(-1) for each in (codes.view(np.int8), steps, offsets, tops)]
-    fit_codes(*flat, codes.shape[1], run, group, CODES[matrix.kind].middle, scales.reshape(-1))
+    fit_codes(*flat, codes.shape[1], TURN, matrix.group, CODES[matrix.kind].middle, scales.reshape(-1))
     return scales
 
 
@@ -248,24 +234,6 @@ def _wrapped(values: NDArray[Any]) -> NDArray[np.uint16]:
     """The nearest whole numbers, modulo 2**16."""
     whole = np.fmod(np.rint(values), 2**16)
     return np.where(np.isfinite(whole), whole, 0).astype(np.int64).astype(np.uint16)
-
-
-def _groups_of(
-    matrix: Matrix, heads: NDArray[Any], words: NDArray[np.uint16], units: NDArray[np.uint16] | None
-) -> I8:  # fmt: skip
-    """Memory of `heads` [n, k / 32, ...], words [n / 32, k / 32, 2, bits, 16, 2] and units [n, groups, 2], or none."""
-    blocks, head, before = len(words), 4 * CODES[matrix.kind].head, matrix.units
-    groups = matrix.groups if before else 1
-    out = np.empty((blocks, groups, matrix.code_bytes // (blocks * groups)), np.uint8)
-    if units is not None:
-        of_sides = units.reshape(blocks, 2, LANES, -1, 2).transpose(0, 3, 1, 2, 4)
-        out[:, :, :before] = _bytes(of_sides).reshape(blocks, groups, before)
-    chunks = np.empty((blocks, matrix.padded_k // CHUNK, matrix.step), np.uint8)
-    of_turns = heads.reshape(blocks, 2, LANES, chunks.shape[1], 2, -1).transpose(0, 3, 1, 4, 2, 5)
-    chunks[..., :head] = _bytes(of_turns).reshape(*chunks.shape[:2], -1)
-    chunks[..., head:] = _bytes(words).reshape(*chunks.shape[:2], -1)
-    out[:, :, before:] = chunks.reshape(blocks, groups, -1)
-    return out.view(np.int8)
 
 
 def _bytes(values: NDArray[Any]) -> Bytes:

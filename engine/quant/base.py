@@ -14,18 +14,20 @@ Floats = NDArray[np.float32]
 
 
 class Codes(NamedTuple):
-    """What codes mean: value = step * q + offset. `codes` [..., n]; `step` and `offset` [..., runs].
-
-    Where a block has scales of its own for its runs, step = parts[..., 0] * units[..., 0] and the same of the offset:
-    whole numbers `parts` [..., runs, 2], and `units` [..., blocks, 2]. What is around a middle has an offset that is
-    its negative times the step, and no part for it.
-    """
+    """What codes mean: value = step * q + offset. `codes` [..., n]; `step` and `offset` [..., runs]."""
 
     codes: Bytes
     step: Floats
     offset: Floats
-    parts: NDArray[Any] | None = None
-    units: Floats | None = None
+
+
+class Nested(NamedTuple):
+    """Codes [..., n] whose runs have whole numbers for their scales, [..., n / 32, 2], times units of the block of 256,
+    float16 [..., n / 256, 1 or 2]: a scale and an offset of 32 values, or the scales of the first and the last 16."""
+
+    codes: Bytes
+    scales: NDArray[Any]
+    units: NDArray[np.float16]
 
 
 class QuantType(Protocol):

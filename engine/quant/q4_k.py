@@ -8,10 +8,10 @@ Source: ggml `block_q4_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Codes, Floats
+from engine.quant.base import Bytes, Floats, Nested
 from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
 from engine.quant.search import fit_scales_and_offsets
-from engine.quant.six_bits import nested_codes, pack_scales, scale_and_offset
+from engine.quant.six_bits import nested, pack_scales, scale_and_offset
 
 BLOCK_VALUES = 256
 BLOCK_BYTES = 144
@@ -39,8 +39,7 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(scale[..., np.newaxis] * q + offset[..., np.newaxis], blocks)
 
 
-@np.errstate(invalid="ignore", over="ignore")
-def codes_of(data: Bytes) -> Codes:
-    """[..., 144 b] -> codes [..., 256 b], parts of each run of 32"""
+def nested_of(data: Bytes) -> Nested:
+    """[..., 144 b] -> codes [..., 256 b]"""
     blocks = to_blocks(data, LAYOUT)
-    return nested_codes(blocks, unpack(blocks["q"], 4, 32))
+    return nested(blocks, unpack(blocks["q"], 4, 32))

@@ -9,10 +9,10 @@ Source: ggml `block_q5_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Codes, Floats
+from engine.quant.base import Bytes, Floats, Nested
 from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
 from engine.quant.search import fit_scales_and_offsets
-from engine.quant.six_bits import nested_codes, pack_scales, scale_and_offset
+from engine.quant.six_bits import nested, pack_scales, scale_and_offset
 
 BLOCK_VALUES = 256
 BLOCK_BYTES = 176
@@ -43,8 +43,7 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(scale[..., np.newaxis] * groups + offset[..., np.newaxis], blocks)
 
 
-@np.errstate(invalid="ignore", over="ignore")
-def codes_of(data: Bytes) -> Codes:
-    """[..., 176 b] -> codes [..., 256 b], parts of each run of 32"""
+def nested_of(data: Bytes) -> Nested:
+    """[..., 176 b] -> codes [..., 256 b]"""
     blocks = to_blocks(data, LAYOUT)
-    return nested_codes(blocks, unpack(blocks["low"], 4, 32) | unpack(blocks["high"], 1, 32) << 4)
+    return nested(blocks, unpack(blocks["low"], 4, 32) | unpack(blocks["high"], 1, 32) << 4)

@@ -9,7 +9,7 @@ Source: ggml `block_q6_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Codes, Floats
+from engine.quant.base import Bytes, Floats, Nested
 from engine.quant.layout import Records, codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
 from engine.quant.search import fit_scales
 
@@ -39,16 +39,13 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(_scale(blocks)[..., np.newaxis] * groups, blocks)
 
 
-@np.errstate(invalid="ignore", over="ignore")
-def codes_of(data: Bytes) -> Codes:
-    """[..., 210 b] -> codes [..., 256 b], around 32; parts of each run of 16"""
+def nested_of(data: Bytes) -> Nested:
+    """[..., 210 b] -> codes [..., 256 b], around 32"""
     blocks = to_blocks(data, LAYOUT)
-    rows, d = data.shape[:-1], blocks["d"].astype(np.float32)
-    q = unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
-    step = _scale(blocks).reshape(*rows, -1)
-    parts = np.stack([blocks["scales"], np.zeros_like(blocks["scales"])], axis=-1).reshape(*rows, -1, 2)
-    units = np.stack([d, np.zeros_like(d)], axis=-1)
-    return Codes(q.astype(np.uint8).reshape(*rows, -1), step, -32 * step, parts, units)
+    rows, q = data.shape[:-1], unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
+    return Nested(
+        q.astype(np.uint8).reshape(*rows, -1), blocks["scales"].reshape(*rows, -1, 2), blocks["d"][..., np.newaxis]
+    )
 
 
 def _scale(blocks: Records) -> Floats:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.quant.base import Bytes, Codes, Floats
+from engine.quant.base import Bytes, Floats, Nested
 from engine.quant.layout import Records
 
 
@@ -38,10 +38,9 @@ def scale_and_offset(blocks: Records) -> tuple[Floats, Floats]:
     return d * scale.astype(np.float32), -(dmin * offset.astype(np.float32))
 
 
-def nested_codes(blocks: Records, q: NDArray[Any]) -> Codes:
+def nested(blocks: Records, q: NDArray[Any]) -> Nested:
     """Codes [..., 256] of the records [...], as what they mean."""
     rows = blocks.shape[:-1]
-    parts = np.stack(unpack_scales(blocks["scales"]), axis=-1).reshape(*rows, -1, 2)
-    units = np.stack([blocks["d"].astype(np.float32), -blocks["dmin"].astype(np.float32)], axis=-1)
-    step, offset = (each.reshape(*rows, -1) for each in scale_and_offset(blocks))
-    return Codes(q.astype(np.uint8).reshape(*rows, -1), step, offset, parts, units)
+    scales = np.stack(unpack_scales(blocks["scales"]), axis=-1)
+    units = np.stack([blocks["d"], blocks["dmin"]], axis=-1)
+    return Nested(q.astype(np.uint8).reshape(*rows, -1), scales.reshape(*rows, -1, 2), units)

@@ -63,6 +63,7 @@ from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
 from engine.simd.narrow import fetch, load_bytes, load_half, store_bytes, store_half
+from engine.simd.nested_tiles import nested_tile
 from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
 from engine.simd.tiles import float_tile, pair_tile
 from engine.simd.transpose import transpose
@@ -132,6 +133,7 @@ __all__ = [
     "multiply_small",
     "multiply_wide",
     "nearest",
+    "nested_tile",
     "no_i32",
     "of_bits",
     "operands",

@@ -25,12 +25,10 @@ from engine.simd.codes import (
     CHUNK_BYTES,
     CODES,
     EIGHT,
-    UNIT_BYTES,
     VECTORS,
     WHOLE,
     WORD_BYTES,
     emit_numbers,
-    load_units,
     numbers_at,
 )
 from engine.simd.tiles import broadcast_pair, dot_in_order
@@ -67,7 +65,7 @@ def coded_tile(kinds: Sequence[int], sizes: Sequence[int], isa: str) -> Any:
             b.branch(done)
         b.position_at_end(done)
 
-    return _operation(emit, 9)
+    return operation_on(emit, 9)
 
 
 def _emit_tile(
@@ -82,18 +80,16 @@ def _emit_tile(
 
     def of_group(g: Any, totals: list[Any]) -> list[Any]:
         first = b.mul(g, group)
-        here = b.add(codes, b.add(b.mul(g, const(UNIT_BYTES[kind])), b.mul(first, const(size))))
-        units = [load_units(b, kind, here, each) for each in sides]
         of_columns = b.add(factors, b.mul(g, const(_SIDE * _VECTOR)))
         for line in range(0, wide * _VECTOR, 64):
             prefetch_line(b, of_columns, _FACTORS_AHEAD + line, 1)
-        left, right = b.add(a, b.mul(first, chunk)), b.add(here, const(UNIT_BYTES[kind]))
+        left, right = b.add(a, b.mul(first, chunk)), b.add(codes, b.mul(first, const(size)))
 
         def of_turn(i: Any, sums: list[Any]) -> list[Any]:
             step, half = b.ashr(i, const(1)), b.and_(i, const(1))
             rows_at = b.add(left, b.add(b.mul(step, chunk), b.mul(half, const(4 * VECTORS))))
             turn = b.add(right, b.mul(step, const(size))), half
-            return _emit_turn(b, kind, rows, isa, rows_at, turn, list(zip(sides, units, strict=True)), list(sums))
+            return _emit_turn(b, kind, rows, isa, rows_at, turn, sides, list(sums))
 
         sums = loop(b, b.mul(_smaller(b, group, b.sub(steps, first)), const(2)), zeros, of_turn)
         scale = [b.load(pointer(b, of_columns, const(_VECTOR * v), f32x16.llvm), align=4) for v in range(wide)]
@@ -109,14 +105,14 @@ def _emit_tile(
 
 
 def _emit_turn(
-    b: Any, kind: int, rows: int, isa: str, a: Any, turn: tuple[Any, Any], sides: list[tuple[Any, Any]], sums: list[Any]
+    b: Any, kind: int, rows: int, isa: str, a: Any, turn: tuple[Any, Any], sides: list[Any], sums: list[Any]
 ) -> list[Any]:  # fmt: skip
     """`sums` of each row and vector, several of them, plus products; `turn`: its chunk, and which half of it."""
     wide = len(sides)
     ways = len(sums) // (rows * wide)
     if kind != WHOLE:
-        _ask_for(b, kind, *turn, sides[0][0], wide)
-    numbers = [emit_numbers(b, isa, kind, *turn, side, units) for side, units in sides]
+        _ask_for(b, kind, *turn, sides[0], wide)
+    numbers = [emit_numbers(b, isa, kind, *turn, side) for side in sides]
     for i, weights in enumerate(_one_ahead(zip(*numbers, strict=True))):
         for r in range(rows):
             both = broadcast_pair(b, isa, a, ROW_BYTES * r + 4 * weights[0][0])
@@ -155,7 +151,7 @@ def _added(b: Any, values: list[Any]) -> Any:
 
 
 def unpack(isa: str, *, digits: bool) -> Any:
-    """unpack(kind, group, side, turns, out, step): the numbers of so many turns of one side of a group, `step` bytes
+    """unpack(kind, codes, side, turns, out, step): the numbers of so many turns of one side of chunks, `step` bytes
     from one to the next: WHOLE; or as digits, int8 [8][16 columns][4], where k has the order of `operands.CODED`."""
     if not JIT:
         return _unpack_digits if digits else _unpack_whole
@@ -172,33 +168,31 @@ def unpack(isa: str, *, digits: bool) -> Any:
             b.branch(done)
         b.position_at_end(done)
 
-    return _operation(emit, 6)
+    return operation_on(emit, 6)
 
 
 def _emit_turns(
-    b: Any, isa: str, kind: int, store: Callable[..., None], group: Any, side: Any, turns: Any, out: Any, step: Any
+    b: Any, isa: str, kind: int, store: Callable[..., None], codes: Any, side: Any, turns: Any, out: Any, step: Any
 ) -> None:  # fmt: skip
-    units, first = load_units(b, kind, group, side), b.add(group, const(UNIT_BYTES[kind]))
-
     def turn(i: Any, carried: list[Any]) -> list[Any]:
-        chunk, half = b.add(first, b.mul(b.ashr(i, const(1)), const(CHUNK_BYTES[kind]))), b.and_(i, const(1))
+        chunk, half = b.add(codes, b.mul(b.ashr(i, const(1)), const(CHUNK_BYTES[kind]))), b.and_(i, const(1))
         _ask_for(b, kind, chunk, half, side, 1)
-        store(b, isa, kind, chunk, half, side, units, b.add(out, b.mul(i, step)))
+        store(b, isa, kind, chunk, half, side, b.add(out, b.mul(i, step)))
         return carried
 
     loop(b, turns, [], turn)
 
 
-def _store_whole(b: Any, isa: str, kind: int, chunk: Any, half: Any, side: Any, units: Any, out: Any) -> None:
-    for p, value in emit_numbers(b, isa, kind, chunk, half, side, units):
+def _store_whole(b: Any, isa: str, kind: int, chunk: Any, half: Any, side: Any, out: Any) -> None:
+    for p, value in emit_numbers(b, isa, kind, chunk, half, side):
         b.store(value, pointer(b, out, const(64 * p), value.type), align=1)
 
 
-def _store_digits(b: Any, isa: str, kind: int, chunk: Any, half: Any, side: Any, units: Any, out: Any) -> None:
+def _store_digits(b: Any, isa: str, kind: int, chunk: Any, half: Any, side: Any, out: Any) -> None:
     """Of two vectors of numbers, one after the other, the first places and then the second ones: four of k side by
     side."""
     size = WORD_BYTES[EIGHT]
-    numbers = dict(emit_numbers(b, isa, kind, chunk, half, side, units)) if kind != EIGHT else None
+    numbers = dict(emit_numbers(b, isa, kind, chunk, half, side)) if kind != EIGHT else None
     here = b.add(chunk, b.add(b.mul(half, const(2 * size)), b.mul(side, const(size))))
     for i in range(VECTORS // 2):
         digits = _mixed(b, numbers[2 * i], numbers[2 * i + 1]) if numbers else _mixed_bytes(b, here, 64 * i)
@@ -216,7 +210,7 @@ def _mixed_bytes(b: Any, codes: Any, offset: int) -> Any:
     return b.shuffle_vector(both, both, ir.Constant(ir.VectorType(_I32, 64), order))
 
 
-def _operation(emit: Callable[..., None], count: int) -> Any:
+def operation_on(emit: Callable[..., None], count: int) -> Any:
     """An operation on `count` addresses and numbers, that gives nothing back."""
 
     def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
@@ -237,8 +231,7 @@ def _meaning(
     for g, first in enumerate(range(0, steps, group)):
         count = min(group, steps - first)
         left = _rows_at(a + first * chunk, chunk, count, rows)
-        here = codes + g * UNIT_BYTES[kind] + first * size
-        right = [numbers_at(kind, here, side, 2 * count) for side in range(_SIDE)]
+        right = [numbers_at(kind, codes + first * size, side, 2 * count) for side in range(_SIDE)]
         sums = np.concatenate([(left * part).sum((1, 3), dtype=np.int32) for part in right], axis=1)
         total = fma(sums.astype(np.float32), view(factors + 4 * g * width, width, np.float32), total)
     view(out, rows * width, np.float32)[:] = total.reshape(-1)
@@ -250,11 +243,11 @@ def _rows_at(a: int, chunk: int, steps: int, rows: int) -> NDArray[np.int32]:
     return np.concatenate(found, axis=1).astype(np.int32)
 
 
-def _unpack_whole(kind: int, group: int, side: int, turns: int, out: int, step: int) -> None:
-    for i, numbers in enumerate(numbers_at(kind, group, side, turns).reshape(turns, -1)):
+def _unpack_whole(kind: int, codes: int, side: int, turns: int, out: int, step: int) -> None:
+    for i, numbers in enumerate(numbers_at(kind, codes, side, turns).reshape(turns, -1)):
         view(out + i * step, numbers.size, np.int16)[:] = numbers
 
 
-def _unpack_digits(kind: int, group: int, side: int, turns: int, out: int, step: int) -> None:
-    for i, numbers in enumerate(numbers_at(kind, group, side, turns).reshape(turns, VECTORS // 2, 2, LANES, 2)):
+def _unpack_digits(kind: int, codes: int, side: int, turns: int, out: int, step: int) -> None:
+    for i, numbers in enumerate(numbers_at(kind, codes, side, turns).reshape(turns, VECTORS // 2, 2, LANES, 2)):
         view(out + i * step, numbers.size, np.int8)[:] = numbers.transpose(0, 2, 3, 1).reshape(-1)

@@ -1,22 +1,19 @@
-"""Weights as codes of 4 to 8 bits, and the whole numbers within 127 that they stand for.
+"""Weights as codes of 4, 5 and 8 bits, and the whole numbers within 127 that they stand for.
 
 A turn is 16 columns and 32 values of k, whose numbers become 16 vectors of int16 [16 columns][2]: vector p of a turn
 has k = p and k = 16 + p of it, as `tiles.pair_tile` takes them. A block of 32 columns has two of them side by side, and
-a chunk of 64 values of k two after another. A group, all values of k of a block that share a scale, is in memory
+a chunk of 64 values of k two after another. A chunk is in memory
 
-    units of both sides, if scales are nested
-    chunk after chunk: heads of the first side's turns and of the other's; codes of the first turns and of the others
+    heads of the first side's turns and of the other's; codes of the first turns and of the others
 
 Codes are uint16 [bits][16][2]: as many words as a code has bits (`PIECES`: what of which code lies where). A head is
 
     centred   A, int16 [16]                                     number = ((q - middle) * A + 64) >> 7
     offset    A and B, int16 [16][2]                            number = (q * A + B + 64) >> 7, in int16 that wraps
-    nested    a and b, uint8 [16][2]; units U and V int16 [16][2]        the same with A = a * U >> 9, B = b * V >> 6
-    nested6   a, int8 [16][2], one for the 16 values of each place; U, int16 [16][2]    as centred with A = a * U >> 12
 
-where products with units are rounded when bits are shifted out, halves up. Centred codes are kept as q - middle, of so
-many bits. Who makes A, B, U and V sees to it that the numbers are within 127. EIGHT are the numbers themselves without
-a head, int8 [16 vectors][16][2]; what waits for its products once it is made is WHOLE, int16.
+Centred codes are kept as q - middle, of so many bits. Who makes A and B sees to it that the numbers are within 127.
+EIGHT are the numbers themselves without a head, int8 [16 vectors][16][2]; what waits for its products once it is made
+is WHOLE, int16.
 """
 
 from collections.abc import Iterator
@@ -36,30 +33,20 @@ VECTORS = TURN // 2
 
 
 class Code(NamedTuple):
-    """Bits of a code; bytes of a head; what is taken from a code, 0 where there is an offset; whether A is made of what
-    lies in the head and of units."""
+    """Bits of a code; bytes of a head; what is taken from a code, 0 where there is an offset."""
 
     bits: int
     head: int
     middle: int
-    nested: bool
 
 
 FLOAT, EIGHT, WHOLE = 0, 8, 16
-CENTRED4, OFFSET4, NESTED4, CENTRED5, OFFSET5, NESTED5, NESTED6 = range(1, 8)
-"""Kinds of matrices: float32, or codes; and what codes become."""
-CODES = {
-    CENTRED4: Code(4, 32, 8, False), OFFSET4: Code(4, 64, 0, False), NESTED4: Code(4, 32, 0, True),
-    CENTRED5: Code(5, 32, 16, False), OFFSET5: Code(5, 64, 0, False), NESTED5: Code(5, 32, 0, True),
-    NESTED6: Code(6, 32, 32, True),
-}  # fmt: skip
+CENTRED4, OFFSET4, CENTRED5, OFFSET5 = range(1, 5)
+"""Kinds of matrices: float32, or codes; and what codes become. More of them: `engine.simd.nested`."""
+CODES = {CENTRED4: Code(4, 32, 8), OFFSET4: Code(4, 64, 0), CENTRED5: Code(5, 32, 16), OFFSET5: Code(5, 64, 0)}
 WORD_BYTES = {kind: 64 * code.bits for kind, code in CODES.items()} | {EIGHT: 512, WHOLE: 1024}
 """Of the codes of a turn."""
 CHUNK_BYTES = {kind: 4 * (size + (CODES[kind].head if kind in CODES else 0)) for kind, size in WORD_BYTES.items()}
-UNIT_BYTES = {kind: 128 if kind in CODES and CODES[kind].nested else 0 for kind in WORD_BYTES}
-"""Of a group."""
-SCALE_SHIFT, OFFSET_SHIFT, SHIFT6 = 9, 6, 12
-"""Bits that are shifted out of a * U and b * V, and of a * U of 6 bits."""
 _SHIFT, _HALF, _ROUNDED = 7, 64, 15  # _ROUNDED: bits that `_rounded_product` shifts out
 _I16, _I32 = ir.IntType(16), ir.IntType(32)
 _I16X32, _I8X32, _I16X16 = ir.VectorType(_I16, 32), ir.VectorType(ir.IntType(8), 32), ir.VectorType(_I16, 16)
@@ -81,15 +68,10 @@ def _pieces(bits: int) -> list[list[Piece]]:
     if bits == 5:
         for w in range(5):
             words[w].append(Piece(15, 15, 1, w))
-    if bits == 6:
-        for first, p in ((0, 12), (3, 14)):
-            words[first].append(Piece(p, 12, 4, 2))
-            words[first + 1] += [Piece(p, 12, 2, 0), Piece(p + 1, 14, 2, 0)]
-            words[first + 2].append(Piece(p + 1, 12, 4, 2))
     return words
 
 
-PIECES = {bits: _pieces(bits) for bits in (4, 5, 6)}
+PIECES = {bits: _pieces(bits) for bits in (4, 5)}
 
 
 def _splat(*values: int) -> Any:
@@ -125,14 +107,7 @@ def _rounded_product(b: Any, isa: str, x: Any, y: Any) -> Any:
     return b.shuffle_vector(*halves, ir.Constant(ir.VectorType(_I32, 32), list(range(32))))
 
 
-def load_units(b: Any, kind: int, group: Any, side: Any) -> Any:
-    """The units of one side of a group, or None."""
-    return _load(b, b.add(group, b.mul(side, const(UNIT_BYTES[kind] // 2))), 0) if UNIT_BYTES[kind] else None
-
-
-def emit_numbers(
-    b: Any, isa: str, kind: int, chunk: Any, half: Any, side: Any, units: Any
-) -> Iterator[tuple[int, Any]]:
+def emit_numbers(b: Any, isa: str, kind: int, chunk: Any, half: Any, side: Any) -> Iterator[tuple[int, Any]]:
     """The vectors of a turn of the chunk at an address: p and <32 x i16>, made when they are asked for."""
     size = WORD_BYTES[kind]
     words = b.add(chunk, b.add(b.mul(half, const(2 * size)), b.mul(side, const(size))))
@@ -142,7 +117,7 @@ def emit_numbers(
         return
     code, found = CODES[kind], dict[int, Any]()
     head = b.add(chunk, b.add(b.mul(side, const(2 * code.head)), b.mul(half, const(code.head))))
-    a, c = _factors(b, isa, code, head, units)
+    a, c = _factors(b, code, head)
     missing = [code.bits] * VECTORS
     for w, pieces in enumerate(PIECES[code.bits]):
         word = _load(b, words, 4 * code.head + 64 * w)
@@ -169,59 +144,33 @@ def _number(b: Any, isa: str, code: Code, q: Any, a: Any, c: Any) -> Any:
     return _rounded_product(b, isa, b.ashr(q, _splat(_ROUNDED - _SHIFT - code.bits)), a)
 
 
-def _factors(b: Any, isa: str, code: Code, head: Any, units: Any) -> tuple[Any, Any]:
+def _factors(b: Any, code: Code, head: Any) -> tuple[Any, Any]:
     """A and B + 64 of all lanes."""
-    if code.nested:
-        small = _load(b, head, 0, _I8X32)
-        shifts = [_ROUNDED - SHIFT6] if code.middle else [_ROUNDED - SCALE_SHIFT, _ROUNDED - OFFSET_SHIFT]
-        wide = b.sext(small, _I16X32) if code.middle else b.zext(small, _I16X32)
-        both = _rounded_product(b, isa, b.mul(wide, _splat(*(1 << shift for shift in shifts))), units)
-        if code.middle:
-            return both, None
-    elif code.middle:
+    if code.middle:
         return _spread(b, _load(b, head, 0, _I16X16), [i // 2 for i in range(32)]), None
-    else:
-        both = _load(b, head, 0)
+    both = _load(b, head, 0)
     return _of_each_pair(b, both, 0), b.add(_of_each_pair(b, both, 1), _splat(_HALF))
 
 
-def numbers_at(kind: int, group: int, side: int, turns: int) -> NDArray[np.int32]:
-    """The numbers of one side of the group at an address, so many turns of it: [turns * 16 vectors][16 columns][2]."""
+def numbers_at(kind: int, codes: int, side: int, turns: int) -> NDArray[np.int32]:
+    """The numbers of one side of the chunks at an address, so many turns of it: [turns * 16 vectors][16 columns][2]."""
     size, chunks = WORD_BYTES[kind], -(-turns // 2)
-    data = view(group + UNIT_BYTES[kind], chunks * CHUNK_BYTES[kind], np.int8).reshape(chunks, -1)
+    data = view(codes, chunks * CHUNK_BYTES[kind], np.int8).reshape(chunks, -1)
     words = data[:, -4 * size :].reshape(2 * chunks, 2, size)[:turns, side]
     if kind not in CODES:
         same: NDArray[np.int32] = words.copy().view(f"i{kind // 8}").reshape(-1, LANES, 2).astype(np.int32)
         return same
     code = CODES[kind]
     heads = data[:, : 4 * code.head].reshape(chunks, 2, 2, code.head)[:, side].reshape(-1, code.head)[:turns]
-    units = view(group + side * UNIT_BYTES[kind] // 2, UNIT_BYTES[kind] // 4, np.int16)
     words = words.copy().view(np.uint16)
     q = codes_in(code.bits, words.reshape(-1, code.bits, LANES, 2)).astype(np.int32)
-    a, c = _factors_at(code, heads, units.astype(np.int32).reshape(-1, 2))
+    factors = heads.view(np.int16).reshape(len(heads), 1, LANES, -1).astype(np.int32)
     if code.middle:  # the highest bit is a sign
-        whole = ((q ^ code.middle) - code.middle) * a[:, None] + _HALF
+        whole = ((q ^ code.middle) - code.middle) * factors + _HALF
     else:
-        whole = (q * a[:, None] + c[:, None] + _HALF).astype(np.int16).astype(np.int32)
+        whole = (q * factors[..., :1] + factors[..., 1:] + _HALF).astype(np.int16).astype(np.int32)
     numbers: NDArray[np.int32] = (whole >> _SHIFT).reshape(-1, LANES, 2)
     return numbers
-
-
-def _factors_at(code: Code, heads: NDArray[Any], units: NDArray[np.int32]) -> Any:
-    """A and B [turns][16][2 or 1], or A and None."""
-    if not code.nested:
-        both = heads.view(np.int16).reshape(len(heads), LANES, -1).astype(np.int32)
-        return (both, None) if code.middle else (both[..., :1], both[..., 1:])
-    if code.middle:
-        return rounded(heads.reshape(-1, LANES, 2).astype(np.int32) * units, SHIFT6), None
-    both = heads.view(np.uint8).reshape(-1, LANES, 2).astype(np.int32) * units
-    return rounded(both[..., :1], SCALE_SHIFT), rounded(both[..., 1:], OFFSET_SHIFT)
-
-
-def rounded(values: NDArray[Any], shift: int) -> NDArray[Any]:
-    """values >> shift, halves up."""
-    result: NDArray[Any] = values + (1 << (shift - 1)) >> shift
-    return result
 
 
 def codes_in(bits: int, words: NDArray[np.uint16]) -> NDArray[np.uint8]:

@@ -45,7 +45,8 @@ def _narrow(b: Any, x: Any) -> Any:
     return b.or_(b.select(b.icmp_signed(">", size, _all(0x7F800000)), payload, value), sign)
 
 
-def _load_half(b: Any, address: Any) -> Any:
+def emit_load_half(b: Any, address: Any) -> Any:
+    """Sixteen float16 as float32, exact."""
     if _NATIVE:
         return b.fpext(b.load(pointer(b, address, const(0), _F16X16), align=1), _F32X16)
     return _widen(b, b.zext(b.load(pointer(b, address, const(0), _I16X16), align=1), _I32X16))
@@ -66,7 +67,7 @@ def _store_bytes(b: Any, address: Any, x: Any) -> None:
     b.store(b.trunc(x, _I8X16), pointer(b, address, const(0), _I8X16), align=1)
 
 
-@operation(f32x16, types.intp)(_load_half)
+@operation(f32x16, types.intp)(emit_load_half)
 def load_half(address: Any) -> Any:
     """Sixteen float16 as float32, exact."""
     return view(address, LANES, np.float16).astype(np.float32)

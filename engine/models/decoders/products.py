@@ -1,13 +1,13 @@
-"""Products by a team of threads with the matrices of an arena, some of them float32 and others whole numbers."""
+"""Products by a team of threads with the matrices of an arena, which take their rows in several forms."""
 
 from typing import Any
 
 import numpy as np
 
-from engine.kernels.coded import product, take
+from engine.kernels.coded import form, product, take
 from engine.kernels.codes import KIND, K
 from engine.kernels.compiled import kernel
-from engine.simd import F32, FLOAT, I8, I64
+from engine.simd import F32, I8, I64
 
 Model = tuple[I8, F32, I64, F32]  # codes, floats and table of an arena; gains of norms
 Scratch = tuple[Any, ...]
@@ -22,16 +22,12 @@ def bring(team: Team, x: F32, count: int, model: Model, first: int, end: int, sc
     makes it whole."""
     _, thread, threads = team
     table = model[2]
-    exact, whole = False, False
+    done = 0
     for row in range(first, end):
-        if table[row, KIND] == FLOAT:
-            if not exact:
-                take(thread, threads, x, count, table[row, K], table[row, KIND], scratch)
-            exact = True
-        else:
-            if not whole:
-                take(thread, threads, x, count, table[row, K], table[row, KIND], scratch)
-            whole = True
+        which = 1 << form(table[row, KIND])
+        if not done & which:
+            take(thread, threads, x, count, table[row, K], table[row, KIND], scratch)
+        done |= which
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Codes of 4 to 8 bits: what numbers they stand for, unpacked and multiplied, against plain Python integers."""
+"""Codes of 4, 5 and 8 bits: what numbers they stand for, unpacked and multiplied, against plain Python integers."""
 
 from typing import Any
 
@@ -11,24 +11,12 @@ from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ISA
 from engine.models.layers import aligned
 from engine.simd import CODES, EIGHT, WHOLE, coded_tile, unpack
-from engine.simd.codes import (
-    CENTRED4,
-    CENTRED5,
-    NESTED4,
-    NESTED5,
-    NESTED6,
-    OFFSET4,
-    OFFSET5,
-    codes_in,
-    numbers_at,
-    words_of,
-)
+from engine.simd.codes import CENTRED4, CENTRED5, OFFSET4, OFFSET5, codes_in, numbers_at, words_of
 from engine.simd.operands import CODED
 
 KINDS = [*CODES, EIGHT]
-BITS = {CENTRED4: 4, OFFSET4: 4, NESTED4: 4, CENTRED5: 5, OFFSET5: 5, NESTED5: 5, NESTED6: 6, EIGHT: 8, WHOLE: 16}
-HEAD = {CENTRED4: 32, OFFSET4: 64, NESTED4: 32, CENTRED5: 32, OFFSET5: 64, NESTED5: 32, NESTED6: 32, EIGHT: 0, WHOLE: 0}
-NESTED = {NESTED4, NESTED5, NESTED6}
+BITS = {CENTRED4: 4, OFFSET4: 4, CENTRED5: 5, OFFSET5: 5, EIGHT: 8, WHOLE: 16}
+HEAD = {CENTRED4: 32, OFFSET4: 64, CENTRED5: 32, OFFSET5: 64, EIGHT: 0, WHOLE: 0}
 SIZES = (1, 2, 4, 8, 12)
 CHUNKS = 4
 ISA_OF_VECTORS = "avx512_vnni" if ISA == "amx" else ISA
@@ -43,40 +31,26 @@ def code(words: NDArray[np.uint16], bits: int, p: int) -> int:
     each = 16 // bits
     if p < bits * each:
         return int(words[p // each]) >> bits * (p % each) & (1 << bits) - 1
-    if bits == 5:
-        return sum((int(word) >> 15) << w for w, word in enumerate(words))
-    first = 3 * ((p - 12) // 2)
-    ends, middle = int(words[first + 2 * (p % 2)]) >> 12, int(words[first + 1]) >> 12
-    return ends << 2 | (middle >> 2 * (p % 2) & 3)
+    return sum((int(word) >> 15) << w for w, word in enumerate(words))
 
 
-def number(kind: int, head: Any, units: Any, q: int, column: int, which: int) -> int:
+def number(kind: int, head: Any, q: int, column: int) -> int:
     """Of a code, as `engine.simd.codes` says."""
     if kind in (CENTRED4, CENTRED5):
         middle = 8 if kind == CENTRED4 else 16
         return (((q ^ middle) - middle) * int(head.view(np.int16)[column]) + 64) >> 7
-    if kind == NESTED6:
-        a = (int(head.view(np.int8)[2 * column + which]) * int(units[column, which]) + 2048) >> 12
-        return (((q ^ 32) - 32) * a + 64) >> 7
-    if kind in NESTED:
-        small = [int(x) for x in head.view(np.uint8)[2 * column : 2 * column + 2]]
-        a, b = (small[0] * int(units[column, 0]) + 256) >> 9, (small[1] * int(units[column, 1]) + 32) >> 6
-    else:
-        a, b = (int(x) for x in head.view(np.int16)[2 * column : 2 * column + 2])
+    a, b = (int(x) for x in head.view(np.int16)[2 * column : 2 * column + 2])
     return wrapped(q * a + b + 64) >> 7
 
 
-def made_up(kind: int, group: int = CHUNKS) -> tuple[Any, NDArray[np.int64]]:
-    """Memory of groups of so many chunks whose numbers are within 256, more than files lead to, and behind it more; the
-    numbers: [chunks * 2 turns][2 sides][16 vectors][16 columns][2]."""
-    random, at, found, units = np.random.default_rng(kind), 0, [], None
+def made_up(kind: int) -> tuple[Any, NDArray[np.int64]]:
+    """Memory of chunks whose numbers are within 256, more than files lead to, and behind it more; the numbers:
+    [chunks * 2 turns][2 sides][16 vectors][16 columns][2]."""
+    random, at, found = np.random.default_rng(kind), 0, []
     size = 32 * BITS[kind] * 2 if kind not in (EIGHT, WHOLE) else 64 * BITS[kind]
-    memory = aligned(CHUNKS * (128 + 4 * (HEAD[kind] + size)) + 8192, np.int8)
+    memory = aligned(CHUNKS * 4 * (HEAD[kind] + size) + 8192, np.int8)
     memory[:] = random.integers(-127, 128, memory.size)
-    for i in range(CHUNKS):
-        if kind in NESTED and i % group == 0:
-            units, at = memory[at : at + 128].view(np.int16).reshape(2, 16, 2), at + 128
-            units[:] = random.integers(-32768, 32768, units.shape)
+    for _ in range(CHUNKS):
         heads, at = memory[at : at + 4 * HEAD[kind]].reshape(2, 2, HEAD[kind]), at + 4 * HEAD[kind]
         words, at = memory[at : at + 4 * size].reshape(2, 2, size), at + 4 * size
         fill(kind, heads, random)
@@ -84,33 +58,28 @@ def made_up(kind: int, group: int = CHUNKS) -> tuple[Any, NDArray[np.int64]]:
             words.view(np.int16)[:] >>= 8
         for half in range(2):
             for side in range(2):
-                own = None if units is None else units[side]
-                found.append(turn_numbers(kind, heads[side, half], own, words[half, side]))
+                found.append(turn_numbers(kind, heads[side, half], words[half, side]))
     return memory, np.array(found).reshape(2 * CHUNKS, 2, 16, 16, 2)
 
 
 def fill(kind: int, heads: NDArray[np.int8], random: np.random.Generator) -> None:
     """Heads with which numbers are within 256: where there are offsets sums wrap, and so anything will do."""
     most = 500 if kind in (CENTRED4, CENTRED5) else 32768
-    if kind in (NESTED4, NESTED5):
-        heads[:] = random.integers(0, 64, heads.shape)
-    elif kind == NESTED6:
-        heads[:] = random.integers(-128, 128, heads.shape)
-    elif heads.size:
+    if heads.size:
         heads[:] = random.integers(-most, most, heads.size // 2).astype(np.int16).view(np.int8).reshape(heads.shape)
 
 
-def turn_numbers(kind: int, head: Any, units: Any, data: NDArray[np.int8]) -> Any:
+def turn_numbers(kind: int, head: Any, data: NDArray[np.int8]) -> Any:
     if kind in (EIGHT, WHOLE):
         return data.view(f"i{BITS[kind] // 8}").reshape(16, 16, 2)
     words = data.view(np.uint16).reshape(-1, 16, 2)
     return [
-        [[number(kind, head, units, code(words[:, c, w], BITS[kind], p), c, w) for w in range(2)] for c in range(16)]
+        [[number(kind, head, code(words[:, c, w], BITS[kind], p), c) for w in range(2)] for c in range(16)]
         for p in range(16)
     ]
 
 
-@pytest.mark.parametrize("bits", [4, 5, 6])
+@pytest.mark.parametrize("bits", [4, 5])
 def test_words_hold_codes(bits: int) -> None:
     q = np.random.default_rng(bits).integers(0, 1 << bits, (3, 16, 16, 2)).astype(np.uint8)
     words = words_of(bits, q)
@@ -168,7 +137,7 @@ def test_tile(kind: int, rows: int, steps: int, group: int) -> None:
     random = np.random.default_rng(rows)
     a = random.integers(-32767, 32768, (steps, rows, 64)).astype(np.int16)
     a[:, 0] = 32767
-    (codes, numbers), out = made_up(kind, group), np.full((rows + 1) * 32, 77, np.float32)
+    (codes, numbers), out = made_up(kind), np.full((rows + 1) * 32, 77, np.float32)
     out[: 32 * rows] = before = random.integers(-5, 5, 32 * rows)
     factors = np.ldexp(np.float32(1), random.integers(-3, 3, (4, 32))).astype(np.float32)  # so that float64 is exact
     run_tile(kind, rows, a.reshape(-1), steps, codes, group, factors.reshape(-1), out)
