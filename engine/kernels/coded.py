@@ -14,6 +14,7 @@ from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STE
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ADD, ISA, LONGEST, OPERANDS, PLAIN, SUMS, linear_float
 from engine.kernels.nested import nested_columns, record_bytes, take_records, tile_rows
+from engine.kernels.nested_amx import nested_columns_amx
 from engine.kernels.places import TILE, place
 from engine.kernels.rows import line_up
 from engine.kernels.team import barrier, claim, new_team
@@ -177,6 +178,9 @@ def product(
             for j in range(first, end):
                 linear_float(scratch[2], count, facts[K], floats[facts[FLOATS] :], floats[facts[BIAS] :], j, BLOCK,
                              mode, out, 0, column + j * BLOCK, width, scratch[3][thread])  # fmt: skip
+        elif _AMX and count > FEW and facts[KIND] >= NESTED4:
+            nested_columns_amx(first, end, count, codes, floats, facts, mode, out, width, column, scratch[6],
+                               scratch[3][thread], scratch[4][thread], scratch[5][thread])  # fmt: skip
         elif facts[KIND] >= NESTED4:
             nested_columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch[6],
                            scratch[3][thread])  # fmt: skip

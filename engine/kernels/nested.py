@@ -107,12 +107,12 @@ def nested_columns(
                     store_f32(totals, BLOCK * r + LANES, b1)
                 _tile(facts[KIND], rows, left + row * stride, stride, k // (RUN * RUNS), base + j * size, to)
                 for r in range(min(rows, count - row)):
-                    _put(totals, BLOCK * r, out, place(row + r, column + j * BLOCK, width), mode)
-                    _put(totals, BLOCK * r + LANES, out, place(row + r, column + j * BLOCK + LANES, width), mode)
+                    put(totals, BLOCK * r, out, place(row + r, column + j * BLOCK, width), mode)
+                    put(totals, BLOCK * r + LANES, out, place(row + r, column + j * BLOCK + LANES, width), mode)
                 row += rows
 
 
 @kernel
-def _put(totals: F32, i: int, out: F32, to: int, mode: int) -> None:
+def put(totals: F32, i: int, out: F32, to: int, mode: int) -> None:
     y = load_f32(totals, i)
     store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)

@@ -57,7 +57,7 @@ def attention_scratch(tokens: int, depth: int, width: int, *, exact: bool) -> tu
 def start() -> None:
     """Before the first product of a compiled function."""
     if ISA == "amx":
-        start_tiles()  # type: ignore[call-arg]
+        start_tiles()
 
 
 @kernel

@@ -43,21 +43,31 @@ def _wide(value: Any) -> Any:
     return const(value) if isinstance(value, int) else value
 
 
-@intrinsic
-def start_tiles(typing: Any) -> Any:
-    """Give this thread eight tiles of 16 rows of 64 bytes; before the first product of a compiled function."""
+def starting(rows: int, size: int) -> Any:
+    """An operation that gives this thread tiles for products of `rows` rows of `size` bytes: 0 to 3 for sums, 4 and 5
+    for rows, 6 and 7 for columns. What tiles hold is lost."""
 
-    def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
-        config = cgutils.alloca_once_value(b, ir.Constant(ir.ArrayType(_I8, 64), bytearray(_config())))
-        _call(b, "ldtilecfg", b.bitcast(config, _I8.as_pointer()))
-        return context.get_dummy_value()
+    @intrinsic
+    def start(typing: Any) -> Any:
+        def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
+            config = cgutils.alloca_once_value(b, ir.Constant(ir.ArrayType(_I8, 64), bytearray(_config(rows, size))))
+            _call(b, "ldtilecfg", b.bitcast(config, _I8.as_pointer()))
+            return context.get_dummy_value()
 
-    return types.void(), codegen
+        return types.void(), codegen
+
+    return start
 
 
-def _config() -> bytes:
-    """Palette 1; 64 bytes a row and 16 rows for each of eight tiles."""
-    return bytes([1, *[0] * 15, *[64, 0] * 8, *[0] * 16, *[16] * 8, *[0] * 8])
+def _config(rows: int, size: int) -> bytes:
+    """Palette 1; bytes in a row and rows of each of eight tiles."""
+    return bytes(
+        [1, *[0] * 15, *[64, 0] * 4, *[size, 0] * 2, *[64, 0] * 2, *[0] * 16, *[rows] * 6, *[size // 4] * 2, *[0] * 8]
+    )
+
+
+start_tiles = starting(16, 64)
+"""Give this thread eight tiles of 16 rows of 64 bytes; before the first product of a compiled function."""
 
 
 @intrinsic

@@ -46,7 +46,7 @@ RECORD = 48
 SCALE, NEGATIVE, HALVES = 32, 36, 40
 """Where in a record its scale lies, the product with its sum, and what halves begin with."""
 _WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
-_AHEAD = 8192  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
+AHEAD = 8192  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
 _FEW = 4  # totals that stay in registers; more of them would be in the way of sums
 _WAYS = 4  # sums that are made at the same time, at least: a product needs the one before it in its sum
 _SIDES, _VECTOR = 2, 4 * LANES
@@ -96,7 +96,7 @@ class _Tile:
 
             def of_run(i: Any, totals: list[Any]) -> list[Any]:
                 run = b.add(first, b.mul(i, const(RUN_BYTES[self.kind])))
-                rows = _Rows(b, self.isa, b.add(left, b.mul(i, const(RECORD))), strides, self.rows)
+                rows = Rows(b, self.isa, b.add(left, b.mul(i, const(RECORD))), strides, self.rows)
                 return self._run(rows, [side_of(b, self.kind, run, side) for side in sides], units, totals)
 
             return loop(b, const(RUNS), list(totals), of_run)
@@ -106,11 +106,11 @@ class _Tile:
             self._store(chain, total)
         return carried
 
-    def _run(self, rows: "_Rows", sides: list[Side], units: list[list[Any]], totals: list[Any]) -> list[Any]:
+    def _run(self, rows: "Rows", sides: list[Side], units: list[list[Any]], totals: list[Any]) -> list[Any]:
         b = self.b
         for line in range(0, self.wide * CODE_BYTES[self.kind], 64):
-            prefetch_line(b, sides[0].codes, _AHEAD + line, 1)
-        prefetch_line(b, sides[0].head, _AHEAD, 1)
+            prefetch_line(b, sides[0].codes, AHEAD + line, 1)
+        prefetch_line(b, sides[0].head, AHEAD, 1)
         factors = [emit_factors(b, self.kind, side.head, each) for side, each in zip(sides, units, strict=True)]
         if self.kind == NESTED6:
             for half in range(2):
@@ -121,7 +121,7 @@ class _Tile:
         sums = self._sums(rows, sides, range(VECTORS), [])
         return self._add(rows, sums, [each[0] for each in factors], totals, [each[1] for each in factors])
 
-    def _sums(self, rows: "_Rows", sides: list[Side], vectors: range, starts: list[Any]) -> list[Any]:
+    def _sums(self, rows: "Rows", sides: list[Side], vectors: range, starts: list[Any]) -> list[Any]:
         """Of each chain, of these vectors; each row begins with its start, or 0."""
         ways, zero = max(1, _WAYS // len(self.chains)), ir.Constant(_I32X16, [0] * LANES)
         sums = [[starts[r] if starts else zero, *[zero] * (ways - 1)] for r, _ in self.chains]
@@ -138,7 +138,7 @@ class _Tile:
         return [_added(self.b, chain) for chain in sums]
 
     def _add(
-        self, rows: "_Rows", sums: list[Any], scales: list[Any], totals: list[Any], offsets: list[Any] | None = None
+        self, rows: "Rows", sums: list[Any], scales: list[Any], totals: list[Any], offsets: list[Any] | None = None
     ) -> list[Any]:  # fmt: skip
         b, result = self.b, []
         for i, (r, v) in enumerate(self.chains):
@@ -163,7 +163,7 @@ class _Tile:
         self.b.store(total, self._at(chain), align=4)
 
 
-class _Rows:
+class Rows:
     """Records of one run, and products with them. With AVX-512 these are read and made where they are written: LLVM
     moves them together, and then has too few registers."""
 

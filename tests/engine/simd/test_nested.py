@@ -9,9 +9,18 @@ from numpy.typing import NDArray
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ISA
 from engine.models.layers import aligned
-from engine.simd import nested_tile
+from engine.simd import JIT, nested_tile, stop_tiles
 from engine.simd.nested import NESTED4, NESTED5, NESTED6, codes_in, run_at, units_at, words_of
+from engine.simd.nested_amx import (
+    PANEL_BYTES,
+    SUMS_BYTES,
+    nested_panel,
+    nested_products,
+    start_halves,
+    start_runs,
+)
 from engine.simd.nested_tiles import RECORD
+from tests.engine.isas import need
 from tests.reference.whole_numbers import fma
 
 BITS = {NESTED4: 4, NESTED5: 5, NESTED6: 6}
@@ -89,6 +98,23 @@ def test_meaning(kind: int, side: int) -> None:
         assert np.array_equal(head, heads[1, j][:, own])
 
 
+def in_order(kind: int, x: Any, scales: Floats, total: Floats, codes: Ints, heads: Ints, units: Floats) -> Floats:
+    """`total` [rows][32] and the products of x [rows][runs][32], every float32 operation where it is said."""
+    for j in range(x.shape[1]):
+        at, scale = (j // 8, j % 8), scales[:, j, None]
+        factors = heads[at].astype(np.float32) * units[j // 8]
+        if kind == NESTED6:
+            for half, factor in zip((slice(16), slice(16, 32)), factors, strict=True):
+                sums = x[:, j, half].astype(int) @ (codes[at][:, half] - 32).T
+                total = fma(sums.astype(np.float32) * scale, factor, total)
+        else:
+            sums = x[:, j].astype(int) @ codes[at].T
+            total = fma(sums.astype(np.float32) * scale, factors[0], total)
+            negative = -x[:, j].astype(np.float32).sum(1, keepdims=True) * scale
+            total = fma(negative, factors[1], total)
+    return total
+
+
 _tile = nested_tile(SIZES, "avx512_vnni" if ISA == "amx" else ISA)
 
 
@@ -112,18 +138,47 @@ def test_tile(kind: int, rows: int, groups: int) -> None:
     out = np.full(32 * (rows + 1), 77, np.float32)
     out[: 32 * rows] = before = random.standard_normal(32 * rows).astype(np.float32)
     run_tile(kind, rows, a.reshape(-1), a.shape[1], groups, memory, out)
-    total = before.reshape(rows, 32)
-    for j in range(8 * groups):
-        at, scale = (j // 8, j % 8), scales[:, j, None]
-        factors = heads[at].astype(np.float32) * units[j // 8]
-        if kind == NESTED6:
-            for half, factor in zip((slice(16), slice(16, 32)), factors, strict=True):
-                sums = x[:, j, half].astype(int) @ (codes[at][:, half] - 32).T
-                total = fma(sums.astype(np.float32) * scale, factor, total)
-        else:
-            sums = x[:, j].astype(int) @ codes[at].T
-            total = fma(sums.astype(np.float32) * scale, factors[0], total)
-            negative = -x[:, j].astype(np.float32).sum(1, keepdims=True) * scale
-            total = fma(negative, factors[1], total)
+    total = in_order(kind, x, scales, before.reshape(rows, 32), codes, heads, units)
     assert np.array_equal(out[: 32 * rows].reshape(rows, 32), total)
     assert (out[32 * rows :] == 77).all()
+
+
+_panel, _runs, _halves = nested_panel(), nested_products(halves=False), nested_products(halves=True)
+
+
+@kernel
+def run_panels(halves: bool, kind: int, group: Any, a: Any, stride: int, count: int, panel: Any, out: Any) -> None:
+    _panel(kind, group.ctypes.data, panel.ctypes.data)
+    sums = panel.ctypes.data + PANEL_BYTES
+    if halves:
+        start_halves()
+        _halves(a.ctypes.data, stride, count, panel.ctypes.data, out.ctypes.data, sums)
+    else:
+        start_runs()
+        _runs(a.ctypes.data, stride, count, panel.ctypes.data, out.ctypes.data, sums)
+    stop_tiles()
+
+
+@pytest.mark.parametrize("kind", BITS)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_panels(kind: int, count: int) -> None:
+    """On AMX many rows have the same bits."""
+    need("amx")
+    if ISA != "amx" or not JIT:
+        pytest.skip("kernels are compiled for another instruction set here")
+    random, rows = np.random.default_rng(count), 8 * count
+    memory, codes, heads, units = made_up(kind)
+    x = random.integers(-127, 128, (rows, 8, 32)).astype(np.int8)
+    x[0, 0], x[0, 1] = 127, -127
+    scales = random.standard_normal((rows, 8)).astype(np.float32)
+    a = aligned(rows * (48 * 8 + 64), np.int8).reshape(rows, -1)
+    a[:, : 48 * 8] = records(x, scales)
+    out = np.full(32 * (rows + 1), 77, np.float32)
+    out[: 32 * rows] = before = random.standard_normal(32 * rows).astype(np.float32)
+    panel = aligned(PANEL_BYTES + SUMS_BYTES + 64, np.int8)
+    panel[-64:] = 77
+    run_panels(kind == NESTED6, kind, memory, a.reshape(-1), a.shape[1], count, panel, out)
+    total = in_order(kind, x, scales, before.reshape(rows, 32), codes, heads, units)
+    assert np.array_equal(out[: 32 * rows].reshape(rows, 32), total)
+    assert (out[32 * rows :] == 77).all()
+    assert (panel[-64:] == 77).all()

@@ -1,0 +1,191 @@
+"""The loop of `nested_tiles.py` for many rows, on AMX: the same exact sums, and the same float32 operations in the same
+order.
+
+A group of 32 columns becomes a panel once: run after run, of one side and of the other, codes int8 [8][16 columns][4],
+which are two tiles (of 6 bits four, without their middle), and what `emit_factors` gives, float32 [2][2 sides][16].
+Eight rows at a time then pass it. In a turn a run, of 6 bits half of one, is multiplied with both sides; the sums of
+the turn before leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for
+the other, from the first turn of all rows to the last. Eight rows, because their totals stay in registers for both
+sides, which then share what is read of a row.
+"""
+
+from functools import partial
+from typing import Any
+
+from llvmlite import ir
+
+from engine.simd.address import const, loop, pointer
+from engine.simd.amx import dot, load, prefetch_line, starting, store, zero
+from engine.simd.arithmetic import emit_fma
+from engine.simd.coded_tiles import operation_on
+from engine.simd.nested import (
+    BITS,
+    MIDDLE,
+    NESTED6,
+    RUN,
+    RUN_BYTES,
+    RUNS,
+    UNIT_BYTES,
+    VECTORS,
+    emit_factors,
+    emit_units,
+    emit_vector,
+    side_of,
+)
+from engine.simd.nested_tiles import AHEAD, NEGATIVE, RECORD, SCALE, Rows
+from engine.simd.vector import LANES, f32x16, i32x16
+
+ROWS = 8
+"""That are multiplied together."""
+_SIDES, _VECTOR = 2, 4 * LANES
+_CODES, _SUMS = VECTORS * _VECTOR, ROWS * _VECTOR  # bytes of a run and a side, and of its sums
+_RUN = _SIDES * (_CODES + 2 * _VECTOR)
+PANEL_BYTES = RUNS * _RUN
+"""Of a group."""
+SUMS_BYTES = 3 * _SIDES * _SUMS
+"""That products need: sums of two turns, and room for totals of none."""
+_LATER = 2  # turns from products to their vectors
+_I8X64, _F32X16, _I32X16 = ir.VectorType(ir.IntType(8), 4 * LANES), f32x16.llvm, i32x16.llvm
+
+start_runs, start_halves = starting(ROWS, RUN), starting(ROWS, RUN // 2)
+
+
+def nested_panel() -> Any:
+    """panel(kind, group, out): the group of codes at an address as a panel at `out`."""
+
+    def emit(b: Any, kind: Any, group: Any, out: Any) -> None:
+        done = b.append_basic_block("done")
+        blocks = {k: b.append_basic_block(f"panel{k}") for k in BITS}
+        switch = b.switch(kind, done)
+        for k, block in blocks.items():
+            switch.add_case(const(k), block)
+            b.position_at_end(block)
+            units = [emit_units(b, k, group, const(side)) for side in range(_SIDES)]
+            loop(b, const(RUNS), [], partial(_unpack, b, k, b.add(group, const(2 * UNIT_BYTES[k])), out, units))
+            b.branch(done)
+        b.position_at_end(done)
+
+    return operation_on(emit, 3)
+
+
+def _unpack(b: Any, kind: int, first: Any, out: Any, units: list[Any], i: Any, carried: list[Any]) -> list[Any]:
+    """A run of both sides."""
+    run, to = b.add(first, b.mul(i, const(RUN_BYTES[kind]))), b.add(out, b.mul(i, const(_RUN)))
+    for line in range(0, RUN_BYTES[kind], 64):
+        prefetch_line(b, run, AHEAD + line, 1)
+    for v in range(_SIDES):
+        side = side_of(b, kind, run, const(v))
+        for n in range(VECTORS):
+            q = emit_vector(b, kind, side.codes, n)
+            q = b.sub(q, ir.Constant(_I8X64, [MIDDLE] * 64)) if kind == NESTED6 else q
+            b.store(q, pointer(b, to, const(_CODES * v + _VECTOR * n), _I8X64), align=4)
+        for n, factor in enumerate(emit_factors(b, kind, side.head, units[v])):
+            b.store(factor, pointer(b, to, const(_SIDES * (_CODES + _VECTOR * n) + _VECTOR * v), _F32X16), align=4)
+    return carried
+
+
+def nested_products(*, halves: bool) -> Any:
+    """products(a, stride, count, panel, totals, sums): to float32 [8 * count][32] at `totals` come the products of so
+    many times eight rows of records, `stride` bytes from one to the next, with a panel; `halves` of 6 bits. Tiles are
+    those of `start_halves` or `start_runs`; `sums` are SUMS_BYTES of scratch."""
+
+    def emit(b: Any, a: Any, stride: Any, count: Any, panel: Any, totals: Any, sums: Any) -> None:
+        _Products(b, stride, panel, sums, halves=halves).emit(a, count, totals)
+
+    return operation_on(emit, 6)
+
+
+class _Products:
+    """What rows of any number do with one panel. `parts` are products of a run and a side."""
+
+    def __init__(self, b: Any, stride: Any, panel: Any, sums: Any, *, halves: bool) -> None:
+        self.b, self.panel, self.sums, self.stride = b, panel, sums, stride
+        self.parts, self.strides = 1 + halves, (stride, b.mul(stride, const(3)))
+        self.turns = RUNS * self.parts
+
+    def emit(self, a: Any, count: Any, totals: Any) -> None:
+        """Vectors of the first turns, which have none before them, go nowhere."""
+        b, step = self.b, self.b.shl(self.stride, const(3))
+        nowhere, nothing = b.add(self.sums, const(2 * _SIDES * _SUMS)), ir.Constant(_F32X16, [0.0] * LANES)
+
+        def of_rows(i: Any, carried: list[Any]) -> list[Any]:
+            here, to = b.add(a, b.mul(i, step)), b.add(totals, b.mul(i, const(_SIDES * _SUMS)))
+            return [here, to, *self._pass(here, to, *carried)]
+
+        last = loop(b, count, [a, nowhere, *[nothing] * (_SIDES * ROWS)], of_rows)
+        self._end(*last)
+
+    def _pass(self, here: Any, to: Any, before: Any, to_before: Any, *totals: Any) -> list[Any]:
+        """All turns of eight rows, with the last vectors of those before them and without their own last ones."""
+        now, rows = list(totals), self._rows(before)
+        for turn in range(self.turns):
+            if turn == _LATER:
+                self._store(to_before, now)
+                now, rows = self._load(to), self._rows(here)
+            factors = self._factors(turn - _LATER)
+            for share in range(4):  # of the vectors, two rows
+                if share < _SIDES:
+                    self._multiply(turn, here, share)
+                else:
+                    self._leave(turn - 1, share - _SIDES)
+                self._add(turn - _LATER, rows, range(2 * share, 2 * share + 2), factors, now)
+        return now
+
+    def _end(self, here: Any, to: Any, *totals: Any) -> None:
+        """The vectors that the last eight rows are without."""
+        now, rows = list(totals), self._rows(here)
+        for side in range(_SIDES):
+            self._leave(-1, side)
+        for turn in range(-_LATER, 0):
+            self._add(turn, rows, range(ROWS), self._factors(turn), now)
+        self._store(to, now)
+
+    def _multiply(self, turn: int, a: Any, side: int) -> None:
+        """The rows of records at an address, of a turn, and a side."""
+        b, (run, part), size = self.b, divmod(turn, self.parts), RUN // self.parts
+        rows, columns, sums = 4 + turn % 2, 6 + side, _tile(turn, side)
+        if side == 0:
+            load(b, rows, a, RECORD * run + size * part, self.stride)
+        load(b, columns, self.panel, _RUN * run + _CODES * side + _CODES // self.parts * part)
+        zero(b, sums)
+        dot(b, sums, rows, columns)
+
+    def _leave(self, turn: int, side: int) -> None:
+        """Sums leave their tile."""
+        store(self.b, _tile(turn, side), self.sums, _SUMS * _tile(turn, side))
+
+    def _add(self, turn: int, rows: Rows, some: range, factors: list[list[Any]], totals: list[Any]) -> None:
+        """The sums of a turn of these rows; turns below 0 are the last ones."""
+        b, run, (scales, *offsets) = self.b, turn % self.turns // self.parts, factors
+        for r in some:
+            scale = rows.floats(r, RECORD * run + SCALE)
+            negative = rows.floats(r, RECORD * run + NEGATIVE) if offsets else None
+            for v in range(_SIDES):
+                whole, at = self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16), _SIDES * r + v
+                totals[at] = emit_fma(b, b.fmul(b.sitofp(whole, _F32X16), scale), scales[v], totals[at])
+                if offsets:
+                    totals[at] = emit_fma(b, negative, offsets[0][v], totals[at])
+
+    def _factors(self, turn: int) -> list[list[Any]]:
+        """d * a of both sides, and dmin * b; of 6 bits d * a of the half."""
+        run, part = divmod(turn % self.turns, self.parts)
+        at = [_RUN * run + _SIDES * (_CODES + _VECTOR * n) for n in ((0, 1) if self.parts == 1 else (part,))]
+        return [[self._read(self.panel, start + _VECTOR * v, _F32X16) for v in range(_SIDES)] for start in at]
+
+    def _rows(self, first: Any) -> Rows:
+        return Rows(self.b, "avx512_vnni", first, self.strides, ROWS)
+
+    def _load(self, address: Any) -> list[Any]:
+        return [self._read(address, _VECTOR * i, _F32X16) for i in range(_SIDES * ROWS)]
+
+    def _store(self, address: Any, totals: list[Any]) -> None:
+        for i, total in enumerate(totals):
+            self.b.store(total, pointer(self.b, address, const(_VECTOR * i), _F32X16), align=4)
+
+    def _read(self, address: Any, offset: int, kind: Any) -> Any:
+        return self.b.load(pointer(self.b, address, const(offset), kind), align=4)
+
+
+def _tile(turn: int, side: int) -> int:
+    """That has the sums of a turn."""
+    return _SIDES * (turn % 2) + side
