@@ -63,6 +63,7 @@ _NOTHING = np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
 _ROW_BYTES = 2 * CHUNK  # of a chunk of a row
 _CLAIMS, _PANEL_CLAIMS = 8, 4  # for each thread, or more; and where panels pay for their width
 _PIECE = 4  # chunks of k whose numbers stay in the first cache while rows pass, or a whole group
+_NEAR = 1 << 21  # bytes of nested codes that are near when the next rows pass them
 _PASS = 128  # rows that pass one after another, as many as the second cache holds
 
 _tile = coded_tile((*CODES, EIGHT, WHOLE), SIZES, _VECTORS_ISA)
@@ -167,8 +168,12 @@ def product(
     facts = table[row]
     total = facts[N] // BLOCK
     tiles = _AMX and count > FEW and facts[KIND] < NESTED4
-    share = total // (threads * (_PANEL_CLAIMS if tiles else _CLAIMS)) if threads > 1 else total
-    step = max(1, min(share, PANEL // (BLOCK * facts[K]), WIDEST) if tiles else share)
+    step = total // (threads * (_PANEL_CLAIMS if tiles else _CLAIMS)) if threads > 1 else total
+    if tiles:
+        step = min(step, PANEL // (BLOCK * facts[K]), WIDEST)
+    elif facts[KIND] >= NESTED4:
+        step = min(step, _NEAR // (facts[K] // CHUNK * facts[STEP]))
+    step = max(1, step)
     while True:
         first = claim(team, slot, step)
         if first >= total:

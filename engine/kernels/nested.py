@@ -79,9 +79,8 @@ def take_records(x: F32, r: int, k: int, records: I8) -> None:
         address = np.int64(records.ctypes.data) + to
         store_bytes(address, n0)
         store_bytes(address + LANES, n1)
-        scale = top / _TOP + (top - top)
-        floats[(to + SCALE) // 4] = scale
-        floats[(to + NEGATIVE) // 4] = np.float32(-total_i32(add_i32(n0, n1))) * scale
+        floats[(to + SCALE) // 4] = top / _TOP + (top - top)
+        floats[(to + NEGATIVE) // 4] = np.float32(-total_i32(add_i32(n0, n1)))
         ints[(to + HALVES) // 4] = -MIDDLE * total_i32(n0)
         ints[(to + HALVES) // 4 + 1] = -MIDDLE * total_i32(n1)
 

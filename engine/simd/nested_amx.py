@@ -42,8 +42,9 @@ _CODES, _SUMS = VECTORS * _VECTOR, ROWS * _VECTOR  # bytes of a run and a side, 
 _RUN = _SIDES * (_CODES + 2 * _VECTOR)
 PANEL_BYTES = RUNS * _RUN
 """Of a group."""
-SUMS_BYTES = 3 * _SIDES * _SUMS
-"""That products need: sums of two turns, and room for totals of none."""
+_NOWHERE, _KEPT = 2 * _SIDES * _SUMS, 3 * _SIDES * _SUMS
+SUMS_BYTES = 4 * _SIDES * _SUMS
+"""That products need: sums of two turns, room for totals of none, and what is kept of the first halves."""
 _LATER = 2  # turns from products to their vectors
 _I8X64, _F32X16, _I32X16 = ir.VectorType(ir.IntType(8), 4 * LANES), f32x16.llvm, i32x16.llvm
 
@@ -106,7 +107,7 @@ class _Products:
     def emit(self, a: Any, count: Any, totals: Any) -> None:
         """Vectors of the first turns, which have none before them, go nowhere."""
         b, step = self.b, self.b.shl(self.stride, const(3))
-        nowhere, nothing = b.add(self.sums, const(2 * _SIDES * _SUMS)), ir.Constant(_F32X16, [0.0] * LANES)
+        nowhere, nothing = b.add(self.sums, const(_NOWHERE)), ir.Constant(_F32X16, [0.0] * LANES)
 
         def of_rows(i: Any, carried: list[Any]) -> list[Any]:
             here, to = b.add(a, b.mul(i, step)), b.add(totals, b.mul(i, const(_SIDES * _SUMS)))
@@ -156,15 +157,23 @@ class _Products:
 
     def _add(self, turn: int, rows: Rows, some: range, factors: list[list[Any]], totals: list[Any]) -> None:
         """The sums of a turn of these rows; turns below 0 are the last ones."""
-        b, run, (scales, *offsets) = self.b, turn % self.turns // self.parts, factors
+        run, half = divmod(turn % self.turns, self.parts)
         for r in some:
-            scale = rows.floats(r, RECORD * run + SCALE)
-            negative = rows.floats(r, RECORD * run + NEGATIVE) if offsets else None
+            scale = rows.floats(r, RECORD * run + SCALE) if half + 1 == self.parts else None
+            negative = rows.floats(r, RECORD * run + NEGATIVE) if self.parts == 1 else None
             for v in range(_SIDES):
-                whole, at = self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16), _SIDES * r + v
-                totals[at] = emit_fma(b, b.fmul(b.sitofp(whole, _F32X16), scale), scales[v], totals[at])
-                if offsets:
-                    totals[at] = emit_fma(b, negative, offsets[0][v], totals[at])
+                whole = self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16)
+                value, kept = self.b.sitofp(whole, _F32X16), _KEPT + _VECTOR * (_SIDES * r + v)
+                if scale is None:  # until the other half is there
+                    part = self.b.fmul(value, factors[0][v])
+                    self.b.store(part, pointer(self.b, self.sums, const(kept), _F32X16), align=4)
+                    continue
+                if half:
+                    part = emit_fma(self.b, value, factors[0][v], self._read(self.sums, kept, _F32X16))
+                else:
+                    part = self.b.fmul(value, factors[0][v])
+                    part = emit_fma(self.b, negative, factors[1][v], part)
+                totals[_SIDES * r + v] = emit_fma(self.b, part, scale, totals[_SIDES * r + v])
 
     def _factors(self, turn: int) -> list[list[Any]]:
         """d * a of both sides, and dmin * b; of 6 bits d * a of the half."""

@@ -1,12 +1,12 @@
 """The loop in which products of rows of bytes with nested codes (`nested.py`) spend their time.
 
-A row is a record of 48 bytes for each run of 32 values: the numbers x within 127, int8; their scale s; -s times their
-sum; both float32; and -32 times the sum of the first and of the last 16, int32. Run after run, with exact sums,
+A row is a record of 48 bytes for each run of 32 values: the numbers x within 127, int8; their scale s and the negative
+of their sum, float32; and -32 times the sum of the first and of the last 16, int32. Run after run, with exact sums,
 
-    total = fma(float32(sum of q * x) * s, d * a, total)         and then, where there are offsets,
-    total = fma(-s * sum of x, dmin * b, total)
+    part = fma(-sum of x, dmin * b, float32(sum of q * x) * (d * a)),        total = fma(part, s, total)
 
-and with 6 bits the first line for each half of the run, with q - 32.
+With 6 bits a part is of two sums of (q - 32) * x, that of the first half of the run times its d * a, and
+the last half's in place of -sum of x and dmin * b.
 """
 
 from collections.abc import Sequence
@@ -44,18 +44,20 @@ from engine.simd.vector import JIT, LANES, f32x16, i32x16
 
 RECORD = 48
 SCALE, NEGATIVE, HALVES = 32, 36, 40
-"""Where in a record its scale lies, the product with its sum, and what halves begin with."""
+"""Where in a record its scale lies, the negative of its sum, and what halves begin with."""
 _WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
 AHEAD = 8192  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
 _FEW = 4  # totals that stay in registers; more of them would be in the way of sums
 _WAYS = 4  # sums that are made at the same time, at least: a product needs the one before it in its sum
 _SIDES, _VECTOR = 2, 4 * LANES
+_HALF_RUNS = slice(RUN // 2), slice(RUN // 2, RUN)
 _I16X32, _I32X16, _F32X16 = ir.VectorType(ir.IntType(16), 32), i32x16.llvm, f32x16.llvm
 
 
 def nested_tile(sizes: Sequence[int], isa: str) -> Any:
     """tile(kind, rows, a, stride, groups, codes, out): to float32 [rows][32] at `out` come the products of so many rows
-    of records, `stride` bytes from one to the next, with 32 columns of so many groups. `rows` is one of `sizes`."""
+    of records, `stride` bytes from one to the next, with 32 columns of so many groups; behind them parts of sums are
+    kept, so that `out` has room for twice as many rows. `rows` is one of `sizes`."""
     if not JIT:
         return _meaning
     wide = _WIDE.get(isa, 1)
@@ -113,13 +115,33 @@ class _Tile:
         prefetch_line(b, sides[0].head, AHEAD, 1)
         factors = [emit_factors(b, self.kind, side.head, each) for side, each in zip(sides, units, strict=True)]
         if self.kind == NESTED6:
-            for half in range(2):
-                starts = [rows.ints(r, HALVES + 4 * half) for r in range(self.rows)]
-                sums = self._sums(rows, sides, range(4 * half, 4 * half + 4), starts)
-                totals = self._add(rows, sums, [each[half] for each in factors], totals)
-            return totals
-        sums = self._sums(rows, sides, range(VECTORS), [])
-        return self._add(rows, sums, [each[0] for each in factors], totals, [each[1] for each in factors])
+            parts = self._scaled(self._half(rows, sides, 0), factors)
+            if not self.kept:  # there are no registers for them
+                for chain, part in zip(self.chains, parts, strict=True):
+                    self._store(chain, part, self.rows)
+            seconds = [b.sitofp(each, _F32X16) for each in self._half(rows, sides, 1)]
+        else:
+            parts, seconds = self._scaled(self._sums(rows, sides, range(VECTORS), []), factors), []
+        result = []
+        for i, (r, v) in enumerate(self.chains):
+            kept = self.kept or self.kind != NESTED6
+            part = parts[i] if kept else self._load((r, v), self.rows)
+            second = seconds[i] if seconds else rows.floats(r, NEGATIVE)
+            part = emit_fma(b, second, factors[v][1], part)
+            total = emit_fma(b, part, rows.floats(r, SCALE), totals[i] if self.kept else self._load((r, v)))
+            if self.kept:
+                result.append(total)
+            else:
+                self._store((r, v), total)
+        return result
+
+    def _half(self, rows: "Rows", sides: list[Side], half: int) -> list[Any]:
+        starts = [rows.ints(r, HALVES + 4 * half) for r in range(self.rows)]
+        return self._sums(rows, sides, range(4 * half, 4 * half + 4), starts)
+
+    def _scaled(self, sums: list[Any], factors: list[list[Any]]) -> list[Any]:
+        b = self.b
+        return [b.fmul(b.sitofp(each, _F32X16), factors[v][0]) for each, (_, v) in zip(sums, self.chains, strict=True)]
 
     def _sums(self, rows: "Rows", sides: list[Side], vectors: range, starts: list[Any]) -> list[Any]:
         """Of each chain, of these vectors; each row begins with its start, or 0."""
@@ -137,30 +159,15 @@ class _Tile:
                     chain[n % ways] = rows.dot(chain[n % ways], weights[v], x)
         return [_added(self.b, chain) for chain in sums]
 
-    def _add(
-        self, rows: "Rows", sums: list[Any], scales: list[Any], totals: list[Any], offsets: list[Any] | None = None
-    ) -> list[Any]:  # fmt: skip
-        b, result = self.b, []
-        for i, (r, v) in enumerate(self.chains):
-            total = totals[i] if self.kept else self._load((r, v))
-            part = b.fmul(b.sitofp(sums[i], _F32X16), rows.floats(r, SCALE))
-            total = emit_fma(b, part, scales[v], total)
-            if offsets:
-                total = emit_fma(b, rows.floats(r, NEGATIVE), offsets[v], total)
-            if self.kept:
-                result.append(total)
-            else:
-                self._store((r, v), total)
-        return result
+    def _at(self, chain: tuple[int, int], behind: int) -> Any:
+        place = _VECTOR * (_SIDES * (chain[0] + behind) + chain[1])
+        return pointer(self.b, self.out, const(place), _F32X16)
 
-    def _at(self, chain: tuple[int, int]) -> Any:
-        return pointer(self.b, self.out, const(_VECTOR * (_SIDES * chain[0] + chain[1])), _F32X16)
+    def _load(self, chain: tuple[int, int], behind: int = 0) -> Any:
+        return self.b.load(self._at(chain, behind), align=4)
 
-    def _load(self, chain: tuple[int, int]) -> Any:
-        return self.b.load(self._at(chain), align=4)
-
-    def _store(self, chain: tuple[int, int], total: Any) -> None:
-        self.b.store(total, self._at(chain), align=4)
+    def _store(self, chain: tuple[int, int], value: Any, behind: int = 0) -> None:
+        self.b.store(value, self._at(chain, behind), align=4)
 
 
 class Rows:
@@ -239,10 +246,8 @@ def _meaning(kind: int, rows: int, a: int, stride: int, groups: int, codes: int,
                 records.view(np.float32).T[RUN // 4 : RUN // 4 + 2],
             )
             if kind == NESTED6:
-                for half, factor in zip((slice(16), slice(16, None)), factors, strict=True):
-                    sums = x[:, half] @ (q[:, half] - MIDDLE).T
-                    part[:] = fma(sums.astype(np.float32) * scale[:, None], factor, part)
+                first, second = ((x[:, half] @ (q[:, half] - MIDDLE).T).astype(np.float32) for half in _HALF_RUNS)
             else:
-                part[:] = fma((x @ q.T).astype(np.float32) * scale[:, None], factors[0], part)
-                part[:] = fma(negative[:, None], factors[1], part)
+                first, second = (x @ q.T).astype(np.float32), negative[:, None]
+            part[:] = fma(fma(second, factors[1], first * factors[0]), scale[:, None], part)
     view(out, total.size, np.float32)[:] = total.reshape(-1)

@@ -16,8 +16,8 @@ GROUPS = {GgmlType.Q2_K: 256, GgmlType.Q3_K: 256, GgmlType.IQ4_XS: 256}
 """Values of k that share a scale; 128 of other types."""
 OWN = {GgmlType.Q4_0: 8, GgmlType.Q4_1: 0, GgmlType.Q5_0: 16, GgmlType.Q5_1: 0}
 """Types whose codes stay what they are in the file, and what is taken from a code."""
-NESTED = {GgmlType.Q4_K: 32, GgmlType.Q5_K: 32, GgmlType.Q6_K: 16}
-"""Types whose blocks of 256 stay what they are, and the values of k that share a scale."""
+NESTED = (GgmlType.Q4_K, GgmlType.Q5_K, GgmlType.Q6_K)
+"""Types whose blocks of 256 stay what they are."""
 DIVISORS = range(127, 111, -1)
 """Of a group's greatest magnitude, which give the scales that are tried."""
 Whole = NDArray[np.int64]
@@ -74,18 +74,20 @@ class Blocks:
 @np.errstate(invalid="ignore", over="ignore")
 def nested_product(x: Floats, kind: GgmlType, data: NDArray[np.uint8], bias: Floats) -> Floats:
     """x [m, k] times the matrix, + bias."""
-    w, run = Blocks.of(kind, data), NESTED[kind]
+    w = Blocks.of(kind, data)
     total = np.broadcast_to(bias, (len(x), len(data))).astype(np.float32)
     for at in range(0, x.shape[1], 32):
         part = x[:, at : at + 32]
         top = np.abs(part).max(1, keepdims=True)
         a, scale = numbers(part, 127, top), top / np.float32(127)
-        for first in range(at, at + 32, run):
-            sums = a[:, first - at : first - at + run] @ w.codes[:, first : first + run].T
-            total = fma(sums.astype(np.float32) * scale, w.scale[:, first // run], total)
-            if w.offset is not None:
-                negative = -a.sum(1, keepdims=True).astype(np.float32) * scale
-                total = fma(negative, w.offset[:, first // run], total)
+        if w.offset is None:
+            low, high = (a[:, i : i + 16] @ w.codes[:, at + i : at + i + 16].T for i in (0, 16))
+            pairs = [(low, w.scale[:, at // 16]), (high, w.scale[:, at // 16 + 1])]
+        else:
+            sums, ones = a @ w.codes[:, at : at + 32].T, a.sum(1, keepdims=True)
+            pairs = [(sums, w.scale[:, at // 32]), (-ones, w.offset[:, at // 32])]
+        (first, scale1), (second, scale2) = ((whole.astype(np.float32), factor) for whole, factor in pairs)
+        total = fma(fma(second, scale2, first * scale1), scale, total)
     return total
 
 

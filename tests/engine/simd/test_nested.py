@@ -71,7 +71,7 @@ def records(x: NDArray[np.int8], scales: Floats) -> NDArray[np.int8]:
     out = np.empty((*x.shape[:2], RECORD), np.int8)
     out[..., :32] = x
     out[..., 32:36] = scales[..., None].view(np.int8)
-    out[..., 36:40] = (-sums.sum(2).astype(np.float32) * scales)[..., None].view(np.int8)
+    out[..., 36:40] = (-sums.sum(2).astype(np.float32))[..., None].view(np.int8)
     out[..., 40:] = (-32 * sums).astype(np.int32).view(np.int8)
     return out.reshape(len(x), -1)
 
@@ -104,14 +104,12 @@ def in_order(kind: int, x: Any, scales: Floats, total: Floats, codes: Ints, head
         at, scale = (j // 8, j % 8), scales[:, j, None]
         factors = heads[at].astype(np.float32) * units[j // 8]
         if kind == NESTED6:
-            for half, factor in zip((slice(16), slice(16, 32)), factors, strict=True):
-                sums = x[:, j, half].astype(int) @ (codes[at][:, half] - 32).T
-                total = fma(sums.astype(np.float32) * scale, factor, total)
+            halves = slice(16), slice(16, 32)
+            first, second = (x[:, j, half].astype(int) @ (codes[at][:, half] - 32).T for half in halves)
         else:
-            sums = x[:, j].astype(int) @ codes[at].T
-            total = fma(sums.astype(np.float32) * scale, factors[0], total)
-            negative = -x[:, j].astype(np.float32).sum(1, keepdims=True) * scale
-            total = fma(negative, factors[1], total)
+            first, second = x[:, j].astype(int) @ codes[at].T, -x[:, j].astype(int).sum(1, keepdims=True)
+        part = fma(second.astype(np.float32), factors[1], first.astype(np.float32) * factors[0])
+        total = fma(part, scale, total)
     return total
 
 
@@ -135,12 +133,12 @@ def test_tile(kind: int, rows: int, groups: int) -> None:
     scales = random.standard_normal((rows, 8 * groups)).astype(np.float32)
     a = aligned(rows * (48 * 8 * GROUPS + 64), np.int8).reshape(rows, -1)
     a[:, : 48 * 8 * groups] = records(x, scales)
-    out = np.full(32 * (rows + 1), 77, np.float32)
+    out = np.full(32 * (2 * rows + 1), 77, np.float32)
     out[: 32 * rows] = before = random.standard_normal(32 * rows).astype(np.float32)
     run_tile(kind, rows, a.reshape(-1), a.shape[1], groups, memory, out)
     total = in_order(kind, x, scales, before.reshape(rows, 32), codes, heads, units)
     assert np.array_equal(out[: 32 * rows].reshape(rows, 32), total)
-    assert (out[32 * rows :] == 77).all()
+    assert (out[64 * rows :] == 77).all()
 
 
 _panel, _runs, _halves = nested_panel(), nested_products(halves=False), nested_products(halves=True)
