@@ -173,7 +173,7 @@ class _Products:
                 else:
                     part = self.b.fmul(value, factors[0][v])
                     part = emit_fma(self.b, negative, factors[1][v], part)
-                totals[_SIDES * r + v] = emit_fma(self.b, part, scale, totals[_SIDES * r + v])
+                totals[_SIDES * r + v] = rows.scaled(totals[_SIDES * r + v], part, scale)
 
     def _factors(self, turn: int) -> list[list[Any]]:
         """d * a of both sides, and dmin * b; of 6 bits d * a of the half."""

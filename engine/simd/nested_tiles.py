@@ -202,6 +202,11 @@ class Rows:
         kind = ir.FunctionType(_I32X16, [value.type for value in values])
         return b.asm(kind, f"vpbroadcastd {address}, $0", f"=v{',r' * len(values)},~{{memory}}", values, True)
 
+    def scaled(self, total: Any, part: Any, scale: Any) -> Any:
+        """fma(part, scale, total) with AVX-512."""
+        kind = ir.FunctionType(_F32X16, [_F32X16] * 3)
+        return self.b.asm(kind, "vfmadd231ps $3, $2, $0", "=v,0,v,v", [total, part, scale], True)
+
     def weights(self, q: Any) -> Any:
         """A vector as `dot` takes it."""
         b = self.b
