@@ -20,7 +20,6 @@ from engine.simd import (
     LANES,
     SMALL_TOP,
     add,
-    add_i32,
     larger_i32,
     largest_i32,
     load_f32,
@@ -80,9 +79,10 @@ def take_records(x: F32, r: int, k: int, records: I8) -> None:
         store_bytes(address, n0)
         store_bytes(address + LANES, n1)
         floats[(to + SCALE) // 4] = top / _TOP + (top - top)
-        floats[(to + NEGATIVE) // 4] = np.float32(-total_i32(add_i32(n0, n1)))
-        ints[(to + HALVES) // 4] = -MIDDLE * total_i32(n0)
-        ints[(to + HALVES) // 4 + 1] = -MIDDLE * total_i32(n1)
+        sum0, sum1 = total_i32(n0), total_i32(n1)
+        floats[(to + NEGATIVE) // 4] = np.float32(-(sum0 + sum1))
+        ints[(to + HALVES) // 4] = -MIDDLE * sum0
+        ints[(to + HALVES) // 4 + 1] = -MIDDLE * sum1
 
 
 @kernel
