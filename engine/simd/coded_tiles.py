@@ -93,7 +93,7 @@ def _emit_tile(
 
         sums = loop(b, b.mul(_smaller(b, group, b.sub(steps, first)), const(2)), zeros, of_turn)
         scale = [b.load(pointer(b, of_columns, const(_VECTOR * v), f32x16.llvm), align=4) for v in range(wide)]
-        whole = [b.sitofp(_added(b, sums[ways * i : ways * i + ways]), f32x16.llvm) for i in range(chains)]
+        whole = [b.sitofp(added(b, sums[ways * i : ways * i + ways]), f32x16.llvm) for i in range(chains)]
         return [emit_fma(b, s, scale[i % wide], totals[i]) for i, s in enumerate(whole)]
 
     groups = b.sdiv(b.add(steps, b.sub(group, const(1))), group)
@@ -143,7 +143,8 @@ def _smaller(b: Any, x: Any, y: Any) -> Any:
     return b.select(b.icmp_signed("<", x, y), x, y)
 
 
-def _added(b: Any, values: list[Any]) -> Any:
+def added(b: Any, values: list[Any]) -> Any:
+    """Their sum."""
     total = values[0]
     for value in values[1:]:
         total = b.add(total, value)

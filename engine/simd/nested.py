@@ -61,7 +61,7 @@ def emit_vector(b: Any, kind: int, codes: Any, n: int) -> Any:
     """Vector n of a run: codes, <64 x i8>."""
     half, t = divmod(n, 4)
     q = _load(b, codes, WORD * t)
-    q = b.and_(b.lshr(q, _all(4)) if half else q, _all(0x0F0F))
+    q = b.and_(b.lshr(q, all_i16(4)) if half else q, all_i16(0x0F0F))
     if kind == NESTED5:
         q = b.or_(q, _high(b, codes, 4, 4 - n, 0x1010))
     if kind == NESTED6:
@@ -71,15 +71,16 @@ def emit_vector(b: Any, kind: int, codes: Any, n: int) -> Any:
 
 def _high(b: Any, codes: Any, word: int, up: int, mask: int) -> Any:
     q = _load(b, codes, WORD * word)
-    q = b.shl(q, _all(up)) if up > 0 else b.lshr(q, _all(-up)) if up < 0 else q
-    return b.and_(q, _all(mask))
+    q = b.shl(q, all_i16(up)) if up > 0 else b.lshr(q, all_i16(-up)) if up < 0 else q
+    return b.and_(q, all_i16(mask))
 
 
 def _load(b: Any, address: Any, offset: int) -> Any:
     return b.load(pointer(b, address, const(offset), _I16X32), align=1)
 
 
-def _all(value: int) -> Any:
+def all_i16(value: int) -> Any:
+    """A vector of one number."""
     return ir.Constant(_I16X32, [value] * 32)
 
 

@@ -19,7 +19,7 @@ from llvmlite import ir
 from engine.simd.address import const, loop, pointer, view
 from engine.simd.amx import prefetch_line
 from engine.simd.arithmetic import emit_fma, fma
-from engine.simd.coded_tiles import operation_on
+from engine.simd.coded_tiles import added, operation_on
 from engine.simd.nested import (
     BITS,
     CODE_BYTES,
@@ -32,6 +32,7 @@ from engine.simd.nested import (
     UNIT_BYTES,
     VECTORS,
     Side,
+    all_i16,
     emit_factors,
     emit_units,
     emit_vector,
@@ -157,7 +158,7 @@ class _Tile:
                 for v in range(self.wide):
                     chain = sums[self.wide * r + v]
                     chain[n % ways] = rows.dot(chain[n % ways], weights[v], x)
-        return [_added(self.b, chain) for chain in sums]
+        return [added(self.b, chain) for chain in sums]
 
     def _at(self, chain: tuple[int, int], behind: int) -> Any:
         place = _VECTOR * (_SIDES * (chain[0] + behind) + chain[1])
@@ -185,7 +186,7 @@ class Rows:
         b, x = self.b, self.ints(r, offset)
         if self.vnni:
             return x
-        x, eight = b.bitcast(x, _I16X32), _all(8)
+        x, eight = b.bitcast(x, _I16X32), all_i16(8)
         return b.ashr(b.shl(x, eight), eight), b.ashr(x, eight)
 
     def floats(self, r: int, offset: int) -> Any:
@@ -213,7 +214,7 @@ class Rows:
         if self.vnni:
             return b.bitcast(q, _I32X16)
         q = b.bitcast(q, _I16X32)
-        return b.and_(q, _all(255)), b.lshr(q, _all(8))
+        return b.and_(q, all_i16(255)), b.lshr(q, all_i16(8))
 
     def dot(self, total: Any, weights: Any, x: Any) -> Any:
         """In each lane total + four codes, without sign, times four numbers."""
@@ -224,17 +225,6 @@ class Rows:
             return total
         kind = ir.FunctionType(_I32X16, [_I32X16] * 3)
         return b.asm(kind, "vpdpbusd $3, $2, $0", "=v,0,v,v", [total, weights, x], True)
-
-
-def _all(value: int) -> Any:
-    return ir.Constant(_I16X32, [value] * 32)
-
-
-def _added(b: Any, values: list[Any]) -> Any:
-    total = values[0]
-    for value in values[1:]:
-        total = b.add(total, value)
-    return total
 
 
 def _meaning(kind: int, rows: int, a: int, stride: int, groups: int, codes: int, out: int) -> None:
