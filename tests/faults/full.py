@@ -27,10 +27,12 @@ CODES = (2, 4)  # the workspace, or the log, cannot be written
 _INSIDE = "--inside"
 
 
-def attempt(place: Workplace, parts: int, moment: float) -> list[str] | None:
-    """Fill the disk so many seconds after so many parts, and see what comes of it. None if the run had ended by then.
+def attempt(place: Workplace, parts: int, moment: float, documents: int) -> list[str] | None:
+    """Fill the disk so many seconds after so many parts, and see what comes of it. None if too little was left to do.
 
-    The run stands still meanwhile: on a fast machine it would have ended before the disk is full.
+    `documents` is how many a run that nobody disturbs logs.
+    The run stands still meanwhile: on a fast machine it would have ended before the disk is full. A last part that is
+    written and only has to be logged may need no more room than the log has in its last block.
     """
     filler = place.root.parent / "filler"
     with subprocess.Popen(
@@ -40,7 +42,8 @@ def attempt(place: Workplace, parts: int, moment: float) -> list[str] | None:
             time.sleep(0.002)
         time.sleep(moment)
         run.send_signal(signal.SIGSTOP)
-        ended = run.poll() is not None or list(log_of(place.site))[-1]["type"] == "run.finished"
+        logged = sum(entry["type"] == "document" for entry in log_of(place.site))
+        ended = run.poll() is not None or logged >= documents - PART
         if not ended:
             fill(filler)
         run.send_signal(signal.SIGCONT)
@@ -85,10 +88,11 @@ def work(folder: Path, number: int, seed: int) -> list[str]:
         whole = base.copy(elsewhere / "whole")
         whole.run()
         expected = end_of(whole)
+        documents = sum(len(entries) for entries in expected.entries.values())
         for each in range(number):
-            parts, moment = rng.randrange(6), rng.choice((0.0, rng.uniform(0, 0.1)))
+            parts, moment = rng.randint(1, 5), rng.choice((0.0, rng.uniform(0, 0.1)))
             place = base.copy(folder / "ws")
-            while (found := attempt(place, parts, moment)) is None:
+            while (found := attempt(place, parts, moment, documents)) is None:
                 shutil.rmtree(place.root)
                 place, moment = base.copy(folder / "ws"), moment / 2
             found += [*faults_of(place), *differences(end_of(place), expected)]
