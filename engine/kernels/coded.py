@@ -1,8 +1,8 @@
 """Matrix products of a decoder: rows times a matrix of an arena (`kernels/codes.py`), by a team of threads.
 
-All threads call `multiply`. Rows become whole numbers of 16 bits, then blocks of 32 columns are claimed until none is
-left. A few rows are multiplied right from the codes; for more of them a piece of a block becomes numbers of 16 bits,
-which stay in the first cache while the rows pass. All ways give the same exact sums in the same order: the same bits.
+All threads call `take`, and after a barrier `product`. Rows become whole numbers of 16 bits, or records of 8 bits, as
+the matrix needs them, then blocks of 32 columns are claimed until none is left. All ways give the same exact sums in
+the same order: the same bits.
 """
 
 from typing import Any
@@ -12,15 +12,14 @@ import numpy as np
 from engine.kernels.coded_amx import PANEL, TOTALS, WIDEST, columns
 from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, K, N
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import ADD, ISA, LONGEST, OPERANDS, PLAIN, SUMS, linear_float
-from engine.kernels.nested import nested_columns, record_bytes, take_records, tile_rows
-from engine.kernels.nested_amx import nested_columns_amx
+from engine.kernels.matmul import ADD, ISA, OPERANDS, PLAIN, SUMS, VECTORS_ISA, linear_float
 from engine.kernels.places import TILE, place
 from engine.kernels.rows import line_up
+from engine.kernels.runs import nested, record_bytes, run_columns, take_records, tile_rows
+from engine.kernels.runs_amx import run_columns_amx
 from engine.kernels.team import barrier, claim, new_team
 from engine.simd import (
     CHUNK,
-    CODES,
     EIGHT,
     F32,
     FLOAT,
@@ -28,8 +27,6 @@ from engine.simd import (
     I64,
     LANES,
     ROW_TOP,
-    WHOLE,
-    WORD_BYTES,
     add,
     coded_tile,
     fma,
@@ -44,45 +41,42 @@ from engine.simd import (
     splat,
     store_f32,
     to_i32,
-    unpack,
 )  # fmt: skip
-from engine.simd.nested import NESTED4
+from engine.simd.run_amx import PANEL_BYTES, SUMS_BYTES
 
-__all__ = ["ADD", "PLAIN", "barrier", "coded_scratch", "form", "multiply", "new_team", "product", "take"]
+__all__ = ["ADD", "PLAIN", "barrier", "coded_scratch", "form", "new_team", "product", "take"]
 
 _SIZES = {"amx": (1, 2, 4, 6, 8), "avx512_vnni": (1, 2, 4, 6, 8, 10), "avx2": (1, 2, 4), "portable": (1, 2, 4)}
 """Rows that are multiplied together, as the registers just hold them; one or even."""
-_FEW = {"amx": 8, "avx512_vnni": 16, "avx2": 4, "portable": 4}
-"""Rows up to which a product is made right from codes of fewer than 8 bits."""
-_AMX, _VECTORS_ISA = ISA == "amx", "avx512_vnni" if ISA == "amx" else ISA
-SIZES, FEW = _SIZES[ISA], _FEW[ISA]
+_AMX = ISA == "amx"
+SIZES = _SIZES[ISA]
+FEW = 8
+"""Rows that AMX is not used for."""
 _MOST = SIZES[-1]
-_PAIR_ROW, _DIGIT_ROW = operands(_VECTORS_ISA).store_row, OPERANDS.store_coded_row
+_PAIR_ROW, _DIGIT_ROW = operands(VECTORS_ISA).store_row, OPERANDS.store_coded_row
 _ZERO, _TOP, _TINY = np.float32(0), np.float32(ROW_TOP), np.float32(1e-30)
 _NOTHING = np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
 _ROW_BYTES = 2 * CHUNK  # of a chunk of a row
 _CLAIMS, _PANEL_CLAIMS = 8, 4  # for each thread, or more; and where panels pay for their width
-_PIECE = 4  # chunks of k whose numbers stay in the first cache while rows pass, or a whole group
-_NEAR = 1 << 21  # bytes of nested codes that are near when the next rows pass them
+_NEAR = 1 << 21  # bytes of codes in runs that are near when the next rows pass them
 _PASS = 128  # rows that pass one after another, as many as the second cache holds
 
-_tile = coded_tile((*CODES, EIGHT, WHOLE), SIZES, _VECTORS_ISA)
-_unpack = unpack(_VECTORS_ISA, digits=False)
-_WHOLE_BYTES = WORD_BYTES[WHOLE]
+_tile = coded_tile(SIZES, VECTORS_ISA)
 
 Scratch = tuple[Any, ...]
 
 
 def coded_scratch(rows: int, k: int, threads: int) -> Scratch:
     """What products of up to so many rows of up to k values need, for all threads of a team together: rows as whole
-    numbers, their scales, the same rows as float32; for each thread totals, a panel, and sums; and rows as records."""
+    numbers, their scales, the same rows as float32; for each thread totals, a panel, and sums; and rows as records of
+    both forms."""
     rows, k = -(-rows // LANES) * LANES + _MOST, -(-k // CHUNK) * CHUNK
     return (
         _lines(rows * k * 2, np.int8), _lines(rows, np.float32), _lines(rows * k, np.float32),
         _lines(threads * max(rows * BLOCK, TOTALS if _AMX else 0), np.float32).reshape(threads, -1),
-        _lines(threads * (max(PANEL, BLOCK * k) if _AMX else 2 * BLOCK * LONGEST), np.int8).reshape(threads, -1),
-        _lines(threads * 2 * SUMS, np.int32).reshape(threads, -1),
-        _lines(record_bytes(rows, k), np.int8),
+        _lines(threads * (max(PANEL, BLOCK * k, PANEL_BYTES) if _AMX else 0), np.int8).reshape(threads, -1),
+        _lines(threads * max(2 * SUMS, SUMS_BYTES // 4), np.int32).reshape(threads, -1),
+        _lines(2 * record_bytes(rows, k), np.int8).reshape(2, -1),
     )  # fmt: skip
 
 
@@ -95,24 +89,17 @@ def _lines(count: int, dtype: Any) -> Any:
 
 
 @kernel
-def multiply(
-    team: I64, thread: int, threads: int, x: F32, count: int, codes: I8, floats: F32, table: I64, row: int, mode: int,
-    out: F32, width: int, column: int, scratch: Scratch,
-) -> None:  # fmt: skip
-    """`count` rows, and n columns from `column` on, of out[tokens, width] = x[tokens, k] @ matrix `row` of the arena +
-    its bias, or + what is there (mode ADD). x and out lie in tiles (places.py); n and k are the padded ones.
-
-    All threads call it; what it wrote is there after the next barrier, and `x` and the slot are free again.
-    """
-    take(thread, threads, x, count, table[row, K], table[row, KIND], scratch)
-    barrier(team, threads)
-    product(team, 0, thread, threads, count, codes, floats, table, row, mode, out, width, column, scratch)
+def form(kind: int) -> int:
+    """Of a left operand: 0 float32, 1 whole numbers of 16 bits, 2 records with scales of halves, 3 with one scale."""
+    if kind == FLOAT:
+        return 0
+    return 1 if kind == EIGHT else 2 + _which(kind)
 
 
 @kernel
-def form(kind: int) -> int:
-    """Of a left operand: 0 float32, 1 whole numbers of 16 bits, 2 records."""
-    return 2 if kind >= NESTED4 else 0 if kind == FLOAT else 1
+def _which(kind: int) -> int:
+    """Of the two kinds of records."""
+    return 1 if nested(kind) else 0
 
 
 @kernel
@@ -123,9 +110,9 @@ def take(thread: int, threads: int, x: F32, count: int, k: int, kind: int, scrat
     for first in range(thread * LANES, count, threads * LANES):
         if kind == FLOAT:
             line_up(x, first, min(LANES, count - first), k, lined[first * k :])
-        elif kind >= NESTED4:
+        elif kind != EIGHT:
             for r in range(first, min(first + LANES, count)):
-                take_records(x, r, k, scratch[6])
+                take_records(x, r, k, kind, scratch[6][_which(kind)])
         else:
             for r in range(first, min(first + LANES, count)):
                 scales[r] = _take_row(x, r, count, k, np.int64(numbers.ctypes.data))
@@ -164,14 +151,17 @@ def product(
     team: I64, slot: int, thread: int, threads: int, count: int, codes: I8, floats: F32, table: I64, row: int,
     mode: int, out: F32, width: int, column: int, scratch: Scratch,
 ) -> None:  # fmt: skip
-    """`multiply` of what was taken; between two barriers each product has a slot of its own (team.SLOTS)."""
+    """`count` rows, and n columns from `column` on, of out[tokens, width] = what was taken @ matrix `row` of the arena
+    + its bias, or + what is there (mode ADD). Operands lie in tiles (places.py); n and k are the padded ones. It is
+    there after the next barrier, and between two of them each product has a slot of its own (team.SLOTS)."""
     facts = table[row]
     total = facts[N] // BLOCK
-    tiles = _AMX and count > FEW and facts[KIND] < NESTED4
+    in_runs = form(facts[KIND]) > 1
+    tiles = _AMX and count > FEW and not in_runs
     step = total // (threads * (_PANEL_CLAIMS if tiles else _CLAIMS)) if threads > 1 else total
     if tiles:
         step = min(step, PANEL // (BLOCK * facts[K]), WIDEST)
-    elif facts[KIND] >= NESTED4:
+    elif in_runs:
         step = min(step, _NEAR // (facts[K] // CHUNK * facts[STEP]))
     step = max(1, step)
     while True:
@@ -183,12 +173,13 @@ def product(
             for j in range(first, end):
                 linear_float(scratch[2], count, facts[K], floats[facts[FLOATS] :], floats[facts[BIAS] :], j, BLOCK,
                              mode, out, 0, column + j * BLOCK, width, scratch[3][thread])  # fmt: skip
-        elif _AMX and count > FEW and facts[KIND] >= NESTED4:
-            nested_columns_amx(first, end, count, codes, floats, facts, mode, out, width, column, scratch[6],
-                               scratch[3][thread], scratch[4][thread], scratch[5][thread])  # fmt: skip
-        elif facts[KIND] >= NESTED4:
-            nested_columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch[6],
-                           scratch[3][thread])  # fmt: skip
+        elif _AMX and count > FEW and in_runs:  # compiled with AMX alone
+            run_columns_amx(first, end, count, codes, floats, facts, mode, out, width, column,
+                            scratch[6][_which(facts[KIND])], scratch[3][thread], scratch[4][thread],
+                            scratch[5][thread])  # fmt: skip
+        elif in_runs:
+            run_columns(first, end, count, codes, floats, facts, mode, out, width, column,
+                        scratch[6][_which(facts[KIND])], scratch[3][thread])  # fmt: skip
         elif tiles:
             columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch[0], scratch[1],
                     scratch[3][thread], scratch[4][thread], scratch[5][thread])  # fmt: skip
@@ -217,24 +208,16 @@ def _block(
     j: int, row: int, count: int, rows: int, codes: I8, floats: F32, facts: I64, scratch: Scratch, thread: int
 ) -> None:
     """The totals of `count` rows from `row` on, of `rows`, and block j of columns."""
-    kind, steps, group, step = facts[KIND], facts[K] // CHUNK, facts[GROUP] // CHUNK, facts[STEP]
-    groups = (steps + group - 1) // group
-    here = np.int64(codes.ctypes.data) + facts[CODES_AT] + j * steps * step
-    factors = np.int64(floats.ctypes.data) + 4 * (facts[FLOATS] + j * groups * BLOCK)
-    panel, totals = np.int64(scratch[4][thread].ctypes.data), np.int64(scratch[3][thread].ctypes.data)
-    piece, chunk = max(group, _PIECE) if count > FEW else steps, rows * _ROW_BYTES
-    for first in range(0, steps, piece):
-        some, at, what = min(piece, steps - first), here + first * step, kind
-        if count > FEW and kind != EIGHT:
-            for side in range(2):
-                _unpack(kind, at, side, 2 * some, panel + side * _WHOLE_BYTES, 2 * _WHOLE_BYTES)
-            at, what = panel, WHOLE
-        left, i = np.int64(scratch[0].ctypes.data) + first * chunk + row * _ROW_BYTES, 0
-        while i < count:
-            size = tile_rows(count - i, SIZES)
-            _tile(what, size, left + i * _ROW_BYTES, chunk, some, at, group, factors + 4 * BLOCK * (first // group),
-                  totals + 4 * BLOCK * i)  # fmt: skip
-            i += size
+    steps, group = facts[K] // CHUNK, facts[GROUP] // CHUNK
+    here = np.int64(codes.ctypes.data) + facts[CODES_AT] + j * steps * facts[STEP]
+    factors = np.int64(floats.ctypes.data) + 4 * (facts[FLOATS] + j * ((steps + group - 1) // group) * BLOCK)
+    left, totals = np.int64(scratch[0].ctypes.data), np.int64(scratch[3][thread].ctypes.data)
+    i = 0
+    while i < count:
+        size = tile_rows(count - i, _MOST, SIZES)
+        _tile(size, left + (row + i) * _ROW_BYTES, rows * _ROW_BYTES, steps, here, group, factors,
+              totals + 4 * BLOCK * i)  # fmt: skip
+        i += size
 
 
 @kernel

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, K
+from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, STEP, K
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import SUMS_APART, group_kind
 from engine.kernels.places import place
-from engine.simd import CHUNK, F32, I8, I32, I64, LANES, NOTHING, amx_group, unpack
+from engine.simd import CHUNK, F32, I8, I32, I64, LANES, NOTHING, amx_group, digits
 
 PANEL, WIDEST = 1 << 20, 8
 """Bytes of digits that stay in the second cache, half of it; blocks of columns, whose totals stay there too."""
@@ -26,26 +26,26 @@ _ROW_BYTES = 2 * CHUNK
 _TILE, _PAIR = 1024, 4 * LANES * BLOCK  # bytes of a tile, and of the totals of 16 rows and a block
 _ROWS_PART = _ROW_BYTES * LANES * _PART  # bytes of 16 rows of a part, which lie together
 
-_unpack = unpack("avx512_vnni", digits=True)
+_digits = digits()
 _group_of_4, _group_of_2, _group_of_1, _group_of_0 = (amx_group(steps, 4) for steps in (4, 2, 1, 0))
 
 
 @kernel
 def columns(
     first: int, end: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
-    numbers: I8, scales: F32, totals: F32, digits: I8, sums: I32,
+    numbers: I8, scales: F32, totals: F32, memory: I8, sums: I32,
 ) -> None:  # fmt: skip
     """Blocks first..end of columns, as `coded.product` says. While a group is multiplied, the one before is stored and
     the vectors of the one before that are finished (`amx_group`)."""
-    kind, blocks, steps, group = facts[KIND], end - first, facts[K] // CHUNK, facts[GROUP] // CHUNK
-    panel, each, share = np.int64(digits.ctypes.data), (steps + group - 1) // group * BLOCK, _ROWS_PART // blocks
+    blocks, steps, group = end - first, facts[K] // CHUNK, facts[GROUP] // CHUNK
+    panel, each, share = np.int64(memory.ctypes.data), (steps + group - 1) // group * BLOCK, _ROWS_PART // blocks
     step, base = facts[STEP], np.int64(codes.ctypes.data) + facts[CODES_AT]
     base += first * steps * step
     for j in range(blocks):
         for q in range(0, steps, group):
             for side in range(2):
                 to = panel + _TILE * ((2 * j + side) * steps + q)
-                _unpack(kind, base, side, 2 * min(group, steps - q), to, _TILE // 2)
+                _digits(base, side, 2 * min(group, steps - q), to, _TILE // 2)
             base += min(group, steps - q) * step
     new, left = np.int64(sums.ctypes.data), np.int64(numbers.ctypes.data)
     old, nothing, nowhere = new + SUMS_APART, np.int64(NOTHING), np.int64(0)

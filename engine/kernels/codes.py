@@ -1,11 +1,8 @@
 """Matrices of a decoder in memory: codes near the size of the file, all matrices of a model in two flat arrays.
 
-What a code means is in `engine.simd.codes` and `engine.simd.nested`; here codes and scales are made from the tensors of
-a file. Blocks of 256 whose runs have scales of their own stay as they are (NESTED). The whole numbers of the other
-matrices are w / D rounded, w the values of the file, with a scale D of each column (an output) and group along k
-(`kernels/scales.py`). Eight bits hold any of them. Where the file has codes q of 4 or 5 bits (OWN), they stay, and
-numbers are made of them with A = rint(step / D * 128) and B = rint(offset / D * 128), where w = step * q + offset in a
-run of 32 values.
+Where the file has codes in runs of 32 values (RUNS), they and their scales stay as they are (`engine.simd.runs`). Of
+other types whole numbers are made, w / D rounded, w the values of the file, with a scale D of each column (an output)
+and group along k (`kernels/scales.py`); they have eight bits (`engine.simd.codes`).
 """
 
 from collections.abc import Sequence
@@ -18,13 +15,24 @@ from numpy.typing import NDArray
 
 from engine.cpu import threads
 from engine.gguf import GgmlType
-from engine.kernels.scales import F64, UNIT, fit_codes, fit_values
+from engine.kernels.scales import fit_values
 from engine.quant import TYPES
-from engine.quant.base import Bytes, Codes, Nested
-from engine.simd import CHUNK, CODES, EIGHT, F32, FLOAT, I8, I64, LANES
-from engine.simd.codes import CENTRED4, CENTRED5, CHUNK_BYTES, OFFSET4, OFFSET5, TURN, words_of
-from engine.simd.nested import GROUP_BYTES, NESTED4, NESTED5, NESTED6, RUN, RUN_BYTES, RUNS, UNIT_BYTES
-from engine.simd.nested import words_of as nested_words_of
+from engine.quant.base import Bytes, Codes
+from engine.simd import CHUNK, EIGHT, F32, FLOAT, I8, I64, LANES
+from engine.simd.codes import CHUNK_BYTES, TURN
+from engine.simd.runs import (
+    CENTRED4,
+    CENTRED5,
+    CENTRED8,
+    CODES,
+    NESTED4,
+    NESTED5,
+    NESTED6,
+    OFFSET4,
+    OFFSET5,
+    RUN,
+    words_of,
+)
 
 BLOCK = 2 * LANES
 """Columns that lie together, and are computed together; n is padded to a multiple of them, k of CHUNK."""
@@ -32,11 +40,14 @@ FACTS = 8
 KIND, CODES_AT, FLOATS, N, K, GROUP, BIAS, STEP = range(FACTS)
 """What a row of the table says: the kind of codes; where the matrix begins in `codes` and in `floats`; n and k, padded;
 how many values of k share a scale; where its bias begins in `floats`; bytes of CHUNK values of a block of columns."""
-NESTED = {GgmlType.Q4_K: NESTED4, GgmlType.Q5_K: NESTED5, GgmlType.Q6_K: NESTED6}
-OWN = {GgmlType.Q4_0: CENTRED4, GgmlType.Q4_1: OFFSET4, GgmlType.Q5_0: CENTRED5, GgmlType.Q5_1: OFFSET5}
+RUNS = {
+    GgmlType.Q4_0: CENTRED4, GgmlType.Q4_1: OFFSET4, GgmlType.Q5_0: CENTRED5, GgmlType.Q5_1: OFFSET5,
+    GgmlType.Q8_0: CENTRED8,
+    GgmlType.Q4_K: NESTED4, GgmlType.Q5_K: NESTED5, GgmlType.Q6_K: NESTED6,
+}  # fmt: skip
 """Types whose codes stay what they are in the file."""
 _SMALL_GROUP, _GROUP = 128, 256
-_OF_256 = {GgmlType.Q2_K, GgmlType.Q3_K, GgmlType.IQ4_XS, *NESTED}
+_OF_256 = {GgmlType.Q2_K, GgmlType.Q3_K, GgmlType.IQ4_XS}
 _PART = 128  # columns that a thread makes at a time
 
 
@@ -50,7 +61,7 @@ class Matrix:
 
     @property
     def kind(self) -> int:
-        return FLOAT if self.type == GgmlType.F32 else (OWN | NESTED).get(self.type, EIGHT)
+        return FLOAT if self.type == GgmlType.F32 else RUNS.get(self.type, EIGHT)
 
     @property
     def group(self) -> int:
@@ -72,9 +83,10 @@ class Matrix:
     @property
     def step(self) -> int:
         """Bytes of CHUNK values of a block of columns."""
-        if self.type in NESTED:
-            return GROUP_BYTES[self.kind] // (_GROUP // CHUNK)
-        return CHUNK_BYTES.get(self.kind, 0)
+        if self.type in RUNS:
+            code = CODES[self.kind]
+            return code.group_bytes * CHUNK // (code.runs * RUN)
+        return CHUNK_BYTES if self.kind == EIGHT else 0
 
     @property
     def code_bytes(self) -> int:
@@ -84,7 +96,7 @@ class Matrix:
     @property
     def weights(self) -> int:
         """float32 values before the bias: scales, or the weights themselves."""
-        if self.type in NESTED:
+        if self.type in RUNS:
             return 0
         return self.padded_n * (self.padded_k if self.kind == FLOAT else self.groups)
 
@@ -121,6 +133,16 @@ class Arena:
         if bias is not None:
             self.floats[row[BIAS] : row[BIAS] + matrix.n] = bias
 
+    def is_finite(self, number: int) -> bool:
+        """Whether all weights of a matrix are, by their scales."""
+        matrix, row = self.matrices[number], self.table[number]
+        if matrix.type in RUNS:
+            code = CODES[matrix.kind]
+            groups = self.codes[row[CODES_AT] :][: matrix.code_bytes].reshape(-1, code.group_bytes)
+            halves = np.ascontiguousarray(groups[:, : 2 * (code.unit_bytes or code.head_bytes)]).view(np.float16)
+            return bool(np.isfinite(halves).all())
+        return bool(np.isfinite(self.floats[row[FLOATS] :][: matrix.weights]).all())
+
 
 def _aligned(count: int, dtype: Any) -> Any:
     size = count * np.dtype(dtype).itemsize
@@ -132,15 +154,12 @@ def _aligned(count: int, dtype: Any) -> Any:
 def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
     """The rows of a file's tensor, uint8 [n, bytes], as codes and scales, or as float32 weights; both flat.
 
-    Codes: [n / 32] times the chunks or groups of 32 columns (engine.simd.codes, .nested); scales:
+    Codes: [n / 32] times the chunks or groups of 32 columns (engine.simd.codes, .runs); scales:
     [n / 32][groups][32]; weights: [n / 32][k][32].
     """
     matrix = Matrix(type_, data.shape[0], k)
-    if type_ in NESTED:
-        return _nested_codes(matrix, data), np.zeros(0, np.float32)
-    if type_ in OWN:
-        codes, scales = _own_codes(matrix, data)
-        return codes.reshape(-1), _in_blocks(scales)
+    if type_ in RUNS:
+        return _codes_in_runs(matrix, data), np.zeros(0, np.float32)
     w = np.zeros((matrix.padded_n, matrix.padded_k), np.float32)
     w[: matrix.n, :k] = TYPES[type_].dequantize(data)
     if matrix.kind == FLOAT:
@@ -161,14 +180,9 @@ def _in_turns(values: NDArray[Any]) -> NDArray[Any]:
     return values.reshape(n // BLOCK, 2, LANES, k // TURN, 2, TURN // 2).transpose(0, 3, 1, 5, 2, 4)
 
 
-def _tops(values: NDArray[Any], count: int) -> NDArray[Any]:
-    """The greatest of every `count` magnitudes of [n, m], and of what is left."""
-    return np.maximum.reduceat(values, np.arange(0, values.shape[1], count), axis=1)
-
-
 @np.errstate(invalid="ignore", over="ignore")  # a file may hold anything; what is not finite is in the scales too
 def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
-    scales = _tops(np.abs(w), group)
+    scales = np.maximum.reduceat(np.abs(w), np.arange(0, w.shape[1], group), axis=1)
     fit_values(w.reshape(-1), w.shape[1], group, scales.reshape(-1))
     unit = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=scales > 0)
     for i, at in enumerate(range(0, w.shape[1], group)):
@@ -176,40 +190,22 @@ def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
     return np.ascontiguousarray(_in_turns(np.where(np.isfinite(w), w, 0).astype(np.int8))), scales
 
 
-@np.errstate(invalid="ignore", over="ignore")
-def _own_codes(matrix: Matrix, data: Bytes) -> tuple[I8, F32]:
-    """The file's own codes with what makes numbers of them, and the scales of the numbers."""
-    own: Codes = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
-    code, n, k = CODES[matrix.kind], matrix.padded_n, matrix.padded_k
-    codes = _padded(own.codes, n, k)
-    steps, offsets = (_padded(each.astype(np.float64), n, k // TURN) for each in (own.step, own.offset))
-    scales = _code_scales(matrix, codes, steps, offsets)
-    inverse = np.divide(UNIT, scales, out=np.zeros(scales.shape), where=scales > 0, dtype=np.float64)
-    of_runs = inverse.repeat(matrix.group // TURN, axis=1)[:, : k // TURN, None]
-    heads = _wrapped(np.stack([steps, offsets], axis=2) * of_runs)[..., : 1 if code.middle else 2]
-    words = words_of(code.bits, _in_turns(codes ^ np.uint8(code.middle)))
-    blocks, size = n // BLOCK, 4 * code.head
-    chunks = np.empty((blocks, k // CHUNK, matrix.step), np.uint8)
-    of_turns = heads.reshape(blocks, 2, LANES, chunks.shape[1], 2, -1).transpose(0, 3, 1, 4, 2, 5)
-    chunks[..., :size] = _bytes(of_turns).reshape(*chunks.shape[:2], -1)
-    chunks[..., size:] = _bytes(words).reshape(*chunks.shape[:2], -1)
-    return chunks.view(np.int8), scales
-
-
-def _nested_codes(matrix: Matrix, data: Bytes) -> I8:
-    """Groups as `engine.simd.nested` says."""
-    found: Nested = TYPES[matrix.type].nested_of(data)  # type: ignore[attr-defined]
-    kind, n, groups = matrix.kind, matrix.padded_n, matrix.padded_k // _GROUP
-    blocks, before, heads = n // BLOCK, 2 * UNIT_BYTES[kind], BLOCK * 2
-    units = _padded(found.units, n, groups).reshape(blocks, 2, LANES, groups, -1)
-    scales = _padded(found.scales, n, groups * RUNS).reshape(blocks, 2, LANES, groups, RUNS, 2)
-    codes = _padded(found.codes, n, groups * _GROUP).reshape(blocks, 2, LANES, groups, RUNS, RUN)
-    out = np.empty((blocks, groups, GROUP_BYTES[kind]), np.uint8)
-    out[..., :before] = _bytes(units.transpose(0, 3, 1, 4, 2)).reshape(blocks, groups, -1)
-    runs = out[..., before:].reshape(blocks, groups, RUNS, RUN_BYTES[kind])
-    runs[..., :heads] = _bytes(scales.transpose(0, 3, 4, 1, 5, 2)).reshape(*runs.shape[:3], -1)
-    runs[..., heads:] = nested_words_of(kind, codes.transpose(0, 3, 4, 1, 2, 5)).reshape(*runs.shape[:3], -1)
-    out[..., before:] = runs.reshape(blocks, groups, -1)
+def _codes_in_runs(matrix: Matrix, data: Bytes) -> I8:
+    """Groups as `engine.simd.runs` says."""
+    found: Codes = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
+    code, n, runs = CODES[matrix.kind], matrix.padded_n, matrix.padded_k // RUN
+    blocks, groups, before, heads = n // BLOCK, runs // code.runs, 2 * code.unit_bytes, 2 * code.head_bytes
+    out = np.empty((blocks, groups, code.group_bytes), np.uint8)
+    if found.units is not None:
+        units = _padded(found.units, n, groups).reshape(blocks, 2, LANES, groups, -1)
+        out[..., :before] = _bytes(units.transpose(0, 3, 1, 4, 2)).reshape(blocks, groups, -1)
+    own = _padded(found.heads, n, runs).reshape(blocks, 2, LANES, groups, code.runs, -1)
+    codes = _padded(found.codes, n, matrix.padded_k).reshape(blocks, 2, LANES, groups, code.runs, RUN)
+    of_runs = np.empty((blocks, groups, code.runs, code.run_bytes), np.uint8)
+    of_runs[..., :heads] = _bytes(own.transpose(0, 3, 4, 1, 5, 2)).reshape(*of_runs.shape[:3], -1)
+    words = words_of(matrix.kind, codes.transpose(0, 3, 4, 1, 2, 5))
+    of_runs[..., heads:] = words.reshape(*of_runs.shape[:3], -1)
+    out[..., before:] = of_runs.reshape(blocks, groups, -1)
     return out.view(np.int8).reshape(-1)
 
 
@@ -218,22 +214,6 @@ def _padded(values: Any, *sizes: int) -> Any:
     result = np.zeros((*sizes, *values.shape[2:]), values.dtype)
     result[: values.shape[0], : values.shape[1]] = values
     return result
-
-
-def _code_scales(matrix: Matrix, codes: Bytes, steps: F64, offsets: F64) -> F32:
-    """[n, groups]"""
-    runs = codes.reshape(len(codes), -1, TURN)
-    tops = _tops(np.maximum(*(np.abs(steps * q + offsets) for q in (runs.min(2), runs.max(2)))), matrix.group // TURN)
-    scales = np.empty(tops.shape, np.float32)
-    flat = [each.reshape(-1) for each in (codes.view(np.int8), steps, offsets, tops)]
-    fit_codes(*flat, codes.shape[1], TURN, matrix.group, CODES[matrix.kind].middle, scales.reshape(-1))
-    return scales
-
-
-def _wrapped(values: NDArray[Any]) -> NDArray[np.uint16]:
-    """The nearest whole numbers, modulo 2**16."""
-    whole = np.fmod(np.rint(values), 2**16)
-    return np.where(np.isfinite(whole), whole, 0).astype(np.int64).astype(np.uint16)
 
 
 def _bytes(values: NDArray[Any]) -> Bytes:

@@ -62,6 +62,8 @@ compile everything that it is passed to once more.)"""
 TILES = {"amx": (16, 2), "avx512_vnni": (10, 2), "avx2": (3, 1), "portable": (3, 1)}
 ROWS, COLUMNS = TILES[ISA]
 WIDTH = COLUMNS * LANES
+VECTORS_ISA = "avx512_vnni" if ISA == "amx" else ISA
+"""Of what is done without tiles."""
 OPERANDS = operands(ISA)
 SUMS, TOTALS = 3 * 16 * 2 * LANES, 16 * 2 * LANES  # int32 and float32 that a tile's sums take, at most
 SCORES = 4096  # bytes of the scores of 16 queries and a chunk of keys; their weights take the same place
@@ -72,7 +74,7 @@ LONGEST = (2**31 - 1) // (ROW_TOP * SMALL_TOP) // CHUNK * CHUNK
 
 FLOAT_ROWS, FLOAT_COLUMNS = 4, 2
 _float_tile = float_tile(FLOAT_ROWS, FLOAT_COLUMNS)
-_pair_tile = pair_tile(ROWS, COLUMNS, "avx512_vnni" if ISA == "amx" else ISA)
+_pair_tile = pair_tile(ROWS, COLUMNS, VECTORS_ISA)
 _PLANE = ROWS * LANES  # of sums
 
 

@@ -14,20 +14,13 @@ Floats = NDArray[np.float32]
 
 
 class Codes(NamedTuple):
-    """What codes mean: value = step * q + offset. `codes` [..., n]; `step` and `offset` [..., runs]."""
+    """Codes uint8 [..., n], in runs of 32, and what belongs to a run, [..., n / 32, 1 or 2]: float16 scales and, if
+    there are any, offsets. Where there are units, float16 [..., n / 256, 1 or 2] of blocks of 256, they are whole
+    numbers times these: scales and offsets, or the scales of the first and the last 16 values."""
 
     codes: Bytes
-    step: Floats
-    offset: Floats
-
-
-class Nested(NamedTuple):
-    """Codes [..., n] whose runs have whole numbers for their scales, [..., n / 32, 2], times units of the block of 256,
-    float16 [..., n / 256, 1 or 2]: a scale and an offset of 32 values, or the scales of the first and the last 16."""
-
-    codes: Bytes
-    scales: NDArray[Any]
-    units: NDArray[np.float16]
+    heads: NDArray[Any]
+    units: NDArray[np.float16] | None = None
 
 
 class QuantType(Protocol):

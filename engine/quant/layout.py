@@ -33,8 +33,8 @@ def to_groups(values: Floats, *sizes: int) -> Floats:
     return np.ascontiguousarray(values, np.float32).reshape(*values.shape[:-1], -1, *sizes)
 
 
-def to_rows(groups: Floats, blocks: Records) -> Floats:
-    """Whatever shape the values of `blocks` [..., b] have -> float32 [..., n], where n counts b blocks"""
+def to_rows(groups: NDArray[Any], blocks: Records) -> NDArray[Any]:
+    """Whatever shape the values of `blocks` [..., b] have -> [..., n], where n counts b blocks"""
     return groups.reshape(*blocks.shape[:-1], -1)
 
 

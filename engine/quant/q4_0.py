@@ -36,9 +36,7 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * q, blocks)
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def codes_of(data: Bytes) -> Codes:
     """[..., 18 b] -> codes [..., 32 b], around 8"""
     blocks = to_blocks(data, LAYOUT)
-    d = blocks["d"].astype(np.float32)
-    return Codes(unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1), d, -8 * d)
+    return Codes(to_rows(unpack(blocks["q"], 4, 16), blocks), blocks["d"][..., np.newaxis])

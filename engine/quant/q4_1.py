@@ -36,9 +36,7 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(d * q + m, blocks)
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def codes_of(data: Bytes) -> Codes:
     """[..., 20 b] -> codes [..., 32 b]"""
     blocks = to_blocks(data, LAYOUT)
-    d, m = (blocks[field].astype(np.float32) for field in ("d", "m"))
-    return Codes(unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1), d, m)
+    return Codes(to_rows(unpack(blocks["q"], 4, 16), blocks), np.stack([blocks["d"], blocks["m"]], axis=-1))

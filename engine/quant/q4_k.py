@@ -8,10 +8,10 @@ Source: ggml `block_q4_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Nested
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
 from engine.quant.search import fit_scales_and_offsets
-from engine.quant.six_bits import nested, pack_scales, scale_and_offset
+from engine.quant.six_bits import pack_scales, scale_and_offset, with_scales
 
 BLOCK_VALUES = 256
 BLOCK_BYTES = 144
@@ -39,7 +39,7 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(scale[..., np.newaxis] * q + offset[..., np.newaxis], blocks)
 
 
-def nested_of(data: Bytes) -> Nested:
+def codes_of(data: Bytes) -> Codes:
     """[..., 144 b] -> codes [..., 256 b]"""
     blocks = to_blocks(data, LAYOUT)
-    return nested(blocks, unpack(blocks["q"], 4, 32))
+    return with_scales(blocks, unpack(blocks["q"], 4, 32))

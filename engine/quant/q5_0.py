@@ -36,10 +36,8 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * (q.astype(np.float32) - 16), blocks)
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def codes_of(data: Bytes) -> Codes:
     """[..., 22 b] -> codes [..., 32 b], around 16"""
     blocks = to_blocks(data, LAYOUT)
     q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
-    d = blocks["d"].astype(np.float32)
-    return Codes(q.astype(np.uint8).reshape(*data.shape[:-1], -1), d, -16 * d)
+    return Codes(to_rows(q, blocks), blocks["d"][..., np.newaxis])

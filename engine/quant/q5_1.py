@@ -36,10 +36,8 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(d * q.astype(np.float32) + m, blocks)
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def codes_of(data: Bytes) -> Codes:
     """[..., 24 b] -> codes [..., 32 b]"""
     blocks = to_blocks(data, LAYOUT)
     q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
-    d, m = (blocks[field].astype(np.float32) for field in ("d", "m"))
-    return Codes(q.astype(np.uint8).reshape(*data.shape[:-1], -1), d, m)
+    return Codes(to_rows(q, blocks), np.stack([blocks["d"], blocks["m"]], axis=-1))

@@ -9,10 +9,10 @@ Source: ggml `block_q5_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Nested
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
 from engine.quant.search import fit_scales_and_offsets
-from engine.quant.six_bits import nested, pack_scales, scale_and_offset
+from engine.quant.six_bits import pack_scales, scale_and_offset, with_scales
 
 BLOCK_VALUES = 256
 BLOCK_BYTES = 176
@@ -43,7 +43,7 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(scale[..., np.newaxis] * groups + offset[..., np.newaxis], blocks)
 
 
-def nested_of(data: Bytes) -> Nested:
+def codes_of(data: Bytes) -> Codes:
     """[..., 176 b] -> codes [..., 256 b]"""
     blocks = to_blocks(data, LAYOUT)
-    return nested(blocks, unpack(blocks["low"], 4, 32) | unpack(blocks["high"], 1, 32) << 4)
+    return with_scales(blocks, unpack(blocks["low"], 4, 32) | unpack(blocks["high"], 1, 32) << 4)

@@ -9,7 +9,7 @@ Source: ggml `block_q6_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Nested
+from engine.quant.base import Bytes, Codes, Floats
 from engine.quant.layout import Records, codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
 from engine.quant.search import fit_scales
 
@@ -39,13 +39,12 @@ def dequantize(data: Bytes) -> Floats:
     return to_rows(_scale(blocks)[..., np.newaxis] * groups, blocks)
 
 
-def nested_of(data: Bytes) -> Nested:
+def codes_of(data: Bytes) -> Codes:
     """[..., 210 b] -> codes [..., 256 b], around 32"""
     blocks = to_blocks(data, LAYOUT)
-    rows, q = data.shape[:-1], unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
-    return Nested(
-        q.astype(np.uint8).reshape(*rows, -1), blocks["scales"].reshape(*rows, -1, 2), blocks["d"][..., np.newaxis]
-    )
+    q = unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
+    scales = blocks["scales"].reshape(*data.shape[:-1], -1, 2)
+    return Codes(to_rows(q, blocks), scales, blocks["d"][..., np.newaxis])
 
 
 def _scale(blocks: Records) -> Floats:

@@ -8,7 +8,7 @@ Source: ggml `block_q8_0` and `quantize_row_q8_0_ref`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
+from engine.quant.base import Bytes, Codes, Floats
 
 BLOCK_VALUES = 32
 BLOCK_BYTES = 34
@@ -40,6 +40,13 @@ def dequantize(data: Bytes) -> Floats:
     blocks = np.ascontiguousarray(data).view(LAYOUT)
     values = blocks["q"].astype(np.float32) * blocks["d"].astype(np.float32)[..., np.newaxis]
     return values.reshape(*data.shape[:-1], -1)
+
+
+def codes_of(data: Bytes) -> Codes:
+    """[..., 34 b] -> codes [..., 32 b], around 128"""
+    blocks = np.ascontiguousarray(data).view(LAYOUT)
+    q = blocks["q"].view(np.uint8) ^ np.uint8(128)
+    return Codes(q.reshape(*data.shape[:-1], -1), blocks["d"][..., np.newaxis])
 
 
 def _round_half_away(values: Floats) -> Floats:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.quant.base import Bytes, Floats, Nested
-from engine.quant.layout import Records
+from engine.quant.base import Bytes, Codes, Floats
+from engine.quant.layout import Records, to_rows
 
 
 def unpack_scales(data: Bytes) -> tuple[Bytes, Bytes]:
@@ -38,9 +38,8 @@ def scale_and_offset(blocks: Records) -> tuple[Floats, Floats]:
     return d * scale.astype(np.float32), -(dmin * offset.astype(np.float32))
 
 
-def nested(blocks: Records, q: NDArray[Any]) -> Nested:
-    """Codes [..., 256] of the records [...], as what they mean."""
-    rows = blocks.shape[:-1]
+def with_scales(blocks: Records, q: NDArray[Any]) -> Codes:
+    """Codes [..., 256] of the records [...] with their scales and offsets."""
     scales = np.stack(unpack_scales(blocks["scales"]), axis=-1)
     units = np.stack([blocks["d"], blocks["dmin"]], axis=-1)
-    return Nested(q.astype(np.uint8).reshape(*rows, -1), scales.reshape(*rows, -1, 2), units)
+    return Codes(to_rows(q, blocks), scales.reshape(*blocks.shape[:-1], -1, 2), units)

@@ -51,20 +51,14 @@ from engine.simd.arithmetic import (
 )  # fmt: skip
 from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, pause
 from engine.simd.chains import chain_tile
-from engine.simd.coded_tiles import coded_tile, unpack
-from engine.simd.codes import (
-    CODES,
-    EIGHT,
-    FLOAT,
-    WHOLE,
-    WORD_BYTES,
-)
+from engine.simd.coded_tiles import coded_tile, digits
+from engine.simd.codes import EIGHT, FLOAT
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
 from engine.simd.narrow import fetch, load_bytes, load_half, store_bytes, store_half
-from engine.simd.nested_tiles import nested_tile
 from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
+from engine.simd.run_tiles import run_tile
 from engine.simd.tiles import float_tile, pair_tile
 from engine.simd.transpose import transpose
 from engine.simd.vector import JIT, LANES, LLVM_VERSION
@@ -73,7 +67,6 @@ __all__ = [
     "ALL",
     "BEGIN",
     "CHUNK",
-    "CODES",
     "CONTINUE",
     "EIGHT",
     "END",
@@ -90,8 +83,6 @@ __all__ = [
     "ROW_TOP",
     "SMALL_TOP",
     "TOP",
-    "WHOLE",
-    "WORD_BYTES",
     "Float",
     "Lanes",
     "add",
@@ -104,6 +95,7 @@ __all__ = [
     "chain_tile",
     "clear_tiles",
     "coded_tile",
+    "digits",
     "div",
     "fetch",
     "float_tile",
@@ -133,7 +125,6 @@ __all__ = [
     "multiply_small",
     "multiply_wide",
     "nearest",
-    "nested_tile",
     "no_i32",
     "of_bits",
     "operands",
@@ -141,6 +132,7 @@ __all__ = [
     "pause",
     "power_of_two",
     "quarters",
+    "run_tile",
     "smaller",
     "splat",
     "splat_i32",
@@ -158,7 +150,6 @@ __all__ = [
     "total_i32",
     "totals_of_four",
     "transpose",
-    "unpack",
     "with_sign",
     "within",
 ]  # fmt: skip

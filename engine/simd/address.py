@@ -1,7 +1,7 @@
-"""Memory by address, and loops, as LLVM code; and what lies at an address, as numpy."""
+"""Memory by address, loops and cases, as LLVM code; and what lies at an address, as numpy."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,19 @@ def loop(b: Any, count: Any, starts: list[Any], body: Callable[[Any, list[Any]],
     b.cbranch(b.icmp_signed("<", following, count), again, done)
     b.position_at_end(done)
     return results
+
+
+def switched(b: Any, value: Any, cases: Mapping[int, Callable[[], None]]) -> None:
+    """Emits what is done for each of the values; the first of them is also for any other."""
+    done = b.append_basic_block("done")
+    blocks = [b.append_basic_block(f"case{case}") for case in cases]
+    switch = b.switch(value, blocks[0])
+    for (case, emit), block in zip(cases.items(), blocks, strict=True):
+        switch.add_case(const(case), block)
+        b.position_at_end(block)
+        emit()
+        b.branch(done)
+    b.position_at_end(done)
 
 
 def view(address: int, count: int, dtype: Any) -> Any:

@@ -84,6 +84,14 @@ def div(x: Any, y: Any) -> Any:
     return x / y
 
 
+def emit_sum(b: Any, values: list[Any]) -> Any:
+    """Of vectors of whole numbers."""
+    total = values[0]
+    for value in values[1:]:
+        total = b.add(total, value)
+    return total
+
+
 def emit_fma(b: Any, x: Any, y: Any, z: Any) -> Any:
     """x * y + z, rounded once. Without the instruction: the product is exact in float64, the sum is rounded there to an
     odd last bit if it is not, so that the rounding to float32 that follows is the only one (Boldo and Melquiond 2008).

@@ -53,6 +53,11 @@ def operation(result: Any, *arguments: Any) -> Callable[..., Any]:
     return with_emit
 
 
+def operation_on(emit: Callable[..., None], count: int) -> Any:
+    """An operation on `count` addresses and numbers, that gives nothing back."""
+    return _intrinsic("operation", types.void(*[types.intp] * count), emit)
+
+
 def _intrinsic(name: str, signature: Any, emit: Callable[..., Any]) -> Any:
     """An intrinsic with as many arguments as the signature; numba wants to see them in a def."""
 

@@ -81,7 +81,7 @@ class Plan:
         for number, rows in enumerate(self.rows):
             rows.fill(arena, number)
             self._file.release()  # else the whole file would be in memory beside the arena
-            if not np.isfinite(arena.floats[arena.table[number, 2] :][: rows.matrix.weights]).all() and rows.tensor:
+            if rows.tensor and not arena.is_finite(number):
                 raise BadModelFile(f"{self._file.path}: {rows.tensor.name} holds values that are not finite")
         return {"codes": arena.codes, "floats": arena.floats, "gains": self.gains}
 

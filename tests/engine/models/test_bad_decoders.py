@@ -75,8 +75,9 @@ def test_weights_that_are_no_numbers(tmp_path: Path) -> None:
         load(read(path), lambda make: make(), 1)
 
 
-def test_scales_that_are_no_numbers(tmp_path: Path) -> None:
-    path = write_decoder(tmp_path / "f", "llama", GgmlType.Q8_0)
+@pytest.mark.parametrize("kind", [GgmlType.Q8_0, GgmlType.Q4_1, GgmlType.F16], ids=lambda kind: kind.name)
+def test_scales_that_are_no_numbers(tmp_path: Path, kind: GgmlType) -> None:
+    path = write_decoder(tmp_path / "f", "llama", kind)
     tensor = read(path).tensors["blk.1.ffn_down.weight"]
     data = bytearray(path.read_bytes())
     at = bytes(data).index(tensor.data.tobytes())

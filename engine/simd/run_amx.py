@@ -1,12 +1,12 @@
-"""The loop of `nested_tiles.py` for many rows, on AMX: the same exact sums, and the same float32 operations in the same
+"""The loop of `run_tiles.py` for many rows, on AMX: the same exact sums, and the same float32 operations in the same
 order.
 
-A group of 32 columns becomes a panel once: run after run, of one side and of the other, codes int8 [8][16 columns][4],
-which are two tiles (of 6 bits four, without their middle), and what `emit_factors` gives, float32 [2][2 sides][16].
-Eight rows at a time then pass it. In a turn a run, of 6 bits half of one, is multiplied with both sides; the sums of
-the turn before leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for
-the other, from the first turn of all rows to the last. Eight rows, because their totals stay in registers for both
-sides, which then share what is read of a row.
+Some runs of 32 columns become a panel once: run after run, of one side and of the other, codes without their middle,
+int8 [8][16 columns][4], which are two tiles, or where halves are summed by themselves four, and what `emit_factors`
+gives, float32 [2][2 sides][16]. Eight rows at a time then pass it. In a turn a run, or half of one, is multiplied with
+both sides; the sums of the turn before leave their tiles, and those of the one before that are finished as vectors. So
+neither unit waits for the other, from the first turn of all rows to the last. Eight rows, because their totals stay in
+registers for both sides, which then share what is read of a row.
 """
 
 from functools import partial
@@ -14,34 +14,33 @@ from typing import Any
 
 from llvmlite import ir
 
-from engine.simd.address import const, loop, pointer
+from engine.simd.address import const, loop, pointer, switched
 from engine.simd.amx import dot, load, prefetch_line, starting, store, zero
 from engine.simd.arithmetic import emit_fma
-from engine.simd.coded_tiles import operation_on
-from engine.simd.nested import (
-    BITS,
-    MIDDLE,
+from engine.simd.run_tiles import AHEAD, NEGATIVE, RECORD, SCALE, Rows
+from engine.simd.runs import (
+    CODES,
     NESTED6,
     RUN,
-    RUN_BYTES,
-    RUNS,
-    UNIT_BYTES,
     VECTORS,
     emit_factors,
     emit_units,
     emit_vector,
+    has_offset,
+    in_halves,
+    is_nested,
     side_of,
 )
-from engine.simd.nested_tiles import AHEAD, NEGATIVE, RECORD, SCALE, Rows
-from engine.simd.vector import LANES, f32x16, i32x16
+from engine.simd.vector import LANES, f32x16, i32x16, operation_on
 
 ROWS = 8
 """That are multiplied together."""
 _SIDES, _VECTOR = 2, 4 * LANES
 _CODES, _SUMS = VECTORS * _VECTOR, ROWS * _VECTOR  # bytes of a run and a side, and of its sums
 _RUN = _SIDES * (_CODES + 2 * _VECTOR)
-PANEL_BYTES = RUNS * _RUN
-"""Of a group."""
+MOST_RUNS, FEW_RUNS = 8, 2
+"""Of a panel: those of a group of NESTED, or if there are not so many left those of a chunk."""
+PANEL_BYTES = MOST_RUNS * _RUN
 _NOWHERE, _KEPT = 2 * _SIDES * _SUMS, 3 * _SIDES * _SUMS
 SUMS_BYTES = 4 * _SIDES * _SUMS
 """That products need: sums of two turns, room for totals of none, and what is kept of the first halves."""
@@ -51,47 +50,46 @@ _I8X64, _F32X16, _I32X16 = ir.VectorType(ir.IntType(8), 4 * LANES), f32x16.llvm,
 start_runs, start_halves = starting(ROWS, RUN), starting(ROWS, RUN // 2)
 
 
-def nested_panel() -> Any:
-    """panel(kind, group, out): the group of codes at an address as a panel at `out`."""
+def run_panel() -> Any:
+    """panel(kind, codes, runs, out): so many runs of codes at an address, a group if there are groups, as a panel at
+    `out`."""
 
-    def emit(b: Any, kind: Any, group: Any, out: Any) -> None:
-        done = b.append_basic_block("done")
-        blocks = {k: b.append_basic_block(f"panel{k}") for k in BITS}
-        switch = b.switch(kind, done)
-        for k, block in blocks.items():
-            switch.add_case(const(k), block)
-            b.position_at_end(block)
-            units = [emit_units(b, k, group, const(side)) for side in range(_SIDES)]
-            loop(b, const(RUNS), [], partial(_unpack, b, k, b.add(group, const(2 * UNIT_BYTES[k])), out, units))
-            b.branch(done)
-        b.position_at_end(done)
+    def emit(b: Any, kind: Any, codes: Any, runs: Any, out: Any) -> None:
+        def of_kind(k: int) -> None:
+            units = [emit_units(b, k, codes, const(side)) for side in range(_SIDES)]
+            first = b.add(codes, const(2 * CODES[k].unit_bytes))
+            loop(b, runs, [], partial(_unpack, b, k, first, out, units))
 
-    return operation_on(emit, 3)
+        switched(b, kind, {k: partial(of_kind, k) for k in CODES})
+
+    return operation_on(emit, 4)
 
 
 def _unpack(b: Any, kind: int, first: Any, out: Any, units: list[Any], i: Any, carried: list[Any]) -> list[Any]:
     """A run of both sides."""
-    run, to = b.add(first, b.mul(i, const(RUN_BYTES[kind]))), b.add(out, b.mul(i, const(_RUN)))
-    for line in range(0, RUN_BYTES[kind], 64):
+    code = CODES[kind]
+    run, to = b.add(first, b.mul(i, const(code.run_bytes))), b.add(out, b.mul(i, const(_RUN)))
+    for line in range(0, code.run_bytes, 64):
         prefetch_line(b, run, AHEAD + line, 1)
     for v in range(_SIDES):
         side = side_of(b, kind, run, const(v))
         for n in range(VECTORS):
             q = emit_vector(b, kind, side.codes, n)
-            q = b.sub(q, ir.Constant(_I8X64, [MIDDLE] * 64)) if kind == NESTED6 else q
+            q = b.sub(q, ir.Constant(_I8X64, [code.middle] * 64)) if code.middle else q
             b.store(q, pointer(b, to, const(_CODES * v + _VECTOR * n), _I8X64), align=4)
         for n, factor in enumerate(emit_factors(b, kind, side.head, units[v])):
             b.store(factor, pointer(b, to, const(_SIDES * (_CODES + _VECTOR * n) + _VECTOR * v), _F32X16), align=4)
     return carried
 
 
-def nested_products(*, halves: bool) -> Any:
+def run_products(kind: int, runs: int) -> Any:
     """products(a, stride, count, panel, totals, sums): to float32 [8 * count][32] at `totals` come the products of so
-    many times eight rows of records, `stride` bytes from one to the next, with a panel; `halves` of 6 bits. Tiles are
-    those of `start_halves` or `start_runs`; `sums` are SUMS_BYTES of scratch."""
+    many times eight rows of records, `stride` bytes from one to the next, with a panel of `runs`, of this kind or one
+    that has the same but for bits of codes. Tiles are those of `start_halves`, or where halves are not summed by
+    themselves of `start_runs`; `sums` are SUMS_BYTES of scratch."""
 
     def emit(b: Any, a: Any, stride: Any, count: Any, panel: Any, totals: Any, sums: Any) -> None:
-        _Products(b, stride, panel, sums, halves=halves).emit(a, count, totals)
+        _Products(b, kind, runs, stride, panel, sums).emit(a, count, totals)
 
     return operation_on(emit, 6)
 
@@ -99,10 +97,10 @@ def nested_products(*, halves: bool) -> Any:
 class _Products:
     """What rows of any number do with one panel. `parts` are products of a run and a side."""
 
-    def __init__(self, b: Any, stride: Any, panel: Any, sums: Any, *, halves: bool) -> None:
-        self.b, self.panel, self.sums, self.stride = b, panel, sums, stride
-        self.parts, self.strides = 1 + halves, (stride, b.mul(stride, const(3)))
-        self.turns = RUNS * self.parts
+    def __init__(self, b: Any, kind: int, runs: int, stride: Any, panel: Any, sums: Any) -> None:
+        self.b, self.kind, self.panel, self.sums, self.stride = b, kind, panel, sums, stride
+        self.parts, self.strides = 1 + in_halves(kind), (stride, b.mul(stride, const(3)))
+        self.turns = runs * self.parts
 
     def emit(self, a: Any, count: Any, totals: Any) -> None:
         """Vectors of the first turns, which have none before them, go nowhere."""
@@ -157,28 +155,34 @@ class _Products:
 
     def _add(self, turn: int, rows: Rows, some: range, factors: list[list[Any]], totals: list[Any]) -> None:
         """The sums of a turn of these rows; turns below 0 are the last ones."""
-        run, half = divmod(turn % self.turns, self.parts)
+        b, (run, half) = self.b, divmod(turn % self.turns, self.parts)
+        at = RECORD * run
         for r in some:
-            scale = rows.floats(r, RECORD * run + SCALE) if half + 1 == self.parts else None
-            negative = rows.floats(r, RECORD * run + NEGATIVE) if self.parts == 1 else None
+            own = rows.floats(r, at + SCALE + 4 * half) if not is_nested(self.kind) else None
+            scale = rows.floats(r, at + SCALE) if own is None and half + 1 == self.parts else None
+            negative = rows.floats(r, at + NEGATIVE) if self.parts == 1 else None
+            offset = rows.offset(r, at) if has_offset(self.kind) and half else None
             for v in range(_SIDES):
                 whole = self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16)
-                value, kept = self.b.sitofp(whole, _F32X16), _KEPT + _VECTOR * (_SIDES * r + v)
-                if scale is None:  # until the other half is there
-                    part = self.b.fmul(value, factors[0][v])
-                    self.b.store(part, pointer(self.b, self.sums, const(kept), _F32X16), align=4)
+                value, kept = b.sitofp(whole, _F32X16), _KEPT + _VECTOR * (_SIDES * r + v)
+                factor, i = factors[0][v] if own is None else own, _SIDES * r + v
+                if half + 1 < self.parts:  # until the other half is there
+                    first = b.fmul(value, factor)
+                    b.store(first, pointer(b, self.sums, const(kept), _F32X16), align=4)
                     continue
                 if half:
-                    part = emit_fma(self.b, value, factors[0][v], self._read(self.sums, kept, _F32X16))
+                    part = emit_fma(b, value, factor, self._read(self.sums, kept, _F32X16))
                 else:
-                    part = self.b.fmul(value, factors[0][v])
-                    part = emit_fma(self.b, negative, factors[1][v], part)
-                totals[_SIDES * r + v] = rows.scaled(totals[_SIDES * r + v], part, scale)
+                    part = emit_fma(b, negative, factors[1][v], b.fmul(value, factor))
+                totals[i] = rows.scaled(totals[i], part, factors[0][v] if scale is None else scale)
+                if offset is not None:
+                    totals[i] = rows.scaled(totals[i], offset, factors[1][v])
 
     def _factors(self, turn: int) -> list[list[Any]]:
-        """d * a of both sides, and dmin * b; of 6 bits d * a of the half."""
-        run, part = divmod(turn % self.turns, self.parts)
-        at = [_RUN * run + _SIDES * (_CODES + _VECTOR * n) for n in ((0, 1) if self.parts == 1 else (part,))]
+        """What the columns of both sides have to do with the turn."""
+        run, half = divmod(turn % self.turns, self.parts)
+        which = (half,) if self.kind == NESTED6 else (0, 1) if not CODES[self.kind].middle else (0,)
+        at = [_RUN * run + _SIDES * (_CODES + _VECTOR * n) for n in which]
         return [[self._read(self.panel, start + _VECTOR * v, _F32X16) for v in range(_SIDES)] for start in at]
 
     def _rows(self, first: Any) -> Rows:

@@ -1,0 +1,141 @@
+"""Products of a decoder's rows with matrices whose codes are those of the file (`engine.simd.runs`).
+
+Few values of a row share a scale, so that 8 bits hold them, and codes are multiplied as they are in the file: twice as
+many products in an instruction as of 16 bits, and none of a weight's precision lost.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.kernels.codes import BIAS, BLOCK, CODES_AT, KIND, STEP, K
+from engine.kernels.compiled import kernel
+from engine.kernels.matmul import ADD, VECTORS_ISA
+from engine.kernels.places import TILE, place
+from engine.simd import (
+    CHUNK,
+    F32,
+    I8,
+    I64,
+    LANES,
+    SMALL_TOP,
+    Float,
+    add,
+    larger_i32,
+    largest_i32,
+    load_f32,
+    magnitude_bits,
+    mul,
+    of_bits,
+    run_tile,
+    splat,
+    store_bytes,
+    store_f32,
+    to_i32,
+    total_i32,
+)  # fmt: skip
+from engine.simd.run_tiles import HALVES, NEGATIVE, RECORD, SCALE, sizes_of
+from engine.simd.runs import CENTRED4, NESTED4, OF_HALVES, OF_NESTED, RUN, in_halves, is_nested
+
+_SIZES = {"avx512_vnni": (1, 2, 4, 6, 8)}
+SIZES = _SIZES.get(VECTORS_ISA, (1, 2, 4))
+"""Rows that are multiplied together."""
+_MOST, _MOST_HALVES = (sizes_of(kind, SIZES, VECTORS_ISA)[-1] for kind in (NESTED4, CENTRED4))
+_TOP, _TINY, _ZERO = np.float32(SMALL_TOP), np.float32(1e-30), np.float32(0)
+_ROWS_BYTES = 1 << 19
+"""Of rows that pass one block of columns after another: half of a second cache."""
+
+by_halves, nested = kernel(in_halves), kernel(is_nested)
+_tile = run_tile(SIZES, VECTORS_ISA)
+
+
+def record_bytes(rows: int, k: int) -> int:
+    """That `take_records` writes and `run_columns` may read."""
+    return (rows + _MOST) * k // RUN * RECORD
+
+
+@kernel
+def tile_rows(count: int, most: int, sizes: Sequence[int]) -> int:
+    """Rows of the next tile of so many that are left, so that those of all tiles, each of up to `most`, are about as
+    many."""
+    tiles = (count + most - 1) // most
+    for size in sizes:
+        if tiles * size >= count:
+            return size
+    return most
+
+
+@kernel
+def take_records(x: F32, r: int, k: int, kind: int, records: I8) -> None:
+    """Row r of x [tokens, k] as records (`engine.simd.run_tiles`); a scale of values that are not finite is NaN."""
+    first, base = place(r, 0, k), r * (k // RUN) * RECORD
+    floats, ints = records.view(np.float32), records.view(np.int32)
+    for run in range(k // RUN):
+        i, to = first + 2 * run * TILE, base + run * RECORD
+        v0, v1 = load_f32(x, i), load_f32(x, i + TILE)
+        if nested(kind):
+            top = of_bits(largest_i32(larger_i32(magnitude_bits(v0), magnitude_bits(v1))))
+            inverse = _inverse(top)
+            sum0, sum1 = _numbers(v0, inverse, records, to), _numbers(v1, inverse, records, to + LANES)
+            times, floats[(to + SCALE) // 4] = OF_NESTED, _scale(top)
+            floats[(to + NEGATIVE) // 4] = np.float32(-(sum0 + sum1))
+        else:
+            top0, top1 = of_bits(largest_i32(magnitude_bits(v0))), of_bits(largest_i32(magnitude_bits(v1)))
+            sum0 = _numbers(v0, _inverse(top0), records, to)
+            sum1 = _numbers(v1, _inverse(top1), records, to + LANES)
+            times, floats[(to + SCALE) // 4] = OF_HALVES, _scale(top0)
+            floats[(to + SCALE) // 4 + 1] = _scale(top1)
+        ints[(to + HALVES) // 4] = -times * sum0
+        ints[(to + HALVES) // 4 + 1] = -times * sum1
+
+
+@kernel
+def _inverse(top: float) -> Any:
+    return _TOP / top if top > _TINY else _ZERO
+
+
+@kernel
+def _numbers(v: Float, inverse: float, records: I8, to: int) -> Any:
+    """Sixteen values become numbers at a place of the records; their sum."""
+    n = to_i32(mul(v, splat(inverse)))
+    store_bytes(np.int64(records.ctypes.data) + to, n)
+    return total_i32(n)
+
+
+@kernel
+def _scale(top: float) -> Any:
+    return top / _TOP + (top - top)
+
+
+@kernel
+def run_columns(
+    first: int, end: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
+    records: I8, totals: F32,
+) -> None:  # fmt: skip
+    """Blocks first..end of columns, as `coded.product` says."""
+    k, stride, most = facts[K], facts[K] // RUN * RECORD, _MOST_HALVES if by_halves(facts[KIND]) else _MOST
+    size, some = k // CHUNK * facts[STEP], max(most, _ROWS_BYTES // stride // most * most)
+    base, left = np.int64(codes.ctypes.data) + facts[CODES_AT], np.int64(records.ctypes.data)
+    to = np.int64(totals.ctypes.data)
+    for at in range(0, count, some):
+        last = min(at + some, count)
+        for j in range(first, end):
+            bias, row = facts[BIAS] + j * BLOCK, at
+            b0, b1 = load_f32(floats, bias), load_f32(floats, bias + LANES)
+            while row < last:
+                rows = tile_rows(last - row, most, SIZES)
+                for r in range(rows):
+                    store_f32(totals, BLOCK * r, b0)
+                    store_f32(totals, BLOCK * r + LANES, b1)
+                _tile(facts[KIND], rows, left + row * stride, stride, k // RUN, base + j * size, to)
+                for r in range(min(rows, count - row)):
+                    put(totals, BLOCK * r, out, place(row + r, column + j * BLOCK, width), mode)
+                    put(totals, BLOCK * r + LANES, out, place(row + r, column + j * BLOCK + LANES, width), mode)
+                row += rows
+
+
+@kernel
+def put(totals: F32, i: int, out: F32, to: int, mode: int) -> None:
+    y = load_f32(totals, i)
+    store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)

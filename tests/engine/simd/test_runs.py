@@ -1,0 +1,230 @@
+"""Codes in runs: what their memory means, and the products of rows with them, against plain Python."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.kernels.compiled import kernel
+from engine.kernels.matmul import ISA, VECTORS_ISA
+from engine.models.layers import aligned
+from engine.simd import JIT, run_tile, stop_tiles
+from engine.simd.run_amx import (
+    FEW_RUNS,
+    MOST_RUNS,
+    PANEL_BYTES,
+    SUMS_BYTES,
+    run_panel,
+    run_products,
+    start_halves,
+    start_runs,
+)
+from engine.simd.run_tiles import RECORD, sizes_of
+from engine.simd.runs import (
+    CENTRED4,
+    CENTRED5,
+    CENTRED8,
+    NESTED4,
+    NESTED5,
+    NESTED6,
+    OFFSET4,
+    OFFSET5,
+    codes_in,
+    run_at,
+    words_of,
+)
+from tests.engine.isas import need
+from tests.reference.whole_numbers import fma
+
+NESTED = (NESTED4, NESTED5, NESTED6)
+BITS = {CENTRED4: 4, OFFSET4: 4, CENTRED5: 5, OFFSET5: 5, CENTRED8: 8, NESTED4: 4, NESTED5: 5, NESTED6: 6}
+UNITS = {NESTED4: 64, NESTED5: 64, NESTED6: 32}
+HEADS = {kind: 64 if kind in (OFFSET4, OFFSET5) else 32 for kind in BITS}
+MIDDLE = {CENTRED4: 8, CENTRED5: 16, CENTRED8: 128, NESTED6: 32}
+SIZES = (1, 2, 3, 4, 6, 8)
+RUNS = 16
+Ints, Floats = NDArray[np.int64], NDArray[np.float32]
+
+
+def code(codes: Any, kind: int, column: int, k: int) -> int:
+    """That of a run's value k in the words of a side, as `engine.simd.runs` says."""
+    words, i = codes.reshape(-1, 16, 4)[:, column], k % 4
+    half, t = divmod(k // 4, 4)
+    if kind == CENTRED8:
+        return int(words[k // 4, i])
+    low = int(words[t, i]) >> 4 * half & 15
+    if BITS[kind] == 5:
+        return low | (int(words[4, i]) >> k // 4 & 1) << 4
+    if kind == NESTED6:
+        return low | (int(words[4 + half, i]) >> 2 * t & 3) << 4
+    return low
+
+
+def made_up(kind: int) -> tuple[Any, Ints, Floats]:
+    """Memory of runs; codes [runs][32 columns][32] without their middle; factors [runs][1 or 2][32 columns]: d * a and
+    dmin * b, or of both halves, or d and m."""
+    random, size, group = np.random.default_rng(kind), 64 * BITS[kind], 8 if kind in NESTED else 1
+    run, before = 2 * (HEADS[kind] + size), 2 * UNITS.get(kind, 0)
+    memory = aligned(RUNS // group * (before + group * run) + 16384, np.uint8)
+    memory[:] = random.integers(0, 256, memory.size)
+    codes, factors = np.empty((RUNS, 32, 32), int), []
+    for i in range(RUNS):
+        here = memory[i // group * (before + group * run) :]
+        part = here[before + i % group * run :][:run]
+        if kind in NESTED:
+            units = here[:before].view(np.float16)
+            if i % group == 0:
+                units[:] = random.standard_normal(units.size)
+            head = part[:64].view(np.int8 if kind == NESTED6 else np.uint8)
+            both = np.resize(units.reshape(2, -1, 16).swapaxes(0, 1), (2, 2, 16)).reshape(2, 32)
+            factors.append(columns(head.reshape(2, 2, 16)) * both.astype(np.float32))
+        else:
+            own = part[: 2 * HEADS[kind]].view(np.float16)
+            own[:] = random.standard_normal(own.size)
+            factors.append(columns(own.reshape(2, -1, 16)))
+        for c in range(32):
+            side = part[2 * HEADS[kind] + c // 16 * size :][:size]
+            codes[i, c] = [code(side, kind, c % 16, k) - MIDDLE.get(kind, 0) for k in range(32)]
+    return memory, codes, np.array(factors, np.float32)
+
+
+def columns(values: Any) -> Floats:
+    """[2 sides][n][16] -> [n][32]"""
+    result: Floats = values.swapaxes(0, 1).reshape(-1, 32).astype(np.float32)
+    return result
+
+
+class Left:
+    """Rows of numbers x [rows][runs][32], those of the first row at their ends, with their scales [rows][runs][1 or 2],
+    as records, of so many runs, and behind them more."""
+
+    def __init__(self, kind: int, rows: int, runs: int) -> None:
+        random = np.random.default_rng(rows)
+        self.x = random.integers(-127, 128, (rows, runs, 32)).astype(np.int8)
+        self.x[0, 0], self.x[0, 1] = 127, -127
+        self.scales = random.standard_normal((rows, runs, 1 if kind in NESTED else 2)).astype(np.float32)
+        self.sums = self.x.astype(np.int32).reshape(rows, runs, 2, 16).sum(3)
+        out = np.empty((rows, runs, RECORD), np.int8)
+        out[..., :32] = self.x
+        out[..., 32:40] = self.scales.repeat(2 // self.scales.shape[2], 2).view(np.int8)
+        if kind in NESTED:
+            out[..., 36:40] = (-self.sums.sum(2).astype(np.float32))[..., None].view(np.int8)
+        out[..., 40:] = (-(32 if kind in NESTED else 8) * self.sums).astype(np.int32).view(np.int8)
+        self.memory = aligned(rows * (RECORD * runs + 64), np.int8).reshape(rows, -1)
+        self.memory[:, : RECORD * runs] = out.reshape(rows, -1)
+        self.before = random.standard_normal((rows, 32)).astype(np.float32)
+
+    def product(self, kind: int, codes: Ints, factors: Floats) -> Floats:
+        """`before` and the products, every float32 operation where it is said."""
+        total, halves = self.before, (slice(16), slice(16, 32))
+        for i in range(self.x.shape[1]):
+            x, scale, own = self.x[:, i].astype(int), self.scales[:, i].T[:, :, None], factors[i]
+            first, second = ((x[:, half] @ codes[i][:, half].T).astype(np.float32) for half in halves)
+            if kind in (NESTED4, NESTED5):
+                first, second = (x @ codes[i].T).astype(np.float32), -x.sum(1, keepdims=True).astype(np.float32)
+            if kind in NESTED:
+                total = fma(fma(second, own[1], first * own[0]), scale[0], total)
+                continue
+            total = fma(fma(second, scale[1], first * scale[0]), own[0], total)
+            if len(own) > 1:
+                low, high = self.sums[:, i].astype(np.float32).T[:, :, None]
+                total = fma(fma(high, scale[1], low * scale[0]), own[1], total)
+        return total
+
+
+@pytest.mark.parametrize("kind", BITS)
+def test_words_hold_codes(kind: int) -> None:
+    q = np.random.default_rng(kind).integers(0, 1 << BITS[kind], (3, 16, 32)).astype(np.uint8)
+    words = words_of(kind, q)
+    assert words.shape == (3, BITS[kind], 16, 4)
+    assert np.array_equal(codes_in(kind, words), q)
+    assert [code(words[1], kind, 5, k) for k in range(32)] == q[1, 5].tolist()
+
+
+@pytest.mark.parametrize("kind", BITS)
+@pytest.mark.parametrize("side", [0, 1])
+def test_meaning(kind: int, side: int) -> None:
+    memory, codes, factors = made_up(kind)
+    own = slice(16 * side, 16 * side + 16)
+    for i in range(RUNS):
+        found, of_columns = run_at(kind, memory.ctypes.data, i, side)
+        assert np.array_equal(found, codes[i, own])
+        assert np.array_equal(of_columns[0], factors[i, 0, own])
+        if len(of_columns) > 1:
+            times = 1 if kind in NESTED else np.float32(-1 / 8)
+            assert np.array_equal(of_columns[1], factors[i, 1, own] * times)
+
+
+_tile = run_tile(SIZES, VECTORS_ISA)
+
+
+@kernel
+def multiply(kind: int, rows: int, a: Any, stride: int, runs: int, codes: Any, out: Any) -> None:
+    _tile(kind, rows, a.ctypes.data, stride, runs, codes.ctypes.data, out.ctypes.data)
+
+
+@pytest.mark.parametrize(("kind", "runs"), [*product(BITS, (8, RUNS)), (CENTRED4, 6), (OFFSET5, 2), (CENTRED8, 4)])
+@pytest.mark.parametrize("rows", SIZES)
+def test_tile(kind: int, runs: int, rows: int) -> None:
+    """With numbers at their ends too: sums are exact, and every float32 operation is where it is said."""
+    if JIT and rows not in sizes_of(kind, SIZES, VECTORS_ISA):
+        pytest.skip("there is no such tile of this kind")
+    memory, codes, factors = made_up(kind)
+    left, out = Left(kind, rows, runs), np.full(32 * (rows + 1), 77, np.float32)
+    out[: 32 * rows] = left.before.reshape(-1)
+    multiply(kind, rows, left.memory.reshape(-1), left.memory.shape[1], runs, memory, out)
+    assert np.array_equal(out[: 32 * rows].reshape(rows, 32), left.product(kind, codes, factors))
+    assert (out[32 * rows :] == 77).all()
+
+
+_panel = run_panel()
+_centred, _offset = run_products(CENTRED5, MOST_RUNS), run_products(OFFSET5, MOST_RUNS)
+_few_centred, _few_offset = run_products(CENTRED4, FEW_RUNS), run_products(OFFSET4, FEW_RUNS)
+_nested, _nested6 = run_products(NESTED5, MOST_RUNS), run_products(NESTED6, MOST_RUNS)
+
+
+@kernel
+def run_panels(kind: int, runs: int, codes: Any, a: Any, stride: int, count: int, panel: Any, out: Any) -> None:
+    here, totals, sums = panel.ctypes.data, out.ctypes.data, panel.ctypes.data + PANEL_BYTES
+    _panel(kind, codes.ctypes.data, runs, here)
+    if kind in (NESTED4, NESTED5):
+        start_runs()
+        _nested(a.ctypes.data, stride, count, here, totals, sums)
+    else:
+        start_halves()
+        if kind == NESTED6:
+            _nested6(a.ctypes.data, stride, count, here, totals, sums)
+        elif kind in (CENTRED4, CENTRED5, CENTRED8):
+            if runs == MOST_RUNS:
+                _centred(a.ctypes.data, stride, count, here, totals, sums)
+            else:
+                _few_centred(a.ctypes.data, stride, count, here, totals, sums)
+        elif runs == MOST_RUNS:
+            _offset(a.ctypes.data, stride, count, here, totals, sums)
+        else:
+            _few_offset(a.ctypes.data, stride, count, here, totals, sums)
+    stop_tiles()
+
+
+@pytest.mark.parametrize("kind", BITS)
+@pytest.mark.parametrize("runs", [FEW_RUNS, MOST_RUNS])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_panels(kind: int, runs: int, count: int) -> None:
+    """On AMX many rows have the same bits."""
+    need("amx")
+    if ISA != "amx" or not JIT:
+        pytest.skip("kernels are compiled for another instruction set here")
+    if kind in NESTED and runs < MOST_RUNS:
+        pytest.skip("these have groups")
+    rows = 8 * count
+    memory, codes, factors = made_up(kind)
+    left, out = Left(kind, rows, runs), np.full(32 * (rows + 1), 77, np.float32)
+    out[: 32 * rows] = left.before.reshape(-1)
+    panel = aligned(PANEL_BYTES + SUMS_BYTES + 64, np.int8)
+    panel[-64:] = 77
+    run_panels(kind, runs, memory, left.memory.reshape(-1), left.memory.shape[1], count, panel, out)
+    assert np.array_equal(out[: 32 * rows].reshape(rows, 32), left.product(kind, codes, factors))
+    assert (out[32 * rows :] == 77).all()
+    assert (panel[-64:] == 77).all()
