@@ -52,9 +52,7 @@ and multiples of sums of both halves, -32 or -8 times."""
 _WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
 AHEAD = 8192  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
 _FEW = 4  # totals that stay in registers; more of them would be in the way of sums
-_MOST_HALVES = (
-    12  # vectors of rows and columns that are multiplied together in halves: the first halves stay in registers
-)
+_MOST_HALVES = 12  # sums of halves at the same time: those of first halves then stay in registers beside them
 _WAYS = 4  # sums that are made at the same time, at least: a product needs the one before it in its sum
 _SIDES, _VECTOR = 2, 4 * LANES
 _HALF_RUNS = slice(RUN // 2), slice(RUN // 2, RUN)
@@ -153,9 +151,8 @@ class _Tile:
         """Of each chain, what a run adds to it but for the last factor."""
         sums = self._sums(rows, sides, range(VECTORS), [])
         firsts = [self._scaled(each, factors[v][0]) for each, (_, v) in zip(sums, self.chains, strict=True)]
-        for first, (_, v), negative in zip(
-            firsts, self.chains, self._of_rows(lambda r: rows.floats(r, NEGATIVE)), strict=True
-        ):
+        negatives = self._of_rows(lambda r: rows.floats(r, NEGATIVE))
+        for first, (_, v), negative in zip(firsts, self.chains, negatives, strict=True):
             yield emit_fma(self.b, negative, factors[v][1], first)
 
     def _halves(self, rows: "Rows", sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:

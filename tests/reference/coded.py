@@ -14,10 +14,8 @@ from tests.reference.whole_numbers import ROWS, Floats, by_lanes, fma, numbers
 
 GROUPS = {GgmlType.Q2_K: 256, GgmlType.Q3_K: 256, GgmlType.IQ4_XS: 256}
 """Values of k that share a scale; 128 of other types."""
-RUNS = (
-    GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q5_0, GgmlType.Q5_1, GgmlType.Q8_0,
-    GgmlType.Q4_K, GgmlType.Q5_K, GgmlType.Q6_K,
-)  # fmt: skip
+NESTED = (GgmlType.Q4_K, GgmlType.Q5_K, GgmlType.Q6_K)
+RUNS = (GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q5_0, GgmlType.Q5_1, GgmlType.Q8_0, *NESTED)
 """Types whose codes stay what they are."""
 DIVISORS = range(127, 111, -1)
 """Of a group's greatest magnitude, which give the scales that are tried."""
@@ -58,35 +56,41 @@ class Codes:
 @np.errstate(invalid="ignore", over="ignore")
 def run_product(x: Floats, kind: GgmlType, data: NDArray[np.uint8], bias: Floats) -> Floats:
     """x [m, k] times the matrix, + bias."""
-    w = Codes.of(kind, data)
+    w, add = Codes.of(kind, data), add_nested if kind in NESTED else add_halves
     total = np.broadcast_to(bias, (len(x), len(data))).astype(np.float32)
-    for at in range(0, x.shape[1], 32):
-        part, codes, run = x[:, at : at + 32], w.codes[:, at : at + 32], at // 32
-        if "dmin" in TYPES[kind].LAYOUT.names or kind == GgmlType.Q6_K:  # type: ignore[attr-defined]
-            top = np.abs(part).max(1, keepdims=True)
-            a, scale = numbers(part, 127, top), top / np.float32(127)
-            if w.offset is None:
-                low, high = (a[:, half] @ codes[:, half].T for half in HALVES)
-                pairs = [(low, w.scale[:, 2 * run]), (high, w.scale[:, 2 * run + 1])]
-            else:
-                pairs = [(a @ codes.T, w.scale[:, run]), (a.sum(1, keepdims=True), w.offset[:, run])]
-            (first, scale1), (second, scale2) = ((whole.astype(np.float32), factor) for whole, factor in pairs)
-            total = fma(fma(second, scale2, first * scale1), scale, total)
-            continue
-        tops = [np.abs(part[:, half]).max(1, keepdims=True) for half in HALVES]
-        (a1, a2), (s1, s2) = (
-            [numbers(part[:, half], 127, top) for half, top in zip(HALVES, tops, strict=True)],
-            [top / np.float32(127) for top in tops],
-        )
-
-        def both(first: Whole, second: Whole, s1: Floats = s1, s2: Floats = s2) -> Floats:
-            return fma(second.astype(np.float32), s2, first.astype(np.float32) * s1)
-
-        products = both(a1 @ codes[:, HALVES[0]].T, a2 @ codes[:, HALVES[1]].T)
-        total = fma(products, w.scale[:, run], total)
-        if w.offset is not None:
-            total = fma(both(a1.sum(1, keepdims=True), a2.sum(1, keepdims=True)), w.offset[:, run], total)
+    for run in range(x.shape[1] // 32):
+        here = slice(32 * run, 32 * run + 32)
+        total = add(total, x[:, here], w.codes[:, here], w, run)
     return total
+
+
+def add_nested(total: Floats, x: Floats, codes: Whole, w: Codes, run: int) -> Floats:
+    """One scale for all of x."""
+    top = np.abs(x).max(1, keepdims=True)
+    a, scale = numbers(x, 127, top), top / np.float32(127)
+    if w.offset is None:
+        low, high = (a[:, half] @ codes[:, half].T for half in HALVES)
+        part = weighed(low, high, w.scale[:, 2 * run], w.scale[:, 2 * run + 1])
+    else:
+        part = weighed(a @ codes.T, a.sum(1, keepdims=True), w.scale[:, run], w.offset[:, run])
+    return fma(part, scale, total)
+
+
+def add_halves(total: Floats, x: Floats, codes: Whole, w: Codes, run: int) -> Floats:
+    """A scale for each half of x."""
+    tops = [np.abs(x[:, half]).max(1, keepdims=True) for half in HALVES]
+    halves = [numbers(x[:, half], 127, top) for half, top in zip(HALVES, tops, strict=True)]
+    scales = [top / np.float32(127) for top in tops]
+    sums = (a @ codes[:, half].T for a, half in zip(halves, HALVES, strict=True))
+    total = fma(weighed(*sums, *scales), w.scale[:, run], total)
+    if w.offset is not None:
+        total = fma(weighed(*(a.sum(1, keepdims=True) for a in halves), *scales), w.offset[:, run], total)
+    return total
+
+
+def weighed(first: Whole, second: Whole, scale1: Floats, scale2: Floats) -> Floats:
+    """Two sums with their scales."""
+    return fma(second.astype(np.float32), scale2, first.astype(np.float32) * scale1)
 
 
 def matrix_numbers(kind: GgmlType, data: NDArray[np.uint8]) -> tuple[Whole, Floats]:
