@@ -17,7 +17,7 @@ from engine.kernels.places import TILE, place
 from engine.kernels.rows import line_up
 from engine.kernels.runs import nested, record_bytes, run_columns, take_records, tile_rows
 from engine.kernels.runs_amx import run_columns_amx
-from engine.kernels.team import barrier, claim, new_team
+from engine.kernels.team import barrier, claim, new_team, share
 from engine.simd import (
     CHUNK,
     EIGHT,
@@ -107,15 +107,15 @@ def take(thread: int, threads: int, x: F32, count: int, k: int, kind: int, scrat
     """This thread's share of x[count, k] as a left operand; a barrier makes it whole. It serves any number of products
     with matrices of this k and of kinds whose `form` is the same, one slot each."""
     numbers, scales, lined = scratch[0], scratch[1], scratch[2]
-    for first in range(thread * LANES, count, threads * LANES):
-        if kind == FLOAT:
-            line_up(x, first, min(LANES, count - first), k, lined[first * k :])
-        elif kind != EIGHT:
-            for r in range(first, min(first + LANES, count)):
-                take_records(x, r, k, kind, scratch[6][_which(kind)])
-        else:
-            for r in range(first, min(first + LANES, count)):
-                scales[r] = _take_row(x, r, count, k, np.int64(numbers.ctypes.data))
+    first, end = share(thread, threads, count)
+    if kind == FLOAT:
+        line_up(x, first, end - first, k, lined[first * k :])
+    elif kind != EIGHT:
+        for r in range(first, end):
+            take_records(x, r, k, kind, scratch[6][_which(kind)])
+    else:
+        for r in range(first, end):
+            scales[r] = _take_row(x, r, count, k, np.int64(numbers.ctypes.data))
 
 
 @kernel

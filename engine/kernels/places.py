@@ -15,3 +15,9 @@ TILE = LANES * LANES
 def place(t: int, i: int, n: int) -> int:
     """Where the 16 values from i, a multiple of 16, of token t lie among rows of n values."""
     return ((t >> 4) * (n >> 4) + (i >> 4)) * TILE + (t & 15) * LANES
+
+
+@njit(inline="always")
+def tile_end(t: int, end: int) -> int:
+    """Where the rows from t on that lie in one tile end, and `end` at the most."""
+    return min(end, (t | 15) + 1)

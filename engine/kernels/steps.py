@@ -9,7 +9,7 @@ from numba import njit
 from engine.kernels.activations import silu, tanh
 from engine.kernels.compiled import kernel
 from engine.kernels.paged import PAGE
-from engine.kernels.places import place
+from engine.kernels.places import place, tile_end
 from engine.simd import (
     F32,
     I8,
@@ -125,16 +125,20 @@ def gelu_tanh(x: Lanes) -> Lanes:
 
 def _gate(function: Callable[[Lanes], Lanes]) -> Any:
     @kernel
-    def gate(x: F32, t: int, n: int, factors: F32) -> None:
-        for i in range(0, n, LANES):
-            at = place(t, i, n)
-            store_f32(x, at, mul(function(load_f32(x, at)), load_f32(factors, at)))
+    def gate(x: F32, first: int, end: int, n: int, factors: F32) -> None:
+        while first < end:
+            last = tile_end(first, end)
+            for i in range(0, n, LANES):
+                for t in range(first, last):
+                    at = place(t, i, n)
+                    store_f32(x, at, mul(function(load_f32(x, at)), load_f32(factors, at)))
+            first = last
 
     return gate
 
 
 silu_gate, gelu_gate = _gate(silu), _gate(gelu_tanh)
-"""gate(x, t, n, factors): row t of x [tokens, n] = function(it) * that of `factors`."""
+"""gate(x, first, end, n, factors): rows first..end of x [tokens, n] = function(them) * those of `factors`."""
 
 
 @kernel

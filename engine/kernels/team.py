@@ -41,6 +41,12 @@ def barrier(team: I64, threads: int) -> None:
 
 
 @kernel
+def share(thread: int, threads: int, count: int) -> tuple[int, int]:
+    """The rows first..end of so many that are this thread's."""
+    return count * thread // threads, count * (thread + 1) // threads
+
+
+@kernel
 def claim(team: I64, slot: int, count: int) -> int:
     """The first of the next `count` parts of the work of this slot; they are this thread's."""
     first: int = atomic_add(team, _CLAIMS + slot * _LINE, count)

@@ -56,7 +56,7 @@ from engine.simd.codes import EIGHT, FLOAT
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
-from engine.simd.narrow import fetch, load_bytes, load_half, store_bytes, store_half
+from engine.simd.narrow import fetch, fetch_to_write, load_bytes, load_half, store_bytes, store_half
 from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
 from engine.simd.run_tiles import run_tile
 from engine.simd.tiles import float_tile, pair_tile
@@ -98,6 +98,7 @@ __all__ = [
     "digits",
     "div",
     "fetch",
+    "fetch_to_write",
     "float_tile",
     "floats",
     "fma",

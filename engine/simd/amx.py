@@ -143,11 +143,12 @@ def _emit_small(b: Any, a: Any, w: Any, w_step: Any) -> None:
         dot(b, tile, 4, 5 + tile % 3)
 
 
-def prefetch_line(b: Any, address: Any, offset: int, cache: int = 2) -> None:
-    """Ask for the cache line there to be brought near: into the first cache, or the second."""
+def prefetch_line(b: Any, address: Any, offset: int, cache: int = 2, write: bool = False) -> None:
+    """Ask for the cache line there to be brought near, into the first cache or the second; to be written."""
     kinds = [_I8.as_pointer(), *[ir.IntType(32)] * 3]
     fetch = cgutils.get_or_insert_function(b.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0")
-    b.call(fetch, [pointer(b, address, const(offset), _I8), *(ir.Constant(kinds[1], v) for v in (0, 4 - cache, 1))])
+    facts = [ir.Constant(kinds[1], v) for v in (int(write), 4 - cache, 1)]
+    b.call(fetch, [pointer(b, address, const(offset), _I8), *facts])
 
 
 clear_tiles = _step("clear_tiles", 0, _emit_clear)

@@ -95,3 +95,8 @@ def store_bytes(address: Any, x: Any) -> Any:
 @operation(types.void, types.intp)(lambda b, address: prefetch_line(b, address, 0))
 def fetch(address: Any) -> Any:
     """Ask for the cache line there: nothing changes."""
+
+
+@operation(types.void, types.intp)(lambda b, address: prefetch_line(b, address, 0, 1, write=True))
+def fetch_to_write(address: Any) -> Any:
+    """Ask for the cache line there, which will be written."""

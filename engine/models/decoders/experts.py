@@ -10,7 +10,7 @@ from engine.kernels.functions import exp
 from engine.kernels.matmul import PLAIN
 from engine.kernels.places import place
 from engine.kernels.steps import copy_row
-from engine.kernels.team import barrier
+from engine.kernels.team import barrier, share
 from engine.models.decoders.gated import gated
 from engine.models.decoders.matrices import GATE, ROUTER
 from engine.models.decoders.products import FIRST, Model, Scratch, Team, bring, times
@@ -25,7 +25,7 @@ def mix_experts(
     normed: F32, gates: F32, ups: F32, mixed: F32, own: tuple[F32, F32, F32], chosen: tuple[I32, F32],
     scratch: Scratch,
 ) -> None:  # fmt: skip
-    """mixed[count, width] = what the experts make of normed; each thread's tiles of 16 rows. The matrices of the layer
+    """mixed[count, width] = what the experts make of normed; each thread's share of it. The matrices of the layer
     begin at `first`. `own`: scores, rows of an expert, its answers. `chosen` [count, used]: experts, their weights."""
     scores, gathered, answers = own
     counters, thread, threads = team
@@ -36,10 +36,10 @@ def mix_experts(
     barrier(counters, threads)
     for t in range(thread, count, threads):
         _choose(scores, t, room, experts, used, chosen)
-    for at in range(thread * LANES, count, threads * LANES):
-        for t in range(at, min(at + LANES, count)):
-            for i in range(0, width, LANES):
-                store_f32(mixed, place(t, i, width), splat(_ZERO))
+    begin, end = share(thread, threads, count)
+    for t in range(begin, end):
+        for i in range(0, width, LANES):
+            store_f32(mixed, place(t, i, width), splat(_ZERO))
     barrier(counters, threads)
     for expert in range(experts):
         rows = _gather(thread, threads, count, width, used, expert, normed, chosen[0], gathered)
@@ -93,14 +93,17 @@ def _rank(expert: int, t: int, used: int, numbers: I32) -> int:
 def _gather(
     thread: int, threads: int, count: int, width: int, used: int, expert: int, x: F32, numbers: I32, out: F32
 ) -> int:
-    """Rows of x that the expert has, one after another in out: this thread's tiles of 16. How many there are."""
-    rows = 0
+    """Rows of x that the expert has, one after another in out: this thread's share. How many there are."""
+    total, rows = 0, 0
+    for t in range(count):
+        total += _rank(expert, t, used, numbers) >= 0
+    first, end = share(thread, threads, total)
     for t in range(count):
         if _rank(expert, t, used, numbers) >= 0:
-            if rows // LANES % threads == thread:
+            if first <= rows < end:
                 copy_row(x, t, width, out, rows)
             rows += 1
-    return rows
+    return total
 
 
 @kernel
@@ -108,13 +111,13 @@ def _scatter(
     thread: int, threads: int, count: int, width: int, used: int, expert: int, answers: F32, chosen: tuple[I32, F32],
     out: F32,
 ) -> None:  # fmt: skip
-    """out += the expert's answers by their weights, in this thread's tiles of 16 rows."""
+    """out += the expert's answers by their weights, in this thread's share of rows."""
     numbers, weights = chosen
-    rows = 0
+    (first, end), rows = share(thread, threads, count), 0
     for t in range(count):
         rank = _rank(expert, t, used, numbers)
         if rank >= 0:
-            if t // LANES % threads == thread:
+            if first <= t < end:
                 weight = splat(weights[t * used + rank])
                 for i in range(0, width, LANES):
                     at = place(t, i, width)

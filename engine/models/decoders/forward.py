@@ -1,7 +1,7 @@
 """The forward pass of every decoder as one compiled function, which all threads of a team call together.
 
-A layer is a row of phases with barriers between. Rows are shared out in tiles of 16, columns of products and pieces of
-attention claimed as threads get to them; who computes what changes no bit.
+A layer is a row of phases with barriers between. Rows are shared out, columns of products and pieces of attention
+claimed as threads get to them; who computes what changes no bit.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from engine.kernels.compiled import entry, kernel
 from engine.kernels.matmul import ADD, PLAIN
 from engine.kernels.paged import PAGE, attend
 from engine.kernels.steps import add_scaled, copy_row, keep, rms_norm, spell_out, turn_row
-from engine.kernels.team import barrier, claim
+from engine.kernels.team import barrier, claim, share
 from engine.models.decoders.experts import mix_experts
 from engine.models.decoders.gated import gated
 from engine.models.decoders.matrices import AFTER, BEFORE, GATE, KEY, LAST, MIDDLE, NORMS, OUT, QUERY, VALUE
@@ -89,9 +89,9 @@ def forward(
 def _norm(team: Team, x: F32, count: int, sizes: Sizes, model: Model, gain: int, epsilon: Float, out: F32) -> None:
     """The norms of this thread's rows."""
     _, thread, threads = team
-    for first in range(thread * LANES, count, threads * LANES):
-        for t in range(first, min(first + LANES, count)):
-            rms_norm(x, t, FIRST, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, out)
+    first, end = share(thread, threads, count)
+    for t in range(first, end):
+        rms_norm(x, t, FIRST, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, out)
 
 
 @kernel
@@ -101,11 +101,11 @@ def _add(
 ) -> None:  # fmt: skip
     """This thread's rows of x += other * factor, after a norm if it is `normed`."""
     _, thread, threads = team
-    for first in range(thread * LANES, count, threads * LANES):
-        for t in range(first, min(first + LANES, count)):
-            if normed:
-                rms_norm(other, t, FIRST, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, other)
-            add_scaled(x, t, sizes[3], other, factor)
+    first, end = share(thread, threads, count)
+    for t in range(first, end):
+        if normed:
+            rms_norm(other, t, FIRST, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, other)
+        add_scaled(x, t, sizes[3], other, factor)
 
 
 @kernel
@@ -147,8 +147,7 @@ def _attend(
         piece = claim(counters, FIRST, SECOND)
         if piece >= total:
             return
-        tile, kv_head, share = piece // (kv_heads * split), piece // split % kv_heads, piece % split
-        first = share * each
+        tile, kv_head, first = piece // (kv_heads * split), piece // split % kv_heads, piece % split * each
         some = min(each, group - first)
         if some > 0:
             head, table = kv_head * group + first, tables[tiles[tile, 3] :]
@@ -182,17 +181,17 @@ def _logits(
     width, vocab = sizes[3], sizes[9]
     x, normed, logits = buffers[0], buffers[1], buffers[7]
     places = (vocab + 2 * LANES - 1) // (2 * LANES) * 2 * LANES
-    share = (places // LANES + threads - 1) // threads * LANES
+    left, right = share(thread, threads, places // LANES)
     for first in range(0, wanted.size, WANTED):
         count = min(WANTED, wanted.size - first)
-        for at in range(thread * LANES, count, threads * LANES):
-            for t in range(at, min(at + LANES, count)):
-                copy_row(x, np.int64(wanted[first + t]), width, normed, t)
+        begin, end = share(thread, threads, count)
+        for t in range(begin, end):
+            copy_row(x, np.int64(wanted[first + t]), width, normed, t)
         _norm(team, normed, count, sizes, model, gain, epsilon, normed)
         bring(team, normed, count, model, row, row + 1, scratch)
         barrier(counters, threads)
         times(team, FIRST, count, model, row, PLAIN, logits, places, FIRST, scratch)
         barrier(counters, threads)
-        spell_out(logits, thread * share, min((thread + 1) * share, vocab), count, places, divisor, cap,
-                  out[first * vocab :], vocab)  # fmt: skip
+        spell_out(logits, left * LANES, min(right * LANES, vocab), count, places, divisor, cap, out[first * vocab :],
+                  vocab)  # fmt: skip
         barrier(counters, threads)

@@ -18,7 +18,7 @@ Team = tuple[I64, int, int]  # counters, this thread, how many there are
 
 @kernel
 def bring(team: Team, x: F32, count: int, model: Model, first: int, end: int, scratch: Scratch) -> None:
-    """This thread's share of x[count, k], tiles of 16 rows, as the left operand of the matrices first..end; a barrier
+    """This thread's share of x[count, k] as the left operand of the matrices first..end; a barrier
     makes it whole."""
     _, thread, threads = team
     table = model[2]

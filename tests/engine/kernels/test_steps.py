@@ -26,11 +26,11 @@ def _turn(x: Floats, t: int, n: int, column: int, heads: int, half: int, angles:
 
 
 @entry
-def _gate(x: Floats, t: int, n: int, gelu: bool, factors: Floats) -> None:
+def _gate(x: Floats, first: int, end: int, n: int, gelu: bool, factors: Floats) -> None:
     if gelu:
-        steps.gelu_gate(x, t, n, factors)
+        steps.gelu_gate(x, first, end, n, factors)
     else:
-        steps.silu_gate(x, t, n, factors)
+        steps.silu_gate(x, first, end, n, factors)
 
 
 @entry
@@ -87,8 +87,8 @@ def test_gates() -> None:
     }
     for gelu, values in expected.items():
         gates, ups = to_tiles(gate), to_tiles(up)
-        for t in range(19):
-            _gate(gates, t, 48, gelu, ups)
+        for first, end in ((5, 17), (0, 5), (17, 19)):
+            _gate(gates, first, end, 48, gelu, ups)
         assert np.array_equal(from_tiles(gates, 48)[:19], values)
         assert np.array_equal(from_tiles(ups, 48)[:19], up)
 
