@@ -21,6 +21,7 @@ from engine.kernels.scores import probabilities
 from engine.kernels.vectors import similarity, softmax
 from engine.models import Kind, Network, Readout, decoders
 from engine.models.stored import Arrays, stored
+from engine.models.weights import check_finite
 from engine.spans import Answer, best_span
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def head_of(path: str | os.PathLike[str]) -> Kind | Literal["text"]:
 
 
 def examine(path: str | os.PathLike[str]) -> "Wording | None":
-    """What a decoder makes of texts; None for an encoder. Its weights are not read, but all else that loading would
-    refuse is refused: a tokenizer or chat template that cannot be used, tensors of a decoder that are not what they
-    should be. Raises as `head_of`."""
+    """What a decoder makes of texts; None for an encoder. What loading would refuse is refused: a tokenizer or chat
+    template that cannot be used, values that are not finite, tensors of a decoder that are not what they should be.
+    Raises as `head_of`."""
     head_of(path)
     file = read(Path(path))
     if _is_decoder(file):
@@ -75,6 +76,7 @@ def examine(path: str | os.PathLike[str]) -> "Wording | None":
         return examine_decoder(file)
     with file.named():
         tokenizer.from_metadata(file.metadata)
+    check_finite(file)
     return None
 
 

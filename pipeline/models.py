@@ -62,7 +62,7 @@ def check_model(plan: RunPlan) -> str:
 
 
 def examine_model(plan: RunPlan) -> None:
-    """What else can be said against a model that was checked, and its task, without its weights. ModelRefusedError."""
+    """What else can be said against a model that was checked, and its task, before it is loaded. ModelRefusedError."""
     try:
         wording = engine.examine(plan.model.path)
         if wording is not None:

@@ -58,7 +58,7 @@ def make_decoder(
 
 
 def examine_decoder(file: GgufFile) -> Wording:
-    """Raises what `load_decoder` would, but for weights that are no numbers, which it does not read."""
+    """Raises what `load_decoder` would."""
     check_whole(file)
     shape = decoders.examine(file)
     words, template = _read_words(file)

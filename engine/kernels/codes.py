@@ -133,16 +133,6 @@ class Arena:
         if bias is not None:
             self.floats[row[BIAS] : row[BIAS] + matrix.n] = bias
 
-    def is_finite(self, number: int) -> bool:
-        """Whether all weights of a matrix are, by their scales."""
-        matrix, row = self.matrices[number], self.table[number]
-        if matrix.type in RUNS:
-            code = CODES[matrix.kind]
-            groups = self.codes[row[CODES_AT] :][: matrix.code_bytes].reshape(-1, code.group_bytes)
-            halves = np.ascontiguousarray(groups[:, : 2 * (code.unit_bytes or code.head_bytes)]).view(np.float16)
-            return bool(np.isfinite(halves).all())
-        return bool(np.isfinite(self.floats[row[FLOATS] :][: matrix.weights]).all())
-
 
 def _aligned(count: int, dtype: Any) -> Any:
     size = count * np.dtype(dtype).itemsize

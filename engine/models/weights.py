@@ -13,7 +13,7 @@ from engine.errors import BadModelFile
 from engine.gguf import GgmlType, GgufFile, Tensor
 from engine.kernels.matmul import pack, pack_float
 from engine.models.stored import Arrays
-from engine.quant import to_float32
+from engine.quant import TYPES, is_finite, to_float32
 from engine.simd import CHUNK, F32, I8, I64, LANES
 
 # stack -> how many values of its columns share a scale. The fewer, the less the outliers of a row cost the others, and
@@ -199,6 +199,14 @@ def _read_matrix(file: GgufFile, tensor: Tensor, rows: Axis | Several, columns: 
     values = np.zeros((rows.padded, columns.padded), np.float32)
     values[np.ix_(rows.at, columns.at)] = _finite(file, tensor.name, to_float32(tensor))
     return values
+
+
+def check_finite(file: GgufFile) -> None:
+    """Raises BadModelFile for values that are not finite, in any tensor of a type that is computed."""
+    for name, tensor in file.tensors.items():
+        if tensor.type in TYPES and not is_finite(tensor):
+            raise BadModelFile(f"{file.path}: {name} holds values that are not finite")
+        file.release()
 
 
 def _finite(file: GgufFile, name: str, values: F32) -> F32:

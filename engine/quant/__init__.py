@@ -1,11 +1,13 @@
 """The quantization types that the engine can compute; a new one is a file here and a line in TYPES."""
 
+import numpy as np
+
 from engine.errors import UnsupportedModel
 from engine.gguf import GgmlType, Tensor
 from engine.quant import bf16, f16, f32, iq4_nl, iq4_xs, q2_k, q3_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0
-from engine.quant.base import Floats, QuantType
+from engine.quant.base import Bytes, Floats, QuantType
 
-__all__ = ["TYPES", "QuantType", "to_float32"]
+__all__ = ["TYPES", "QuantType", "is_finite", "to_float32"]
 
 TYPES: dict[GgmlType, QuantType] = {
     GgmlType.F32: f32,
@@ -24,6 +26,7 @@ TYPES: dict[GgmlType, QuantType] = {
     GgmlType.IQ4_NL: iq4_nl,
     GgmlType.IQ4_XS: iq4_xs,
 }
+_BLOCKS = 1 << 16  # looked at together
 
 
 def to_float32(tensor: Tensor) -> Floats:
@@ -32,3 +35,16 @@ def to_float32(tensor: Tensor) -> Floats:
         names = ", ".join(kind.name for kind in TYPES)
         raise UnsupportedModel(f"tensor {tensor.name!r}: found type {tensor.type.name}, expected one of {names}")
     return TYPES[tensor.type].dequantize(tensor.data).reshape(tensor.shape)
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Whether all values of a tensor, of a type in TYPES, are: by the scales where it has blocks."""
+    kind, size = TYPES[tensor.type], TYPES[tensor.type].BLOCK_BYTES * _BLOCKS
+    return all(_is_finite(kind, tensor.data[at : at + size]) for at in range(0, tensor.data.size, size))
+
+
+def _is_finite(kind: QuantType, data: Bytes) -> bool:
+    if kind.BLOCK_VALUES == 1:
+        return bool(np.isfinite(kind.dequantize(data)).all())
+    blocks = data.view(kind.LAYOUT)
+    return all(np.isfinite(blocks[name]).all() for name in kind.LAYOUT.names or () if kind.LAYOUT[name].kind == "f")

@@ -28,6 +28,7 @@ class QuantType(Protocol):
 
     BLOCK_VALUES: int
     BLOCK_BYTES: int
+    LAYOUT: np.dtype[Any]
 
     def quantize(self, values: Floats) -> Bytes:
         """Finite float32 [..., n] -> uint8 [..., n / BLOCK_VALUES * BLOCK_BYTES]; n a multiple of BLOCK_VALUES."""

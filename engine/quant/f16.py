@@ -6,6 +6,7 @@ from engine.quant.base import Bytes, Floats, as_bytes
 
 BLOCK_VALUES = 1
 BLOCK_BYTES = 2
+LAYOUT = np.dtype([("value", "<f2")])
 
 
 def quantize(values: Floats) -> Bytes:

@@ -6,6 +6,7 @@ from engine.quant.base import Bytes, Floats, as_bytes
 
 BLOCK_VALUES = 1
 BLOCK_BYTES = 4
+LAYOUT = np.dtype([("value", "<f4")])
 
 
 def quantize(values: Floats) -> Bytes:

@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import audit
 import pipeline
+from engine.gguf import read
 from jobs.cli.run import lost_rows, print_report
 from jobs.errors import ExitCode
 from jobs.load import load_job, load_site
@@ -337,6 +339,22 @@ def test_check_tells_that_a_model_gives_no_embeddings(ready: Place, cloister: Cl
     assert (done.code, done.out) == (3, f"sort: model refused: {refusal}\n")
     assert cloister("check", "sort", "--json").json["jobs"][0]["refusal"] == refusal
     assert refusal in cloister("run", "sort").err  # also with nothing to do
+
+
+def test_check_tells_of_weights_that_are_no_numbers(ready: Place, cloister: Cloister) -> None:
+    model = ready.root / "models" / "tiny.gguf"
+    name, content = "blk.0.ffn_up.weight", bytearray(model.read_bytes())
+    scale = content.index(read(model).tensors[name].data.tobytes())
+    content[scale : scale + 2] = np.float16(np.inf).tobytes()
+    model.write_bytes(content)
+    refusal = f"model tiny: {model}: {name} holds values that are not finite"
+    done = cloister("check", "sort")
+    assert (done.code, done.out) == (3, f"sort: model refused: {refusal}\n")
+    ready.drop("sort", "lease.txt", LEASE)
+    done = cloister("run", "sort")
+    assert done.code == 3
+    assert refusal in done.err
+    assert ready.parts("sort") == []
 
 
 def test_check_tells_that_the_engine_does_not_compute_a_model(ready: Place, cloister: Cloister) -> None:

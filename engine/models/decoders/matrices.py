@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.errors import BadModelFile, UnsupportedModel
+from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile, Tensor
 from engine.kernels.codes import Arena, Matrix
 from engine.models.decoders.shape import Shape
 from engine.models.stored import Arrays
-from engine.models.weights import expect
+from engine.models.weights import check_finite, expect
 from engine.quant import TYPES, to_float32
 from engine.simd import CHUNK, F32, I64
 
@@ -71,18 +71,21 @@ class Plan:
             if file.tensors[name].type not in TYPES:
                 to_float32(file.tensors[name])  # says which types there are
 
+    def check_values(self) -> None:
+        """Raises BadModelFile for values that are not finite; reads all of the file."""
+        check_finite(self._file)
+
     def arena(self) -> Arena:
         """With nothing in it yet."""
         return Arena([rows.matrix for rows in self.rows])
 
     def arrays(self) -> Arrays:
-        """What lies in the arena, and the gains."""
+        """What lies in the arena, and the gains. Raises BadModelFile."""
+        self.check_values()
         arena = self.arena()
         for number, rows in enumerate(self.rows):
             rows.fill(arena, number)
             self._file.release()  # else the whole file would be in memory beside the arena
-            if rows.tensor and not arena.is_finite(number):
-                raise BadModelFile(f"{self._file.path}: {rows.tensor.name} holds values that are not finite")
         return {"codes": arena.codes, "floats": arena.floats, "gains": self.gains}
 
     def _tensor(self, name: str, *sizes: int, needed: bool = True) -> Tensor | None:
@@ -170,8 +173,6 @@ class Plan:
             tensor = self._tensor(f"{name}.weight", size)
             assert tensor is not None
             values = to_float32(tensor)
-            if not np.isfinite(values).all():
-                raise BadModelFile(f"{self._file.path}: {name}.weight holds values that are not finite")
             out[:size] = values
             if order is not None:
                 out[:] = np.where(order < 0, np.float32(0), values[order])

@@ -8,8 +8,8 @@ import pytest
 
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.gguf import GgmlType, read
-from engine.models.decoders import load
-from tests.decoders import HEADS, INNER, WIDTH, write_decoder
+from engine.models.decoders import examine, load
+from tests.decoders import GROUPS, HEADS, INNER, WIDTH, pieces, write_decoder
 
 f = np.float32
 
@@ -69,10 +69,20 @@ def test_refused(
     assert str(path) in str(caught.value)
 
 
-def test_weights_that_are_no_numbers(tmp_path: Path) -> None:
-    path = write_decoder(tmp_path / "f", "llama", tensors={"blk.1.ffn_up.weight": np.full((INNER, WIDTH), np.nan, f)})
-    with pytest.raises(BadModelFile, match=r"blk.1.ffn_up.weight holds values that are not finite"):
-        load(read(path), lambda make: make(), 1)
+NOT_FINITE = {
+    "blk.1.ffn_up.weight": np.full((INNER, WIDTH), np.nan, f), "output_norm.weight": np.full(WIDTH, np.inf, f),
+    "token_embd.weight": np.full((len(pieces()), WIDTH), -np.inf, f),
+    "blk.0.attn_k.bias": np.full(16 * GROUPS, np.nan, f),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_FINITE)
+def test_weights_that_are_no_numbers(name: str, tmp_path: Path) -> None:
+    """Looked at in all tensors, before a run and when weights are made."""
+    path = write_decoder(tmp_path / "f", "qwen2", tensors={name: NOT_FINITE[name]})
+    for use in (lambda: load(read(path), lambda make: make(), 1), lambda: examine(read(path))):
+        with pytest.raises(BadModelFile, match=f"{name} holds values that are not finite"):
+            use()
 
 
 @pytest.mark.parametrize("kind", [GgmlType.Q8_0, GgmlType.Q4_1, GgmlType.F16], ids=lambda kind: kind.name)

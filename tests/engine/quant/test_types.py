@@ -1,5 +1,7 @@
 """Each quantization type against the `gguf` package, bit for bit, and against its own definition."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from gguf import GGMLQuantizationType, quants
@@ -9,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from engine.errors import UnsupportedModel
 from engine.gguf import BLOCKS, GgmlType, Tensor
-from engine.quant import TYPES, to_float32
+from engine.quant import TYPES, is_finite, to_float32
 
 KINDS = sorted(TYPES)
 every_type = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -152,3 +154,28 @@ def test_shapes(kind: GgmlType) -> None:
     assert data.dtype == np.uint8
     assert data.shape == (2, 512 // BLOCKS[kind].values * BLOCKS[kind].bytes)
     assert TYPES[kind].dequantize(data).shape == values.shape
+
+
+@every_type
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf], ids=str)
+def test_values_that_are_no_numbers_are_noticed(kind: GgmlType, bad: float) -> None:
+    """In any scale of the first block of many, or of the last one."""
+    block = TYPES[kind].quantize(np.ones(BLOCKS[kind].values, np.float32))
+    data = np.tile(block, 70_000)
+    assert is_finite(Tensor("t", kind, (70_000, BLOCKS[kind].values), data))
+    for broken in broken_blocks(kind, block, np.float32(bad)):
+        assert not np.isfinite(TYPES[kind].dequantize(broken)).all()
+        for at in (0, data.size - broken.size):
+            changed = data.copy()
+            changed[at : at + broken.size] = broken
+            assert not is_finite(Tensor("t", kind, (70_000, BLOCKS[kind].values), changed))
+
+
+def broken_blocks(kind: GgmlType, block: np.ndarray, bad: np.float32) -> Iterator[np.ndarray]:
+    if BLOCKS[kind].values == 1:
+        yield TYPES[kind].quantize(np.full(1, bad, np.float32))
+        return
+    for field in {"d", "m", "dmin"} & set(TYPES[kind].LAYOUT.names or ()):
+        changed = block.copy()
+        changed.view(TYPES[kind].LAYOUT)[field] = bad
+        yield changed
