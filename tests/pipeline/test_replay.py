@@ -205,14 +205,14 @@ def test_another_parser_is_told_of(done: RunPlan) -> None:
     (row,) = [row for row in pipeline.results(done.site) if row["path"] == "a.txt"]
     row = {name: value for name, value in row.items() if name not in RUN_COLUMNS}
     entry, judge = entries(done)["a.txt"], Judge(done.site.root, done.task, None)
-    ocr = {**entry, "parse_options": {**entry["parse_options"], "ocr": None}}
-    assert judge.verdict(ocr, row).verdict == Verdict.IDENTICAL
-    newer = judge.verdict(ocr, {**row, "parser": "txt 9"})
+    without, with_ocr = ({**entry, "parse_options": {**entry["parse_options"], "ocr": ocr}} for ocr in (None, {}))
+    assert judge.verdict(without, row).verdict == Verdict.IDENTICAL
+    newer = judge.verdict(without, {**row, "parser": "txt 9"})
     assert (newer.verdict, newer.differs) == (Verdict.CHANGED, ("parser",))
-    text = judge.verdict({**ocr, "text_sha256": "0" * 64}, row)
+    text = judge.verdict({**without, "text_sha256": "0" * 64}, row)
     assert (text.verdict, text.differs) == (Verdict.DIFFERENT, ("text",))
     languages = judge.verdict(
-        {**entry, "parser": "png 1; tesseract 5 (deu)"}, {**row, "parser": "png 1; tesseract 5 (deu)"}
+        {**with_ocr, "parser": "png 1; tesseract 5 (deu)"}, {**row, "parser": "png 1; tesseract 5 (deu)"}
     )
     assert (languages.verdict, languages.differs[0]) == (Verdict.CHANGED, "parser")
 
