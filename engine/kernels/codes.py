@@ -31,6 +31,7 @@ from engine.simd.runs import (
     OFFSET4,
     OFFSET5,
     RUN,
+    SIDES,
     words_of,
 )
 
@@ -184,7 +185,7 @@ def _codes_in_runs(matrix: Matrix, data: Bytes) -> I8:
     """Groups as `engine.simd.runs` says."""
     found: Codes = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
     code, n, runs = CODES[matrix.kind], matrix.padded_n, matrix.padded_k // RUN
-    blocks, groups, before, heads = n // BLOCK, runs // code.runs, 2 * code.unit_bytes, 2 * code.head_bytes
+    blocks, groups, before, heads = n // BLOCK, runs // code.runs, SIDES * code.unit_bytes, SIDES * code.head_bytes
     out = np.empty((blocks, groups, code.group_bytes), np.uint8)
     if found.units is not None:
         units = _padded(found.units, n, groups).reshape(blocks, 2, LANES, groups, -1)
@@ -194,7 +195,7 @@ def _codes_in_runs(matrix: Matrix, data: Bytes) -> I8:
     of_runs = np.empty((blocks, groups, code.runs, code.run_bytes), np.uint8)
     of_runs[..., :heads] = _bytes(own.transpose(0, 3, 4, 1, 5, 2)).reshape(*of_runs.shape[:3], -1)
     words = words_of(matrix.kind, codes.transpose(0, 3, 4, 1, 2, 5))
-    of_runs[..., heads:] = words.reshape(*of_runs.shape[:3], -1)
+    of_runs[..., heads:] = words.swapaxes(3, 4).reshape(*of_runs.shape[:3], -1)
     out[..., before:] = of_runs.reshape(blocks, groups, -1)
     return out.view(np.int8).reshape(-1)
 

@@ -22,6 +22,7 @@ from engine.simd.runs import (
     CODES,
     NESTED6,
     RUN,
+    SIDES,
     VECTORS,
     emit_factors,
     emit_units,
@@ -35,14 +36,14 @@ from engine.simd.vector import LANES, f32x16, i32x16, operation_on
 
 ROWS = 8
 """That are multiplied together."""
-_SIDES, _VECTOR = 2, 4 * LANES
+_VECTOR = 4 * LANES
 _CODES, _SUMS = VECTORS * _VECTOR, ROWS * _VECTOR  # bytes of a run and a side, and of its sums
-_RUN = _SIDES * (_CODES + 2 * _VECTOR)
+_RUN = SIDES * (_CODES + 2 * _VECTOR)
 MOST_RUNS, FEW_RUNS = 8, 2
 """Of a panel: those of a group of NESTED, or if there are not so many left those of a chunk."""
 PANEL_BYTES = MOST_RUNS * _RUN
-_NOWHERE, _KEPT = 2 * _SIDES * _SUMS, 3 * _SIDES * _SUMS
-SUMS_BYTES = 4 * _SIDES * _SUMS
+_NOWHERE, _KEPT = 2 * SIDES * _SUMS, 3 * SIDES * _SUMS
+SUMS_BYTES = 4 * SIDES * _SUMS
 """That products need: sums of two turns, room for totals of none, and what is kept of the first halves."""
 _LATER = 2  # turns from products to their vectors
 _I8X64, _F32X16, _I32X16 = ir.VectorType(ir.IntType(8), 4 * LANES), f32x16.llvm, i32x16.llvm
@@ -56,8 +57,8 @@ def run_panel() -> Any:
 
     def emit(b: Any, kind: Any, codes: Any, runs: Any, out: Any) -> None:
         def of_kind(k: int) -> None:
-            units = [emit_units(b, k, codes, const(side)) for side in range(_SIDES)]
-            first = b.add(codes, const(2 * CODES[k].unit_bytes))
+            units = [emit_units(b, k, codes, const(side)) for side in range(SIDES)]
+            first = b.add(codes, const(SIDES * CODES[k].unit_bytes))
             loop(b, runs, [], partial(_unpack, b, k, first, out, units))
 
         switched(b, kind, {k: partial(of_kind, k) for k in CODES})
@@ -71,14 +72,14 @@ def _unpack(b: Any, kind: int, first: Any, out: Any, units: list[Any], i: Any, c
     run, to = b.add(first, b.mul(i, const(code.run_bytes))), b.add(out, b.mul(i, const(_RUN)))
     for line in range(0, code.run_bytes, 64):
         prefetch_line(b, run, AHEAD + line, 1)
-    for v in range(_SIDES):
+    for v in range(SIDES):
         side = side_of(b, kind, run, const(v))
         for n in range(VECTORS):
             q = emit_vector(b, kind, side.codes, n)
             q = b.sub(q, ir.Constant(_I8X64, [code.middle] * 64)) if code.middle else q
             b.store(q, pointer(b, to, const(_CODES * v + _VECTOR * n), _I8X64), align=4)
         for n, factor in enumerate(emit_factors(b, kind, side.head, units[v])):
-            b.store(factor, pointer(b, to, const(_SIDES * (_CODES + _VECTOR * n) + _VECTOR * v), _F32X16), align=4)
+            b.store(factor, pointer(b, to, const(SIDES * (_CODES + _VECTOR * n) + _VECTOR * v), _F32X16), align=4)
     return carried
 
 
@@ -108,10 +109,10 @@ class _Products:
         nowhere, nothing = b.add(self.sums, const(_NOWHERE)), ir.Constant(_F32X16, [0.0] * LANES)
 
         def of_rows(i: Any, carried: list[Any]) -> list[Any]:
-            here, to = b.add(a, b.mul(i, step)), b.add(totals, b.mul(i, const(_SIDES * _SUMS)))
+            here, to = b.add(a, b.mul(i, step)), b.add(totals, b.mul(i, const(SIDES * _SUMS)))
             return [here, to, *self._pass(here, to, *carried)]
 
-        last = loop(b, count, [a, nowhere, *[nothing] * (_SIDES * ROWS)], of_rows)
+        last = loop(b, count, [a, nowhere, *[nothing] * (SIDES * ROWS)], of_rows)
         self._end(*last)
 
     def _pass(self, here: Any, to: Any, before: Any, to_before: Any, *totals: Any) -> list[Any]:
@@ -123,17 +124,17 @@ class _Products:
                 now, rows = self._load(to), self._rows(here)
             factors = self._factors(turn - _LATER)
             for share in range(4):  # of the vectors, two rows
-                if share < _SIDES:
+                if share < SIDES:
                     self._multiply(turn, here, share)
                 else:
-                    self._leave(turn - 1, share - _SIDES)
+                    self._leave(turn - 1, share - SIDES)
                 self._add(turn - _LATER, rows, range(2 * share, 2 * share + 2), factors, now)
         return now
 
     def _end(self, here: Any, to: Any, *totals: Any) -> None:
         """The vectors that the last eight rows are without."""
         now, rows = list(totals), self._rows(here)
-        for side in range(_SIDES):
+        for side in range(SIDES):
             self._leave(-1, side)
         for turn in range(-_LATER, 0):
             self._add(turn, rows, range(ROWS), self._factors(turn), now)
@@ -162,10 +163,10 @@ class _Products:
             scale = rows.floats(r, at + SCALE) if own is None and half + 1 == self.parts else None
             negative = rows.floats(r, at + NEGATIVE) if self.parts == 1 else None
             offset = rows.offset(r, at) if has_offset(self.kind) and half else None
-            for v in range(_SIDES):
+            for v in range(SIDES):
                 whole = self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16)
-                value, kept = b.sitofp(whole, _F32X16), _KEPT + _VECTOR * (_SIDES * r + v)
-                factor, i = factors[0][v] if own is None else own, _SIDES * r + v
+                value, kept = b.sitofp(whole, _F32X16), _KEPT + _VECTOR * (SIDES * r + v)
+                factor, i = factors[0][v] if own is None else own, SIDES * r + v
                 if half + 1 < self.parts:  # until the other half is there
                     first = b.fmul(value, factor)
                     b.store(first, pointer(b, self.sums, const(kept), _F32X16), align=4)
@@ -182,14 +183,14 @@ class _Products:
         """What the columns of both sides have to do with the turn."""
         run, half = divmod(turn % self.turns, self.parts)
         which = (half,) if self.kind == NESTED6 else (0, 1) if not CODES[self.kind].middle else (0,)
-        at = [_RUN * run + _SIDES * (_CODES + _VECTOR * n) for n in which]
-        return [[self._read(self.panel, start + _VECTOR * v, _F32X16) for v in range(_SIDES)] for start in at]
+        at = [_RUN * run + SIDES * (_CODES + _VECTOR * n) for n in which]
+        return [[self._read(self.panel, start + _VECTOR * v, _F32X16) for v in range(SIDES)] for start in at]
 
     def _rows(self, first: Any) -> Rows:
         return Rows(self.b, "avx512_vnni", first, self.strides, ROWS)
 
     def _load(self, address: Any) -> list[Any]:
-        return [self._read(address, _VECTOR * i, _F32X16) for i in range(_SIDES * ROWS)]
+        return [self._read(address, _VECTOR * i, _F32X16) for i in range(SIDES * ROWS)]
 
     def _store(self, address: Any, totals: list[Any]) -> None:
         for i, total in enumerate(totals):
@@ -201,4 +202,4 @@ class _Products:
 
 def _tile(turn: int, side: int) -> int:
     """That has the sums of a turn."""
-    return _SIDES * (turn % 2) + side
+    return SIDES * (turn % 2) + side

@@ -30,7 +30,9 @@ from engine.simd.runs import (
     NESTED6,
     OF_HALVES,
     RUN,
+    SIDES,
     VECTORS,
+    WORD,
     Side,
     all_i16,
     emit_factors,
@@ -50,11 +52,12 @@ SCALE, NEGATIVE, HALVES = 32, 36, 40
 """Where in a record its scale lies, or that of the first half and behind it the last one's; the negative of its sum;
 and multiples of sums of both halves, -32 or -8 times."""
 _WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
-AHEAD = 8192  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
+AHEAD = 4096  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
+FEW_ROWS = 4  # that wait for nothing but memory: codes come sooner if the CPU alone decides which to fetch
 _FEW = 4  # totals that stay in registers; more of them would be in the way of sums
 _MOST_HALVES = 12  # sums of halves at the same time: those of first halves then stay in registers beside them
 _WAYS = 4  # sums that are made at the same time, at least: a product needs the one before it in its sum
-_SIDES, _VECTOR = 2, 4 * LANES
+_VECTOR = 4 * LANES
 _HALF_RUNS = slice(RUN // 2), slice(RUN // 2, RUN)
 _I16X32, _I32X16, _F32X16 = ir.VectorType(ir.IntType(16), 32), i32x16.llvm, f32x16.llvm
 
@@ -69,7 +72,7 @@ def run_tile(sizes: Sequence[int], isa: str) -> Any:
 
     def emit(b: Any, kind: Any, rows: Any, *args: Any) -> None:
         def tile(of: int, size: int) -> None:
-            loop(b, const(_SIDES // wide), [], partial(_Tile(b, isa, of, size, wide).emit, *args))
+            loop(b, const(SIDES // wide), [], partial(_Tile(b, isa, of, size, wide).emit, *args))
 
         cases = {256 * of + size: partial(tile, of, size) for of in CODES for size in sizes_of(of, sizes, isa)}
         switched(b, b.add(b.mul(kind, const(256)), rows), cases)
@@ -101,7 +104,7 @@ class _Tile:
         def of_group(g: Any, totals: list[Any]) -> list[Any]:
             group = b.add(codes, b.mul(g, const(code.group_bytes)))
             units = [emit_units(b, self.kind, group, side) for side in sides]
-            first = b.add(group, const(2 * code.unit_bytes))
+            first = b.add(group, const(SIDES * code.unit_bytes))
             left = b.add(a, b.mul(g, const(code.runs * RECORD)))
 
             def of_run(i: Any, totals: list[Any]) -> list[Any]:
@@ -120,11 +123,7 @@ class _Tile:
         return carried
 
     def _run(self, rows: "Rows", sides: list[Side], units: list[list[Any]], totals: list[Any]) -> list[Any]:
-        b, code = self.b, self.code
-        for line in range(0, self.wide * code.code_bytes, 64):
-            prefetch_line(b, sides[0].codes, AHEAD + line, 1)
-        for line in range(0, self.wide * code.head_bytes, 64):
-            prefetch_line(b, sides[0].head, AHEAD + line, 1)
+        b = self.b
         factors = [emit_factors(b, self.kind, side.head, each) for side, each in zip(sides, units, strict=True)]
         parts = self._halves(rows, sides, factors) if in_halves(self.kind) else self._whole(rows, sides, factors)
         scales, offsets = self._of_rows(lambda r: rows.floats(r, SCALE)), self._of_rows(rows.offset)
@@ -185,6 +184,7 @@ class _Tile:
         sums = [[starts[r] if starts else zero, *[zero] * (ways - 1)] for r, _ in self.chains]
         following = [emit_vector(self.b, self.kind, side.codes, vectors[0]) for side in sides]
         for n in vectors:
+            self._expect(sides[0].codes, n)
             weights = [rows.weights(each) for each in following]
             if n + 1 in vectors:  # made before products need them
                 following = [emit_vector(self.b, self.kind, side.codes, n + 1) for side in sides]
@@ -195,8 +195,15 @@ class _Tile:
                     chain[n % ways] = rows.dot(chain[n % ways], weights[v], x)
         return [emit_sum(self.b, chain) for chain in sums]
 
+    def _expect(self, codes: Any, n: int) -> None:
+        """The codes that many rows will need are asked for bit by bit, lest products wait for room to ask."""
+        if self.rows > FEW_ROWS:
+            lines = range(0, self.code.run_bytes, WORD * SIDES // self.wide)
+            for line in lines[n * len(lines) // VECTORS : (n + 1) * len(lines) // VECTORS]:
+                prefetch_line(self.b, codes, AHEAD + line, 1)
+
     def _at(self, chain: tuple[int, int]) -> Any:
-        place = _VECTOR * (_SIDES * chain[0] + chain[1])
+        place = _VECTOR * (SIDES * chain[0] + chain[1])
         return pointer(self.b, self.out, const(place), _F32X16)
 
     def _load(self, chain: tuple[int, int]) -> Any:
@@ -270,8 +277,8 @@ class Rows:
 
 
 def _meaning(kind: int, rows: int, a: int, stride: int, runs: int, codes: int, out: int) -> None:
-    total = view(out, rows * _SIDES * LANES, np.float32).reshape(rows, -1).copy()
-    for side in range(_SIDES):
+    total = view(out, rows * SIDES * LANES, np.float32).reshape(rows, -1).copy()
+    for side in range(SIDES):
         columns = slice(side * LANES, (side + 1) * LANES)
         for run in range(runs):
             q, factors = run_at(kind, codes, run, side)

@@ -3,7 +3,9 @@
 A block has 32 columns, two sides of 16, and all values of k. In memory it is group after group along k, a group
 
     units of one side and of the other
-    run after run: heads of one side and of the other, codes of one side, codes of the other
+    run after run: heads of one side and of the other; codes word by word, that of one side and that of the other
+
+so that what is read lies in the order in which it is read: CPUs then fetch it from memory by themselves.
 
 NESTED (Q4_K, Q5_K, Q6_K) has groups of 8 runs. Units are float16 d [16], and where there are offsets dmin [16]; a head
 has whole numbers, the scales a and the offsets b of the run, uint8 [2][16]; of 6 bits the scales of its first and of
@@ -14,9 +16,9 @@ where there are offsets (OFFSET: Q4_1, Q5_1) m [16].
     weight = d * q + m                            CENTRED (Q4_0, Q5_0, Q8_0): d * (q - 8), 16 or 128 in place of 8
 
 Codes are words [16 columns][4] of bytes, and lead to eight vectors of the same shape: vector n has k = 4n .. 4n + 3 of
-the run. Byte i of word t has the lower 4 bits of vector t, and above them those of vector t + 4. Then, of 5 bits, a
-word whose bit n is the highest of vector n; of 6 bits two words, one for each half of the run, whose bits 2t and 2t + 1
-are the highest of its vector t. Of 8 bits word n is vector n.
+the run. Byte i of word t of four has the lower 4 bits of vector t, and above them those of vector t + 4. Of 5 bits a
+word before these has as its bit n the highest of vector n; of 6 bits there is one before them and one behind them, for
+each half of the run, whose bits 2t and 2t + 1 are the highest of its vector t. Of 8 bits word n is vector n.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +33,8 @@ from engine.simd.vector import LANES, f32x16, i32x16
 
 RUN = 32
 """Values of k in a run."""
-VECTORS, WORD = 8, 64
+VECTORS, SIDES = 8, 2
+WORD = 64
 
 
 class Code(NamedTuple):
@@ -44,17 +47,17 @@ class Code(NamedTuple):
     head_bytes: int
 
     @property
-    def code_bytes(self) -> int:
+    def words(self) -> int:
         """Of a run of one side."""
-        return WORD * self.bits
+        return self.bits
 
     @property
     def run_bytes(self) -> int:
-        return 2 * (self.head_bytes + self.code_bytes)
+        return SIDES * (self.head_bytes + self.words * WORD)
 
     @property
     def group_bytes(self) -> int:
-        return 2 * self.unit_bytes + self.runs * self.run_bytes
+        return SIDES * self.unit_bytes + self.runs * self.run_bytes
 
 
 CENTRED4, OFFSET4, CENTRED5, OFFSET5, CENTRED8 = range(15, 20)
@@ -89,7 +92,7 @@ def has_offset(kind: int) -> bool:
 
 
 class Side(NamedTuple):
-    """Addresses of a run of a side: its head and its codes."""
+    """Addresses of a run of a side: its head and its first word."""
 
     head: Any
     codes: Any
@@ -99,15 +102,15 @@ def side_of(b: Any, kind: int, run: Any, side: Any) -> Side:
     """Of a run at an address."""
     code = CODES[kind]
     head = b.add(run, b.mul(side, const(code.head_bytes)))
-    return Side(head, b.add(b.add(run, const(2 * code.head_bytes)), b.mul(side, const(code.code_bytes))))
+    return Side(head, b.add(b.add(run, const(SIDES * code.head_bytes)), b.mul(side, const(WORD))))
 
 
 def emit_vector(b: Any, kind: int, codes: Any, n: int) -> Any:
     """Vector n of a run: codes, <64 x i8>."""
     if kind == CENTRED8:
-        return b.bitcast(_load(b, codes, WORD * n), _I8X64)
+        return b.bitcast(_load(b, codes, n), _I8X64)
     half, t = divmod(n, 4)
-    q = _load(b, codes, WORD * t)
+    q = _load(b, codes, _before(kind) + t)
     q = b.and_(b.lshr(q, all_i16(4)) if half else q, all_i16(0x0F0F))
     word, place, bits = _place(kind, n)
     if bits:
@@ -116,13 +119,13 @@ def emit_vector(b: Any, kind: int, codes: Any, n: int) -> Any:
 
 
 def _high(b: Any, codes: Any, word: int, up: int, mask: int) -> Any:
-    q = _load(b, codes, WORD * word)
+    q = _load(b, codes, word)
     q = b.shl(q, all_i16(up)) if up > 0 else b.lshr(q, all_i16(-up)) if up < 0 else q
     return b.and_(q, all_i16(mask))
 
 
-def _load(b: Any, address: Any, offset: int) -> Any:
-    return b.load(pointer(b, address, const(offset), _I16X32), align=1)
+def _load(b: Any, codes: Any, word: int) -> Any:
+    return b.load(pointer(b, codes, const(SIDES * WORD * word), _I16X32), align=1)
 
 
 def all_i16(value: int) -> Any:
@@ -157,8 +160,10 @@ def run_at(kind: int, codes: int, run: int, side: int) -> tuple[NDArray[np.int32
     `emit_factors` gives [1 or 2][16]."""
     code = CODES[kind]
     group = codes + run // code.runs * code.group_bytes
-    at = group + 2 * code.unit_bytes + run % code.runs * code.run_bytes
-    words = view(at + 2 * code.head_bytes + side * code.code_bytes, code.code_bytes, np.uint8).reshape(-1, LANES, 4)
+    at = group + SIDES * code.unit_bytes + run % code.runs * code.run_bytes
+    words = view(at + SIDES * code.head_bytes, SIDES * code.words * WORD, np.uint8).reshape(-1, SIDES, LANES, 4)[
+        :, side
+    ]
     head, units = at + side * code.head_bytes, group + side * code.unit_bytes
     if code.unit_bytes:
         whole = view(head, 2 * LANES, np.int8 if kind == NESTED6 else np.uint8).reshape(2, LANES)
@@ -176,7 +181,7 @@ def _halves_at(address: int, size: int) -> NDArray[np.float32]:
 
 def codes_in(kind: int, words: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Words uint8 [..., words, 16, 4] -> codes uint8 [..., 16, 32]"""
-    low = words[..., :4, :, :]
+    low = words[..., _lower(kind), :, :]
     q = np.concatenate([low & 15, low >> 4], axis=-3) if kind != CENTRED8 else words
     for n in range(VECTORS):
         word, place, bits = _place(kind, n)
@@ -190,8 +195,8 @@ def words_of(kind: int, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     q = codes.reshape(*codes.shape[:-1], VECTORS, 4).swapaxes(-3, -2)
     if kind == CENTRED8:
         return q
-    words = np.zeros((*q.shape[:-3], CODES[kind].bits, LANES, 4), np.uint8)
-    words[..., :4, :, :] = q[..., :4, :, :] & 15 | q[..., 4:, :, :] << 4
+    words = np.zeros((*q.shape[:-3], CODES[kind].words, LANES, 4), np.uint8)
+    words[..., _lower(kind), :, :] = q[..., :4, :, :] & 15 | q[..., 4:, :, :] << 4
     for n in range(VECTORS):
         word, place, bits = _place(kind, n)
         if bits:
@@ -199,8 +204,17 @@ def words_of(kind: int, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return words
 
 
+def _before(kind: int) -> int:
+    """Words before those of the lower 4 bits."""
+    return int(CODES[kind].bits > 4)
+
+
+def _lower(kind: int) -> slice:
+    return slice(_before(kind), _before(kind) + 4)
+
+
 def _place(kind: int, n: int) -> tuple[int, int, int]:
     """Where the bits of vector n above 4 are, if it has 5 or 6: word, lowest bit, how many."""
     if CODES[kind].bits == 6:
-        return 4 + n // 4, 2 * (n % 4), 2
-    return 4, n, int(CODES[kind].bits == 5)
+        return 5 * (n // 4), 2 * (n % 4), 2
+    return 0, n, int(CODES[kind].bits == 5)

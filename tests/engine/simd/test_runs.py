@@ -49,24 +49,24 @@ Ints, Floats = NDArray[np.int64], NDArray[np.float32]
 
 
 def code(codes: Any, kind: int, column: int, k: int) -> int:
-    """That of a run's value k in the words of a side, as `engine.simd.runs` says."""
-    words, i = codes.reshape(-1, 16, 4)[:, column], k % 4
+    """That of a run's value k in words [words][columns][4], as `engine.simd.runs` says."""
+    words, i = codes[:, column], k % 4
     half, t = divmod(k // 4, 4)
     if kind == CENTRED8:
         return int(words[k // 4, i])
-    low = int(words[t, i]) >> 4 * half & 15
+    low = int(words[t + (BITS[kind] > 4), i]) >> 4 * half & 15
     if BITS[kind] == 5:
-        return low | (int(words[4, i]) >> k // 4 & 1) << 4
+        return low | (int(words[0, i]) >> k // 4 & 1) << 4
     if kind == NESTED6:
-        return low | (int(words[4 + half, i]) >> 2 * t & 3) << 4
+        return low | (int(words[5 * half, i]) >> 2 * t & 3) << 4
     return low
 
 
 def made_up(kind: int) -> tuple[Any, Ints, Floats]:
     """Memory of runs; codes [runs][32 columns][32] without their middle; factors [runs][1 or 2][32 columns]: d * a and
     dmin * b, or of both halves, or d and m."""
-    random, size, group = np.random.default_rng(kind), 64 * BITS[kind], 8 if kind in NESTED else 1
-    run, before = 2 * (HEADS[kind] + size), 2 * UNITS.get(kind, 0)
+    random, group = np.random.default_rng(kind), 8 if kind in NESTED else 1
+    run, before = 2 * (HEADS[kind] + 64 * BITS[kind]), 2 * UNITS.get(kind, 0)
     memory = aligned(RUNS // group * (before + group * run) + 16384, np.uint8)
     memory[:] = random.integers(0, 256, memory.size)
     codes, factors = np.empty((RUNS, 32, 32), int), []
@@ -84,9 +84,9 @@ def made_up(kind: int) -> tuple[Any, Ints, Floats]:
             own = part[: 2 * HEADS[kind]].view(np.float16)
             own[:] = random.standard_normal(own.size)
             factors.append(columns(own.reshape(2, -1, 16)))
+        words = part[2 * HEADS[kind] :].reshape(-1, 32, 4)  # of one side and of the other
         for c in range(32):
-            side = part[2 * HEADS[kind] + c // 16 * size :][:size]
-            codes[i, c] = [code(side, kind, c % 16, k) - MIDDLE.get(kind, 0) for k in range(32)]
+            codes[i, c] = [code(words, kind, c, k) - MIDDLE.get(kind, 0) for k in range(32)]
     return memory, codes, np.array(factors, np.float32)
 
 
@@ -183,6 +183,27 @@ _panel = run_panel()
 _centred, _offset = run_products(CENTRED5, MOST_RUNS), run_products(OFFSET5, MOST_RUNS)
 _few_centred, _few_offset = run_products(CENTRED4, FEW_RUNS), run_products(OFFSET4, FEW_RUNS)
 _nested, _nested6 = run_products(NESTED5, MOST_RUNS), run_products(NESTED6, MOST_RUNS)
+
+
+@kernel
+def make_panel(kind: int, codes: Any, panel: Any) -> None:
+    _panel(kind, codes.ctypes.data, MOST_RUNS, panel.ctypes.data)
+
+
+@pytest.mark.skipif(not JIT, reason="panels are made by compiled code alone")
+@pytest.mark.parametrize("kind", BITS)
+def test_panel(kind: int) -> None:
+    """What tiles of AMX take, made without it."""
+    (memory, codes, factors), panel = made_up(kind), aligned(PANEL_BYTES + 64, np.int8)
+    panel[-64:] = 77
+    make_panel(kind, memory, panel)
+    runs = panel[:-64].reshape(MOST_RUNS, -1)
+    found = runs[:, :1024].reshape(MOST_RUNS, 2, 8, 16, 4).transpose(0, 1, 3, 2, 4).reshape(MOST_RUNS, 32, 32)
+    assert np.array_equal(found, codes[:MOST_RUNS])
+    of_columns = runs[:, 1024:].copy().view(np.float32).reshape(MOST_RUNS, 2, 32)[:, : factors.shape[1]]
+    of_columns[:, 1:] *= -8 if kind in (OFFSET4, OFFSET5) else 1
+    assert np.array_equal(of_columns, factors[:MOST_RUNS])
+    assert (panel[-64:] == 77).all()
 
 
 @kernel
