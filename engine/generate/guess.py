@@ -8,14 +8,13 @@ import math
 import numpy as np
 
 from engine.generate.request import Ids
+from engine.kernels.lookup_text import LONGEST as SURE
 from engine.kernels.lookup_text import find
 
 LONGEST = 16
-LIGHT = 16
-"""Rows of a step up to which one more costs next to nothing, since reading the weights takes the time. Beyond it a
-guess costs what a right one saves."""
-_FREE, _DEAR = 0.1, 0.9  # how likely a guess must be in a light step and in a full one
-_SHORTEST_FREE, _SHORTEST_DEAR = 2, 3  # tokens that must be the same before it
+READING = 3
+"""Reading the weights takes a step about as long as so many of its rows do."""
+_SHORTEST, _SHORTEST_DEAR = 2, 3  # tokens that must be the same before it, and where rows take most of the time
 _BEFORE, _LEARNED = 0.5, 0.2
 _NONE: Ids = np.zeros(0, np.int32)
 
@@ -29,16 +28,14 @@ class Guesser:
         self._rate = _BEFORE  # that a guess is right, if the one before it was
 
     def guess(self, ids: Ids, size: int, rows: int, most: int) -> Ids:
-        """What may follow ids[:size], at most so many tokens; `rows` is how many the step has without them."""
-        light = rows < LIGHT
-        least = _FREE if light else _DEAR
+        """What may follow ids[:size], at most so many tokens; `rows` is how many the step has without them. A right one
+        saves what each row of the step takes, its part of the reading included; for that each is likely enough."""
+        least = rows / (rows + READING)
         count = min(most, LONGEST, int(math.log(least) / math.log(self._rate)))
-        if light:
-            count = min(count, LIGHT - rows)
-        if count < 1:
-            return _NONE
         at, same = find(self._source, ids, size)
-        if same < (_SHORTEST_FREE if light else _SHORTEST_DEAR):
+        if same == SURE:
+            count = max(count, min(most, 1))  # else nothing would be learned where rows are many
+        if count < 1 or same < (_SHORTEST if rows <= READING else _SHORTEST_DEAR):
             return _NONE
         return self._source[at : at + count]
 
