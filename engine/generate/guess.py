@@ -15,7 +15,7 @@ LONGEST = 16
 READING = 3
 """Reading the weights takes a step about as long as so many of its rows do."""
 _SHORTEST, _SHORTEST_DEAR = 2, 3  # tokens that must be the same before it, and where rows take most of the time
-_BEFORE, _LEARNED = 0.5, 0.2
+_BEFORE, _LEARNED, _HOPE = 0.5, 0.2, 0.25
 _NONE: Ids = np.zeros(0, np.int32)
 
 
@@ -30,14 +30,15 @@ class Guesser:
     def guess(self, ids: Ids, size: int, rows: int, most: int) -> Ids:
         """What may follow ids[:size], at most so many tokens; `rows` is how many the step has without them. A right one
         saves what each row of the step takes, its part of the reading included; for that each is likely enough."""
-        least = rows / (rows + READING)
-        count = min(most, LONGEST, int(math.log(least) / math.log(self._rate)))
+        likely = int(math.log(rows / (rows + READING)) / math.log(self._rate))
+        if most < 1 or (likely < 1 and self._rate < _HOPE):
+            return _NONE
         at, same = find(self._source, ids, size)
         if same == SURE:
-            count = max(count, min(most, 1))  # else nothing would be learned where rows are many
-        if count < 1 or same < (_SHORTEST if rows <= READING else _SHORTEST_DEAR):
+            likely = max(likely, 1)  # else nothing would be learned where rows are many
+        elif same < (_SHORTEST if rows <= READING else _SHORTEST_DEAR):
             return _NONE
-        return self._source[at : at + count]
+        return self._source[at : at + min(likely, most, LONGEST)]
 
     def learn(self, guessed: int, right: int) -> None:
         """How many of the guesses were right."""

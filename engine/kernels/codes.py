@@ -19,7 +19,7 @@ from engine.kernels.scales import fit_values
 from engine.quant import TYPES
 from engine.quant.base import Bytes, Codes
 from engine.simd import CHUNK, EIGHT, F32, FLOAT, I8, I64, LANES
-from engine.simd.codes import CHUNK_BYTES, TURN
+from engine.simd.codes import CHUNK_BYTES, SIDES, TURN
 from engine.simd.runs import (
     CENTRED4,
     CENTRED5,
@@ -31,7 +31,6 @@ from engine.simd.runs import (
     OFFSET4,
     OFFSET5,
     RUN,
-    SIDES,
     words_of,
 )
 
@@ -166,9 +165,9 @@ def _in_blocks(values: F32) -> F32:
 
 
 def _in_turns(values: NDArray[Any]) -> NDArray[Any]:
-    """[n, k] -> [n / 32][k / 32][2][16 vectors][16 columns][2]"""
+    """[n, k] -> [n / 32][k / 32][8 lines][2 sides][2 vectors][16 columns][2]"""
     n, k = values.shape
-    return values.reshape(n // BLOCK, 2, LANES, k // TURN, 2, TURN // 2).transpose(0, 3, 1, 5, 2, 4)
+    return values.reshape(n // BLOCK, 2, LANES, k // TURN, 2, TURN // 4, 2).transpose(0, 3, 5, 1, 6, 2, 4)
 
 
 @np.errstate(invalid="ignore", over="ignore")  # a file may hold anything; what is not finite is in the scales too

@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 from engine.simd.address import const, loop, pointer, switched, view
 from engine.simd.amx import prefetch_line
 from engine.simd.arithmetic import emit_fma, emit_sum, fma
-from engine.simd.codes import CHUNK_BYTES, TURN_BYTES, VECTORS, emit_numbers, numbers_at, turn_at
+from engine.simd.codes import CHUNK_BYTES, LINE, SIDES, TURN_BYTES, VECTORS, emit_numbers, numbers_at, turn_at
+from engine.simd.run_tiles import AHEAD, FEW_ROWS
 from engine.simd.tiles import broadcast_pair, dot_in_order
 from engine.simd.vector import JIT, LANES, f32x16, operation_on
 
 ROW_BYTES = 128  # of a chunk
-_AHEAD = 8192  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
-_FACTORS_AHEAD = 1024  # the same of factors
-_SIDE = 2  # vectors of columns that lie side by side
-_WIDE = {"avx512_vnni": 2}  # of them, those that are multiplied together: as many as there are registers for, or 1
+_FACTORS_AHEAD = 1024  # bytes from factors in use to those that are asked for
+_WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
 _WAYS = 8  # sums that are made at the same time, at least: a product needs the one before it in its sum
 _I8, _I32 = ir.IntType(8), ir.IntType(32)
 _I32X16, _I8X64 = ir.VectorType(_I32, LANES), ir.VectorType(_I8, 64)
@@ -41,7 +40,7 @@ def coded_tile(sizes: Sequence[int], isa: str) -> Any:
 
     def emit(b: Any, rows: Any, *args: Any) -> None:
         def tile(size: int) -> None:
-            loop(b, const(_SIDE // wide), [], partial(_emit_tile, b, size, wide, isa, args))
+            loop(b, const(SIDES // wide), [], partial(_emit_tile, b, size, wide, isa, args))
 
         switched(b, rows, {size: partial(tile, size) for size in sizes})
 
@@ -60,7 +59,7 @@ def _emit_tile(
 
     def of_group(g: Any, totals: list[Any]) -> list[Any]:
         first = b.mul(g, group)
-        of_columns = b.add(factors, b.mul(g, const(_SIDE * _VECTOR)))
+        of_columns = b.add(factors, b.mul(g, const(SIDES * _VECTOR)))
         for line in range(0, wide * _VECTOR, 64):
             prefetch_line(b, of_columns, _FACTORS_AHEAD + line, 1)
         left, right = b.add(a, b.mul(first, chunk)), b.add(codes, b.mul(first, const(CHUNK_BYTES)))
@@ -77,7 +76,7 @@ def _emit_tile(
         return [emit_fma(b, s, scale[i % wide], totals[i]) for i, s in enumerate(whole)]
 
     groups = b.sdiv(b.add(steps, b.sub(group, const(1))), group)
-    places = [const(_VECTOR * (_SIDE * (i // wide) + i % wide)) for i in range(chains)]
+    places = [const(_VECTOR * (SIDES * (i // wide) + i % wide)) for i in range(chains)]
     totals = [b.load(pointer(b, out, place, f32x16.llvm), align=4) for place in places]
     for place, total in zip(places, loop(b, groups, totals, of_group), strict=True):
         b.store(total, pointer(b, out, place, f32x16.llvm), align=4)
@@ -88,9 +87,11 @@ def _emit_turn(b: Any, rows: int, isa: str, a: Any, turns: list[Any], sums: list
     """`sums` of each row and vector, several of them, plus products with turns of some sides."""
     wide = len(turns)
     ways = len(sums) // (rows * wide)
-    _ask_for(b, turns[0], wide)
     following = [emit_numbers(b, turn, 0) for turn in turns]
     for p in range(VECTORS):
+        if rows > FEW_ROWS and p % 2 == 0:
+            for turn in turns:
+                _ask_for(b, turn, p // 2)
         weights = following
         if p + 1 < VECTORS:  # made before products need them
             following = [emit_numbers(b, turn, p + 1) for turn in turns]
@@ -102,10 +103,9 @@ def _emit_turn(b: Any, rows: int, isa: str, a: Any, turns: list[Any], sums: list
     return sums
 
 
-def _ask_for(b: Any, turn: Any, sides: int) -> None:
-    """As many lines as so many turns side by side have, some way behind them."""
-    for line in range(0, sides * TURN_BYTES, 64):
-        prefetch_line(b, turn, _AHEAD + line, 1)
+def _ask_for(b: Any, turn: Any, line: int) -> None:
+    """A line of a turn, some way behind it."""
+    prefetch_line(b, turn, AHEAD + SIDES * LINE * line, 1)
 
 
 def _smaller(b: Any, x: Any, y: Any) -> Any:
@@ -120,9 +120,9 @@ def digits() -> Any:
         def turn(i: Any, carried: list[Any]) -> list[Any]:
             chunk, to = b.add(codes, b.mul(b.ashr(i, const(1)), const(CHUNK_BYTES))), b.add(out, b.mul(i, step))
             here = turn_at(b, chunk, b.and_(i, const(1)), side)
-            _ask_for(b, here, 1)
-            for place in range(0, TURN_BYTES, 64):
-                b.store(_mixed(b, here, place), pointer(b, to, const(place), _I8X64), align=1)
+            for line in range(TURN_BYTES // LINE):
+                _ask_for(b, here, line)
+                b.store(_mixed(b, here, SIDES * LINE * line), pointer(b, to, const(LINE * line), _I8X64), align=1)
             return carried
 
         loop(b, turns, [], turn)
@@ -139,12 +139,12 @@ def _mixed(b: Any, turn: Any, offset: int) -> Any:
 
 
 def _meaning(rows: int, a: int, chunk: int, steps: int, codes: int, group: int, factors: int, out: int) -> None:
-    width = _SIDE * LANES
+    width = SIDES * LANES
     total = view(out, rows * width, np.float32).reshape(rows, width).copy()
     for g, first in enumerate(range(0, steps, group)):
         count = min(group, steps - first)
         left = _rows_at(a + first * chunk, chunk, count, rows)
-        right = [numbers_at(codes + first * CHUNK_BYTES, side, 2 * count) for side in range(_SIDE)]
+        right = [numbers_at(codes + first * CHUNK_BYTES, side, 2 * count) for side in range(SIDES)]
         sums = [(left * part.reshape(-1, LANES, 2)).sum((1, 3), dtype=np.int32) for part in right]
         whole = np.concatenate(sums, axis=1).astype(np.float32)
         total = fma(whole, view(factors + 4 * g * width, width, np.float32), total)

@@ -17,12 +17,12 @@ from llvmlite import ir
 from engine.simd.address import const, loop, pointer, switched
 from engine.simd.amx import dot, load, prefetch_line, starting, store, zero
 from engine.simd.arithmetic import emit_fma
+from engine.simd.codes import SIDES
 from engine.simd.run_tiles import AHEAD, NEGATIVE, RECORD, SCALE, Rows
 from engine.simd.runs import (
     CODES,
     NESTED6,
     RUN,
-    SIDES,
     VECTORS,
     emit_factors,
     emit_units,

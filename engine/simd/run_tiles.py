@@ -25,12 +25,12 @@ from llvmlite import ir
 from engine.simd.address import const, loop, pointer, switched, view
 from engine.simd.amx import prefetch_line
 from engine.simd.arithmetic import emit_fma, emit_sum, fma
+from engine.simd.codes import SIDES
 from engine.simd.runs import (
     CODES,
     NESTED6,
     OF_HALVES,
     RUN,
-    SIDES,
     VECTORS,
     WORD,
     Side,
@@ -198,7 +198,7 @@ class _Tile:
     def _expect(self, codes: Any, n: int) -> None:
         """The codes that many rows will need are asked for bit by bit, lest products wait for room to ask."""
         if self.rows > FEW_ROWS:
-            lines = range(0, self.code.run_bytes, WORD * SIDES // self.wide)
+            lines = range(0, self.code.run_bytes, WORD)
             for line in lines[n * len(lines) // VECTORS : (n + 1) * len(lines) // VECTORS]:
                 prefetch_line(self.b, codes, AHEAD + line, 1)
 

@@ -28,13 +28,13 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from engine.simd.address import const, pointer, view
+from engine.simd.codes import SIDES
 from engine.simd.narrow import emit_load_half
 from engine.simd.vector import LANES, f32x16, i32x16
 
 RUN = 32
 """Values of k in a run."""
-VECTORS, SIDES = 8, 2
-WORD = 64
+VECTORS, WORD = 8, 64
 
 
 class Code(NamedTuple):
@@ -47,13 +47,9 @@ class Code(NamedTuple):
     head_bytes: int
 
     @property
-    def words(self) -> int:
-        """Of a run of one side."""
-        return self.bits
-
-    @property
     def run_bytes(self) -> int:
-        return SIDES * (self.head_bytes + self.words * WORD)
+        """A side has as many words as a code has bits."""
+        return SIDES * (self.head_bytes + self.bits * WORD)
 
     @property
     def group_bytes(self) -> int:
@@ -161,9 +157,7 @@ def run_at(kind: int, codes: int, run: int, side: int) -> tuple[NDArray[np.int32
     code = CODES[kind]
     group = codes + run // code.runs * code.group_bytes
     at = group + SIDES * code.unit_bytes + run % code.runs * code.run_bytes
-    words = view(at + SIDES * code.head_bytes, SIDES * code.words * WORD, np.uint8).reshape(-1, SIDES, LANES, 4)[
-        :, side
-    ]
+    words = view(at + SIDES * code.head_bytes, SIDES * code.bits * WORD, np.uint8).reshape(-1, SIDES, LANES, 4)[:, side]
     head, units = at + side * code.head_bytes, group + side * code.unit_bytes
     if code.unit_bytes:
         whole = view(head, 2 * LANES, np.int8 if kind == NESTED6 else np.uint8).reshape(2, LANES)
@@ -195,7 +189,7 @@ def words_of(kind: int, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     q = codes.reshape(*codes.shape[:-1], VECTORS, 4).swapaxes(-3, -2)
     if kind == CENTRED8:
         return q
-    words = np.zeros((*q.shape[:-3], CODES[kind].words, LANES, 4), np.uint8)
+    words = np.zeros((*q.shape[:-3], CODES[kind].bits, LANES, 4), np.uint8)
     words[..., _lower(kind), :, :] = q[..., :4, :, :] & 15 | q[..., 4:, :, :] << 4
     for n in range(VECTORS):
         word, place, bits = _place(kind, n)

@@ -22,7 +22,8 @@ def made_up() -> tuple[Any, NDArray[np.int64]]:
     """Memory of chunks, and behind it more; the numbers: [chunks * 2 turns][2 sides][16 vectors][16 columns][2]."""
     memory = aligned(CHUNKS * 2048 + 8192, np.int8)
     memory[:] = np.random.default_rng(8).integers(-127, 128, memory.size)
-    return memory, memory[: CHUNKS * 2048].reshape(2 * CHUNKS, 2, 16, 16, 2).astype(np.int64)
+    numbers = memory[: CHUNKS * 2048].reshape(2 * CHUNKS, 8, 2, 2, 16, 2).swapaxes(1, 2)
+    return memory, numbers.reshape(2 * CHUNKS, 2, 16, 16, 2).astype(np.int64)
 
 
 @pytest.mark.parametrize("side", [0, 1])
