@@ -15,7 +15,8 @@ LONGEST = 16
 READING = 3
 """Reading the weights takes a step about as long as so many of its rows do."""
 _SHORTEST, _SHORTEST_DEAR = 2, 3  # tokens that must be the same before it, and where rows take most of the time
-_BEFORE, _LEARNED, _HOPE = 0.5, 0.2, 0.25
+_BEFORE, _LEARNED = 0.5, 0.2
+_HOPE = 0.25  # the rate below which even what follows the longest passage is not tried
 _NONE: Ids = np.zeros(0, np.int32)
 
 
