@@ -16,7 +16,7 @@ from engine.simd.address import const, loop, pointer, switched, view
 from engine.simd.amx import prefetch_line
 from engine.simd.arithmetic import emit_fma, emit_sum, fma
 from engine.simd.codes import CHUNK_BYTES, LINE, SIDES, TURN_BYTES, VECTORS, emit_numbers, numbers_at, turn_at
-from engine.simd.run_tiles import AHEAD, FEW_ROWS
+from engine.simd.run_tiles import AHEAD, asks_ahead
 from engine.simd.tiles import broadcast_pair, dot_in_order
 from engine.simd.vector import JIT, LANES, f32x16, operation_on
 
@@ -89,7 +89,7 @@ def _emit_turn(b: Any, rows: int, isa: str, a: Any, turns: list[Any], sums: list
     ways = len(sums) // (rows * wide)
     following = [emit_numbers(b, turn, 0) for turn in turns]
     for p in range(VECTORS):
-        if rows > FEW_ROWS and p % 2 == 0:
+        if p % 2 == 0 and asks_ahead(rows, isa):
             for turn in turns:
                 _ask_for(b, turn, p // 2)
         weights = following

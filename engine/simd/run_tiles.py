@@ -53,7 +53,7 @@ SCALE, NEGATIVE, HALVES = 32, 36, 40
 and multiples of sums of both halves, -32 or -8 times."""
 _WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
 AHEAD = 4096  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
-FEW_ROWS = 4  # that wait for nothing but memory: codes come sooner if the CPU alone decides which to fetch
+_FEW_ROWS = {"avx512_vnni": 4}  # that wait for nothing but memory, or 1: the CPU alone then fetches codes sooner
 _FEW = 4  # totals that stay in registers; more of them would be in the way of sums
 _MOST_HALVES = 12  # sums of halves at the same time: those of first halves then stay in registers beside them
 _WAYS = 4  # sums that are made at the same time, at least: a product needs the one before it in its sum
@@ -84,6 +84,11 @@ def sizes_of(kind: int, sizes: Sequence[int], isa: str) -> tuple[int, ...]:
     """Those of the sizes that there are for a kind."""
     wide = _WIDE.get(isa, 1)
     return tuple(size for size in sizes if not in_halves(kind) or size * wide <= _MOST_HALVES)
+
+
+def asks_ahead(rows: int, isa: str) -> bool:
+    """Whether a tile of so many rows asks for codes itself."""
+    return rows > _FEW_ROWS.get(isa, 1)
 
 
 class _Tile:
@@ -197,7 +202,7 @@ class _Tile:
 
     def _expect(self, codes: Any, n: int) -> None:
         """The codes that many rows will need are asked for bit by bit, lest products wait for room to ask."""
-        if self.rows > FEW_ROWS:
+        if asks_ahead(self.rows, self.isa):
             lines = range(0, self.code.run_bytes, WORD)
             for line in lines[n * len(lines) // VECTORS : (n + 1) * len(lines) // VECTORS]:
                 prefetch_line(self.b, codes, AHEAD + line, 1)
