@@ -41,7 +41,8 @@ class Forward(Protocol):
         """So many `Pages`; memory is taken as they are written."""
 
     def step(self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Any, wanted: I32) -> F32:
-        """float32 [wanted, vocab]: the logits of the rows `wanted`. Row t is the token ids[t] at positions[t] of the
-        sequence sequences[t]. Its key and value go to page tables[s, position // PAGE], slot position % PAGE, before
-        anything attends, and it attends to the positions of its sequence up to its own. Rows of a sequence are one
-        after another, in order. The bits of a row's logits depend on the ids of its sequence alone."""
+        """float32 [wanted, vocab]: the logits of the rows `wanted`, in order; others cost less. Row t is the token
+        ids[t] at positions[t] of the sequence sequences[t]. Its key and value go to page tables[s, position // PAGE],
+        slot position % PAGE, before anything attends, and it attends to the positions of its sequence up to its own.
+        Rows of a sequence are one after another, in order. The bits of a row's logits depend on the ids of its
+        sequence alone."""

@@ -62,10 +62,10 @@ class Decoder:
 
         Row t is the token ids[t] at positions[t] of the sequence sequences[t]; rows of a sequence lie together, their
         positions one after another. Its key and value go to page tables[sequence, position // PAGE]. It attends to its
-        own position and those before it, which must be in the pages already, or be rows of this step. ValueError for
-        rows, positions, pages or ids that cannot be.
+        own position and those before it, which must be in the pages already, or be rows of this step. Rows that are
+        not wanted cost less. ValueError for rows, positions, pages or ids that cannot be.
         """
-        firsts = self._check(ids, positions, sequences, tables, pages, wanted)
+        self._check(ids, positions, sequences, tables, pages, wanted)
         out = np.zeros((wanted.size, self.shape.vocab), np.float32)
         if not ids.size:
             return out
@@ -76,18 +76,12 @@ class Decoder:
             part = slice(first, min(first + size, ids.size))
             here = np.flatnonzero((wanted >= part.start) & (wanted < part.stop))
             logits = np.zeros((here.size, self.shape.vocab), np.float32) if here.size != wanted.size else out
-            starts = np.unique(np.concatenate([[part.start], firsts[(firsts > part.start) & (firsts < part.stop)]]))
-            self._part(
-                ids[part], positions[part], sequences[part], tables, pages, wanted[here] - first, starts - first, logits
-            )
+            self._part(ids[part], positions[part], sequences[part], tables, pages, wanted[here] - first, logits)
             if logits is not out:
                 out[here] = logits
         return out
 
-    def _check(
-        self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Pages, wanted: I32
-    ) -> NDArray[np.int64]:
-        """The first rows of all sequences."""
+    def _check(self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Pages, wanted: I32) -> None:
         shape = self.shape
         if not ids.size == positions.size == sequences.size:
             raise ValueError("ids, positions and sequences are not of the same length")
@@ -97,6 +91,8 @@ class Decoder:
         ):  # fmt: skip
             if values.size and not 0 <= values.min() <= values.max() < end:
                 raise ValueError(f"{name} from {values.min()} to {values.max()}, expected 0 to {end - 1}")
+        if (np.diff(wanted) < 1).any():
+            raise ValueError("wanted rows are not in order")
         firsts = np.flatnonzero(np.diff(sequences, prepend=-1) != 0)
         inside = np.delete(np.diff(positions), firsts[1:] - 1)
         if np.unique(sequences).size != firsts.size or (inside != 1).any():
@@ -105,20 +101,18 @@ class Decoder:
             used = tables[sequences[first], : positions[end - 1] // PAGE + 1]
             if not 0 <= used.min() <= used.max() < pages.count:
                 raise ValueError(f"a page of sequence {sequences[first]} is not one of {pages.count}")
-        return firsts
 
-    def _part(
-        self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Pages, wanted: I32, starts: I64, out: F32
-    ) -> None:
-        """As many rows as pass together, those of sequences from `starts` on."""
+    def _part(self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Pages, wanted: I32, out: F32) -> None:
+        """As many rows as pass together."""
         shape, count = self.shape, ids.size
         self._make_room(count)
         self._look_up(ids)
-        pieces = len(starts) * shape.kv_heads if count == len(starts) else 0
-        split = min(shape.group, -(-2 * self.threads // pieces)) if pieces else 1
-        each = -(-shape.group // split)
-        tiles = self._tiles(positions, sequences, starts, rows_together(each), tables.shape[1])
+        singles = (np.diff(sequences) != 0).all()
+        split = min(shape.group, -(-2 * self.threads // (count * shape.kv_heads))) if singles else 1
+        together = rows_together(-(-shape.group // split))
         places = sequences.astype(np.int32) * np.int32(tables.shape[1])
+        every = self._tiles(np.arange(count), positions, places, together)
+        tiles = every, every if wanted.size == count else self._tiles(wanted, positions, places, together)
         rows = (positions.astype(np.int32), places, np.ascontiguousarray(tables, np.int32).reshape(-1))
         cap, flat = shape.attention_cap, out.reshape(-1)
         factors = (
@@ -143,16 +137,16 @@ class Decoder:
         for other in others:
             other.result()
 
-    def _tiles(self, positions: I32, sequences: I32, starts: I64, rows: int, pages: int) -> I64:
-        """int64 [n, 4]: first row, rows, position and the place of the table, of what attention takes at once; that
-        with the most keys first, so that no thread begins it last."""
-        ends = [*starts[1:], positions.size]
+    def _tiles(self, at: NDArray[Any], positions: I32, places: I32, most: int) -> I64:
+        """int64 [n, 4]: first row, rows, position and the place of the table, of what attention takes at once of these
+        rows, at most so many; that with the most keys first, so that no thread begins it last."""
+        starts = np.flatnonzero((np.diff(at, prepend=-2) != 1) | (np.diff(places[at], prepend=-1) != 0))
         found = [
-            (first, min(rows, end - first), positions[first], sequences[first] * pages)
-            for start, end in zip(starts, ends, strict=True)
-            for first in range(start, end, rows)
+            (at[first], min(most, end - first), positions[at[first]], places[at[first]])
+            for start, end in zip(starts, [*starts, at.size][1:], strict=True)
+            for first in range(start, end, most)
         ]
-        tiles = np.array(found, np.int64)
+        tiles = np.array(found, np.int64).reshape(-1, 4)
         return np.ascontiguousarray(tiles[np.argsort(-tiles[:, 2], kind="stable")])
 
     def _look_up(self, ids: I32) -> None:

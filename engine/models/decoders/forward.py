@@ -9,6 +9,7 @@ import numpy as np
 from engine.kernels.compiled import entry, kernel
 from engine.kernels.matmul import ADD, PLAIN
 from engine.kernels.paged import PAGE, attend
+from engine.kernels.places import place
 from engine.kernels.steps import add_scaled, copy_row, keep, rms_norm, spell_out, turn_row
 from engine.kernels.team import barrier, claim, share
 from engine.models.decoders.experts import mix_experts
@@ -16,7 +17,7 @@ from engine.models.decoders.gated import gated
 from engine.models.decoders.matrices import AFTER, BEFORE, GATE, KEY, LAST, MIDDLE, NORMS, OUT, QUERY, VALUE
 from engine.models.decoders.products import FIRST, SECOND, THIRD, Model, Scratch, Team, bring, times
 from engine.models.layers import start, stop
-from engine.simd import F32, I8, I32, I64, LANES, Float
+from engine.simd import F32, I8, I32, I64, LANES, Float, load_f32, store_f32
 
 WANTED = 64
 """Rows whose logits are computed at a time."""
@@ -34,7 +35,7 @@ Chosen = tuple[I32, F32, tuple[F32, F32, F32]]  # experts of each row, their wei
 def forward(
     counters: I64, thread: int, threads: int, count: int, sizes: Sizes, flags: tuple[bool, bool, bool],
     factors: tuple[Float, Float, Float, Float, Float, Float], model: Model, windows: I64, angles: tuple[F32, F32],
-    rows: Rows, tiles: I64, split: int, pages: Pages, page_count: int, wanted: I32, buffers: Buffers,
+    rows: Rows, tiles: tuple[I64, I64], split: int, pages: Pages, page_count: int, wanted: I32, buffers: Buffers,
     chosen: Chosen, work: F32, narrow: I8, scratch: Scratch, out: F32,
 ) -> None:  # fmt: skip
     """out[wanted, vocab] = logits after those rows of x, the first of `buffers`, [count, width] in tiles.
@@ -44,7 +45,8 @@ def forward(
     factors: epsilon, what queries are multiplied by, the cap of scores, what is multiplied before it is added, the
     divisor of logits and their cap. angles: `Rotation.angles` for layers without a window, and with one. rows: position
     and sequence of each, flat tables of the sequences' pages. tiles int64 [n, 4]: first row, rows, position and
-    sequence of what `attend` takes at once, for each of `split` parts of the heads that share keys.
+    sequence of what `attend` takes at once, for each of `split` parts of the heads that share keys; of all rows, and of
+    those that are wanted, which are in order. Of the last layer other rows need nothing but keys and values.
     """
     start()
     team = (counters, thread, threads)
@@ -54,7 +56,7 @@ def forward(
     steps, n = _GAINS * width + 2 * part, (heads + 2 * kv_heads) * part
     plain = not flags[1] and residual == _ONE  # products are added to x at once
     for layer in range(layers):
-        first, gain, window = layer * matrices, layer * steps, windows[layer]
+        first, gain, window, is_last = layer * matrices, layer * steps, windows[layer], layer == layers - 1
         base = layer * page_count * kv_heads
         _norm(team, x, count, sizes, model, gain + BEFORE * width, epsilon, normed)
         bring(team, normed, count, model, first + QUERY, first + VALUE + 1, scratch)
@@ -66,8 +68,16 @@ def forward(
         _keep(team, count, sizes, flags[0], factors, qkv, model, gain + _GAINS * width, angles[0] if window == 0 else
               angles[1], rows, pages, base, narrow[thread])  # fmt: skip
         barrier(counters, threads)
-        _attend(team, sizes, tiles, split, qkv, window, cap, pages, rows[2], base, work[thread], mixed)
+        if is_last and not wanted.size:
+            break
+        _attend(team, sizes, tiles[1 if is_last else 0], split, qkv, window, cap, pages, rows[2], base, work[thread],
+                mixed)  # fmt: skip
         barrier(counters, threads)
+        if is_last:
+            _leave(team, wanted, sizes[3], x)
+            _leave(team, wanted, _places(sizes), mixed)
+            count = wanted.size
+            barrier(counters, threads)
         bring(team, mixed, count, model, first + OUT, first + OUT + 1, scratch)
         barrier(counters, threads)
         mode, target = (ADD, x) if plain else (PLAIN, other)
@@ -80,7 +90,7 @@ def forward(
         if not plain or sizes[10]:
             _add(team, x, count, sizes, other, model, gain + LAST * width, flags[1], epsilon, residual)
     barrier(counters, threads)
-    _logits(team, sizes, model, layers * matrices, layers * steps, epsilon, divisor, final_cap, wanted, buffers,
+    _logits(team, wanted.size, sizes, model, layers * matrices, layers * steps, epsilon, divisor, final_cap, buffers,
             scratch, out)  # fmt: skip
     stop()
 
@@ -141,7 +151,7 @@ def _attend(
     heads, kv_heads, part, depth = sizes[5], sizes[6], sizes[7], sizes[8]
     group = heads // kv_heads
     each = (group + split - 1) // split
-    width, n = (heads * depth + 63) // 64 * 64, (heads + 2 * kv_heads) * part
+    width, n = _places(sizes), (heads + 2 * kv_heads) * part
     total = tiles.shape[0] * kv_heads * split
     while True:
         piece = claim(counters, FIRST, SECOND)
@@ -153,6 +163,23 @@ def _attend(
             head, table = kv_head * group + first, tables[tiles[tile, 3] :]
             attend(qkv, n, tiles[tile, 0], tiles[tile, 1], tiles[tile, 2], head, some, part, depth, window, cap, pages,
                    table, base + kv_head, kv_heads, work, out, width)  # fmt: skip
+
+
+@kernel
+def _places(sizes: Sizes) -> int:
+    """Of a row that attention makes."""
+    return (sizes[5] * sizes[8] + 63) // 64 * 64
+
+
+@kernel
+def _leave(team: Team, wanted: I32, n: int, x: F32) -> None:
+    """The wanted rows, which are in order, become the first ones of x[count, n]: this thread's columns of them."""
+    _, thread, threads = team
+    first, end = share(thread, threads, n // LANES)
+    for t in range(wanted.size):
+        if wanted[t] != t:
+            for i in range(first * LANES, end * LANES, LANES):
+                store_f32(x, place(t, i, n), load_f32(x, place(int(wanted[t]), i, n)))
 
 
 @kernel
@@ -173,8 +200,8 @@ def _feed_forward(
 
 @kernel
 def _logits(
-    team: Team, sizes: Sizes, model: Model, row: int, gain: int, epsilon: Float, divisor: Float, cap: Float,
-    wanted: I32, buffers: Buffers, scratch: Scratch, out: F32,
+    team: Team, rows: int, sizes: Sizes, model: Model, row: int, gain: int, epsilon: Float, divisor: Float, cap: Float,
+    buffers: Buffers, scratch: Scratch, out: F32,
 ) -> None:  # fmt: skip
     """WANTED rows at a time are normed and multiplied."""
     counters, thread, threads = team
@@ -182,11 +209,11 @@ def _logits(
     x, normed, logits = buffers[0], buffers[1], buffers[7]
     places = (vocab + 2 * LANES - 1) // (2 * LANES) * 2 * LANES
     left, right = share(thread, threads, places // LANES)
-    for first in range(0, wanted.size, WANTED):
-        count = min(WANTED, wanted.size - first)
+    for first in range(0, rows, WANTED):
+        count = min(WANTED, rows - first)
         begin, end = share(thread, threads, count)
         for t in range(begin, end):
-            copy_row(x, np.int64(wanted[first + t]), width, normed, t)
+            copy_row(x, first + t, width, normed, t)
         _norm(team, normed, count, sizes, model, gain, epsilon, normed)
         bring(team, normed, count, model, row, row + 1, scratch)
         barrier(counters, threads)

@@ -119,6 +119,7 @@ def test_steps_that_cannot_be(tmp_path: Path) -> None:
         "length": ([5], [0, 1], [0]), "ids": ([-1], [0], [0]), "positions": ([5], [32], [0]),
         "sequences": ([5], [0], [2]), "wanted": ([5], [0], [0], (1,)), "one after another": ([5, 6], [0, 2], [0, 0]),
         "lie together": ([5, 6, 7], [0, 0, 1], [0, 1, 0]), "page of": ([5], [0], [0], (), ((2,),)),
+        "not in order": ([5, 6], [0, 1], [0, 0], (1, 0)), "are not in": ([5, 6], [0, 1], [0, 0], (1, 1)),
     }.items():  # fmt: skip
         with pytest.raises(ValueError, match=message):
             step(*arguments)  # type: ignore[arg-type]

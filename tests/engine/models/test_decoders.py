@@ -100,6 +100,24 @@ def test_rows_that_travel_together_change_no_bit(case: str, kind: GgmlType, fold
     assert np.array_equal(run(model, together()), expected)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("case", "kind"), [("llama", GgmlType.Q4_0), ("gemma3", GgmlType.Q8_0), ("qwen3moe", GgmlType.F32)]
+)
+def test_rows_that_nobody_wants_change_no_bit(case: str, kind: GgmlType, threads: int, folder: Path) -> None:
+    model, random = decoder(folder, case, kind, threads), np.random.default_rng(3)
+    expected, rows = run(model, at_once()), next(together())
+    sequences, positions = np.array(rows, np.int32).T.copy()
+    for count in (0, 1, 2, 3, 17, 80, len(rows) - 1):
+        wanted = np.sort(random.choice(len(rows), count, replace=False)).astype(np.int32)
+        pages = model.pages(12)
+        found = model.step(IDS[sequences, positions], positions, sequences, TABLES, pages, wanted)
+        assert np.array_equal(found, expected[sequences[wanted], positions[wanted]]), count
+        last = np.full(4, LENGTH - 1, np.int32)  # keys and values are those of all rows
+        found = model.step(IDS[:, -1], last, np.arange(4, dtype=np.int32), TABLES, pages, np.arange(4, dtype=np.int32))
+        assert np.array_equal(found, expected[:, -1]), count
+
+
 @pytest.mark.parametrize(("case", "kind", "step"), [("llama", GgmlType.Q4_0, 1), ("qwen3moe", GgmlType.Q8_0, 6)])
 def test_any_number_of_sequences_changes_no_bit(case: str, kind: GgmlType, step: int, folder: Path) -> None:
     """1 to 64 sequences write a token each: their logits are those of each by itself."""
