@@ -5,6 +5,8 @@ The weights come from a seeded generator, so that results of other software on t
 
 import json
 import math
+from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -153,37 +155,36 @@ def full_config(case: str) -> dict[str, Any]:
     return SHARED | {"vocab_size": len(pieces())} | CASES[case][1]
 
 
-def write_folder(folder: Path, case: str, seed: int = 7) -> Path:
+def write_folder(folder: Path, case: str) -> Path:
     """config.json and model.safetensors, as transformers reads them."""
     folder.mkdir(parents=True)
     config = full_config(case)
     (folder / "config.json").write_text(json.dumps(config))
-    write_safetensors(folder / "model.safetensors", arrays(config, seed))
+    write_safetensors(folder / "model.safetensors", arrays(config))
     return folder
 
 
 def write_decoder(
-    path: Path, case: str, kind: GgmlType = GgmlType.F32, seed: int = 7, metadata: dict[str, Any] | None = None,
-    tensors: dict[str, np.ndarray | None] | None = None,
+    path: Path, case: str, *kinds: GgmlType, metadata: dict[str, Any] | None = None,
+    tensors: dict[str, np.ndarray | None] | None = None, sizes: dict[str, int] | None = None,
 ) -> Path:  # fmt: skip
-    """A GGUF file of the same weights, matrices of this type where their rows allow it; `metadata` changes keys and
-    `tensors` tensors (None removes one)."""
-    config = full_config(case)
-    found = {**to_gguf(case, config, arrays(config, seed)), **(tensors or {})}
+    """A GGUF file of the same weights, matrices of these types in turn (F32 if there are none) where their rows allow
+    it; `metadata` changes keys, `tensors` tensors (None removes one) and `sizes` the config."""
+    config = full_config(case) | (sizes or {})
+    found = {**to_gguf(case, config, arrays(config)), **(tensors or {})}
     keys: dict[str, Any] = {**facts(case, config), **tokenizer(), **(metadata or {})}
-    write(
-        path,
-        {key: value for key, value in keys.items() if value is not None},
-        [_source(name, value, kind) for name, value in found.items() if value is not None],
-    )
+    each = cycle(kinds or [GgmlType.F32])
+    sources = [_source(name, value, each) for name, value in found.items() if value is not None]
+    write(path, {key: value for key, value in keys.items() if value is not None}, sources)
     return path
 
 
-def _source(name: str, value: np.ndarray, kind: GgmlType) -> TensorSource:
+def _source(name: str, value: np.ndarray, kinds: Iterator[GgmlType]) -> TensorSource:
     from engine.gguf.types import BLOCKS
 
-    fits = value.ndim > 1 and "gate_inp" not in name and value.shape[-1] % BLOCKS[kind].values == 0
-    chosen = kind if fits else GgmlType.F32
+    is_matrix = value.ndim > 1 and "gate_inp" not in name
+    kind = next(kinds) if is_matrix else GgmlType.F32
+    chosen = kind if value.shape[-1] % BLOCKS[kind].values == 0 else GgmlType.F32
     data = TYPES[chosen].quantize(np.ascontiguousarray(value, np.float32)).reshape(-1)
     return TensorSource(name, chosen, value.shape, lambda: [data])
 
@@ -191,10 +192,11 @@ def _source(name: str, value: np.ndarray, kind: GgmlType) -> TensorSource:
 def facts(case: str, config: dict[str, Any]) -> dict[str, Any]:
     """The metadata that llama.cpp's converter writes."""
     arch, _, more = CASES[case]
-    depth = config.get("head_dim", WIDTH // HEADS)
+    depth = _depth(config)
     found = {
-        "context_length": config["max_position_embeddings"], "embedding_length": WIDTH,
-        "block_count": config["num_hidden_layers"], "feed_forward_length": INNER, "attention.head_count": HEADS,
+        "context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"],
+        "block_count": config["num_hidden_layers"], "feed_forward_length": config["intermediate_size"],
+        "attention.head_count": HEADS,
         "attention.head_count_kv": GROUPS, "attention.layer_norm_rms_epsilon": config["rms_norm_eps"],
         "rope.freq_base": config["rope_theta"], "rope.dimension_count": depth,
     }  # fmt: skip
@@ -204,45 +206,51 @@ def facts(case: str, config: dict[str, Any]) -> dict[str, Any]:
     return {"general.architecture": arch, "general.name": case} | {f"{arch}.{k}": v for k, v in found.items()}
 
 
-def arrays(config: dict[str, Any], seed: int) -> Tensors:
+def _depth(config: dict[str, Any]) -> int:
+    """Values of a head."""
+    depth: int = config.get("head_dim", config["hidden_size"] // HEADS)
+    return depth
+
+
+def arrays(config: dict[str, Any]) -> Tensors:
     """The weights under their names in transformers."""
-    rng, kind = np.random.default_rng(seed), config["model_type"]
-    depth, gemma = config.get("head_dim", WIDTH // HEADS), kind.startswith("gemma")
+    rng, kind = np.random.default_rng(7), config["model_type"]
+    depth, gemma = _depth(config), kind.startswith("gemma")
+    width, inner = config["hidden_size"], config.get("moe_intermediate_size", config["intermediate_size"])
     queries, keys = HEADS * depth, GROUPS * depth
     layer: dict[str, tuple[int, ...]] = {
-        "input_layernorm.weight": (WIDTH,),
-        "post_attention_layernorm.weight": (WIDTH,),
+        "input_layernorm.weight": (width,),
+        "post_attention_layernorm.weight": (width,),
     }
     if kind == "phi3":
         layer |= {
-            "self_attn.qkv_proj.weight": (queries + 2 * keys, WIDTH),
-            "mlp.gate_up_proj.weight": (2 * INNER, WIDTH),
+            "self_attn.qkv_proj.weight": (queries + 2 * keys, width),
+            "mlp.gate_up_proj.weight": (2 * inner, width),
         }
     else:
-        layer |= {f"self_attn.{n}_proj.weight": (queries if n == "q" else keys, WIDTH) for n in "qkv"}
+        layer |= {f"self_attn.{n}_proj.weight": (queries if n == "q" else keys, width) for n in "qkv"}
     if kind == "qwen2":
         layer |= {f"self_attn.{n}_proj.bias": (queries if n == "q" else keys,) for n in "qkv"}
     if kind in ("qwen3", "qwen3_moe", "gemma3_text"):
         layer |= {f"self_attn.{n}_norm.weight": (depth,) for n in "qk"}
     if gemma:
-        layer |= {f"{n}_feedforward_layernorm.weight": (WIDTH,) for n in ("pre", "post")}
-    layer["self_attn.o_proj.weight"] = (WIDTH, queries)
+        layer |= {f"{n}_feedforward_layernorm.weight": (width,) for n in ("pre", "post")}
+    layer["self_attn.o_proj.weight"] = (width, queries)
     if kind == "qwen3_moe":
-        inner = config["moe_intermediate_size"]
-        layer["mlp.gate.weight"] = (EXPERTS, WIDTH)
+        layer["mlp.gate.weight"] = (EXPERTS, width)
         for i in range(EXPERTS):
-            layer |= {f"mlp.experts.{i}.{n}_proj.weight": (inner, WIDTH) for n in ("gate", "up")}
-            layer[f"mlp.experts.{i}.down_proj.weight"] = (WIDTH, inner)
+            layer |= {f"mlp.experts.{i}.{n}_proj.weight": (inner, width) for n in ("gate", "up")}
+            layer[f"mlp.experts.{i}.down_proj.weight"] = (width, inner)
     else:
         if kind != "phi3":
-            layer |= {f"mlp.{n}_proj.weight": (INNER, WIDTH) for n in ("gate", "up")}
-        layer["mlp.down_proj.weight"] = (WIDTH, INNER)
-    shapes: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (config["vocab_size"], WIDTH)}
+            layer |= {f"mlp.{n}_proj.weight": (inner, width) for n in ("gate", "up")}
+        layer["mlp.down_proj.weight"] = (width, inner)
+    shapes: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (config["vocab_size"], width)}
     for i in range(config["num_hidden_layers"]):
         shapes |= {f"model.layers.{i}.{name}": shape for name, shape in layer.items()}
-    shapes["model.norm.weight"] = (WIDTH,)
+    shapes["model.norm.weight"] = (width,)
     if not config["tie_word_embeddings"]:
-        shapes["lm_head.weight"] = (config["vocab_size"], WIDTH)
+        shapes["lm_head.weight"] = (config["vocab_size"], width)
     return {name: _random(rng, name, shape, gemma) for name, shape in shapes.items()}
 
 
@@ -257,7 +265,7 @@ def _random(rng: np.random.Generator, name: str, shape: tuple[int, ...], gemma: 
 def to_gguf(case: str, config: dict[str, Any], source: Tensors) -> Tensors:
     """The same under the names of GGUF files, as llama.cpp's converter changes them."""
     arch = CASES[case][0]
-    gemma, depth = arch.startswith("gemma"), config.get("head_dim", WIDTH // HEADS)
+    gemma, depth = arch.startswith("gemma"), _depth(config)
     names, found, experts = _GEMMA_LAYER if gemma else _LAYER, {}, {}
     for name, value in source.items():
         stem, _, ending = name.rpartition(".")

@@ -14,7 +14,11 @@ import numpy as np
 from tests.engine.digests import environment
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "numerics.json"
-KINDS = {"llama": "Q8_0", "gemma2": "F32", "gemma3": "Q4_0", "qwen3moe": "Q4_1", "phi3 long": "F16"}
+KINDS = {
+    "llama": ["Q8_0"], "gemma2": ["F32"], "gemma3": ["Q4_0"], "qwen3moe": ["Q4_1"], "phi3 long": ["F16"],
+    "qwen2": ["Q4_K", "Q5_K", "Q6_K"], "granite": ["Q5_0", "Q5_1", "Q2_K", "Q3_K", "IQ4_NL", "IQ4_XS", "BF16"],
+}  # fmt: skip
+LARGE = {"hidden_size": 256, "intermediate_size": 256}  # for blocks of 256 values
 
 
 def ask(folder: Path, length: int, *cases: str, **settings: str) -> dict[str, str]:
@@ -30,12 +34,15 @@ def ask(folder: Path, length: int, *cases: str, **settings: str) -> dict[str, st
 def main(folder: Path, length: int, cases: list[str]) -> None:
     """A prompt in two parts, the second beside a token of another sequence, with pages of either kind."""
     from engine.gguf import GgmlType, read
+    from engine.gguf.types import BLOCKS
     from engine.models.decoders import load
     from tests.decoders import pieces, write_decoder
 
     found = {}
     for case in cases:
-        path = write_decoder(folder / f"{case}.gguf", case, GgmlType[KINDS[case]])
+        kinds = [GgmlType[name] for name in KINDS[case]]
+        sizes = LARGE if any(BLOCKS[kind].values > 32 for kind in kinds) else {}
+        path = write_decoder(folder / f"{case}.gguf", case, *kinds, sizes=sizes)
         file = read(path)
         model, found[case] = load(file, lambda make: make()), file.sha256
         for kind in ("float16", "int8"):
