@@ -85,6 +85,8 @@ def _write(path: Path, key: str, arrays: Arrays) -> None:
             file.write(_digest(header, written, 16 + _HEX + len(header), drop=True))
             file.flush()
             os.fsync(file.fileno())
+            # what is written while memory is full lies in it in small pieces: it is read again, in large ones
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             Path(file.name).replace(path)
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
@@ -133,6 +135,8 @@ def _read(path: Path, key: str) -> Arrays | None:
             mapping = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
     except (OSError, ValueError):
         return None
+    with contextlib.suppress(OSError):  # a kernel without huge pages
+        mapping.madvise(mmap.MADV_HUGEPAGE)
     try:
         start, whole = 16 + int.from_bytes(mapping[8:16], "little"), np.frombuffer(mapping, np.uint8)
         if mapping[:8] != _MAGIC or start % _LINE or whole.size % _LINE or not 16 + _HEX < start <= whole.size:

@@ -82,6 +82,15 @@ def test_what_was_made_is_not_in_memory_beside_what_is_mapped(cache: Path, monke
     assert seen == [[], [True]]
 
 
+def test_a_kernel_without_huge_pages(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 9999)  # it refuses what it does not know
+    with pytest.raises(OSError, match="Invalid argument"):
+        mmap.mmap(-1, mmap.PAGESIZE).madvise(mmap.MADV_HUGEPAGE)
+    found, kept = stored("m", "1", example)
+    assert kept
+    same(found, example())
+
+
 def test_another_key_is_another_file(cache: Path) -> None:
     stored("one", "1", example)
     found, _ = stored("other", "1", lambda: example(seed=1))
