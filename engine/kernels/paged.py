@@ -1,9 +1,11 @@
-"""Causal attention over keys and values that lie in pages, in float32, each page's keys after those of the page before.
+"""Causal attention over keys and values that lie in pages, each page's keys after those of the page before.
 
-A query's score with a key is a chain of `fma` over the head's values. A page has the keys of PAGE positions of one
-sequence, always the same ones, so whatever is computed together, sums run over them in the same order: for each page
-the greatest score so far is found, what was summed before is scaled by it, and the page is added.
+Products are of whole numbers, and their sums exact. A page has the keys of PAGE positions of one sequence, always the
+same ones, so whatever is computed together, what is rounded runs over them in the same order: for each page the
+greatest score so far is found, what was summed before is scaled by it, and the page is added.
 """
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -12,6 +14,7 @@ from engine.cpu import compiled_isa
 from engine.kernels.activations import tanh
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import two_to
+from engine.kernels.paged_operands import PAGE, key_columns, key_top, query_codes, top_beside, value_columns
 from engine.kernels.places import place
 from engine.simd import (
     F32,
@@ -20,41 +23,43 @@ from engine.simd import (
     JIT,
     LANES,
     Float,
+    Lanes,
     add,
     bits,
-    chain_tile,
-    fetch,
     floats,
+    fma,
     larger,
     largest,
-    load_bytes,
     load_f32,
-    load_half,
     mul,
+    pair_tiles,
     splat,
     store_f32,
+    store_pairs,
     sub,
+    to_f32,
+    to_i32,
     total,
     within,
 )  # fmt: skip
 
-PAGE = 2 * LANES
-"""Tokens of a page."""
 QUERIES = 64
 """Queries that are computed together, of all heads that share keys; more if so many heads do."""
 _ISA = compiled_isa() if JIT else "portable"
-_MOST, _COLUMNS, _UNROLL = {"avx512_vnni": (8, 2, 4), "amx": (8, 2, 4), "avx2": (4, 1, 4), "portable": (2, 1, 1)}[_ISA]
-_score_tile = chain_tile(_MOST, _COLUMNS, begins=True, unroll=_UNROLL)
-_mix_tile = chain_tile(_MOST, _COLUMNS, begins=False)
+_MOST, _COLUMNS = {"avx2": (4, 1), "portable": (2, 1)}.get(_ISA, (8, 2))
+_tile = pair_tiles(_MOST, _COLUMNS, "avx512_vnni" if _ISA == "amx" else _ISA)
 _WIDTH = LANES * _COLUMNS
-_ZERO, _ONE, _NOTHING = np.float32(0), np.float32(1), np.float32(-3e38)
+_ZERO, _ONE, _NOTHING, _TINY = np.float32(0), np.float32(1), np.float32(-3e38), np.float32(1e-30)
 _NOTHING_BITS, _ZERO_BITS = np.int32(_NOTHING.view(np.int32)), np.int32(0)
+_SCALE, _TOP, _BEFORE, _FACTOR, _KEPT = 0, 1, 2, 3, 4
+"""What is kept of a query: the scale of its numbers, the greatest score so far, and by what `_mix` multiplies the sums
+before and those of the page."""
 
 
 def work_size(heads: int, part: int) -> int:
     """float32 values of scratch for a thread, where up to `heads` heads share keys of `part` places."""
     queries = _places(heads)
-    return queries * (2 * part + PAGE + 2) + 2 * PAGE * part
+    return queries * (part + part // 2 + PAGE + LANES + _KEPT) + part * PAGE + PAGE + _MOST * _WIDTH
 
 
 def rows_together(heads: int) -> int:
@@ -84,70 +89,82 @@ def attend(
     `window` of them. With a cap its scores are tanh(score) * cap.
     """
     keys, values, scales, whole = pages
-    queries = _room(heads)
-    sums, weights = queries * part, 2 * queries * part
-    tops = weights + queries * PAGE
-    totals, spread = tops + queries, tops + 2 * queries
+    queries, top = _room(heads), key_top(part, whole)
+    codes = queries * part
+    scores = codes + queries * (part // 2)
+    totals = scores + queries * PAGE
+    kept, right = totals + queries * LANES, totals + queries * (LANES + _KEPT)
     size = part * PAGE if whole else 2 * part * PAGE
-    _begin(qkv, n, first, count, head, heads, part, queries, work)
-    last = position + count - 1
-    lowest = max(0, position + 1 - window) if window else 0
-    for p in range(lowest // PAGE, last // PAGE + 1):
-        here, begin, index = p * PAGE, 0, base + np.int64(table[p]) * step
-        some, next_ = min(PAGE, last + 1 - here), base + np.int64(table[min(p + 1, last // PAGE)]) * step
-        k, v = keys.ctypes.data + index * size, values.ctypes.data + index * size
-        _spread(k, v, (next_ - index) * size, scales, index * 2 * PAGE, part, some, whole, work, spread)
-        begin, end = max(0, here - position), count
-        if window:
-            end = min(count, here + PAGE + window - 1 - position)
-        _score(work, begin * heads, end * heads, part, weights, spread)
-        for r in range(begin, end):
-            low = max(0, position + r + 1 - window - here) if window else 0
-            high = min(PAGE, position + r + 1 - here)
-            for i in range(r * heads, (r + 1) * heads):
-                _weigh(work, weights + i * PAGE, tops + i, totals + i, sums + i * part, part, low, high, cap)
-        _mix(work, begin * heads, end * heads, part, some, sums, weights, spread + part * PAGE)
     for r in range(count):
         for h in range(heads):
             i = r * heads + h
-            _finish(work, sums + i * part, _ONE / work[totals + i], depth, out, first + r, (head + h) * depth, width)
-
-
-@kernel
-def _begin(qkv: F32, n: int, first: int, count: int, head: int, heads: int, part: int, queries: int, work: F32) -> None:
-    """Queries one after another, and nothing summed yet."""
+            query_codes(qkv, first + r, (head + h) * part, n, part, top_beside(top, part),
+                        work.ctypes.data + 4 * codes + 2 * part * i, work, kept + _KEPT * i)  # fmt: skip
+            _begin(work, i * part, part, totals + i * LANES, kept + _KEPT * i)
+    last = position + count - 1
+    lowest = max(0, position + 1 - window) if window else 0
+    for p in range(lowest // PAGE, last // PAGE + 1):
+        here, index = p * PAGE, base + np.int64(table[p]) * step
+        ahead = (base + np.int64(table[min(p + 1, last // PAGE)]) * step - index) * size
+        right_at, scale_at = work.ctypes.data + 4 * right, index * 2 * PAGE
+        key_columns(keys.ctypes.data + index * size, ahead, scales, scale_at, part, whole, right_at)
+        value_columns(values.ctypes.data + index * size, ahead, scales, scale_at + PAGE, part, whole,
+                      right_at + 2 * PAGE * part, work, right + PAGE * part)  # fmt: skip
+        begin, end = max(0, here - position), count
+        if window:
+            end = min(count, here + PAGE + window - 1 - position)
+        _score(work, begin * heads, end * heads, part, codes, scores, right)
+        _weigh(work, begin, end, heads, position - here, window, scores, totals, kept, scales, scale_at, cap,
+               np.float32(top_beside(top, PAGE)))  # fmt: skip
+        _mix(work, begin * heads, end * heads, part, scores, kept, right + part * PAGE // 2,
+             right + part * PAGE + PAGE)  # fmt: skip
     for r in range(count):
         for h in range(heads):
-            at = (r * heads + h) * part
-            for i in range(0, part, LANES):
-                store_f32(work, at + i, load_f32(qkv, place(first + r, (head + h) * part + i, n)))
-                store_f32(work, queries * part + at + i, splat(_ZERO))
-    for i in range(count * heads):
-        work[queries * (2 * part + PAGE) + i] = _NOTHING
-        work[queries * (2 * part + PAGE + 1) + i] = _ZERO
+            i = r * heads + h
+            factor = _ONE / total(load_f32(work, totals + i * LANES))
+            _finish(work, i * part, factor, depth, out, first + r, (head + h) * depth, width)
 
 
 @kernel
-def _score(work: F32, begin: int, end: int, part: int, weights: int, keys: int) -> None:
-    """Scores of the queries begin..end with all PAGE keys."""
-    a, b, to = work.ctypes.data, work.ctypes.data + 4 * keys, work.ctypes.data + 4 * weights
-    turns, i = part // _UNROLL, begin
+def _begin(work: F32, sums: int, part: int, totals: int, kept: int) -> None:
+    """Nothing summed yet."""
+    for i in range(0, part, LANES):
+        store_f32(work, sums + i, splat(_ZERO))
+    store_f32(work, totals, splat(_ZERO))
+    work[kept + _TOP] = _NOTHING
+
+
+@kernel
+def _score(work: F32, begin: int, end: int, part: int, codes: int, scores: int, keys: int) -> None:
+    """Sums of products of the queries begin..end with all PAGE keys, as int32."""
+    a, b, to = work.ctypes.data + 4 * codes, work.ctypes.data + 4 * keys, work.ctypes.data + 4 * scores
+    i = begin
     while i < end:
         some = _some(end - i)
-        for c in range(0, 4 * PAGE, 4 * _WIDTH):
-            _score_tile(some, a + 4 * part * i, 4 * part, b + c, 4 * PAGE, turns, to + 4 * PAGE * i + c, 4 * PAGE)
+        for c in range(0, PAGE, _WIDTH):
+            _tile(some, a + 2 * part * i, 2 * part, b + 2 * part * c, 2 * part * LANES, part // PAGE,
+                  to + 4 * (PAGE * i + c), 4 * PAGE, 4 * LANES)  # fmt: skip
         i += some
 
 
 @kernel
-def _mix(work: F32, begin: int, end: int, part: int, count: int, sums: int, weights: int, values: int) -> None:
-    """Add the `count` values of a page, by their weights, to the sums of the queries begin..end."""
+def _mix(
+    work: F32, begin: int, end: int, part: int, weights: int, kept: int, values: int, sums: int
+) -> None:  # fmt: skip
+    """Add the values of a page, by their weights, to what is summed for the queries begin..end; `sums`: room for those
+    of a tile."""
     a, b, to = work.ctypes.data + 4 * weights, work.ctypes.data + 4 * values, work.ctypes.data + 4 * sums
     i = begin
     while i < end:
         some = _some(end - i)
-        for c in range(0, 4 * part, 4 * _WIDTH):
-            _mix_tile(some, a + 4 * PAGE * i, 4 * PAGE, b + c, 4 * part, count, to + 4 * part * i + c, 4 * part)
+        for c in range(0, part, _WIDTH):
+            _tile(some, a + 4 * PAGE * i, 4 * PAGE, b + 2 * PAGE * c, 2 * PAGE * LANES, 1, to, 4 * _WIDTH, 4 * LANES)
+            for r in range(some):
+                before = splat(work[kept + _KEPT * (i + r) + _BEFORE])
+                factor = splat(work[kept + _KEPT * (i + r) + _FACTOR])
+                for j in range(0, _WIDTH, LANES):
+                    at, more = (i + r) * part + c + j, to_f32(bits(load_f32(work, sums + r * _WIDTH + j)))
+                    store_f32(work, at, fma(more, factor, mul(load_f32(work, at), before)))
         i += some
 
 
@@ -160,33 +177,73 @@ def _some(left: int) -> int:
 
 @kernel
 def _weigh(
-    work: F32, at: int, top_at: int, total_at: int, sums: int, part: int, low: int, high: int, cap: Float
-) -> None:
-    """Scores of a query with a page's keys become weights, 0 but for the keys low..high; what was summed of the pages
-    before is scaled to the greatest score so far."""
-    left, right = load_f32(work, at), load_f32(work, at + LANES)
+    work: F32, begin: int, end: int, heads: int, position: int, window: int, scores: int, totals: int, kept: int,
+    scales: F32, scale_at: int, cap: Float, most: Float,
+) -> None:  # fmt: skip
+    """Sums of products of the queries of rows begin..end with a page's keys become whole numbers within `most`: weights
+    times the scales of values. Row 0 is at `position`, counted from the page's first key."""
+    for r in range(begin, end):
+        low, high = _seen(position + r, window)
+        for i in range(r * heads, (r + 1) * heads):
+            _find_top(work, scores + i * PAGE, kept + _KEPT * i, scales, scale_at, low, high, cap)
+    for r in range(begin, end):
+        low, high = _seen(position + r, window)
+        for i in range(r * heads, (r + 1) * heads):
+            _take_weights(work, scores + i * PAGE, totals + i * LANES, kept + _KEPT * i, scales, scale_at + PAGE, low,
+                          high, most)  # fmt: skip
+
+
+@njit(inline="always")
+def _seen(position: int, window: int) -> tuple[int, int]:
+    """The page's keys that a row sees."""
+    return max(0, position + 1 - window) if window else 0, min(PAGE, position + 1)
+
+
+@kernel
+def _find_top(work: F32, at: int, kept: int, scales: F32, scale_at: int, low: int, high: int, cap: Float) -> None:
+    """Sums of a query's products become scores, none but of the keys low..high; what was summed of the pages before
+    counts by the greatest score so far."""
+    scale = splat(work[kept + _SCALE])
+    left = mul(to_f32(bits(load_f32(work, at))), mul(scale, load_f32(scales, scale_at)))
+    right = mul(to_f32(bits(load_f32(work, at + LANES))), mul(scale, load_f32(scales, scale_at + LANES)))
     if cap > _ZERO:
         left, right = mul(tanh(left), splat(cap)), mul(tanh(right), splat(cap))
-    masked = low > 0 or high < PAGE
-    if masked:
-        left = floats(within(bits(left), np.int32(low), np.int32(high), _NOTHING_BITS))
-        right = floats(within(bits(right), np.int32(low - LANES), np.int32(high - LANES), _NOTHING_BITS))
-    before, top = work[top_at], largest(larger(left, right))
-    if top > before:
-        factor = largest(two_to(splat(before - top)))
-        for i in range(0, part, LANES):
-            store_f32(work, sums + i, mul(load_f32(work, sums + i), splat(factor)))
-        work[total_at] = work[total_at] * factor
-        work[top_at] = top
-    else:
-        top = before
-    left, right = two_to(sub(left, splat(top))), two_to(sub(right, splat(top)))
-    if masked:
-        left = floats(within(bits(left), np.int32(low), np.int32(high), _ZERO_BITS))
-        right = floats(within(bits(right), np.int32(low - LANES), np.int32(high - LANES), _ZERO_BITS))
+    if low > 0 or high < PAGE:
+        left, right = _only(left, right, low, high, _NOTHING_BITS)
     store_f32(work, at, left)
     store_f32(work, at + LANES, right)
-    work[total_at] = work[total_at] + total(add(left, right))
+    before, top, factor = work[kept + _TOP], largest(larger(left, right)), _ONE
+    if top > before:
+        factor = largest(two_to(splat(before - top)))
+        work[kept + _TOP] = top
+    work[kept + _BEFORE] = factor
+
+
+@kernel
+def _take_weights(
+    work: F32, at: int, totals: int, kept: int, scales: F32, scale_at: int, low: int, high: int, most: Float
+) -> None:
+    """Scores of a query become weights, and these times the scales of values whole numbers; 0 but for low..high."""
+    top = splat(work[kept + _TOP])
+    left, right = two_to(sub(load_f32(work, at), top)), two_to(sub(load_f32(work, at + LANES), top))
+    first, second = mul(left, load_f32(scales, scale_at)), mul(right, load_f32(scales, scale_at + LANES))
+    if low > 0 or high < PAGE:  # whatever the scales of other keys are
+        left, right = _only(left, right, low, high, _ZERO_BITS)
+        first, second = _only(first, second, low, high, _ZERO_BITS)
+    store_f32(work, totals, fma(load_f32(work, totals), splat(work[kept + _BEFORE]), add(left, right)))
+    greatest = largest(larger(first, second))
+    inverse = splat(most / greatest if greatest > _TINY else _ZERO)
+    store_pairs(work.ctypes.data + 4 * at, to_i32(mul(first, inverse)), to_i32(mul(second, inverse)))
+    work[kept + _FACTOR] = greatest * (_ONE / most)
+
+
+@njit(inline="always")
+def _only(left: Lanes, right: Lanes, low: int, high: int, other: Any) -> tuple[Lanes, Lanes]:
+    """Of PAGE values those from low to high, and `other` in the others' places."""
+    return (
+        floats(within(bits(left), np.int32(low), np.int32(high), other)),
+        floats(within(bits(right), np.int32(low - LANES), np.int32(high - LANES), other)),
+    )
 
 
 @kernel
@@ -199,23 +256,3 @@ def _finish(work: F32, at: int, factor: Float, depth: int, out: F32, t: int, col
         for i in range(depth):
             j = column + i
             out[place(t, j // LANES * LANES, width) + j % LANES] = work[at + i] * factor
-
-
-@kernel
-def _spread(
-    keys: int, values: int, ahead: int, scales: F32, scale_at: int, part: int, count: int, whole: bool, work: F32,
-    at: int,
-) -> None:  # fmt: skip
-    """A page of a head as float32, work[at:]: its keys [part, PAGE], then the values of `count` keys [PAGE, part]. The
-    next page, `ahead` bytes further, is asked for: it may be anywhere, and the CPU cannot know where."""
-    step = LANES if whole else 2 * LANES
-    for i in range(0, part * PAGE, LANES):
-        fetch(keys + i // LANES * step + ahead)
-        k = load_bytes(keys + i) if whole else load_half(keys + 2 * i)
-        store_f32(work, at + i, mul(k, load_f32(scales, scale_at + i % PAGE)) if whole else k)
-    for j in range(count):
-        scale = splat(scales[scale_at + PAGE + j] if whole else _ONE)
-        for i in range(j * part, (j + 1) * part, LANES):
-            fetch(values + i // LANES * step + ahead)
-            v = load_bytes(values + i) if whole else load_half(values + 2 * i)
-            store_f32(work, at + part * PAGE + i, mul(v, scale) if whole else v)

@@ -8,13 +8,12 @@ from numba import njit
 
 from engine.kernels.activations import silu, tanh
 from engine.kernels.compiled import kernel
-from engine.kernels.paged import PAGE
+from engine.kernels.paged_operands import PAGE, key_top
 from engine.kernels.places import place, tile_end
 from engine.simd import (
     F32,
     I8,
     LANES,
-    SMALL_TOP,
     Float,
     Lanes,
     add,
@@ -22,6 +21,7 @@ from engine.simd import (
     larger_i32,
     largest_i32,
     load_f32,
+    load_half,
     magnitude_bits,
     mul,
     no_i32,
@@ -35,7 +35,7 @@ from engine.simd import (
     total,
 )  # fmt: skip
 
-_ZERO, _HALF, _ONE, _TOP = np.float32(0), np.float32(0.5), np.float32(1), np.float32(SMALL_TOP)
+_ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
 _TINY, _CUBE, _ROOT = np.float32(1e-30), np.float32(0.044715), np.float32(0.7978845608028654)
 
 
@@ -85,16 +85,17 @@ def keep(
     """The key and the value of a head, `part` columns of row t of x [tokens, n] each, go to a slot of part `index` of
     the pages; `narrow` is scratch of 64 bytes."""
     keys, values, scales, whole = pages
-    step = 1 if whole else 2
+    step, top, scale_at = 1 if whole else 2, np.float32(key_top(part, whole)), 2 * PAGE * index + slot
     at, width = index * part * PAGE * step, PAGE * step
-    top_of_keys = _scale(x, t, n, key, part, scales, 2 * PAGE * index + slot) if whole else _ZERO
-    top_of_values = _scale(x, t, n, value, part, scales, 2 * PAGE * index + PAGE + slot) if whole else _ZERO
+    of_keys = _scale(x, t, n, key, part, top, whole, scales, scale_at, narrow)
+    of_values = _scale(x, t, n, value, part, top, whole, scales, scale_at + PAGE, narrow)
+    scales[scale_at] += scales[scale_at + PAGE] - scales[scale_at + PAGE]  # scores tell what is not finite
     for i in range(0, part, LANES):
         k, v = load_f32(x, place(t, key + i, n)), load_f32(x, place(t, value + i, n))
         to = values.ctypes.data + at + (slot * part + i) * step
         if whole:
-            store_bytes(narrow.ctypes.data, to_i32(mul(k, splat(top_of_keys))))
-            store_bytes(to, to_i32(mul(v, splat(top_of_values))))
+            store_bytes(narrow.ctypes.data, to_i32(mul(k, splat(of_keys))))
+            store_bytes(to, to_i32(mul(v, splat(of_values))))
         else:
             store_half(narrow.ctypes.data, k)
             store_half(to, v)
@@ -105,15 +106,21 @@ def keep(
 
 
 @kernel
-def _scale(x: F32, t: int, n: int, column: int, part: int, scales: F32, at: int) -> Float:
-    """scales[at] becomes that of whole numbers within 127 for the columns; the result is its inverse. NaN of what is
-    not finite."""
+def _scale(
+    x: F32, t: int, n: int, column: int, part: int, top: Float, whole: bool, scales: F32, at: int, narrow: I8
+) -> Float:
+    """scales[at] becomes that of whole numbers within `top` for the columns, as float16 if they are not `whole`; the
+    result is its inverse. NaN of what is not finite."""
     peak = no_i32()
     for i in range(0, part, LANES):
-        peak = larger_i32(magnitude_bits(load_f32(x, place(t, column + i, n))), peak)
-    top = of_bits(largest_i32(peak))
-    scales[at] = top / _TOP + (top - top)
-    return _TOP / top if top > _TINY else _ZERO
+        v = load_f32(x, place(t, column + i, n))
+        if not whole:
+            store_half(narrow.ctypes.data, v)
+            v = load_half(narrow.ctypes.data)
+        peak = larger_i32(magnitude_bits(v), peak)
+    greatest = of_bits(largest_i32(peak))
+    scales[at] = greatest / top + (greatest - greatest)
+    return top / greatest if greatest > _TINY else _ZERO
 
 
 @njit(inline="always")

@@ -50,16 +50,15 @@ from engine.simd.arithmetic import (
     within,
 )  # fmt: skip
 from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, pause
-from engine.simd.chains import chain_tile
 from engine.simd.coded_tiles import coded_tile, digits
 from engine.simd.codes import EIGHT, FLOAT
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
-from engine.simd.narrow import fetch, fetch_to_write, load_bytes, load_half, store_bytes, store_half
+from engine.simd.narrow import fetch, fetch_to_write, load_bytes, load_half, store_bytes, store_half, store_pairs
 from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
 from engine.simd.run_tiles import run_tile
-from engine.simd.tiles import float_tile, pair_tile
+from engine.simd.tiles import float_tile, pair_tile, pair_tiles
 from engine.simd.transpose import transpose
 from engine.simd.vector import JIT, LANES, LLVM_VERSION
 
@@ -92,7 +91,6 @@ __all__ = [
     "atomic_load",
     "atomic_store",
     "bits",
-    "chain_tile",
     "clear_tiles",
     "coded_tile",
     "digits",
@@ -130,6 +128,7 @@ __all__ = [
     "of_bits",
     "operands",
     "pair_tile",
+    "pair_tiles",
     "pause",
     "power_of_two",
     "quarters",
@@ -143,6 +142,7 @@ __all__ = [
     "store_f32",
     "store_half",
     "store_i32",
+    "store_pairs",
     "sub",
     "sub_i32",
     "to_f32",

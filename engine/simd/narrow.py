@@ -1,5 +1,5 @@
-"""Sixteen values in fewer bits, by address: float16 as IEEE 754 has it, on every CPU, and whole numbers of 8 bits; and
-what will be read soon."""
+"""Sixteen values in fewer bits, by address: float16 as IEEE 754 has it, on every CPU, and whole numbers of 8 and of 16
+bits; and what will be read soon."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def _store_half(b: Any, address: Any, x: Any) -> None:
 
 
 def _load_bytes(b: Any, address: Any) -> Any:
-    return b.sitofp(b.sext(b.load(pointer(b, address, const(0), _I8X16), align=1), _I32X16), _F32X16)
+    return b.sext(b.load(pointer(b, address, const(0), _I8X16), align=1), _I32X16)
 
 
 def _store_bytes(b: Any, address: Any, x: Any) -> None:
@@ -80,16 +80,27 @@ def store_half(address: Any, x: Any) -> Any:
         view(address, LANES, np.float16)[:] = x.astype(np.float16)
 
 
-@operation(f32x16, types.intp)(_load_bytes)
+@operation(i32x16, types.intp)(_load_bytes)
 def load_bytes(address: Any) -> Any:
-    """Sixteen int8 as float32."""
-    return view(address, LANES, np.int8).astype(np.float32)
+    """Sixteen int8 as int32."""
+    return view(address, LANES, np.int8).astype(np.int32)
 
 
 @operation(types.void, types.intp, i32x16)(_store_bytes)
 def store_bytes(address: Any, x: Any) -> Any:
     """The lowest 8 bits of each."""
     view(address, LANES, np.int8)[:] = x.astype(np.int8)
+
+
+def _store_pairs(b: Any, address: Any, low: Any, high: Any) -> None:
+    pairs = b.or_(b.and_(low, _all(0xFFFF)), b.shl(high, _all(16)))
+    b.store(pairs, pointer(b, address, const(0), _I32X16), align=1)
+
+
+@operation(types.void, types.intp, i32x16, i32x16)(_store_pairs)
+def store_pairs(address: Any, low: Any, high: Any) -> Any:
+    """The lowest 16 bits of each, those of `low` before those of `high`, lane by lane."""
+    view(address, 2 * LANES, np.int16)[:] = np.stack([low, high], 1).reshape(-1).astype(np.int16)
 
 
 @operation(types.void, types.intp)(lambda b, address: prefetch_line(b, address, 0))

@@ -6,6 +6,7 @@ how an exact integer sum is made, never what it is.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from engine.simd.address import const, loop, pointer, view
-from engine.simd.vector import JIT, LANES
+from engine.simd.address import const, loop, pointer, switched, view
+from engine.simd.vector import JIT, LANES, operation_on
 
 PAIRS = 16  # of int16 in one turn of the loop: half a chunk
 _I16, _I32, _F32 = ir.IntType(16), ir.IntType(32), ir.FloatType()
@@ -92,40 +93,53 @@ def pair_tile(rows: int, columns: int, isa: str) -> Any:
     """
     if not JIT:
         return _pair_tile_meaning(rows, columns)
-    dot = DOTS[isa]
-
-    def body_of(b: Any, a: Any, lda: Any, w: Any, ldw: Any) -> Callable[[Any, list[Any]], list[Any]]:
-        def body(i: Any, sums: list[Any]) -> list[Any]:
-            sums = list(sums)
-            left, right = b.add(a, b.mul(i, const(4 * PAIRS))), b.add(w, b.mul(i, const(64 * PAIRS)))
-            for pair in range(PAIRS):
-                weights = [
-                    b.load(pointer(b, right, b.add(b.mul(ldw, const(c)), const(64 * pair)), _I16X32), align=1)
-                    for c in range(columns)
-                ]
-                for r in range(rows):
-                    offset = b.add(b.mul(lda, const(r)), const(4 * pair))
-                    both = b.bitcast(splat(b, b.load(pointer(b, left, offset, _I32), align=1)), _I16X32)
-                    for c in range(columns):
-                        sums[r * columns + c] = dot(b, sums[r * columns + c], both, weights[c])
-            return sums
-
-        return body
 
     @intrinsic
     def tile(typing: Any, a: Any, lda: Any, w: Any, ldw: Any, turns: Any, out: Any, ldo: Any, ldc: Any) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
-            a, lda, w, ldw, turns, out, ldo, ldc = args
-            zero = ir.Constant(_I32X16, [0] * LANES)
-            for i, value in enumerate(loop(b, turns, [zero] * (rows * columns), body_of(b, a, lda, w, ldw))):
-                r, c = divmod(i, columns)
-                b.store(value, pointer(b, out, b.add(b.mul(ldo, const(r)), b.mul(ldc, const(c))), _I32X16), align=4)
+            _emit_pair_tile(b, rows, columns, DOTS[isa], *args)
             return context.get_dummy_value()
 
-        i = types.intp
-        return types.void(i, i, i, i, i, i, i, i), codegen
+        return types.void(*[types.intp] * 8), codegen
 
     return tile
+
+
+def pair_tiles(most: int, columns: int, isa: str) -> Any:
+    """Called as tile(rows, …): `pair_tile` of as many rows, 1 to `most`."""
+    if not JIT:
+        return lambda rows, *addresses: _pair_tile_meaning(rows, columns)(*addresses)
+
+    def emit(b: Any, rows: Any, *args: Any) -> None:
+        cases = {n: partial(_emit_pair_tile, b, n, columns, DOTS[isa], *args) for n in range(1, most + 1)}
+        switched(b, rows, cases)
+
+    return operation_on(emit, 9)
+
+
+def _emit_pair_tile(
+    b: Any, rows: int, columns: int, dot: Callable[..., Any], a: Any, lda: Any, w: Any, ldw: Any, turns: Any, out: Any,
+    ldo: Any, ldc: Any,
+) -> None:  # fmt: skip
+    def body(i: Any, sums: list[Any]) -> list[Any]:
+        sums = list(sums)
+        left, right = b.add(a, b.mul(i, const(4 * PAIRS))), b.add(w, b.mul(i, const(64 * PAIRS)))
+        for pair in range(PAIRS):
+            weights = [
+                b.load(pointer(b, right, b.add(b.mul(ldw, const(c)), const(64 * pair)), _I16X32), align=1)
+                for c in range(columns)
+            ]
+            for r in range(rows):
+                offset = b.add(b.mul(lda, const(r)), const(4 * pair))
+                both = b.bitcast(splat(b, b.load(pointer(b, left, offset, _I32), align=1)), _I16X32)
+                for c in range(columns):
+                    sums[r * columns + c] = dot(b, sums[r * columns + c], both, weights[c])
+        return sums
+
+    zero = ir.Constant(_I32X16, [0] * LANES)
+    for i, value in enumerate(loop(b, turns, [zero] * (rows * columns), body)):
+        r, c = divmod(i, columns)
+        b.store(value, pointer(b, out, b.add(b.mul(ldo, const(r)), b.mul(ldc, const(c))), _I32X16), align=4)
 
 
 def float_tile(rows: int, columns: int) -> Any:

@@ -1,5 +1,7 @@
 """Paged attention in plain numpy, as engine/README.md defines it: the same bits, one query at a time."""
 
+import math
+
 import numpy as np
 
 from engine.kernels import functions
@@ -7,6 +9,7 @@ from tests.reference.whole_numbers import Floats, exp, fma, fused_polynomial
 
 f = np.float32
 PAGE = 32
+TINY = f(1e-30)
 
 
 def two_to(x: Floats) -> Floats:
@@ -27,24 +30,60 @@ def halved(x: Floats) -> f:
     return f(x[0])
 
 
-def attend(q: Floats, keys: Floats, values: Floats, position: int, window: int, cap: float) -> Floats:
-    """What the query [depth] of a position mixes of values [tokens, depth]; keys the same."""
+def key_top(part: int, *, whole: bool) -> int:
+    return 127 if whole else math.isqrt((2**31 - 1) // part)
+
+
+def top_beside(top: int, count: int) -> int:
+    return min(32767, (2**31 - 1) // (count * top))
+
+
+def numbers(x: Floats, top: int) -> tuple[Floats, f]:
+    """Whole numbers within `top`, and their scale."""
+    greatest = f(np.abs(x).max())
+    inverse = f(top) / greatest if greatest > TINY else f(0)
+    return np.rint(x * inverse).astype(np.int64), greatest / f(top)
+
+
+def kept(x: Floats, *, whole: bool) -> tuple[Floats, f]:
+    """What is multiplied of a key or value [part] that is kept as int8, else as float16; and the scale."""
+    if whole:
+        return numbers(x, 127)
+    half = x.astype(np.float16).astype(f)
+    scale = np.abs(half).max() / f(key_top(x.size, whole=False))
+    return np.rint(half * (f(1) / scale if scale > TINY else f(0))).astype(np.int64), scale
+
+
+def columns(x: Floats, *, whole: bool) -> tuple[Floats, Floats]:
+    """What is multiplied of keys or values [tokens, part], and their scales."""
+    numbers, scales = zip(*[kept(each, whole=whole) for each in x], strict=True)
+    return np.array(numbers), np.array(scales)
+
+
+def attend(q: Floats, keys: Floats, values: Floats, position: int, window: int, cap: float, *, whole: bool) -> Floats:
+    """What the query [part] of a position mixes of values [tokens, part]; keys the same; none of them rounded yet."""
     first = max(0, position + 1 - window) if window else 0
-    top, whole, mixed = f(-3e38), f(0), np.zeros(values.shape[1], f)
+    top_of_keys = key_top(q.size, whole=whole)
+    query, scale = numbers(q, top_beside(top_of_keys, q.size))
+    most = f(top_beside(top_of_keys, PAGE))
+    top, lanes, mixed = f(-3e38), np.zeros(16, f), np.zeros(q.size, f)
     for page in range(first // PAGE, position // PAGE + 1):
         seen = [t for t in range(page * PAGE, page * PAGE + PAGE) if first <= t <= position]
-        scores = np.zeros(len(seen), f)
-        for d in range(q.size):
-            scores = fma(q[d], keys[seen, d], scores)
+        k, of_keys = columns(keys[seen], whole=whole)
+        v, of_values = columns(values[seen], whole=whole)
+        assert abs(k @ query).max() < 2**31
+        scores = (k @ query).astype(f) * (scale * of_keys)
         if cap:
             scores = tanh(scores) * f(cap)
-        greatest = max(top, scores.max())
+        greatest, factor = max(top, scores.max()), f(1)
         if greatest > top:
-            factor = two_to(np.array([top - greatest], f))[0]
-            mixed, whole, top = mixed * factor, whole * factor, greatest
-        lanes = np.zeros(PAGE, f)
-        lanes[[t % PAGE for t in seen]] = weights = two_to(scores - top)
-        whole = whole + halved(lanes[:16] + lanes[16:])
-        for t, weight in zip(seen, weights, strict=True):
-            mixed = fma(weight, values[t], mixed)
-    return mixed * (f(1) / whole)
+            factor, top = two_to(np.array([top - greatest], f))[0], greatest
+        weights = two_to(scores - top)
+        both = np.zeros(PAGE, f)
+        both[[t % PAGE for t in seen]] = weights
+        lanes = fma(lanes, factor, both[:16] + both[16:])
+        parts = weights * of_values
+        whole_parts = np.rint(parts * (most / parts.max() if parts.max() > TINY else f(0))).astype(np.int64)
+        assert abs(whole_parts @ v).max() < 2**31
+        mixed = fma((whole_parts @ v).astype(f), parts.max() * (f(1) / most), mixed * factor)
+    return mixed * (f(1) / halved(lanes))

@@ -11,7 +11,8 @@ from engine.cpu import threads as cpu_threads
 from engine.gguf import GgufFile
 from engine.kernels.coded import coded_scratch
 from engine.kernels.codes import Arena
-from engine.kernels.paged import PAGE, rows_together, work_size
+from engine.kernels.paged import rows_together, work_size
+from engine.kernels.paged_operands import PAGE
 from engine.kernels.team import new_team
 from engine.models.decoders.forward import WANTED, forward
 from engine.models.decoders.matrices import GATE, padded

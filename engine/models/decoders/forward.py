@@ -8,7 +8,8 @@ import numpy as np
 
 from engine.kernels.compiled import entry, kernel
 from engine.kernels.matmul import ADD, PLAIN
-from engine.kernels.paged import PAGE, attend
+from engine.kernels.paged import attend
+from engine.kernels.paged_operands import PAGE
 from engine.kernels.places import place
 from engine.kernels.steps import add_scaled, copy_row, keep, rms_norm, spell_out, turn_row
 from engine.kernels.team import barrier, claim, share

@@ -1,11 +1,11 @@
-"""Keys and values of tokens, PAGE tokens a page: as float16, or as whole numbers of 8 bits with a scale each."""
+"""Keys and values of tokens, PAGE tokens a page: as float16, or as whole numbers of 8 bits, with a scale each."""
 
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.paged import PAGE
+from engine.kernels.paged_operands import PAGE
 from engine.models.decoders.shape import Shape
 from engine.simd import F32, I8
 
@@ -23,11 +23,10 @@ class Pages:
         if kind not in _BYTES:
             raise ValueError(f"keys and values are float16 or int8, not {kind!r:.40}")
         self.count, self.kind, self._shape = count, kind, shape
-        whole = kind == "int8"
         parts = (shape.layers, count, shape.kv_heads)
         self._keys: NDArray[Any] = np.zeros((*parts, PAGE * shape.part * _BYTES[kind]), np.int8)
         self._values: NDArray[Any] = np.zeros(self._keys.shape, np.int8)  # zeros_like would write it
-        self._scales: F32 = np.zeros((*parts, 2 * PAGE) if whole else (0, 0, 0, 0), np.float32)
+        self._scales: F32 = np.zeros((*parts, 2 * PAGE), np.float32)
 
     @property
     def arrays(self) -> tuple[I8, I8, F32, bool]:
@@ -36,11 +35,9 @@ class Pages:
 
     @property
     def bytes_per_page(self) -> int:
-        scales = 4 * 2 * PAGE if self.kind == "int8" else 0
-        return self._shape.layers * self._shape.kv_heads * (2 * PAGE * self._shape.part * _BYTES[self.kind] + scales)
+        return self._shape.layers * self._shape.kv_heads * 2 * PAGE * (self._shape.part * _BYTES[self.kind] + 4)
 
     def copy(self, source: int, target: int) -> None:
         """Page `target` becomes as page `source` is."""
         for array in (self._keys, self._values, self._scales):
-            if array.size:
-                array[:, target] = array[:, source]
+            array[:, target] = array[:, source]

@@ -1,9 +1,22 @@
-"""Float16 and int8: all numbers there are, on the instruction set at hand."""
+"""Float16, int8 and int16: all numbers there are, on the instruction set at hand."""
 
 import numpy as np
 
 from engine.kernels.compiled import entry
-from engine.simd import F32, I8, LANES, load_bytes, load_f32, load_half, store_bytes, store_f32, store_half, to_i32
+from engine.simd import (
+    F32,
+    I8,
+    LANES,
+    load_bytes,
+    load_f32,
+    load_half,
+    store_bytes,
+    store_f32,
+    store_half,
+    store_pairs,
+    to_f32,
+    to_i32,
+)
 
 
 @entry
@@ -12,7 +25,7 @@ def _widen(source: I8, out: F32, half: bool) -> None:
         if half:
             store_f32(out, i, load_half(source.ctypes.data + 2 * i))
         else:
-            store_f32(out, i, load_bytes(source.ctypes.data + i))
+            store_f32(out, i, to_f32(load_bytes(source.ctypes.data + i)))
 
 
 @entry
@@ -56,3 +69,16 @@ def test_bytes() -> None:
     _narrow(values, out, False)
     _widen(out, back, False)
     assert np.array_equal(back, values)
+
+
+@entry
+def _pairs(source: F32, out: I8) -> None:
+    store_pairs(out.ctypes.data, to_i32(load_f32(source, 0)), to_i32(load_f32(source, LANES)))
+
+
+def test_pairs() -> None:
+    for values in (np.arange(32), -np.arange(32), np.tile([-32768, 32767, -1], 11)[:32], np.full(32, 65536)):
+        out = np.full(2 * 32 + 2, 7, np.int8)
+        _pairs(values.astype(np.float32), out)
+        assert np.array_equal(out[:64].view(np.int16).reshape(16, 2).T.reshape(-1), values.astype(np.int16))
+        assert (out[64:] == 7).all()

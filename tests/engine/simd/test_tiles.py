@@ -9,7 +9,7 @@ from numba import njit
 import engine
 from engine.cpu import ISAS
 from engine.kernels.matmul import FLOAT_COLUMNS, FLOAT_ROWS, TILES
-from engine.simd import CHUNK, LANES, TOP, float_tile, pair_tile
+from engine.simd import CHUNK, LANES, TOP, float_tile, pair_tile, pair_tiles
 from engine.simd.tiles import DOTS
 from tests.engine.isas import need
 
@@ -23,18 +23,20 @@ def usable(isa: str) -> None:
         pytest.skip(f"kernels are compiled for {engine.isa()} here")
 
 
+@pytest.mark.parametrize("any_rows", [False, True])
 @pytest.mark.parametrize(("isa", "shape"), SHAPES)
-def test_pair_tile(isa: str, shape: tuple[int, int]) -> None:
+def test_pair_tile(isa: str, shape: tuple[int, int], any_rows: bool) -> None:
     usable(isa)
     rows, columns = shape
-    tile = pair_tile(rows, columns, isa)
+    first = (rows,) if any_rows else ()
+    tile = pair_tiles(rows + 1, columns, isa) if any_rows else pair_tile(rows, columns, isa)
     random = np.random.default_rng(1)
 
     @njit
     def run(a: Any, w: Any, k: int, out: Any) -> None:
         tile(
-            a.ctypes.data, 2 * a.shape[1], w.ctypes.data, w.strides[0], k // 32, out.ctypes.data, 4 * out.shape[1],
-            64,
+            *first, a.ctypes.data, 2 * a.shape[1], w.ctypes.data, w.strides[0], k // 32, out.ctypes.data,
+            4 * out.shape[1], 64,
         )  # fmt: skip
 
     for k in (32, 64, 96, 384):
