@@ -27,7 +27,7 @@ from engine.spans import Answer, best_span
 if TYPE_CHECKING:
     from engine.generate.model import Wording
 
-NUMERICS = "cloister-int-4"
+NUMERICS = "cloister-int-5"
 """The version of the arithmetic (README.md defines it): the same version gives the same bytes."""
 
 F32 = NDArray[np.float32]

@@ -34,16 +34,22 @@ from engine.simd import (
     store_bytes,
     store_f32,
     to_i32,
+    total,
     total_i32,
 )  # fmt: skip
-from engine.simd.run_tiles import HALVES, NEGATIVE, RECORD, SCALE, sizes_of
-from engine.simd.runs import CENTRED4, NESTED4, OF_HALVES, OF_NESTED, RUN, in_halves, is_nested
+from engine.simd import floats as as_floats
+from engine.simd.records import GROUP, HALVES, OF_OFFSETS, PAIR, RECORD, SCALE, SIDE_TOP
+from engine.simd.run_tiles import sizes_of
+from engine.simd.runs import CENTRED4, CODES, NESTED4, OF_HALVES, OF_NESTED, RUN, in_halves, is_nested
 
 _SIZES = {"avx512_vnni": (1, 2, 4, 6, 8)}
 SIZES = _SIZES.get(VECTORS_ISA, (1, 2, 4))
 """Rows that are multiplied together."""
 _MOST, _MOST_HALVES = (sizes_of(kind, SIZES, VECTORS_ISA)[-1] for kind in (NESTED4, CENTRED4))
-_TOP, _TINY, _ZERO = np.float32(SMALL_TOP), np.float32(1e-30), np.float32(0)
+GROUP_RUNS = CODES[NESTED4].runs
+"""That share a scale where codes are NESTED."""
+_TOP, _TINY, _ZERO, _HALF, _ONE = map(np.float32, (SMALL_TOP, 1e-30, 0, 0.5, 1))
+_OF_SIDE = np.float32(SMALL_TOP / (SIDE_TOP - RUN // 2 - 1))  # what rounding adds to 32 numbers, and to their sum
 _ROWS_BYTES = 1 << 19
 """Of rows that pass one block of columns after another: half of a second cache."""
 
@@ -69,26 +75,59 @@ def tile_rows(count: int, most: int, sizes: Sequence[int]) -> int:
 
 @kernel
 def take_records(x: F32, r: int, k: int, kind: int, records: I8) -> None:
-    """Row r of x [tokens, k] as records (`engine.simd.run_tiles`); a scale of values that are not finite is NaN."""
+    """Row r of x [tokens, k] as records (`engine.simd.records`); a scale of values that are not finite is NaN."""
     first, base = place(r, 0, k), r * (k // RUN) * RECORD
+    if nested(kind):
+        for group in range(k // (RUN * GROUP_RUNS)):
+            _take_group(x, first + 2 * group * GROUP_RUNS * TILE, records, base + group * GROUP_RUNS * RECORD)
+        return
     floats, ints = records.view(np.float32), records.view(np.int32)
     for run in range(k // RUN):
         i, to = first + 2 * run * TILE, base + run * RECORD
-        v0, v1 = load_f32(x, i), load_f32(x, i + TILE)
-        if nested(kind):
-            top = of_bits(largest_i32(larger_i32(magnitude_bits(v0), magnitude_bits(v1))))
-            inverse = _inverse(top)
-            sum0, sum1 = _numbers(v0, inverse, records, to), _numbers(v1, inverse, records, to + LANES)
-            times, floats[(to + SCALE) // 4] = OF_NESTED, _scale(top)
-            floats[(to + NEGATIVE) // 4] = np.float32(-(sum0 + sum1))
-        else:
-            top0, top1 = of_bits(largest_i32(magnitude_bits(v0))), of_bits(largest_i32(magnitude_bits(v1)))
-            sum0 = _numbers(v0, _inverse(top0), records, to)
-            sum1 = _numbers(v1, _inverse(top1), records, to + LANES)
-            times, floats[(to + SCALE) // 4] = OF_HALVES, _scale(top0)
-            floats[(to + SCALE) // 4 + 1] = _scale(top1)
-        ints[(to + HALVES) // 4] = -times * sum0
-        ints[(to + HALVES) // 4 + 1] = -times * sum1
+        for half in range(2):
+            v = load_f32(x, i + half * TILE)
+            top = of_bits(largest_i32(magnitude_bits(v)))
+            ints[(to + HALVES) // 4 + half] = -OF_HALVES * _numbers(v, _inverse(top), records, to + half * LANES)
+            floats[(to + SCALE) // 4 + half] = _scale(top)
+
+
+@kernel
+def _take_group(x: F32, first: int, records: I8, base: int) -> None:
+    """Eight runs of a row, whose scales are whole numbers of one."""
+    floats, ints, shorts = records.view(np.float32), records.view(np.int32), records.view(np.int16)
+    top, unknown = _ZERO, _ZERO
+    for run in range(GROUP_RUNS):
+        least = _least(load_f32(x, first + 2 * run * TILE), load_f32(x, first + (2 * run + 1) * TILE))
+        top, unknown = max(top, least), unknown + (least - least)
+        floats[(base + run * RECORD + SCALE) // 4] = least
+    inverse, scale = _inverse(top) if unknown == _ZERO else _ZERO, top / _TOP / _TOP + unknown
+    for run in range(GROUP_RUNS):
+        i, to, pair = first + 2 * run * TILE, base + run * RECORD, base + run // 2 * 2 * RECORD + PAIR
+        steps = _steps(floats[(to + SCALE) // 4] * inverse) if inverse > _ZERO else 0
+        own = scale * np.float32(steps)
+        unit = _ONE / own if steps else _ZERO
+        low = _numbers(load_f32(x, i), unit, records, to)
+        high = _numbers(load_f32(x, i + TILE), unit, records, to + LANES)
+        shorts[pair // 2 + 1 - run % 2] = steps
+        shorts[(pair + RECORD) // 2 + 1 - run % 2] = (steps * (low + high) - OF_OFFSETS // 2) // -OF_OFFSETS
+        ints[(to + HALVES) // 4], ints[(to + HALVES) // 4 + 1] = -OF_NESTED * low, -OF_NESTED * high
+        floats[(to + SCALE) // 4], floats[(to + GROUP) // 4] = own, scale
+
+
+@kernel
+def _least(low: Float, high: Float) -> Any:
+    """127 times the least scale of a run's values."""
+    top = of_bits(largest_i32(larger_i32(magnitude_bits(low), magnitude_bits(high))))
+    both = total(add(as_floats(magnitude_bits(low)), as_floats(magnitude_bits(high))))
+    side = _HALF * (both + abs(total(add(low, high))))  # of those of one sign, or of the others
+    return max(top, side * _OF_SIDE)
+
+
+@kernel
+def _steps(wanted: float) -> int:
+    """So many whole ones at least, and 127 at most."""
+    steps = int(wanted)
+    return min(steps + 1 if steps < wanted else steps, SMALL_TOP)
 
 
 @kernel

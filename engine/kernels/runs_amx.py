@@ -6,17 +6,17 @@ import numpy as np
 from engine.kernels.codes import BIAS, BLOCK, CODES_AT, KIND, STEP, K
 from engine.kernels.compiled import kernel
 from engine.kernels.places import place
-from engine.kernels.runs import by_halves, nested, put
+from engine.kernels.runs import by_halves, put
 from engine.simd import CHUNK, F32, I8, I32, I64, LANES, load_f32, start_tiles, store_f32
+from engine.simd.records import RECORD
 from engine.simd.run_amx import FEW_RUNS, MOST_RUNS, ROWS, run_panel, run_products, start_halves, start_runs
-from engine.simd.run_tiles import RECORD
-from engine.simd.runs import CENTRED4, CENTRED5, CENTRED8, NESTED4, NESTED6, OFFSET4, RUN
+from engine.simd.runs import CENTRED4, CENTRED5, CENTRED8, NESTED4, NESTED5, NESTED6, OFFSET4, RUN
 
 _ROWS_BYTES = 1 << 20
 """Of rows that pass one block of columns after another: half of a second cache."""
 
 _panel = run_panel()
-_nested, _nested6 = run_products(NESTED4, MOST_RUNS), run_products(NESTED6, MOST_RUNS)
+_nested4, _nested5, _nested6 = (run_products(kind, MOST_RUNS) for kind in (NESTED4, NESTED5, NESTED6))
 _centred, _few_centred = run_products(CENTRED4, MOST_RUNS), run_products(CENTRED4, FEW_RUNS)
 _offset, _few_offset = run_products(OFFSET4, MOST_RUNS), run_products(OFFSET4, FEW_RUNS)
 
@@ -66,10 +66,12 @@ def _block(
 @kernel
 def _products(kind: int, runs: int, a: int, stride: int, count: int, panel: int, totals: int, sums: int) -> None:
     """`run_products` of the kind."""
-    if kind == NESTED6:
+    if kind == NESTED4:
+        _nested4(a, stride, count, panel, totals, sums)
+    elif kind == NESTED5:
+        _nested5(a, stride, count, panel, totals, sums)
+    elif kind == NESTED6:
         _nested6(a, stride, count, panel, totals, sums)
-    elif nested(kind):
-        _nested(a, stride, count, panel, totals, sums)
     elif kind in (CENTRED4, CENTRED5, CENTRED8):
         if runs == MOST_RUNS:
             _centred(a, stride, count, panel, totals, sums)

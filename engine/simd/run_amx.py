@@ -3,10 +3,12 @@ order.
 
 Some runs of 32 columns become a panel once: run after run, of one side and of the other, codes without their middle,
 int8 [8][16 columns][4], which are two tiles, or where halves are summed by themselves four, and what `emit_factors`
-gives, float32 [2][2 sides][16]. Eight rows at a time then pass it. In a turn a run, or half of one, is multiplied with
-both sides; the sums of the turn before leave their tiles, and those of the one before that are finished as vectors. So
-neither unit waits for the other, from the first turn of all rows to the last. Eight rows, because their totals stay in
-registers for both sides, which then share what is read of a row.
+gives, float32 [2][2 sides][16]. Where sums are of groups the last of them, of 4 bits both, are what `of_group` gives:
+of two runs the first has pairs, scales and offsets, and the second run of a group has d and -16 * dmin. Eight rows at a
+time then pass the panel. In a turn a run, or half of one, is multiplied with both sides; the sums of the turn before
+leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for the other, from
+the first turn of all rows to the last. Eight rows, because their totals stay in registers for both sides, which then
+share what is read of a row.
 """
 
 from functools import partial
@@ -18,19 +20,24 @@ from engine.simd.address import const, loop, pointer, switched
 from engine.simd.amx import dot, load, prefetch_line, starting, store, zero
 from engine.simd.arithmetic import emit_fma
 from engine.simd.codes import SIDES
-from engine.simd.run_tiles import AHEAD, NEGATIVE, RECORD, SCALE, Rows
+from engine.simd.records import PAIR, RECORD, SCALE, Rows
+from engine.simd.run_groups import OfGroup, all_i32, emit_group, of_group
+from engine.simd.run_tiles import AHEAD
 from engine.simd.runs import (
     CODES,
+    NESTED4,
     NESTED6,
     RUN,
     VECTORS,
     emit_factors,
+    emit_pair,
     emit_units,
     emit_vector,
     has_offset,
     in_halves,
     is_nested,
     side_of,
+    sums_groups,
 )
 from engine.simd.vector import LANES, f32x16, i32x16, operation_on
 
@@ -47,6 +54,7 @@ SUMS_BYTES = 4 * SIDES * _SUMS
 """That products need: sums of two turns, room for totals of none, and what is kept of the first halves."""
 _LATER = 2  # turns from products to their vectors
 _I8X64, _F32X16, _I32X16 = ir.VectorType(ir.IntType(8), 4 * LANES), f32x16.llvm, i32x16.llvm
+_I16X32 = ir.VectorType(ir.IntType(16), 2 * LANES)
 
 start_runs, start_halves = starting(ROWS, RUN), starting(ROWS, RUN // 2)
 
@@ -60,6 +68,8 @@ def run_panel() -> Any:
             units = [emit_units(b, k, codes, const(side)) for side in range(SIDES)]
             first = b.add(codes, const(SIDES * CODES[k].unit_bytes))
             loop(b, runs, [], partial(_unpack, b, k, first, out, units))
+            if sums_groups(k):
+                _unpack_group(b, k, codes, first, out)
 
         switched(b, kind, {k: partial(of_kind, k) for k in CODES})
 
@@ -79,8 +89,29 @@ def _unpack(b: Any, kind: int, first: Any, out: Any, units: list[Any], i: Any, c
             q = b.sub(q, ir.Constant(_I8X64, [code.middle] * 64)) if code.middle else q
             b.store(q, pointer(b, to, const(_CODES * v + _VECTOR * n), _I8X64), align=4)
         for n, factor in enumerate(emit_factors(b, kind, side.head, units[v])):
-            b.store(factor, pointer(b, to, const(SIDES * (_CODES + _VECTOR * n) + _VECTOR * v), _F32X16), align=4)
+            b.store(factor, pointer(b, to, const(_factor_at(n, v)), _F32X16), align=4)
     return carried
+
+
+def _unpack_group(b: Any, kind: int, group: Any, first: Any, out: Any) -> None:
+    """What is not of one run. In place of what runs brought, where that is not needed."""
+    sides = [const(v) for v in range(SIDES)]
+    factors, code = of_group(b, kind, group, first, sides), CODES[kind]
+    for v, side in enumerate(sides):
+        pairs = {1: factors.pairs[v]}
+        if kind == NESTED4:
+            runs = [b.add(first, const(i * code.run_bytes)) for i in range(0, code.runs, 2)]
+            pairs[0] = [emit_pair(b, kind, run, side, 0) for run in runs]
+            b.store(factors.scales[v], pointer(b, out, const(_RUN + _factor_at(0, v)), _F32X16), align=4)
+        b.store(factors.offsets[v], pointer(b, out, const(_RUN + _factor_at(1, v)), _F32X16), align=4)
+        for n, values in pairs.items():
+            for i, value in enumerate(values):
+                b.store(value, pointer(b, out, const(2 * i * _RUN + _factor_at(n, v)), _I16X32), align=4)
+
+
+def _factor_at(number: int, side: int) -> int:
+    """Where in a run of a panel."""
+    return SIDES * (_CODES + _VECTOR * number) + _VECTOR * side
 
 
 def run_products(kind: int, runs: int) -> Any:
@@ -106,7 +137,8 @@ class _Products:
     def emit(self, a: Any, count: Any, totals: Any) -> None:
         """Vectors of the first turns, which have none before them, go nowhere."""
         b, step = self.b, self.b.shl(self.stride, const(3))
-        nowhere, nothing = b.add(self.sums, const(_NOWHERE)), ir.Constant(_F32X16, [0.0] * LANES)
+        nowhere = b.add(self.sums, const(_NOWHERE))
+        nothing = all_i32(0) if self.kind == NESTED4 else ir.Constant(_F32X16, [0.0] * LANES)
 
         def of_rows(i: Any, carried: list[Any]) -> list[Any]:
             here, to = b.add(a, b.mul(i, step)), b.add(totals, b.mul(i, const(SIDES * _SUMS)))
@@ -120,8 +152,8 @@ class _Products:
         now, rows = list(totals), self._rows(before)
         for turn in range(self.turns):
             if turn == _LATER:
-                self._store(to_before, now)
-                now, rows = self._load(to), self._rows(here)
+                self._store(to_before, rows, now)
+                now, rows = self._start(to), self._rows(here)
             factors = self._factors(turn - _LATER)
             for share in range(4):  # of the vectors, two rows
                 if share < SIDES:
@@ -138,7 +170,7 @@ class _Products:
             self._leave(-1, side)
         for turn in range(-_LATER, 0):
             self._add(turn, rows, range(ROWS), self._factors(turn), now)
-        self._store(to, now)
+        self._store(to, rows, now)
 
     def _multiply(self, turn: int, a: Any, side: int) -> None:
         """The rows of records at an address, of a turn, and a side."""
@@ -161,20 +193,25 @@ class _Products:
         for r in some:
             own = rows.floats(r, at + SCALE + 4 * half) if not is_nested(self.kind) else None
             scale = rows.floats(r, at + SCALE) if own is None and half + 1 == self.parts else None
-            negative = rows.floats(r, at + NEGATIVE) if self.parts == 1 else None
+            steps = rows.pair(r, at - RECORD + PAIR) if self.kind == NESTED4 and run % 2 else None
             offset = rows.offset(r, at) if has_offset(self.kind) and half else None
             for v in range(SIDES):
                 whole = self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16)
-                value, kept = b.sitofp(whole, _F32X16), _KEPT + _VECTOR * (SIDES * r + v)
-                factor, i = factors[0][v] if own is None else own, SIDES * r + v
+                kept, i = _KEPT + _VECTOR * (SIDES * r + v), SIDES * r + v
+                if self.kind == NESTED4:
+                    if steps is None:  # until the second run is there
+                        self._write(self.sums, kept, b.shl(whole, all_i32(16)))
+                        continue
+                    both = b.or_(self._read(self.sums, kept, _I32X16), b.and_(whole, all_i32(0xFFFF)))
+                    totals[i] = rows.pairs(totals[i], b.bitcast(both, _I16X32), b.mul(factors[0][v], steps))
+                    continue
+                value, factor = b.sitofp(whole, _F32X16), factors[0][v] if own is None else own
+                part = b.fmul(value, factor)
                 if half + 1 < self.parts:  # until the other half is there
-                    first = b.fmul(value, factor)
-                    b.store(first, pointer(b, self.sums, const(kept), _F32X16), align=4)
+                    self._write(self.sums, kept, part)
                     continue
                 if half:
                     part = emit_fma(b, value, factor, self._read(self.sums, kept, _F32X16))
-                else:
-                    part = emit_fma(b, negative, factors[1][v], b.fmul(value, factor))
                 totals[i] = rows.scaled(totals[i], part, factors[0][v] if scale is None else scale)
                 if offset is not None:
                     totals[i] = rows.scaled(totals[i], offset, factors[1][v])
@@ -182,19 +219,46 @@ class _Products:
     def _factors(self, turn: int) -> list[list[Any]]:
         """What the columns of both sides have to do with the turn."""
         run, half = divmod(turn % self.turns, self.parts)
-        which = (half,) if self.kind == NESTED6 else (0, 1) if not CODES[self.kind].middle else (0,)
-        at = [_RUN * run + SIDES * (_CODES + _VECTOR * n) for n in which]
-        return [[self._read(self.panel, start + _VECTOR * v, _F32X16) for v in range(SIDES)] for start in at]
+        which = (half,) if self.kind == NESTED6 else (0, 1) if has_offset(self.kind) else (0,)
+        if self.kind == NESTED4:
+            return [self._of_sides(run // 2 * 2, 0, _I16X32)]
+        return [self._of_sides(run, n) for n in which]
+
+    def _of_sides(self, run: int, number: int, kind: Any = _F32X16) -> list[Any]:
+        """What the panel has of a run besides codes."""
+        return [self._read(self.panel, _RUN * run + _factor_at(number, v), kind) for v in range(SIDES)]
 
     def _rows(self, first: Any) -> Rows:
         return Rows(self.b, "avx512_vnni", first, self.strides, ROWS)
 
-    def _load(self, address: Any) -> list[Any]:
-        return [self._read(address, _VECTOR * i, _F32X16) for i in range(SIDES * ROWS)]
+    def _start(self, address: Any) -> list[Any]:
+        """What products are added to: totals, or whole numbers of a group, for which totals wait in memory."""
+        if self.kind == NESTED4:
+            return [all_i32(0)] * (SIDES * ROWS)
+        return self._load(address, range(SIDES * ROWS))
 
-    def _store(self, address: Any, totals: list[Any]) -> None:
+    def _load(self, address: Any, which: range) -> list[Any]:
+        return [self._read(address, _VECTOR * i, _F32X16) for i in which]
+
+    def _store(self, address: Any, rows: Rows, totals: list[Any]) -> None:
+        """Totals, with what is summed over a group."""
+        if sums_groups(self.kind):
+            totals = self._group(address, rows, totals)
         for i, total in enumerate(totals):
-            self.b.store(total, pointer(self.b, address, const(_VECTOR * i), _F32X16), align=4)
+            self._write(address, _VECTOR * i, total)
+
+    def _group(self, address: Any, rows: Rows, sums: list[Any]) -> list[Any]:
+        whole, result = self.kind == NESTED4, []
+        pairs = [self._of_sides(run, 1, _I16X32) for run in range(0, MOST_RUNS, 2)]
+        factors = OfGroup(self._of_sides(1, 0), self._of_sides(1, 1), list(zip(*pairs, strict=True)))
+        for r in range(ROWS):
+            own = range(SIDES * r, SIDES * (r + 1))
+            here = [sums[i] for i in own]
+            result += emit_group(rows, r, factors, here if whole else [], self._load(address, own) if whole else here)
+        return result
+
+    def _write(self, address: Any, offset: int, value: Any) -> None:
+        self.b.store(value, pointer(self.b, address, const(offset), value.type), align=4)
 
     def _read(self, address: Any, offset: int, kind: Any) -> Any:
         return self.b.load(pointer(self.b, address, const(offset), kind), align=4)

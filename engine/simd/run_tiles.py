@@ -1,15 +1,22 @@
-"""The loop in which products of rows of bytes with codes in runs (`runs.py`) spend their time.
+"""The loop in which products of rows of bytes (`records.py`) with codes in runs (`runs.py`) spend their time.
 
-A row is a record of 48 bytes for each run of 32 values: numbers x within 127, int8, and four more of 32 bits, at SCALE,
-NEGATIVE and HALVES. Sums of products are exact. Run after run, with 4 or 5 bits of NESTED,
+Sums of products are exact. NESTED with 4 and 5 bits: group after group, with 4 bits
 
-    s, float32; -sum of x, float32; of the first and the last 16 values -32 * sum of x, int32
-    part = fma(-sum of x, dmin * b, float32(sum of q * x) * (d * a)),        total = fma(part, s, total)
+    A = sum of a * m * (sum of q * x), int32;        B = sum of b * h, int32
+    part = fma(float32(B), -16 * dmin, float32(A) * d),        total = fma(part, S, total)
 
-With 6 bits a part is of two sums of (q - 32) * x, that of the first 16 values times their d * a, and the last ones'
-in place of -sum of x and dmin * b. In the other kinds rows have a scale for 16 values, at SCALE and behind it:
+Sums of q * x are within 32767, so those of two runs are multiplied as one pair of int16. With 5 bits they are not: run
+after run, and then for the group,
 
-    s1, s2, float32; of the first and the last 16 values -8 * sum of x, int32
+    total = fma(float32(sum of q * x) * (d * a), s, total),        total = fma(float32(B) * (-16 * dmin), S, total)
+
+With 6 bits, run after run,
+
+    part = fma(float32(last sum of (q - 32) * x), d * last a, float32(first sum) * (d * a)),
+    total = fma(part, s, total)
+
+In the other kinds rows have a scale for 16 values:
+
     part = fma(float32(last sum of (q - middle) * x), s2, float32(first sum) * s1),        total = fma(part, d, total)
 
 and then, where there are offsets, total = fma(t, -m / 8, total) with t made as a part is, of -8 * sums of x.
@@ -19,38 +26,36 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
+from numba.core import cgutils
 
-from engine.simd.address import const, loop, pointer, switched, view
+from engine.simd.address import const, loop, pointer, switched
 from engine.simd.amx import prefetch_line
-from engine.simd.arithmetic import emit_fma, emit_sum, fma
+from engine.simd.arithmetic import emit_fma, emit_sum
 from engine.simd.codes import SIDES
+from engine.simd.records import HALVES, PAIR, RECORD, SCALE, Rows
+from engine.simd.run_groups import all_i32, emit_group, emit_joined, of_group
+from engine.simd.run_meaning import multiply_runs
 from engine.simd.runs import (
     CODES,
+    NESTED4,
     NESTED6,
     OF_HALVES,
-    RUN,
     VECTORS,
     WORD,
     Side,
-    all_i16,
     emit_factors,
+    emit_pair,
     emit_units,
     emit_vector,
     has_offset,
     in_halves,
     is_nested,
-    run_at,
     side_of,
+    sums_groups,
 )
-from engine.simd.tiles import DOTS, splat
 from engine.simd.vector import JIT, LANES, f32x16, i32x16, operation_on
 
-RECORD = 48
-SCALE, NEGATIVE, HALVES = 32, 36, 40
-"""Where in a record its scale lies, or that of the first half and behind it the last one's; the negative of its sum;
-and multiples of sums of both halves, -32 or -8 times."""
 _WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
 AHEAD = 4096  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
 _FEW_ROWS = {"avx512_vnni": 4}  # that wait for nothing but memory, or 1: the CPU alone then fetches codes sooner
@@ -58,8 +63,7 @@ _FEW = 4  # totals that stay in registers; more of them would be in the way of s
 _MOST_HALVES = 12  # sums of halves at the same time: those of first halves then stay in registers beside them
 _WAYS = 4  # sums that are made at the same time, at least: a product needs the one before it in its sum
 _VECTOR = 4 * LANES
-_HALF_RUNS = slice(RUN // 2), slice(RUN // 2, RUN)
-_I16X32, _I32X16, _F32X16 = ir.VectorType(ir.IntType(16), 32), i32x16.llvm, f32x16.llvm
+_I32X16, _F32X16 = i32x16.llvm, f32x16.llvm
 
 
 def run_tile(sizes: Sequence[int], isa: str) -> Any:
@@ -67,7 +71,7 @@ def run_tile(sizes: Sequence[int], isa: str) -> Any:
     of records, `stride` bytes from one to the next, with 32 columns of so many runs, whole groups. `rows` is one of
     `sizes_of` the kind."""
     if not JIT:
-        return _meaning
+        return multiply_runs
     wide = _WIDE.get(isa, 1)
 
     def emit(b: Any, kind: Any, rows: Any, *args: Any) -> None:
@@ -103,46 +107,106 @@ class _Tile:
         self, a: Any, stride: Any, runs: Any, codes: Any, out: Any, vector: Any, carried: list[Any]
     ) -> list[Any]:  # fmt: skip
         b, code = self.b, self.code
-        sides = [b.add(b.mul(vector, const(self.wide)), const(v)) for v in range(self.wide)]
-        self.out, strides = b.add(out, b.mul(sides[0], const(_VECTOR))), (stride, b.mul(stride, const(3)))
+        self.sides = [b.add(b.mul(vector, const(self.wide)), const(v)) for v in range(self.wide)]
+        self.strides = stride, b.mul(stride, const(3))
+        out = b.add(out, b.mul(self.sides[0], const(_VECTOR)))
+        self.totals = [pointer(b, out, const(_VECTOR * (SIDES * r + v)), _F32X16) for r, v in self.chains]
+        room = cgutils.alloca_once(b, ir.ArrayType(_I32X16, len(self.chains)))
+        self.wholes = [b.gep(room, [const(0), const(i)]) for i in range(len(self.chains))]
 
         def of_group(g: Any, totals: list[Any]) -> list[Any]:
             group = b.add(codes, b.mul(g, const(code.group_bytes)))
-            units = [emit_units(b, self.kind, group, side) for side in sides]
             first = b.add(group, const(SIDES * code.unit_bytes))
             left = b.add(a, b.mul(g, const(code.runs * RECORD)))
+            if self.kind == NESTED4:
+                return self._group(group, first, left, totals, self._pairs(first, left))
+            totals = self._runs(group, first, left, totals)
+            return self._group(group, first, left, totals) if sums_groups(self.kind) else totals
 
-            def of_run(i: Any, totals: list[Any]) -> list[Any]:
-                run = b.add(first, b.mul(i, const(code.run_bytes)))
-                rows = Rows(b, self.isa, b.add(left, b.mul(i, const(RECORD))), strides, self.rows)
-                return self._run(rows, [side_of(b, self.kind, run, side) for side in sides], units, totals)
-
-            if code.runs == 1:
-                return of_run(const(0), totals)
-            return loop(b, const(code.runs), list(totals), of_run)
-
-        starts = [self._load(chain) for chain in self.chains] if self.kept else []
+        starts = [b.load(place, align=4) for place in self.totals] if self.kept else []
         groups = b.sdiv(runs, const(code.runs))
-        for chain, total in zip(self.chains, loop(b, groups, starts, of_group), strict=False):
-            self._store(chain, total)
+        for total, place in zip(loop(b, groups, starts, of_group), self.totals, strict=False):
+            b.store(total, place, align=4)
         return carried
 
-    def _run(self, rows: "Rows", sides: list[Side], units: list[list[Any]], totals: list[Any]) -> list[Any]:
+    def _runs(self, group: Any, first: Any, left: Any, totals: list[Any]) -> list[Any]:
+        """The totals after a group's runs."""
+        b, code = self.b, self.code
+        units = [emit_units(b, self.kind, group, side) for side in self.sides]
+
+        def of_run(i: Any, totals: list[Any]) -> list[Any]:
+            run = b.add(first, b.mul(i, const(code.run_bytes)))
+            return self._run(self._rows(left, i), self._sides(run), units, totals)
+
+        if code.runs == 1:
+            return of_run(const(0), totals)
+        return loop(b, const(code.runs), list(totals), of_run)
+
+    def _run(self, rows: Rows, sides: list[Side], units: list[list[Any]], totals: list[Any]) -> list[Any]:
         b = self.b
         factors = [emit_factors(b, self.kind, side.head, each) for side, each in zip(sides, units, strict=True)]
         parts = self._halves(rows, sides, factors) if in_halves(self.kind) else self._whole(rows, sides, factors)
         scales, offsets = self._of_rows(lambda r: rows.floats(r, SCALE)), self._of_rows(rows.offset)
         result = []
-        for i, (chain, part) in enumerate(zip(self.chains, parts, strict=True)):
-            total, own = totals[i] if self.kept else self._load(chain), factors[chain[1]]
-            total = emit_fma(b, part, next(scales) if is_nested(self.kind) else own[0], total)
+        for i, ((_, v), part) in enumerate(zip(self.chains, parts, strict=True)):
+            total = self._at(totals, i, self.totals)
+            total = emit_fma(b, part, next(scales) if is_nested(self.kind) else factors[v][0], total)
             if has_offset(self.kind):
-                total = emit_fma(b, next(offsets), own[1], total)
-            if self.kept:
-                result.append(total)
-            else:
-                self._store(chain, total)
+                total = emit_fma(b, next(offsets), factors[v][1], total)
+            result += self._keep(total, self.totals[i])
         return result
+
+    def _pairs(self, first: Any, left: Any) -> list[Any]:
+        """Sums of a group's products as whole numbers."""
+        b, code = self.b, self.code
+
+        def of_pair(i: Any, wholes: list[Any]) -> list[Any]:
+            run = b.add(first, b.mul(i, const(2 * code.run_bytes)))
+            both: list[Any] = []
+            rows = self._rows(left, b.shl(i, const(1)))
+            for n in range(2):
+                starts = [b.shl(each, all_i32(16)) for each in both]
+                sides = self._sides(b.add(run, const(n * code.run_bytes)))
+                both = self._sums(rows, sides, range(VECTORS), starts, n * RECORD)
+            scales, result = [emit_pair(b, self.kind, run, side, 0) for side in self.sides], []
+            steps = self._of_rows(lambda r: rows.pair(r, PAIR))
+            for i, ((_, v), step) in enumerate(zip(self.chains, steps, strict=True)):
+                whole = rows.pairs(self._at(wholes, i, self.wholes), emit_joined(b, both[i]), b.mul(scales[v], step))
+                result += self._keep(whole, self.wholes[i])
+            return result
+
+        starts = [start for place in self.wholes for start in self._keep(all_i32(0), place)]
+        return loop(b, const(code.runs // 2), starts, of_pair)
+
+    def _group(
+        self, group: Any, first: Any, left: Any, totals: list[Any], wholes: list[Any] | None = None
+    ) -> list[Any]:  # fmt: skip
+        """The totals with what is summed over a group."""
+        rows, factors, result = self._rows(left, const(0)), of_group(self.b, self.kind, group, first, self.sides), []
+        for r in range(self.rows):
+            own = range(r * self.wide, (r + 1) * self.wide)
+            sums = [self._at(wholes, i, self.wholes) for i in own] if wholes is not None else []
+            after = emit_group(rows, r, factors, sums, [self._at(totals, i, self.totals) for i in own])
+            for i, total in zip(own, after, strict=True):
+                result += self._keep(total, self.totals[i])
+        return result
+
+    def _at(self, values: list[Any], i: int, places: list[Any]) -> Any:
+        """What is kept of a chain: in a register if there are few of them, else in memory."""
+        return values[i] if self.kept else self.b.load(places[i], align=4)
+
+    def _keep(self, value: Any, place: Any) -> list[Any]:
+        if self.kept:
+            return [value]
+        self.b.store(value, place, align=4)
+        return []
+
+    def _rows(self, left: Any, run: Any) -> Rows:
+        """From a run on of records at an address."""
+        return Rows(self.b, self.isa, self.b.add(left, self.b.mul(run, const(RECORD))), self.strides, self.rows)
+
+    def _sides(self, run: Any) -> list[Side]:
+        return [side_of(self.b, self.kind, run, side) for side in self.sides]
 
     def _of_rows(self, read: Callable[[int], Any]) -> Iterator[Any]:
         """For each chain what is read of its row, once."""
@@ -151,15 +215,12 @@ class _Tile:
             for _ in range(self.wide):
                 yield value
 
-    def _whole(self, rows: "Rows", sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
+    def _whole(self, rows: Rows, sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
         """Of each chain, what a run adds to it but for the last factor."""
-        sums = self._sums(rows, sides, range(VECTORS), [])
-        firsts = [self._scaled(each, factors[v][0]) for each, (_, v) in zip(sums, self.chains, strict=True)]
-        negatives = self._of_rows(lambda r: rows.floats(r, NEGATIVE))
-        for first, (_, v), negative in zip(firsts, self.chains, negatives, strict=True):
-            yield emit_fma(self.b, negative, factors[v][1], first)
+        for each, (_, v) in zip(self._sums(rows, sides, range(VECTORS), []), self.chains, strict=True):
+            yield self._scaled(each, factors[v][0])
 
-    def _halves(self, rows: "Rows", sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
+    def _halves(self, rows: Rows, sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
         """The same of sums of both halves, which have scales of their own."""
         b, scales = self.b, [self._scales_of_half(rows, factors, half) for half in range(2)]
         firsts = [self._scaled(*each) for each in zip(self._half(rows, sides, 0), scales[0], strict=True)]
@@ -167,7 +228,7 @@ class _Tile:
         for first, second, scale in zip(firsts, seconds, scales[1], strict=True):
             yield emit_fma(b, second, scale, first)
 
-    def _scales_of_half(self, rows: "Rows", factors: list[list[Any]], half: int) -> Iterator[Any]:
+    def _scales_of_half(self, rows: Rows, factors: list[list[Any]], half: int) -> Iterator[Any]:
         """For each chain."""
         if self.kind == NESTED6:
             return (factors[v][half] for _, v in self.chains)
@@ -176,17 +237,19 @@ class _Tile:
     def _scaled(self, whole: Any, factor: Any) -> Any:
         return self.b.fmul(self.b.sitofp(whole, _F32X16), factor)
 
-    def _half(self, rows: "Rows", sides: list[Side], half: int) -> list[Any]:
-        starts = [rows.ints(r, HALVES + 4 * half) for r in range(self.rows)] if self.code.middle else []
+    def _half(self, rows: Rows, sides: list[Side], half: int) -> list[Any]:
+        if not self.code.middle:
+            return self._sums(rows, sides, range(4 * half, 4 * half + 4), [])
+        starts = list(self._of_rows(lambda r: rows.ints(r, HALVES + 4 * half)))
         if not is_nested(self.kind) and self.code.middle > OF_HALVES:  # a power of two times as much
-            shift = ir.Constant(_I32X16, [(self.code.middle // OF_HALVES).bit_length() - 1] * LANES)
+            shift = all_i32((self.code.middle // OF_HALVES).bit_length() - 1)
             starts = [self.b.shl(start, shift) for start in starts]
         return self._sums(rows, sides, range(4 * half, 4 * half + 4), starts)
 
-    def _sums(self, rows: "Rows", sides: list[Side], vectors: range, starts: list[Any]) -> list[Any]:
-        """Of each chain, of these vectors; each row begins with its start, or 0."""
-        ways, zero = max(1, _WAYS // len(self.chains)), ir.Constant(_I32X16, [0] * LANES)
-        sums = [[starts[r] if starts else zero, *[zero] * (ways - 1)] for r, _ in self.chains]
+    def _sums(self, rows: Rows, sides: list[Side], vectors: range, starts: list[Any], at: int = 0) -> list[Any]:
+        """Of each chain, of these vectors and of records so many bytes on; each begins with its start, or 0."""
+        ways, zero = max(1, _WAYS // len(self.chains)), all_i32(0)
+        sums = [[start, *[zero] * (ways - 1)] for start in starts or [zero] * len(self.chains)]
         following = [emit_vector(self.b, self.kind, side.codes, vectors[0]) for side in sides]
         for n in vectors:
             self._expect(sides[0].codes, n)
@@ -194,7 +257,7 @@ class _Tile:
             if n + 1 in vectors:  # made before products need them
                 following = [emit_vector(self.b, self.kind, side.codes, n + 1) for side in sides]
             for r in range(self.rows):
-                x = rows.numbers(r, 4 * n)
+                x = rows.numbers(r, at + 4 * n)
                 for v in range(self.wide):
                     chain = sums[self.wide * r + v]
                     chain[n % ways] = rows.dot(chain[n % ways], weights[v], x)
@@ -206,100 +269,3 @@ class _Tile:
             lines = range(0, self.code.run_bytes, WORD)
             for line in lines[n * len(lines) // VECTORS : (n + 1) * len(lines) // VECTORS]:
                 prefetch_line(self.b, codes, AHEAD + line, 1)
-
-    def _at(self, chain: tuple[int, int]) -> Any:
-        place = _VECTOR * (SIDES * chain[0] + chain[1])
-        return pointer(self.b, self.out, const(place), _F32X16)
-
-    def _load(self, chain: tuple[int, int]) -> Any:
-        return self.b.load(self._at(chain), align=4)
-
-    def _store(self, chain: tuple[int, int], value: Any) -> None:
-        self.b.store(value, self._at(chain), align=4)
-
-
-class Rows:
-    """Records of one run, and products with them. With AVX-512 these are read and made where they are written: LLVM
-    moves them together, and then has too few registers."""
-
-    def __init__(self, b: Any, isa: str, first: Any, strides: tuple[Any, Any], rows: int) -> None:
-        self.b, self.isa, self.vnni, self.strides = b, isa, isa == "avx512_vnni", strides
-        self.fours = [first]
-        while len(self.fours) < (rows + 3) // 4:
-            self.fours.append(b.add(self.fours[-1], b.shl(strides[0], const(2))))
-
-    def numbers(self, r: int, offset: int) -> Any:
-        """Four of row r in all lanes; without VNNI the even ones and the odd ones as int16."""
-        b, x = self.b, self.ints(r, offset)
-        if self.vnni:
-            return x
-        x, eight = b.bitcast(x, _I16X32), all_i16(8)
-        return b.ashr(b.shl(x, eight), eight), b.ashr(x, eight)
-
-    def floats(self, r: int, offset: int) -> Any:
-        return self.b.bitcast(self.ints(r, offset), _F32X16)
-
-    def offset(self, r: int, run: int = 0) -> Any:
-        """What offsets of columns are multiplied with, for the record so many bytes on."""
-        b, first = self.b, run + HALVES
-        sums = [b.sitofp(self.ints(r, first + 4 * half), _F32X16) for half in range(2)]
-        scales = [self.floats(r, run + SCALE + 4 * half) for half in range(2)]
-        return emit_fma(b, sums[1], scales[1], b.fmul(sums[0], scales[0]))
-
-    def ints(self, r: int, offset: int) -> Any:
-        """32 bits of row r in all lanes."""
-        b, four, (one, three) = self.b, self.fours[r // 4], self.strides
-        index, times = [(None, 0), (one, 1), (one, 2), (three, 1)][r % 4]
-        if not self.vnni:
-            at = four if index is None else b.add(four, b.mul(index, const(times)))
-            return splat(b, b.load(pointer(b, at, const(offset), ir.IntType(32)), align=1))
-        address, values = (f"{offset}($1)", [four]) if index is None else (f"{offset}($1,$2,{times})", [four, index])
-        kind = ir.FunctionType(_I32X16, [value.type for value in values])
-        return b.asm(kind, f"vpbroadcastd {address}, $0", f"=v{',r' * len(values)},~{{memory}}", values, True)
-
-    def scaled(self, total: Any, part: Any, scale: Any) -> Any:
-        """fma(part, scale, total) with AVX-512."""
-        kind = ir.FunctionType(_F32X16, [_F32X16] * 3)
-        return self.b.asm(kind, "vfmadd231ps $3, $2, $0", "=v,0,v,v", [total, part, scale], True)
-
-    def weights(self, q: Any) -> Any:
-        """A vector as `dot` takes it."""
-        b = self.b
-        if self.vnni:
-            return b.bitcast(q, _I32X16)
-        q = b.bitcast(q, _I16X32)
-        return b.and_(q, all_i16(255)), b.lshr(q, all_i16(8))
-
-    def dot(self, total: Any, weights: Any, x: Any) -> Any:
-        """In each lane total + four codes, without sign, times four numbers."""
-        b = self.b
-        if not self.vnni:
-            for w, part in zip(weights, x, strict=True):
-                total = DOTS[self.isa](b, total, part, w)
-            return total
-        kind = ir.FunctionType(_I32X16, [_I32X16] * 3)
-        return b.asm(kind, "vpdpbusd $3, $2, $0", "=v,0,v,v", [total, weights, x], True)
-
-
-def _meaning(kind: int, rows: int, a: int, stride: int, runs: int, codes: int, out: int) -> None:
-    total = view(out, rows * SIDES * LANES, np.float32).reshape(rows, -1).copy()
-    for side in range(SIDES):
-        columns = slice(side * LANES, (side + 1) * LANES)
-        for run in range(runs):
-            q, factors = run_at(kind, codes, run, side)
-            records = np.stack([view(a + r * stride + run * RECORD, RECORD, np.int8) for r in range(rows)])
-            x, known = records[:, :RUN].astype(np.int32), records[:, RUN:].view(np.float32).T[:, :, None]
-            first, second = ((x[:, half] @ q[:, half].T).astype(np.float32) for half in _HALF_RUNS)
-            if not is_nested(kind):
-                part = fma(second, known[1], first * known[0])
-                total[:, columns] = fma(part, factors[0], total[:, columns])
-                if has_offset(kind):
-                    first, second = known.view(np.int32)[2:].astype(np.float32)
-                    part = fma(second, known[1], first * known[0])
-                    total[:, columns] = fma(part, factors[1], total[:, columns])
-                continue
-            if kind != NESTED6:
-                first, second = (x @ q.T).astype(np.float32), known[1]
-            part = fma(second, factors[1], first * factors[0])
-            total[:, columns] = fma(part, known[0], total[:, columns])
-    view(out, total.size, np.float32)[:] = total.reshape(-1)

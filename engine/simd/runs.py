@@ -77,6 +77,11 @@ def is_nested(kind: int) -> bool:
     return kind >= NESTED4
 
 
+def sums_groups(kind: int) -> bool:
+    """Whether a group's offsets are summed as whole numbers, of 4 bits its products as well."""
+    return kind in (NESTED4, NESTED5)
+
+
 def in_halves(kind: int) -> bool:
     """Whether the first and the last 16 values of a run are summed by themselves."""
     return kind < NESTED4 or kind == NESTED6
@@ -129,6 +134,17 @@ def all_i16(value: int) -> Any:
     return ir.Constant(_I16X32, [value] * 32)
 
 
+def emit_pair(b: Any, kind: int, run: Any, side: Any, which: int) -> Any:
+    """The scales (0) or the offsets (1) of a run at an address and of that behind it as pairs of int16, <32 x i16>,
+    that of the second run in front."""
+    code = CODES[kind]
+    at = b.add(run, b.add(b.mul(side, const(code.head_bytes)), const(which * LANES)))
+    first, second = (
+        b.zext(b.load(pointer(b, at, const(n * code.run_bytes), _I8X16), align=1), i32x16.llvm) for n in range(2)
+    )
+    return b.bitcast(b.or_(b.shl(first, ir.Constant(i32x16.llvm, [16] * LANES)), second), _I16X32)
+
+
 def emit_units(b: Any, kind: int, group: Any, side: Any) -> list[Any]:
     """d and, where there are offsets, dmin, of the 16 columns; none where runs have no units."""
     size = CODES[kind].unit_bytes
@@ -140,28 +156,28 @@ def _halves(b: Any, at: Any, size: int) -> list[Any]:
 
 
 def emit_factors(b: Any, kind: int, head: Any, units: list[Any]) -> list[Any]:
-    """d * a and dmin * b, of 6 bits d * a of both halves; or d, and where there are offsets -m / 8, since a
-    record has -8 times its sums."""
+    """d * a, of 6 bits of both halves; or d, and where there are offsets -m / 8, since a record has -8 times its
+    sums."""
     if not units:
         found = _halves(b, head, CODES[kind].head_bytes)
         return [found[0], *(b.fmul(m, ir.Constant(f32x16.llvm, [-1 / OF_HALVES] * LANES)) for m in found[1:])]
-    widen = b.sext if kind == NESTED6 else b.zext
-    parts = [b.load(pointer(b, head, const(i), _I8X16), align=1) for i in (0, LANES)]
-    floats = [b.sitofp(widen(part, i32x16.llvm), f32x16.llvm) for part in parts]
-    return [b.fmul(part, unit) for part, unit in zip(floats, (units[0], units[-1]), strict=True)]
+    widen, places = (b.sext, (0, LANES)) if kind == NESTED6 else (b.zext, (0,))
+    parts = [b.load(pointer(b, head, const(i), _I8X16), align=1) for i in places]
+    return [b.fmul(b.sitofp(widen(part, i32x16.llvm), f32x16.llvm), units[0]) for part in parts]
 
 
 def run_at(kind: int, codes: int, run: int, side: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Of a side of run number `run` at an address: the codes without their middle [16 columns][32], and what
-    `emit_factors` gives [1 or 2][16]."""
+    `emit_factors` gives [1 or 2][16], or where sums are of groups a, b, d and dmin [4][16]."""
     code = CODES[kind]
     group = codes + run // code.runs * code.group_bytes
     at = group + SIDES * code.unit_bytes + run % code.runs * code.run_bytes
     words = view(at + SIDES * code.head_bytes, SIDES * code.bits * WORD, np.uint8).reshape(-1, SIDES, LANES, 4)[:, side]
     head, units = at + side * code.head_bytes, group + side * code.unit_bytes
     if code.unit_bytes:
-        whole = view(head, 2 * LANES, np.int8 if kind == NESTED6 else np.uint8).reshape(2, LANES)
-        factors = whole.astype(np.float32) * _halves_at(units, code.unit_bytes)
+        whole = view(head, 2 * LANES, np.int8 if kind == NESTED6 else np.uint8).reshape(2, LANES).astype(np.float32)
+        own = _halves_at(units, code.unit_bytes)
+        factors = np.concatenate([whole, own]) if sums_groups(kind) else whole * own
     else:
         factors = _halves_at(head, code.head_bytes)
         factors[1:] *= np.float32(-1 / OF_HALVES)

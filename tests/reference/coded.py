@@ -26,29 +26,31 @@ Whole = NDArray[np.int64]
 @dataclass(frozen=True)
 class Codes:
     """Of a tensor: codes [n, k], without their middle; the scale of each run, float32 [n, runs], of Q6_K of each half;
-    and what is added in a run, if anything is."""
+    and what is added in a run, if anything is. Of Q4_K and Q5_K these are whole numbers, and d and dmin float32
+    [n, groups]."""
 
     codes: Whole
-    scale: Floats
-    offset: Floats | None
+    scale: Any
+    offset: Any = None
+    d: Any = None
+    dmin: Any = None
 
     @staticmethod
     def of(kind: GgmlType, data: NDArray[np.uint8]) -> "Codes":
         blocks = to_blocks(data, TYPES[kind].LAYOUT)  # type: ignore[attr-defined]
         d, n, names = blocks["d"].astype(np.float32)[..., None], len(data), blocks.dtype.names
         if kind == GgmlType.Q8_0:
-            return Codes(blocks["q"].astype(np.int64).reshape(n, -1), d[..., 0], None)
+            return Codes(blocks["q"].astype(np.int64).reshape(n, -1), d[..., 0])
         run = {GgmlType.Q6_K: 64, GgmlType.Q4_K: 32, GgmlType.Q5_K: 32}.get(kind, 16)
         q = unpack(blocks["q" if "q" in names else "low"], 4, run).astype(np.int64)
         if kind == GgmlType.Q6_K:
             q = q | unpack(blocks["high"], 2, 32).astype(np.int64) << 4
-            return Codes(q.reshape(n, -1) - 32, (blocks["scales"] * d).reshape(n, -1), None)
+            return Codes(q.reshape(n, -1) - 32, (blocks["scales"] * d).reshape(n, -1))
         if "high" in names:
             q = q | unpack(blocks["high"], 1, 1 if run == 16 else 32).astype(np.int64) << 4
         if "dmin" in names:
-            scale, offset = unpack_scales(blocks["scales"])
-            dmin = blocks["dmin"].astype(np.float32)[..., None]
-            return Codes(q.reshape(n, -1), (scale * d).reshape(n, -1), -(offset * dmin).reshape(n, -1))
+            scale, offset = (each.astype(np.int64).reshape(n, -1) for each in unpack_scales(blocks["scales"]))
+            return Codes(q.reshape(n, -1), scale, offset, d[..., 0], blocks["dmin"].astype(np.float32))
         middle = {GgmlType.Q4_0: 8, GgmlType.Q5_0: 16}.get(kind, 0)
         return Codes(q.reshape(n, -1) - middle, d[..., 0], None if middle else blocks["m"].astype(np.float32))
 
@@ -56,24 +58,56 @@ class Codes:
 @np.errstate(invalid="ignore", over="ignore")
 def run_product(x: Floats, kind: GgmlType, data: NDArray[np.uint8], bias: Floats) -> Floats:
     """x [m, k] times the matrix, + bias."""
-    w, add = Codes.of(kind, data), add_nested if kind in NESTED else add_halves
+    w = Codes.of(kind, data)
     total = np.broadcast_to(bias, (len(x), len(data))).astype(np.float32)
+    if kind in NESTED:
+        for group in range(x.shape[1] // 256):
+            total = add_group(total, x[:, 256 * group : 256 * group + 256], kind, w, group)
+        return total
     for run in range(x.shape[1] // 32):
         here = slice(32 * run, 32 * run + 32)
-        total = add(total, x[:, here], w.codes[:, here], w, run)
+        total = add_halves(total, x[:, here], w.codes[:, here], w, run)
     return total
 
 
-def add_nested(total: Floats, x: Floats, codes: Whole, w: Codes, run: int) -> Floats:
-    """One scale for all of x."""
-    top = np.abs(x).max(1, keepdims=True)
-    a, scale = numbers(x, 127, top), top / np.float32(127)
-    if w.offset is None:
-        low, high = (a[:, half] @ codes[:, half].T for half in HALVES)
-        part = weighed(low, high, w.scale[:, 2 * run], w.scale[:, 2 * run + 1])
-    else:
-        part = weighed(a @ codes.T, a.sum(1, keepdims=True), w.scale[:, run], w.offset[:, run])
-    return fma(part, scale, total)
+def add_group(total: Floats, x: Floats, kind: GgmlType, w: Codes, group: int) -> Floats:
+    """Eight runs, whose scales are whole numbers of one."""
+    a, steps, scale = in_steps(x)
+    runs = [(8 * group + i, a[:, 32 * i : 32 * i + 32], steps[:, i, None]) for i in range(8)]
+    if kind == GgmlType.Q6_K:
+        for run, here, step in runs:
+            codes = w.codes[:, 32 * run : 32 * run + 32]
+            low, high = (here[:, half] @ codes[:, half].T for half in HALVES)
+            part = weighed(low, high, w.scale[:, 2 * run], w.scale[:, 2 * run + 1])
+            total = fma(part, scale * step.astype(np.float32), total)
+        return total
+    d, dmin = w.d[:, group], w.dmin[:, group] * np.float32(-16)
+    sums = [here @ w.codes[:, 32 * run : 32 * run + 32].T for run, here, _ in runs]
+    offsets = sum(w.offset[:, run] * ((step * here.sum(1, keepdims=True) + 8) // 16) for run, here, step in runs)
+    if kind == GgmlType.Q4_K:
+        whole = sum(w.scale[:, run] * step * own for (run, _, step), own in zip(runs, sums, strict=True))
+        assert np.abs(sums).max() < 2**15
+        assert np.abs(whole).max() < 2**31
+        return fma(fma(offsets.astype(np.float32), dmin, whole.astype(np.float32) * d), scale, total)
+    for (run, _, step), own in zip(runs, sums, strict=True):
+        part = own.astype(np.float32) * (d * w.scale[:, run].astype(np.float32))
+        total = fma(part, scale * step.astype(np.float32), total)
+    return fma(offsets.astype(np.float32) * dmin, scale, total)
+
+
+def in_steps(x: Floats) -> tuple[Whole, Whole, Floats]:
+    """x [m, 256] as whole numbers [m, 256]; of each 32 the scale in steps [m, 8] of one [m, 1]."""
+    f, of_side = np.float32, np.float32(127 / 2167)
+    runs = x.reshape(-1, 32)
+    sides = f(0.5) * (by_lanes(np.abs(runs)) + np.abs(by_lanes(runs)))
+    least = np.maximum(np.abs(runs).max(1), sides * of_side).reshape(-1, 8)
+    top = least.max(1, keepdims=True)
+    wanted = least * np.divide(f(127), top, out=np.zeros_like(top), where=top > f(1e-30))
+    steps = np.minimum(np.ceil(wanted), 127).astype(np.int64)
+    scale = top / f(127) / f(127)
+    own = (scale * steps.astype(f)).repeat(32, 1)
+    a = np.rint(x * np.divide(f(1), own, out=np.zeros_like(own), where=own > 0)).astype(np.int64)
+    return a, steps, scale
 
 
 def add_halves(total: Floats, x: Floats, codes: Whole, w: Codes, run: int) -> Floats:

@@ -174,6 +174,30 @@ def test_magnitudes(scale: float) -> None:
         Example(kind, 32, 256).check(4, scale=scale)
 
 
+@pytest.mark.parametrize("kind", [T.Q4_K, T.Q5_K, T.Q6_K], ids=lambda kind: kind.name)
+def test_rows_of_one_sign_and_runs_of_little(kind: GgmlType) -> None:
+    """Whose sums with the greatest codes would not be int16, and whose scales are few steps or none."""
+    example, k = Example(kind, 64, 1024), 1024
+    random, runs = example.random, np.arange(k) // 32
+    rows = [
+        np.ones(k), -np.ones(k), random.uniform(0.9, 1, k), np.where(np.arange(k) % 32 < 17, 1, -1), np.ones(k) * 1e34,
+        0.5 ** (runs % 8), 0.5 ** (3 * (runs % 8)), np.where(runs % 8 == 3, 1e-20, runs % 8 == 5), np.zeros(k),
+        np.where(runs < 8, 0, random.standard_normal(k)), -(random.uniform(0, 1, k) ** 4), 10.0 ** -(runs + 10),
+        np.where(runs % 4 == 1, 0.49, 127) * random.choice([-1, 1], k), np.where(np.arange(k) % 32 == 9, 3, 0),
+    ]  # fmt: skip
+    x = np.array(rows, np.float32)
+    codes = TYPES[kind].LAYOUT
+    blocks = example.data.reshape(-1).view(codes)
+    blocks[:4]["low" if "low" in codes.names else "q"] = 255  # the first row's codes are the greatest
+    example.arena.fill(1, example.data, example.bias)
+    found = product(example.arena, 1, x, before=np.zeros((len(x), 64), np.float32), column=0)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(found, example.expected(x), equal_nan=True)
+    w = TYPES[kind].dequantize(example.data).astype(np.float64)
+    size = np.abs(x).astype(np.float64) @ np.abs(w).T + np.abs(example.bias)
+    assert (np.abs(found - (x @ w.T + example.bias)) <= size / 60).all()
+
+
 def test_a_row_that_is_not_finite_gives_nan() -> None:
     for kind in (T.Q4_0, T.Q5_1, T.Q4_K, T.BF16):
         example = Example(kind, 32, 256)

@@ -11,6 +11,7 @@ from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ISA, VECTORS_ISA
 from engine.models.layers import aligned
 from engine.simd import JIT, run_tile, stop_tiles
+from engine.simd.records import RECORD, SIDE_TOP
 from engine.simd.run_amx import (
     FEW_RUNS,
     MOST_RUNS,
@@ -21,7 +22,7 @@ from engine.simd.run_amx import (
     start_halves,
     start_runs,
 )
-from engine.simd.run_tiles import RECORD, sizes_of
+from engine.simd.run_tiles import sizes_of
 from engine.simd.runs import (
     CENTRED4,
     CENTRED5,
@@ -39,6 +40,7 @@ from tests.engine.isas import need
 from tests.reference.whole_numbers import fma
 
 NESTED = (NESTED4, NESTED5, NESTED6)
+GROUPS = (NESTED4, NESTED5)
 BITS = {CENTRED4: 4, OFFSET4: 4, CENTRED5: 5, OFFSET5: 5, CENTRED8: 8, NESTED4: 4, NESTED5: 5, NESTED6: 6}
 UNITS = {NESTED4: 64, NESTED5: 64, NESTED6: 32}
 HEADS = {kind: 64 if kind in (OFFSET4, OFFSET5) else 32 for kind in BITS}
@@ -63,8 +65,8 @@ def code(codes: Any, kind: int, column: int, k: int) -> int:
 
 
 def made_up(kind: int) -> tuple[Any, Ints, Floats]:
-    """Memory of runs; codes [runs][32 columns][32] without their middle; factors [runs][1 or 2][32 columns]: d * a and
-    dmin * b, or of both halves, or d and m."""
+    """Memory of runs; codes [runs][32 columns][32] without their middle; factors [runs][1, 2 or 4][32 columns]: a, b, d
+    and dmin, or d * a of both halves, or d and m. All numbers of the first columns are the greatest."""
     random, group = np.random.default_rng(kind), 8 if kind in NESTED else 1
     run, before = 2 * (HEADS[kind] + 64 * BITS[kind]), 2 * UNITS.get(kind, 0)
     memory = aligned(RUNS // group * (before + group * run) + 16384, np.uint8)
@@ -79,7 +81,13 @@ def made_up(kind: int) -> tuple[Any, Ints, Floats]:
                 units[:] = random.standard_normal(units.size)
             head = part[:64].view(np.int8 if kind == NESTED6 else np.uint8)
             both = np.resize(units.reshape(2, -1, 16).swapaxes(0, 1), (2, 2, 16)).reshape(2, 32)
-            factors.append(columns(head.reshape(2, 2, 16)) * both.astype(np.float32))
+            if kind in GROUPS:
+                head &= 63  # what six bits hold
+                head[:16] = 63
+                part[64:].reshape(-1, 2, 16, 4)[:, 0, 0] = 255
+                factors.append(np.concatenate([columns(head.reshape(2, 2, 16)), both.astype(np.float32)]))
+            else:
+                factors.append(columns(head.reshape(2, 2, 16)) * both.astype(np.float32))
         else:
             own = part[: 2 * HEADS[kind]].view(np.float16)
             own[:] = random.standard_normal(own.size)
@@ -98,34 +106,67 @@ def columns(values: Any) -> Floats:
 
 class Left:
     """Rows of numbers x [rows][runs][32], those of the first row at their ends, with their scales [rows][runs][1 or 2],
-    as records, of so many runs, and behind them more."""
+    or of eight runs one and whole numbers of it [rows][runs], as records, of so many runs, and behind them more."""
 
     def __init__(self, kind: int, rows: int, runs: int) -> None:
         random = np.random.default_rng(rows)
         self.x = random.integers(-127, 128, (rows, runs, 32)).astype(np.int8)
         self.x[0, 0], self.x[0, 1] = 127, -127
-        self.scales = random.standard_normal((rows, runs, 1 if kind in NESTED else 2)).astype(np.float32)
-        self.sums = self.x.astype(np.int32).reshape(rows, runs, 2, 16).sum(3)
-        out = np.empty((rows, runs, RECORD), np.int8)
-        out[..., :32] = self.x
-        out[..., 32:40] = self.scales.repeat(2 // self.scales.shape[2], 2).view(np.int8)
+        self.scales = random.standard_normal((rows, runs, 2)).astype(np.float32)
+        self.steps = random.integers(0, 128, (rows, runs)).astype(np.int16)
         if kind in NESTED:
-            out[..., 36:40] = (-self.sums.sum(2).astype(np.float32))[..., None].view(np.int8)
-        out[..., 40:] = (-(32 if kind in NESTED else 8) * self.sums).astype(np.int32).view(np.int8)
+            self.x //= 2
+            self.x[0], self.steps[0] = 0, 127
+            self.x[0, :, : SIDE_TOP // 127], self.x[0, :, SIDE_TOP // 127] = 127, SIDE_TOP % 127
+            self.x[0, 8:] *= -1
+            self.scales[:] = self.scales[:, np.arange(runs) // 8 * 8, :1]
+        self.sums = self.x.astype(np.int32).reshape(rows, runs, 2, 16).sum(3)
+        self.offsets = (self.steps * self.sums.sum(2) + 8) // 16
         self.memory = aligned(rows * (RECORD * runs + 64), np.int8).reshape(rows, -1)
-        self.memory[:, : RECORD * runs] = out.reshape(rows, -1)
+        out = self.memory[:, : RECORD * runs].reshape(rows, runs, RECORD)
+        out[..., :32] = self.x
+        if kind in NESTED:
+            both = np.stack([self.steps, self.offsets.astype(np.int16)], 2).reshape(rows, -1, 2, 2)
+            out[..., 32:36] = self.own_scales()[..., None].view(np.int8)
+            out[..., 36:40] = both[:, :, ::-1].swapaxes(2, 3).reshape(rows, runs, 2).view(np.int8)
+            out[..., 48:] = self.scales[..., :1].copy().view(np.int8)
+        else:
+            out[..., 32:40] = self.scales.view(np.int8)
+        out[..., 40:48] = (-(32 if kind in NESTED else 8) * self.sums).astype(np.int32).view(np.int8)
         self.before = random.standard_normal((rows, 32)).astype(np.float32)
+
+    def own_scales(self) -> Floats:
+        """Of each run."""
+        own: Floats = self.scales[..., 0] * self.steps
+        return own
 
     def product(self, kind: int, codes: Ints, factors: Floats) -> Floats:
         """`before` and the products, every float32 operation where it is said."""
         total, halves = self.before, (slice(16), slice(16, 32))
+        whole = offsets = np.zeros((len(total), 32), np.int64)
         for i in range(self.x.shape[1]):
             x, scale, own = self.x[:, i].astype(int), self.scales[:, i].T[:, :, None], factors[i]
-            first, second = ((x[:, half] @ codes[i][:, half].T).astype(np.float32) for half in halves)
-            if kind in (NESTED4, NESTED5):
-                first, second = (x @ codes[i].T).astype(np.float32), -x.sum(1, keepdims=True).astype(np.float32)
+            first, second = (x[:, half] @ codes[i][:, half].T for half in halves)
+            if kind in GROUPS:
+                (a, b, d, dmin), step = own, self.steps[:, i, None].astype(int)
+                if kind == NESTED4:
+                    assert abs(first + second).max() <= 15 * SIDE_TOP
+                    whole = whole + a.astype(int) * step * (first + second)
+                else:
+                    part = (first + second).astype(np.float32) * (d * a)
+                    total = fma(part, self.own_scales()[:, i, None], total)
+                offsets = offsets + b.astype(int) * self.offsets[:, i, None]
+                if i % 8 == 7:
+                    part = offsets.astype(np.float32) * (dmin * np.float32(-16))
+                    if kind == NESTED4:
+                        assert abs(whole).max() < 2**31
+                        part = fma(offsets.astype(np.float32), dmin * np.float32(-16), whole.astype(np.float32) * d)
+                    total = fma(part, scale[0], total)
+                    whole = offsets = np.zeros_like(whole)
+                continue
+            first, second = first.astype(np.float32), second.astype(np.float32)
             if kind in NESTED:
-                total = fma(fma(second, own[1], first * own[0]), scale[0], total)
+                total = fma(fma(second, own[1], first * own[0]), self.own_scales()[:, i, None], total)
                 continue
             total = fma(fma(second, scale[1], first * scale[0]), own[0], total)
             if len(own) > 1:
@@ -151,10 +192,10 @@ def test_meaning(kind: int, side: int) -> None:
     for i in range(RUNS):
         found, of_columns = run_at(kind, memory.ctypes.data, i, side)
         assert np.array_equal(found, codes[i, own])
-        assert np.array_equal(of_columns[0], factors[i, 0, own])
-        if len(of_columns) > 1:
-            times = 1 if kind in NESTED else np.float32(-1 / 8)
-            assert np.array_equal(of_columns[1], factors[i, 1, own] * times)
+        times = np.ones((len(of_columns), 1), np.float32)
+        if kind not in NESTED:
+            times[1:] = -1 / 8
+        assert np.array_equal(of_columns, factors[i, :, own] * times)
 
 
 _tile = run_tile(SIZES, VECTORS_ISA)
@@ -182,7 +223,7 @@ def test_tile(kind: int, runs: int, rows: int) -> None:
 _panel = run_panel()
 _centred, _offset = run_products(CENTRED5, MOST_RUNS), run_products(OFFSET5, MOST_RUNS)
 _few_centred, _few_offset = run_products(CENTRED4, FEW_RUNS), run_products(OFFSET4, FEW_RUNS)
-_nested, _nested6 = run_products(NESTED5, MOST_RUNS), run_products(NESTED6, MOST_RUNS)
+_nested4, _nested5, _nested6 = (run_products(kind, MOST_RUNS) for kind in NESTED)
 
 
 @kernel
@@ -200,10 +241,19 @@ def test_panel(kind: int) -> None:
     runs = panel[:-64].reshape(MOST_RUNS, -1)
     found = runs[:, :1024].reshape(MOST_RUNS, 2, 8, 16, 4).transpose(0, 1, 3, 2, 4).reshape(MOST_RUNS, 32, 32)
     assert np.array_equal(found, codes[:MOST_RUNS])
-    of_columns = runs[:, 1024:].copy().view(np.float32).reshape(MOST_RUNS, 2, 32)[:, : factors.shape[1]]
-    of_columns[:, 1:] *= -8 if kind in (OFFSET4, OFFSET5) else 1
-    assert np.array_equal(of_columns, factors[:MOST_RUNS])
     assert (panel[-64:] == 77).all()
+    of_columns, factors = runs[:, 1024:].copy().view(np.float32).reshape(MOST_RUNS, 2, 32), factors[:MOST_RUNS]
+    if kind not in GROUPS:
+        of_columns = of_columns[:, : factors.shape[1]]
+        of_columns[:, 1:] *= -8 if kind in (OFFSET4, OFFSET5) else 1
+        assert np.array_equal(of_columns, factors)
+        return
+    for n, own in enumerate(factors[:, :2].astype(int).swapaxes(0, 1)):
+        if kind == NESTED4 or n == 1:
+            assert np.array_equal(of_columns.view(np.int32)[::2, n], own[1::2] + 65536 * own[::2])
+            assert np.array_equal(of_columns[1, n], factors[1, 2 + n] * (1, -16)[n])
+        else:
+            assert np.array_equal(of_columns[:, 0], factors[:, 2] * factors[:, 0])
 
 
 @kernel
@@ -212,7 +262,10 @@ def run_panels(kind: int, runs: int, codes: Any, a: Any, stride: int, count: int
     _panel(kind, codes.ctypes.data, runs, here)
     if kind in (NESTED4, NESTED5):
         start_runs()
-        _nested(a.ctypes.data, stride, count, here, totals, sums)
+        if kind == NESTED4:
+            _nested4(a.ctypes.data, stride, count, here, totals, sums)
+        else:
+            _nested5(a.ctypes.data, stride, count, here, totals, sums)
     else:
         start_halves()
         if kind == NESTED6:
