@@ -49,7 +49,7 @@ _ISA = compiled_isa() if JIT else "portable"
 _MOST, _COLUMNS = {"avx2": (4, 1), "portable": (2, 1)}.get(_ISA, (8, 2))
 _tile = pair_tiles(_MOST, _COLUMNS, "avx512_vnni" if _ISA == "amx" else _ISA)
 _WIDTH = LANES * _COLUMNS
-_ZERO, _ONE, _NOTHING, _TINY = np.float32(0), np.float32(1), np.float32(-3e38), np.float32(1e-30)
+_ZERO, _ONE, _NOTHING, _TINY, _NAN = map(np.float32, (0, 1, -3e38, 1e-30, np.nan))
 _NOTHING_BITS, _ZERO_BITS = np.int32(_NOTHING.view(np.int32)), np.int32(0)
 _SCALE, _TOP, _BEFORE, _FACTOR, _KEPT = 0, 1, 2, 3, 4
 """What is kept of a query: the scale of its numbers, the greatest score so far, and by what `_mix` multiplies the sums
@@ -122,6 +122,8 @@ def attend(
         for h in range(heads):
             i = r * heads + h
             factor = _ONE / total(load_f32(work, totals + i * LANES))
+            if work[kept + _KEPT * i + _TOP] == _NOTHING:  # all scores are below what float32 holds
+                factor = _NAN
             _finish(work, i * part, factor, depth, out, first + r, (head + h) * depth, width)
 
 

@@ -38,7 +38,7 @@ from engine.simd import (
     total_i32,
 )  # fmt: skip
 from engine.simd import floats as as_floats
-from engine.simd.records import GROUP, HALVES, OF_OFFSETS, PAIR, RECORD, SCALE, SIDE_TOP
+from engine.simd.records import GROUP, HALVES, PAIR, RECORD, SCALE, SIDE_TOP, SIXTEENTH
 from engine.simd.run_tiles import sizes_of
 from engine.simd.runs import CENTRED4, CODES, NESTED4, OF_HALVES, OF_NESTED, RUN, in_halves, is_nested
 
@@ -95,12 +95,12 @@ def take_records(x: F32, r: int, k: int, kind: int, records: I8) -> None:
 def _take_group(x: F32, first: int, records: I8, base: int) -> None:
     """Eight runs of a row, whose scales are whole numbers of one."""
     floats, ints, shorts = records.view(np.float32), records.view(np.int32), records.view(np.int16)
-    top, unknown = _ZERO, _ZERO
+    top, not_finite = _ZERO, _ZERO  # 0, else NaN
     for run in range(GROUP_RUNS):
         least = _least(load_f32(x, first + 2 * run * TILE), load_f32(x, first + (2 * run + 1) * TILE))
-        top, unknown = max(top, least), unknown + (least - least)
-        floats[(base + run * RECORD + SCALE) // 4] = least
-    inverse, scale = _inverse(top) if unknown == _ZERO else _ZERO, top / _TOP / _TOP + unknown
+        top, not_finite = max(top, least), not_finite + (least - least)
+        floats[(base + run * RECORD + SCALE) // 4] = least  # until its scale is known
+    inverse, scale = _inverse(top) if not_finite == _ZERO else _ZERO, top / _TOP / _TOP + not_finite
     for run in range(GROUP_RUNS):
         i, to, pair = first + 2 * run * TILE, base + run * RECORD, base + run // 2 * 2 * RECORD + PAIR
         steps = _steps(floats[(to + SCALE) // 4] * inverse) if inverse > _ZERO else 0
@@ -109,7 +109,7 @@ def _take_group(x: F32, first: int, records: I8, base: int) -> None:
         low = _numbers(load_f32(x, i), unit, records, to)
         high = _numbers(load_f32(x, i + TILE), unit, records, to + LANES)
         shorts[pair // 2 + 1 - run % 2] = steps
-        shorts[(pair + RECORD) // 2 + 1 - run % 2] = (steps * (low + high) - OF_OFFSETS // 2) // -OF_OFFSETS
+        shorts[(pair + RECORD) // 2 + 1 - run % 2] = (steps * (low + high) + SIXTEENTH // 2) // SIXTEENTH
         ints[(to + HALVES) // 4], ints[(to + HALVES) // 4 + 1] = -OF_NESTED * low, -OF_NESTED * high
         floats[(to + SCALE) // 4], floats[(to + GROUP) // 4] = own, scale
 
@@ -119,13 +119,13 @@ def _least(low: Float, high: Float) -> Any:
     """127 times the least scale of a run's values."""
     top = of_bits(largest_i32(larger_i32(magnitude_bits(low), magnitude_bits(high))))
     both = total(add(as_floats(magnitude_bits(low)), as_floats(magnitude_bits(high))))
-    side = _HALF * (both + abs(total(add(low, high))))  # of those of one sign, or of the others
-    return max(top, side * _OF_SIDE)
+    of_side = _HALF * (both + abs(total(add(low, high)))) * _OF_SIDE  # values of one sign, or of the other
+    return top if top > of_side else of_side  # which is NaN where sums overflow
 
 
 @kernel
 def _steps(wanted: float) -> int:
-    """So many whole ones at least, and 127 at most."""
+    """`wanted` rounded up, at most 127."""
     steps = int(wanted)
     return min(steps + 1 if steps < wanted else steps, SMALL_TOP)
 

@@ -109,8 +109,8 @@ def keep(
 def _scale(
     x: F32, t: int, n: int, column: int, part: int, top: Float, whole: bool, scales: F32, at: int, narrow: I8
 ) -> Float:
-    """scales[at] becomes that of whole numbers within `top` for the columns, as float16 if they are not `whole`; the
-    result is its inverse. NaN of what is not finite."""
+    """scales[at] becomes that of whole numbers within `top` for the columns, as float16 if they are not `whole`, NaN of
+    what is not finite; the result is its inverse, or 0."""
     peak = no_i32()
     for i in range(0, part, LANES):
         v = load_f32(x, place(t, column + i, n))

@@ -2,13 +2,15 @@
 order.
 
 Some runs of 32 columns become a panel once: run after run, of one side and of the other, codes without their middle,
-int8 [8][16 columns][4], which are two tiles, or where halves are summed by themselves four, and what `emit_factors`
-gives, float32 [2][2 sides][16]. Where sums are of groups the last of them, of 4 bits both, are what `of_group` gives:
-of two runs the first has pairs, scales and offsets, and the second run of a group has d and -16 * dmin. Eight rows at a
-time then pass the panel. In a turn a run, or half of one, is multiplied with both sides; the sums of the turn before
-leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for the other, from
-the first turn of all rows to the last. Eight rows, because their totals stay in registers for both sides, which then
-share what is read of a row.
+int8 [8][16 columns][4], which are two tiles, or where halves are summed by themselves four, and behind them two slots
+of [2 sides][16] values of 32 bits. These hold what `emit_factors` gives; where sums are of groups there are in the
+second slot of the first of two runs the pairs of their offsets, and of the group's second run -16 * dmin. With 4 bits
+the first slots hold, in the same runs, pairs of scales and d.
+
+Eight rows at a time pass the panel. In a turn a run, or half of one, is multiplied with both sides; the sums of the
+turn before leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for the
+other, from the first turn of all rows to the last. Eight rows, because their totals stay in registers for both sides,
+which then share what is read of a row.
 """
 
 from functools import partial
@@ -21,7 +23,7 @@ from engine.simd.amx import dot, load, prefetch_line, starting, store, zero
 from engine.simd.arithmetic import emit_fma
 from engine.simd.codes import SIDES
 from engine.simd.records import PAIR, RECORD, SCALE, Rows
-from engine.simd.run_groups import OfGroup, all_i32, emit_group, of_group
+from engine.simd.run_groups import OfGroup, all_i32, emit_beside, emit_group, emit_of_group
 from engine.simd.run_tiles import AHEAD
 from engine.simd.runs import (
     CODES,
@@ -88,15 +90,15 @@ def _unpack(b: Any, kind: int, first: Any, out: Any, units: list[Any], i: Any, c
             q = emit_vector(b, kind, side.codes, n)
             q = b.sub(q, ir.Constant(_I8X64, [code.middle] * 64)) if code.middle else q
             b.store(q, pointer(b, to, const(_CODES * v + _VECTOR * n), _I8X64), align=4)
-        for n, factor in enumerate(emit_factors(b, kind, side.head, units[v])):
+        for n, factor in enumerate(emit_factors(b, kind, side.head, units[v]) if kind != NESTED4 else ()):
             b.store(factor, pointer(b, to, const(_factor_at(n, v)), _F32X16), align=4)
     return carried
 
 
 def _unpack_group(b: Any, kind: int, group: Any, first: Any, out: Any) -> None:
-    """What is not of one run. In place of what runs brought, where that is not needed."""
+    """What is of a group, and of two runs."""
     sides = [const(v) for v in range(SIDES)]
-    factors, code = of_group(b, kind, group, first, sides), CODES[kind]
+    factors, code = emit_of_group(b, kind, group, first, sides), CODES[kind]
     for v, side in enumerate(sides):
         pairs = {1: factors.pairs[v]}
         if kind == NESTED4:
@@ -188,33 +190,44 @@ class _Products:
 
     def _add(self, turn: int, rows: Rows, some: range, factors: list[list[Any]], totals: list[Any]) -> None:
         """The sums of a turn of these rows; turns below 0 are the last ones."""
-        b, (run, half) = self.b, divmod(turn % self.turns, self.parts)
-        at = RECORD * run
+        run, half = divmod(turn % self.turns, self.parts)
         for r in some:
-            own = rows.floats(r, at + SCALE + 4 * half) if not is_nested(self.kind) else None
-            scale = rows.floats(r, at + SCALE) if own is None and half + 1 == self.parts else None
-            steps = rows.pair(r, at - RECORD + PAIR) if self.kind == NESTED4 and run % 2 else None
-            offset = rows.offset(r, at) if has_offset(self.kind) and half else None
-            for v in range(SIDES):
-                whole = self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16)
-                kept, i = _KEPT + _VECTOR * (SIDES * r + v), SIDES * r + v
-                if self.kind == NESTED4:
-                    if steps is None:  # until the second run is there
-                        self._write(self.sums, kept, b.shl(whole, all_i32(16)))
-                        continue
-                    both = b.or_(self._read(self.sums, kept, _I32X16), b.and_(whole, all_i32(0xFFFF)))
-                    totals[i] = rows.pairs(totals[i], b.bitcast(both, _I16X32), b.mul(factors[0][v], steps))
-                    continue
-                value, factor = b.sitofp(whole, _F32X16), factors[0][v] if own is None else own
-                part = b.fmul(value, factor)
-                if half + 1 < self.parts:  # until the other half is there
-                    self._write(self.sums, kept, part)
-                    continue
-                if half:
-                    part = emit_fma(b, value, factor, self._read(self.sums, kept, _F32X16))
-                totals[i] = rows.scaled(totals[i], part, factors[0][v] if scale is None else scale)
-                if offset is not None:
-                    totals[i] = rows.scaled(totals[i], offset, factors[1][v])
+            sums = [self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16) for v in range(SIDES)]
+            if self.kind == NESTED4:
+                self._add_whole(run, r, rows, sums, factors[0], totals)
+            else:
+                self._add_float(run, half, r, rows, sums, factors, totals)
+
+    def _add_whole(self, run: int, r: int, rows: Rows, sums: list[Any], scales: list[Any], totals: list[Any]) -> None:
+        """Two runs together: those of the first one wait for those of the second."""
+        b, steps = self.b, rows.pair(r, RECORD * (run - 1) + PAIR) if run % 2 else None
+        for v, own in enumerate(sums):
+            waiting, i = _KEPT + _VECTOR * (SIDES * r + v), SIDES * r + v
+            if steps is None:
+                self._write(self.sums, waiting, b.shl(own, all_i32(16)))
+                continue
+            both = emit_beside(b, self._read(self.sums, waiting, _I32X16), own)
+            totals[i] = rows.pairs(totals[i], both, b.mul(scales[v], steps))
+
+    def _add_float(
+        self, run: int, half: int, r: int, rows: Rows, sums: list[Any], factors: list[list[Any]], totals: list[Any]
+    ) -> None:  # fmt: skip
+        b, at = self.b, RECORD * run
+        own = rows.floats(r, at + SCALE + 4 * half) if not is_nested(self.kind) else None
+        scale = rows.floats(r, at + SCALE) if own is None and half + 1 == self.parts else None
+        offset = rows.offset(r, at) if has_offset(self.kind) and half else None
+        for v, whole in enumerate(sums):
+            waiting, i = _KEPT + _VECTOR * (SIDES * r + v), SIDES * r + v
+            value, factor = b.sitofp(whole, _F32X16), factors[0][v] if own is None else own
+            part = b.fmul(value, factor)
+            if half + 1 < self.parts:  # until the other half is there
+                self._write(self.sums, waiting, part)
+                continue
+            if half:
+                part = emit_fma(b, value, factor, self._read(self.sums, waiting, _F32X16))
+            totals[i] = rows.scaled(totals[i], part, factors[0][v] if scale is None else scale)
+            if offset is not None:
+                totals[i] = rows.scaled(totals[i], offset, factors[1][v])
 
     def _factors(self, turn: int) -> list[list[Any]]:
         """What the columns of both sides have to do with the turn."""
@@ -250,7 +263,8 @@ class _Products:
     def _group(self, address: Any, rows: Rows, sums: list[Any]) -> list[Any]:
         whole, result = self.kind == NESTED4, []
         pairs = [self._of_sides(run, 1, _I16X32) for run in range(0, MOST_RUNS, 2)]
-        factors = OfGroup(self._of_sides(1, 0), self._of_sides(1, 1), list(zip(*pairs, strict=True)))
+        scales = self._of_sides(1, 0) if whole else ()
+        factors = OfGroup(self._of_sides(1, 1), list(zip(*pairs, strict=True)), scales)
         for r in range(ROWS):
             own = range(SIDES * r, SIDES * (r + 1))
             here = [sums[i] for i in own]

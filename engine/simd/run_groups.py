@@ -7,7 +7,7 @@ from llvmlite import ir
 
 from engine.simd.address import const
 from engine.simd.arithmetic import emit_fma
-from engine.simd.records import GROUP, OF_OFFSETS, PAIR, RECORD, Rows
+from engine.simd.records import GROUP, PAIR, RECORD, SIXTEENTH, Rows
 from engine.simd.runs import CODES, emit_pair, emit_units
 from engine.simd.vector import LANES, f32x16, i32x16
 
@@ -21,25 +21,31 @@ def all_i32(value: int) -> Any:
 
 def emit_joined(b: Any, both: Any) -> Any:
     """first * 2**16 + second, both within int16, as pairs of int16, the second in front."""
-    sign = all_i32(0x8000)  # so that a second one below 0 takes nothing from the first
-    return b.bitcast(b.xor(b.add(both, sign), sign), _I16X32)
+    bias = all_i32(0x8000)  # gives back what a second one below 0 has borrowed from the first
+    return b.bitcast(b.xor(b.add(both, bias), bias), _I16X32)
+
+
+def emit_beside(b: Any, first: Any, second: Any) -> Any:
+    """The same of first * 2**16 and second by themselves, in fewer instructions."""
+    return b.bitcast(b.or_(first, b.and_(second, all_i32(0xFFFF))), _I16X32)
 
 
 class OfGroup(NamedTuple):
-    """What some sides of columns bring to a group's sums: d, -16 * dmin, and the offsets of its runs two by two."""
+    """What some sides of columns bring to a group's sums: -16 * dmin; the offsets of its runs two by two; and d, where
+    products are summed as well."""
 
-    scales: Sequence[Any]
     offsets: Sequence[Any]
     pairs: Sequence[Sequence[Any]]
+    scales: Sequence[Any] = ()
 
 
-def of_group(b: Any, kind: int, group: Any, first: Any, sides: Sequence[Any]) -> OfGroup:
+def emit_of_group(b: Any, kind: int, group: Any, first: Any, sides: Sequence[Any]) -> OfGroup:
     """Of a group and its first run at two addresses."""
-    code, times = CODES[kind], ir.Constant(_F32X16, [OF_OFFSETS] * LANES)
+    code, times = CODES[kind], ir.Constant(_F32X16, [-SIXTEENTH] * LANES)
     units = [emit_units(b, kind, group, side) for side in sides]
     runs = [b.add(first, const(i * code.run_bytes)) for i in range(0, code.runs, 2)]
     pairs = [[emit_pair(b, kind, run, side, 1) for run in runs] for side in sides]
-    return OfGroup([d for d, _ in units], [b.fmul(dmin, times) for _, dmin in units], pairs)
+    return OfGroup([b.fmul(dmin, times) for _, dmin in units], pairs, [d for d, _ in units])
 
 
 def emit_group(rows: Rows, r: int, factors: OfGroup, wholes: Sequence[Any], totals: Sequence[Any]) -> list[Any]:

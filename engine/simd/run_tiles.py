@@ -34,7 +34,7 @@ from engine.simd.amx import prefetch_line
 from engine.simd.arithmetic import emit_fma, emit_sum
 from engine.simd.codes import SIDES
 from engine.simd.records import HALVES, PAIR, RECORD, SCALE, Rows
-from engine.simd.run_groups import all_i32, emit_group, emit_joined, of_group
+from engine.simd.run_groups import all_i32, emit_group, emit_joined, emit_of_group
 from engine.simd.run_meaning import multiply_runs
 from engine.simd.runs import (
     CODES,
@@ -111,15 +111,14 @@ class _Tile:
         self.strides = stride, b.mul(stride, const(3))
         out = b.add(out, b.mul(self.sides[0], const(_VECTOR)))
         self.totals = [pointer(b, out, const(_VECTOR * (SIDES * r + v)), _F32X16) for r, v in self.chains]
-        room = cgutils.alloca_once(b, ir.ArrayType(_I32X16, len(self.chains)))
-        self.wholes = [b.gep(room, [const(0), const(i)]) for i in range(len(self.chains))]
 
         def of_group(g: Any, totals: list[Any]) -> list[Any]:
             group = b.add(codes, b.mul(g, const(code.group_bytes)))
             first = b.add(group, const(SIDES * code.unit_bytes))
             left = b.add(a, b.mul(g, const(code.runs * RECORD)))
             if self.kind == NESTED4:
-                return self._group(group, first, left, totals, self._pairs(first, left))
+                places = self._room()
+                return self._group(group, first, left, totals, self._pairs(first, left, places), places)
             totals = self._runs(group, first, left, totals)
             return self._group(group, first, left, totals) if sums_groups(self.kind) else totals
 
@@ -156,7 +155,12 @@ class _Tile:
             result += self._keep(total, self.totals[i])
         return result
 
-    def _pairs(self, first: Any, left: Any) -> list[Any]:
+    def _room(self) -> list[Any]:
+        """Places for whole numbers of all chains."""
+        room = cgutils.alloca_once(self.b, ir.ArrayType(_I32X16, len(self.chains)))
+        return [self.b.gep(room, [const(0), const(i)]) for i in range(len(self.chains))]
+
+    def _pairs(self, first: Any, left: Any, places: list[Any]) -> list[Any]:
         """Sums of a group's products as whole numbers."""
         b, code = self.b, self.code
 
@@ -171,27 +175,29 @@ class _Tile:
             scales, result = [emit_pair(b, self.kind, run, side, 0) for side in self.sides], []
             steps = self._of_rows(lambda r: rows.pair(r, PAIR))
             for i, ((_, v), step) in enumerate(zip(self.chains, steps, strict=True)):
-                whole = rows.pairs(self._at(wholes, i, self.wholes), emit_joined(b, both[i]), b.mul(scales[v], step))
-                result += self._keep(whole, self.wholes[i])
+                whole = rows.pairs(self._at(wholes, i, places), emit_joined(b, both[i]), b.mul(scales[v], step))
+                result += self._keep(whole, places[i])
             return result
 
-        starts = [start for place in self.wholes for start in self._keep(all_i32(0), place)]
+        starts = [start for place in places for start in self._keep(all_i32(0), place)]
         return loop(b, const(code.runs // 2), starts, of_pair)
 
     def _group(
-        self, group: Any, first: Any, left: Any, totals: list[Any], wholes: list[Any] | None = None
+        self, group: Any, first: Any, left: Any, totals: list[Any], wholes: Sequence[Any] = (),
+        places: Sequence[Any] = (),
     ) -> list[Any]:  # fmt: skip
-        """The totals with what is summed over a group."""
-        rows, factors, result = self._rows(left, const(0)), of_group(self.b, self.kind, group, first, self.sides), []
+        """The totals with what is summed over a group: `wholes`, where there are places for them, and offsets."""
+        rows, result = self._rows(left, const(0)), []
+        factors = emit_of_group(self.b, self.kind, group, first, self.sides)
         for r in range(self.rows):
             own = range(r * self.wide, (r + 1) * self.wide)
-            sums = [self._at(wholes, i, self.wholes) for i in own] if wholes is not None else []
+            sums = [self._at(wholes, i, places) for i in own] if places else []
             after = emit_group(rows, r, factors, sums, [self._at(totals, i, self.totals) for i in own])
             for i, total in zip(own, after, strict=True):
                 result += self._keep(total, self.totals[i])
         return result
 
-    def _at(self, values: list[Any], i: int, places: list[Any]) -> Any:
+    def _at(self, values: Sequence[Any], i: int, places: Sequence[Any]) -> Any:
         """What is kept of a chain: in a register if there are few of them, else in memory."""
         return values[i] if self.kept else self.b.load(places[i], align=4)
 

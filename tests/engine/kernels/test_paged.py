@@ -138,3 +138,12 @@ def test_what_is_kept_of_what_is_not_finite_is_seen(whole: bool, number: float, 
     seen[20:50] = not whole_number
     assert np.array_equal(np.isnan(found).all((1, 2)), seen)
     assert np.isfinite(found[~seen]).all()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_scores_below_all_numbers_give_nan(whole: bool) -> None:
+    case = Case(whole=whole)
+    case.q[40], case.k[:] = 1e36, -6e4
+    found = case.found(39, 3, (0, 2))
+    assert np.isnan(found[1]).all()
+    assert np.isfinite(found[[0, 2]]).all()
