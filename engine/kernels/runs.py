@@ -38,7 +38,7 @@ from engine.simd import (
     total_i32,
 )  # fmt: skip
 from engine.simd import floats as as_floats
-from engine.simd.records import GROUP, HALVES, PAIR, RECORD, SCALE, SIDE_TOP, SIXTEENTH
+from engine.simd.records import GROUP, HALVES, OF_OFFSETS, PAIR, RECORD, SCALE, SIDE_TOP
 from engine.simd.run_tiles import sizes_of
 from engine.simd.runs import CENTRED4, CODES, NESTED4, OF_HALVES, OF_NESTED, RUN, in_halves, is_nested
 
@@ -109,7 +109,7 @@ def _take_group(x: F32, first: int, records: I8, base: int) -> None:
         low = _numbers(load_f32(x, i), unit, records, to)
         high = _numbers(load_f32(x, i + TILE), unit, records, to + LANES)
         shorts[pair // 2 + 1 - run % 2] = steps
-        shorts[(pair + RECORD) // 2 + 1 - run % 2] = (steps * (low + high) + SIXTEENTH // 2) // SIXTEENTH
+        shorts[(pair + RECORD) // 2 + 1 - run % 2] = (steps * (low + high) + OF_OFFSETS // 2) // OF_OFFSETS
         ints[(to + HALVES) // 4], ints[(to + HALVES) // 4 + 1] = -OF_NESTED * low, -OF_NESTED * high
         floats[(to + SCALE) // 4], floats[(to + GROUP) // 4] = own, scale
 

@@ -10,39 +10,35 @@ from numba import types
 from engine.cpu import compiled_isa
 from engine.simd.address import const, pointer, view
 from engine.simd.amx import prefetch_line
-from engine.simd.vector import JIT, LANES, f32x16, i32x16, operation
+from engine.simd.vector import JIT, LANES, all_i32, f32x16, i32x16, operation
 
 _F32X16, _I32X16 = f32x16.llvm, i32x16.llvm
 _F16X16, _I16X16, _I8X16 = (ir.VectorType(kind, LANES) for kind in (ir.HalfType(), ir.IntType(16), ir.IntType(8)))
 _NATIVE = JIT and compiled_isa() != "portable"  # which has no instruction for it, nor LLVM a function
 
 
-def _all(value: int) -> Any:
-    return ir.Constant(_I32X16, [value] * LANES)
-
-
 def _widen(b: Any, half: Any) -> Any:
     """float16 bits in int32 to float32: the exponent moves by a product, which is right for small numbers as well."""
-    sign = b.shl(b.and_(half, _all(0x8000)), _all(16))
-    moved = b.shl(b.and_(half, _all(0x7FFF)), _all(13))
+    sign = b.shl(b.and_(half, all_i32(0x8000)), all_i32(16))
+    moved = b.shl(b.and_(half, all_i32(0x7FFF)), all_i32(13))
     value = b.bitcast(b.fmul(b.bitcast(moved, _F32X16), ir.Constant(_F32X16, [2.0**112] * LANES)), _I32X16)
-    infinite = b.icmp_signed(">=", moved, _all(0x0F800000))
-    value = b.select(infinite, b.or_(value, _all(0x7F800000)), value)
+    infinite = b.icmp_signed(">=", moved, all_i32(0x0F800000))
+    value = b.select(infinite, b.or_(value, all_i32(0x7F800000)), value)
     return b.bitcast(b.or_(value, sign), _F32X16)
 
 
 def _narrow(b: Any, x: Any) -> Any:
     """float32 to float16 bits in int32, halves to even."""
     bits = b.bitcast(x, _I32X16)
-    sign, size = b.and_(b.lshr(bits, _all(16)), _all(0x8000)), b.and_(bits, _all(0x7FFFFFFF))
-    odd = b.and_(b.lshr(size, _all(13)), _all(1))
-    usual = b.lshr(b.add(b.add(size, _all(0xFFF - (112 << 23))), odd), _all(13))
+    sign, size = b.and_(b.lshr(bits, all_i32(16)), all_i32(0x8000)), b.and_(bits, all_i32(0x7FFFFFFF))
+    odd = b.and_(b.lshr(size, all_i32(13)), all_i32(1))
+    usual = b.lshr(b.add(b.add(size, all_i32(0xFFF - (112 << 23))), odd), all_i32(13))
     half = ir.Constant(_F32X16, [0.5] * LANES)  # whose last bit is that of the smallest float16
-    small = b.sub(b.bitcast(b.fadd(b.bitcast(size, _F32X16), half), _I32X16), _all(0x3F000000))
-    value = b.select(b.icmp_signed("<", size, _all(0x38800000)), small, usual)
-    value = b.select(b.icmp_signed(">=", size, _all(0x47800000)), _all(0x7C00), value)
-    payload = b.or_(_all(0x7E00), b.and_(b.lshr(size, _all(13)), _all(0x3FF)))
-    return b.or_(b.select(b.icmp_signed(">", size, _all(0x7F800000)), payload, value), sign)
+    small = b.sub(b.bitcast(b.fadd(b.bitcast(size, _F32X16), half), _I32X16), all_i32(0x3F000000))
+    value = b.select(b.icmp_signed("<", size, all_i32(0x38800000)), small, usual)
+    value = b.select(b.icmp_signed(">=", size, all_i32(0x47800000)), all_i32(0x7C00), value)
+    payload = b.or_(all_i32(0x7E00), b.and_(b.lshr(size, all_i32(13)), all_i32(0x3FF)))
+    return b.or_(b.select(b.icmp_signed(">", size, all_i32(0x7F800000)), payload, value), sign)
 
 
 def emit_load_half(b: Any, address: Any) -> Any:
@@ -93,7 +89,7 @@ def store_bytes(address: Any, x: Any) -> Any:
 
 
 def _store_pairs(b: Any, address: Any, low: Any, high: Any) -> None:
-    pairs = b.or_(b.and_(low, _all(0xFFFF)), b.shl(high, _all(16)))
+    pairs = b.or_(b.and_(low, all_i32(0xFFFF)), b.shl(high, all_i32(16)))
     b.store(pairs, pointer(b, address, const(0), _I32X16), align=1)
 
 

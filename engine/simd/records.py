@@ -27,8 +27,8 @@ SCALE, PAIR, HALVES, GROUP = 32, 36, 40, 48
 their numbers; multiples of sums of both halves, -32 or -8 times; and the scale of its group."""
 SIDE_TOP = (2**15 - 1) // 15
 """Of the sum of a run's numbers of either sign."""
-SIXTEENTH = 16
-"""What h is a part of, so that it is int16."""
+OF_OFFSETS = 16
+"""What h is divided by, so that it is int16, and what offsets are multiplied by in its place."""
 _I16X32, _I32X16, _F32X16 = ir.VectorType(ir.IntType(16), 2 * LANES), i32x16.llvm, f32x16.llvm
 
 

@@ -23,7 +23,7 @@ from engine.simd.amx import dot, load, prefetch_line, starting, store, zero
 from engine.simd.arithmetic import emit_fma
 from engine.simd.codes import SIDES
 from engine.simd.records import PAIR, RECORD, SCALE, Rows
-from engine.simd.run_groups import OfGroup, all_i32, emit_beside, emit_group, emit_of_group
+from engine.simd.run_groups import OfGroup, emit_beside, emit_group, emit_of_group
 from engine.simd.run_tiles import AHEAD
 from engine.simd.runs import (
     CODES,
@@ -41,7 +41,7 @@ from engine.simd.runs import (
     side_of,
     sums_groups,
 )
-from engine.simd.vector import LANES, f32x16, i32x16, operation_on
+from engine.simd.vector import LANES, all_i32, f32x16, i32x16, operation_on
 
 ROWS = 8
 """That are multiplied together."""

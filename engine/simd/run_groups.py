@@ -7,16 +7,11 @@ from llvmlite import ir
 
 from engine.simd.address import const
 from engine.simd.arithmetic import emit_fma
-from engine.simd.records import GROUP, PAIR, RECORD, SIXTEENTH, Rows
+from engine.simd.records import GROUP, OF_OFFSETS, PAIR, RECORD, Rows
 from engine.simd.runs import CODES, emit_pair, emit_units
-from engine.simd.vector import LANES, f32x16, i32x16
+from engine.simd.vector import LANES, all_i32, f32x16
 
-_F32X16, _I32X16, _I16X32 = f32x16.llvm, i32x16.llvm, ir.VectorType(ir.IntType(16), 2 * LANES)
-
-
-def all_i32(value: int) -> Any:
-    """A vector of one number."""
-    return ir.Constant(_I32X16, [value] * LANES)
+_F32X16, _I16X32 = f32x16.llvm, ir.VectorType(ir.IntType(16), 2 * LANES)
 
 
 def emit_joined(b: Any, both: Any) -> Any:
@@ -41,7 +36,7 @@ class OfGroup(NamedTuple):
 
 def emit_of_group(b: Any, kind: int, group: Any, first: Any, sides: Sequence[Any]) -> OfGroup:
     """Of a group and its first run at two addresses."""
-    code, times = CODES[kind], ir.Constant(_F32X16, [-SIXTEENTH] * LANES)
+    code, times = CODES[kind], ir.Constant(_F32X16, [-OF_OFFSETS] * LANES)
     units = [emit_units(b, kind, group, side) for side in sides]
     runs = [b.add(first, const(i * code.run_bytes)) for i in range(0, code.runs, 2)]
     pairs = [[emit_pair(b, kind, run, side, 1) for run in runs] for side in sides]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from engine.simd.address import view
 from engine.simd.arithmetic import fma
 from engine.simd.codes import SIDES
-from engine.simd.records import GROUP, PAIR, RECORD, SCALE, SIXTEENTH
+from engine.simd.records import GROUP, OF_OFFSETS, PAIR, RECORD, SCALE
 from engine.simd.runs import CODES, NESTED4, RUN, has_offset, is_nested, run_at, sums_groups
 from engine.simd.vector import LANES
 
@@ -46,7 +46,7 @@ def _add_group(kind: int, total: Any, records: Sequence[NDArray[np.int8]], runs:
         offsets += b.astype(np.int32) * sums_of_row
         if kind != NESTED4:
             total = fma(sums.astype(np.float32) * (d * a), scales[i], total)
-    times = dmin * np.float32(-SIXTEENTH)
+    times = dmin * np.float32(-OF_OFFSETS)
     if kind == NESTED4:
         part = fma(offsets.astype(np.float32), times, whole.astype(np.float32) * d)
     else:

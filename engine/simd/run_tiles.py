@@ -34,7 +34,7 @@ from engine.simd.amx import prefetch_line
 from engine.simd.arithmetic import emit_fma, emit_sum
 from engine.simd.codes import SIDES
 from engine.simd.records import HALVES, PAIR, RECORD, SCALE, Rows
-from engine.simd.run_groups import all_i32, emit_group, emit_joined, emit_of_group
+from engine.simd.run_groups import emit_group, emit_joined, emit_of_group
 from engine.simd.run_meaning import multiply_runs
 from engine.simd.runs import (
     CODES,
@@ -54,7 +54,7 @@ from engine.simd.runs import (
     side_of,
     sums_groups,
 )
-from engine.simd.vector import JIT, LANES, f32x16, i32x16, operation_on
+from engine.simd.vector import JIT, LANES, all_i32, f32x16, i32x16, operation_on
 
 _WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
 AHEAD = 4096  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from engine.simd.address import const, pointer, view
 from engine.simd.codes import SIDES
 from engine.simd.narrow import emit_load_half
-from engine.simd.vector import LANES, f32x16, i32x16
+from engine.simd.vector import LANES, all_i32, f32x16, i32x16
 
 RUN = 32
 """Values of k in a run."""
@@ -142,7 +142,7 @@ def emit_pair(b: Any, kind: int, run: Any, side: Any, which: int) -> Any:
     first, second = (
         b.zext(b.load(pointer(b, at, const(n * code.run_bytes), _I8X16), align=1), i32x16.llvm) for n in range(2)
     )
-    return b.bitcast(b.or_(b.shl(first, ir.Constant(i32x16.llvm, [16] * LANES)), second), _I16X32)
+    return b.bitcast(b.or_(b.shl(first, all_i32(16)), second), _I16X32)
 
 
 def emit_units(b: Any, kind: int, group: Any, side: Any) -> list[Any]:

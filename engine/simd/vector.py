@@ -41,6 +41,11 @@ class _VectorModel(models.PrimitiveModel):
 f32x16, i32x16 = Vector("f32x16", "f4", 16), Vector("i32x16", "i4", 16)
 
 
+def all_i32(value: int) -> Any:
+    """LLVM's vector of one whole number."""
+    return ir.Constant(i32x16.llvm, [value] * LANES)
+
+
 def operation(result: Any, *arguments: Any) -> Callable[..., Any]:
     """Declare an operation: `@operation(result, *arguments)(emit)`; `emit(builder, *values)` gives its LLVM value."""
 
