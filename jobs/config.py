@@ -113,7 +113,7 @@ class InputConfig(Section):
     hidden: Literal["keep", "drop", "review"] = Field(
         "drop",
         description="what the model reads when a document holds text that no person can see: drop it, keep it, "
-        "or drop it and send the document to review",
+        "or drop it and send the document to review; where it cannot be told, drop sends it to review, too",
     )
     ocr: Annotated[OcrConfig, BeforeValidator(_off, json_schema_input_type=OcrConfig | Literal["off"])] | None = Field(
         None,

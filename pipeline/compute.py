@@ -21,6 +21,7 @@ from pipeline.tasks.passages import budget
 BATCH_CHARACTERS: Final = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress
 BATCH_DOCUMENTS: Final = 256
 _SLICE_TOKENS = 16_384  # one or two seconds on two cores
+_DOUBT = "it may hold what no person sees, which could not be told: {}"
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -116,7 +117,10 @@ def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason
 
 
 def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_hidden: bool) -> Row:
-    """The row of a document that has an answer; for review where text is hidden in it and that is asked for."""
+    """The row of a document that has an answer; for review where its text may be hidden.
+
+    `review_hidden`: where some is hidden for certain, too, which was then left out.
+    """
     row = {
         **input_columns(work.arrival, work.parsed),
         "state": _state(answer).value,
@@ -127,8 +131,10 @@ def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_
         "chunks": [asdict(chunk) for chunk in chunks],
         "tokens": sum(chunk.tokens for chunk in chunks),
     }
-    looked_at = review_hidden and work.parsed.hidden and not answer.failure
-    return _for_review(row, work.parsed.hidden) if looked_at else row
+    if answer.failure:
+        return row
+    reasons = [_what_is_hidden(work.parsed.hidden)] if review_hidden and work.parsed.hidden else []
+    return _for_review(row, [*reasons, *map(_DOUBT.format, work.parsed.unsure)])
 
 
 def _state(answer: Answer) -> State:
@@ -137,10 +143,16 @@ def _state(answer: Answer) -> State:
     return State.ABSTAINED if answer.abstained else State.DONE
 
 
-def _for_review(row: Row, hidden: Sequence[Hidden]) -> Row:
+def _what_is_hidden(hidden: Sequence[Hidden]) -> str:
     found = "; ".join(f"{KINDS[one.kind]}: {one.characters:,} characters" for one in hidden)
-    reason = f"it holds what no person sees ({found})"
-    return row | {"state": State.REVIEW.value, "reason": f"{row['reason']}; {reason}" if row["reason"] else reason}
+    return f"it holds what no person sees ({found})"
+
+
+def _for_review(row: Row, reasons: Sequence[str]) -> Row:
+    if not reasons:
+        return row
+    told = [row["reason"], *reasons] if row["reason"] else reasons
+    return row | {"state": State.REVIEW.value, "reason": "; ".join(told)}
 
 
 def input_columns(arrival: Arrival, parsed: Parsed | None) -> Row:

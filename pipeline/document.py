@@ -81,7 +81,8 @@ class Parsed:
     format has no pages. `parser` names parser and library version. `encoding` and `encoding_confidence` (0 to 1) are
     the guess for formats that are bytes of text, else None. `notes` are facts about the parse that a reader of the
     result should know. `sections` ascend by start. `members` are documents inside this one; an archive has nothing
-    else, and its text is "". `images` are pages that wait to be read by OCR.
+    else, and its text is "". `images` are pages that wait to be read by OCR. `unsure` says why it could not be told
+    whether some text is hidden; it is empty where the job keeps hidden text.
     """
 
     text: str
@@ -95,6 +96,7 @@ class Parsed:
     hidden: tuple[Hidden, ...] = ()
     members: tuple[Member, ...] = ()
     images: tuple[PageImage, ...] = ()
+    unsure: tuple[str, ...] = ()
 
     @cached_property
     def text_sha256(self) -> str:

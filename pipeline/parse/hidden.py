@@ -44,11 +44,17 @@ class HiddenText:
     def __init__(self, drop: bool) -> None:
         self._drop = drop
         self._counts: Counter[str] = Counter()
+        self._unsure: dict[str, None] = {}
 
     def keeps(self, kind: str, text: str) -> bool:
         """Count `text`, hidden in a way of KINDS; whether it belongs into the text all the same."""
         self._counts[kind] += sum(not one.isspace() for one in text)
         return not self._drop
+
+    def doubt(self, why: str) -> None:
+        """Say why it cannot be told whether some text is hidden: then a person must look at the document."""
+        if self._drop:
+            self._unsure[why] = None
 
     def visible(self, text: str) -> str:
         """The text without characters that nobody sees; those that a script needs are left alone."""
@@ -59,6 +65,11 @@ class HiddenText:
     def found(self) -> tuple[Hidden, ...]:
         """What was counted, in the order of KINDS."""
         return tuple(Hidden(kind, self._counts[kind]) for kind in KINDS if self._counts[kind])
+
+    @property
+    def unsure(self) -> tuple[str, ...]:
+        """All doubts, each once; none where hidden text is kept anyway."""
+        return tuple(self._unsure)
 
     def _checked(self, text: str, run: re.Match[str]) -> str:
         before, after = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]

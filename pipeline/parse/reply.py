@@ -25,7 +25,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.
 
 def format_parsed(parsed: Parsed) -> dict[str, Any]:
     """The message for a parsed document; notes beyond the hundredth are counted, long ones end in an ellipsis."""
-    notes = [note if len(note) <= _NOTE else note[: _NOTE - 1] + "…" for note in parsed.notes]
+    notes = [_shortened(note) for note in parsed.notes]
     if len(parsed.sections) > _SECTIONS:
         notes.append(f"only the first {_SECTIONS:,} of its {len(parsed.sections):,} headings are named in evidence")
     if len(notes) > _NOTES:
@@ -42,7 +42,12 @@ def format_parsed(parsed: Parsed) -> dict[str, Any]:
         "hidden": {one.kind: one.characters for one in parsed.hidden},
         "members": [asdict(one) for one in parsed.members],
         "images": [[one.page, one.offset, one.size] for one in parsed.images],
+        "unsure": [_shortened(why) for why in parsed.unsure[:_NOTES]],
     }
+
+
+def _shortened(note: str) -> str:
+    return note if len(note) <= _NOTE else note[: _NOTE - 1] + "…"
 
 
 def format_failure(error: DocumentError) -> dict[str, Any]:
@@ -76,6 +81,7 @@ def parse_reply(message: dict[str, Any], limits: Limits) -> Parsed:
         hidden=_hidden(message["hidden"]),
         members=tuple(_member(one, limits) for one in _list(message["members"], limits.unpacked_documents)),
         images=tuple(_image(one, limits) for one in _list(message["images"], _IMAGES)),
+        unsure=tuple(_line(why, _NOTE) for why in _list(message["unsure"], _NOTES)),
     )
 
 

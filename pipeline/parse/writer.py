@@ -78,6 +78,10 @@ class TextWriter:
         """Count text that no person sees (a kind of hidden.KINDS); whether it is to be left out."""
         return not self._hidden.keeps(kind, text)
 
+    def doubt(self, why: str) -> None:
+        """Say why it cannot be told whether some text is hidden; the document's state is then `review`."""
+        self._hidden.doubt(why)
+
     def gap(self) -> None:
         """An empty line before what comes next."""
         if self._parts:

@@ -45,5 +45,19 @@ def test_rows_in_order_with_their_own_spans(model: engine.Model) -> None:
     assert rows[3]["chunks"] == [{"start": 0, "end": 5, "tokens": 7, "passages": 2, "context_start": 0}]
 
 
+def test_a_document_that_may_hold_hidden_text_is_for_review(model: engine.Model) -> None:
+    """Whether the job drops hidden text or asks for review; one that cannot be answered stays failed."""
+    for review_hidden in (False, True):
+        works = [
+            Work(Arrival(text, text, 1), Parsed(text, "text/plain", "txt", unsure=("page 2: a", "page 3: b")), 0.5)
+            for text in ("the lease a", "an invoice?", "total due!")
+        ]
+        rows = answer_all(works, LastCharacter(), model, lambda done, total: None, review_hidden=review_hidden)
+        assert [row["state"] for row in rows] == ["review", "review", "failed"]
+        told = "it may hold what no person sees, which could not be told: "
+        assert rows[0]["reason"] == f"{told}page 2: a; {told}page 3: b"
+        assert rows[0]["last"] == "a"
+
+
 def test_no_documents(model: engine.Model) -> None:
     assert answer_all([], LastCharacter(), model, lambda done, total: None) == []

@@ -91,6 +91,7 @@ def finish(
         hidden=hidden,
         members=members,
         images=images,
+        unsure=source.hidden.unsure,
     )
 
 

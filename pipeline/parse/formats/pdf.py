@@ -44,6 +44,8 @@ def _read(document: pdfium.PdfDocument, source: Source, media_type: str) -> Pars
         raise DocumentError(Failure.NEEDS_OCR, f"{told}, without text")
     attachments.add_all(document)
     _write(writer, pages, bookmarks_of(document))
+    for doubt in pages.doubts():
+        writer.doubt(doubt)
     notes = pages.notes()
     if document.get_formtype() in _XFA:
         notes.append("it has an XFA form, of which only what stands on its pages was read")

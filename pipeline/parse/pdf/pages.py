@@ -65,13 +65,16 @@ class PageReader:
         others = (text for number, text in enumerate(self.texts, start=1) if number not in set(self._unread))
         return bool(self._unread) and not self._given and not any(self.remarks) and not any(map(str.strip, others))
 
+    def doubts(self) -> list[str]:
+        """Why it could not be told of some pages whether all of their text is seen."""
+        return [f"too much is drawn on {_pages(self._unsure)} to look at it"] if self._unsure else []
+
     def notes(self) -> list[str]:
         """What a reader of the result should know."""
         told = {
             "images without text, not read": self._unread,
             "damaged, not read": self.broken,
             "pages whose text is a scan's text layer": self._scans,
-            "whether text on them is hidden was not looked at, for they are too many": self._unsure,
             "further remarks and form fields, not read": self._crowded,
         }
         return [f"{what}: {_pages(numbers)}" for what, numbers in told.items() if numbers]

@@ -21,6 +21,7 @@ PARSED = Parsed(
     hidden=(Hidden("off_page", 3),),
     members=(Member("a/b.txt", 5, 0), Member("c", 9, None, Failure.ENCRYPTED, "with a password")),
     images=(PageImage(2, 5, 10),),
+    unsure=("page 3: too much is drawn on it",),
 )  # fmt: skip
 MEMBER = {"name": "a", "size": 5, "offset": 0, "failure": None, "reason": None}
 
@@ -80,6 +81,9 @@ def test_a_document_and_a_failure_come_back_as_they_were() -> None:
         {"members": [MEMBER] * 10_001},
         {"images": [[1, 0]]},
         {"images": [[1, 0, 2**40]]},
+        {"unsure": "page 3"},
+        {"unsure": [3]},
+        {"unsure": ["x"] * 101},
     ],
 )
 def test_anything_else_is_refused(changed: dict[str, Any]) -> None:
