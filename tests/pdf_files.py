@@ -53,3 +53,21 @@ def one_page(content: bytes, page: bytes = b"", dictionary: bytes = b"") -> byte
         b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), dictionary, content),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     )  # fmt: skip
+
+
+def with_font(content: bytes, font: bytes, *objects: bytes) -> bytes:
+    """A page whose font /F is object 5; what it refers to follows as objects 6, 7 and so on."""
+    return raw_pdf(
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R "
+        b"/Resources << /Font << /F 5 0 R >> >> >>",
+        stream(content),
+        font,
+        *objects,
+    )
+
+
+def stream(content: bytes, dictionary: bytes = b"") -> bytes:
+    """An object that is a stream."""
+    return b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), dictionary, content)

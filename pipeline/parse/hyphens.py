@@ -1,20 +1,36 @@
-"""Words that a PDF divides at the end of a line: pdfium puts U+FFFE in place of the hyphen and the line end.
+"""Hyphens of a PDF: those that it calls soft ones and draws, and those that divide a word at the end of a line.
 
-That does not say whether the hyphen belongs to the word ("non-confidential") or only to the line ("infor-mation"), so
-the document itself is asked. The hyphen goes where the document has the word in one piece elsewhere, or where it does
-not have both halves as words.
+For the latter pdfium puts U+FFFE in place of the hyphen and the line end, which does not say whether the hyphen belongs
+to the word ("non-confidential") or only to the line ("infor-mation"), so the document itself is asked. The hyphen goes
+where the document has the word in one piece elsewhere, or where it does not have both halves as words.
 """
 
 import re
+from collections.abc import Callable
 
 MARK = "\ufffe"
+SOFT = "\xad"
+_SOFT_AT_END = re.compile(rf"(?<=\w){SOFT} ?\r?\n(?=\w)")
 _DIVIDED = re.compile(rf"\b(\w+){MARK}(\w+)")
 _WORD = re.compile(r"\w+")
 _FEW = 100  # divided words that are looked for one by one, rather than to list all words
 
 
+def with_hyphens(text: str, is_drawn: Callable[[int], bool]) -> str:
+    """The text with a hyphen for each soft one that is drawn: fonts may say so of the only hyphen that they have.
+
+    `is_drawn` tells it of a place in the text. One at the end of a line stays where a letter begins the next: it is
+    for `join_words`. The text keeps its length.
+    """
+    divides = {match.start() for match in _SOFT_AT_END.finditer(text)}
+    return "".join(
+        "-" if one == SOFT and place not in divides and is_drawn(place) else one for place, one in enumerate(text)
+    )
+
+
 def join_words(texts: list[str]) -> list[str]:
     """The pages' texts without marks."""
+    texts = [_SOFT_AT_END.sub(MARK, text) if SOFT in text else text for text in texts]
     if not any(MARK in text for text in texts):
         return texts
     known = _known(texts)

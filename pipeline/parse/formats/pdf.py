@@ -32,7 +32,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 def _read(document: pdfium.PdfDocument, source: Source, media_type: str) -> Parsed:
     if document.get_formtype() != raw.FORMTYPE_NONE:
         document.init_forms()
-    writer, attachments = source.writer(), Attachments(source.members)
+    writer, attachments = source.writer(), Attachments(source.members, source.data)
     pages = PageReader(document, source, writer, attachments)
     for number in range(1, len(document) + 1):
         pages.read(number)

@@ -2,6 +2,7 @@
 
 import ctypes
 import hashlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,14 +11,23 @@ from pipeline.parse.members import Members
 from pipeline.parse.pdf.binding import raw, string
 
 _MOST = 20_000  # more than any limit of documents inside one
+_PDF = b"%PDF"
+_PAYLOAD = "EncryptedPayload"  # what a document that is only a wrapper says of the file inside it
+_ENCRYPT = re.compile(rb"/Encrypt\s+(\d+)\s+(\d+)\s+R")
+_FILTER = rb"/%s\s*/([^\s/<>\[\]()%%]+)"
+_LONGEST = 10_000  # bytes of a dictionary of encryption
 
 
 class Attachments:
-    """Gives each file once to `members`, also where it is attached twice under one name."""
+    """Gives each file once to `members`, also where it is attached twice under one name.
 
-    def __init__(self, members: Members) -> None:
+    `data` is the PDF that they are in: it may encrypt them and nothing else.
+    """
+
+    def __init__(self, members: Members, data: bytes) -> None:
         self._members = members
         self._met: set[bytes] = set()
+        self._encrypted = _are_encrypted(data)
 
     def add_all(self, document: Any) -> None:
         """Those of the document."""
@@ -32,12 +42,45 @@ class Attachments:
         if not self._members.open:
             self._members.add(name, ())
             return
-        data = _bytes_of(handle)
-        if data is None:
+        data = None if self._encrypted else _bytes_of(handle)
+        if self._encrypted or (data and _is_payload(handle) and not data.startswith(_PDF)):
+            self._refuse_encrypted(name)
+        elif data is None:
             self._members.refuse(name, 0, Failure.CORRUPT, "its bytes cannot be read from the PDF")
         elif (digest := hashlib.sha256(name.encode("utf-8", "replace") + b"\0" + data).digest()) not in self._met:
             self._met.add(digest)
             self._members.add(name, _chunks(data))
+
+    def _refuse_encrypted(self, name: str) -> None:
+        if (key := name.encode("utf-8", "replace")) not in self._met:
+            self._met.add(key)
+            self._members.refuse(name, 0, Failure.ENCRYPTED, "a file attached to a PDF, encrypted with a password")
+
+
+def _are_encrypted(data: bytes) -> bool:
+    """Whether a PDF that opens without a password encrypts the files in it (ISO 32000-2, 7.6.6: the entry EFF).
+
+    pdfium reads them by the filter of all other streams, which is none then, and would give the encrypted bytes. The
+    dictionary of encryption is never encrypted itself, nor compressed (7.5.7).
+    """
+    if b"/EFF" not in data:
+        return False
+    for number, generation in set(_ENCRYPT.findall(data)):
+        for begin in re.finditer(rb"(?<!\d)%s\s+%s\s+obj" % (number, generation), data):
+            dictionary = data[begin.end() : begin.end() + _LONGEST].partition(b"endobj")[0]
+            if (files := _filter(b"EFF", dictionary)) and files not in {b"Identity", _filter(b"StmF", dictionary)}:
+                return True
+    return False
+
+
+def _filter(key: bytes, dictionary: bytes) -> bytes | None:
+    found = re.search(_FILTER % key, dictionary)
+    return found[1] if found else None
+
+
+def _is_payload(handle: Any) -> bool:
+    """Whether the document around it says that it is an encrypted document (ISO 32000-2, 7.6.7)."""
+    return string(lambda buffer, size: raw.FPDFAttachment_GetAFRelationship(handle, buffer, size)) == _PAYLOAD
 
 
 def _bytes_of(handle: Any) -> bytes | None:

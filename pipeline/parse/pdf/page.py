@@ -7,6 +7,7 @@ from itertools import repeat
 from types import TracebackType
 from typing import Any, Self
 
+from pipeline.parse.hyphens import SOFT, with_hyphens
 from pipeline.parse.pdf.binding import pdfium, pointer, raw
 from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.objects import argument, fast
@@ -15,6 +16,7 @@ _load_text = fast(raw.FPDFText_LoadPage, c_void_p)
 _close_text = fast(raw.FPDFText_ClosePage, None)
 _get_text = fast(raw.FPDFText_GetText, c_int)
 _text_place = fast(raw.FPDFText_GetTextIndexFromCharIndex, c_int)
+_place_of = fast(raw.FPDFText_GetCharIndexFromTextIndex, c_int)
 _count_characters = fast(raw.FPDFText_CountChars, c_int)
 _get_unicode = fast(raw.FPDFText_GetUnicode, c_uint)
 _get_box = fast(raw.FPDFText_GetCharBox, c_int)
@@ -32,9 +34,13 @@ class Page:
     """
 
     def __init__(self, document: Any, index: int) -> None:
-        self.handle = raw.FPDF_LoadPage(document, index)
-        if not self.handle:
-            raise pdfium.PdfiumError("Failed to load page.")
+        self.handle = _load(document, index)
+        if not _has_extent(self.handle):
+            # The crop box lies beyond the media box, which then counts alone (ISO 32000-2, 14.11.2). An empty box is
+            # to pdfium as one that is not there; of media boxes without a valid one it makes a Letter page.
+            raw.FPDFPage_SetCropBox(self.handle, 0, 0, 0, 0)
+            raw.FPDF_ClosePage(self.handle)
+            self.handle = _load(document, index)
         self.address = pointer(self.handle)
         self.characters = 0
         self._form = document.formenv
@@ -47,10 +53,7 @@ class Page:
 
     def box(self) -> Rectangle:
         """The part that is seen, in points."""
-        box = raw.FS_RECTF()
-        if not raw.FPDF_GetPageBoundingBox(self.handle, box):
-            raise pdfium.PdfiumError("Failed to get page bounding box.")
-        return box.left, box.bottom, box.right, box.top
+        return _bounding_box(self.handle)
 
     def load_text(self) -> None:
         """Find the characters of the objects that are active now."""
@@ -74,7 +77,8 @@ class Page:
         room = max(count, end - first + 1)
         buffer = _buffer if room <= _ROOM else ctypes.create_string_buffer(2 * room)
         written = _get_text(characters, first, end - first, argument(addressof(buffer)))
-        return ctypes.string_at(buffer, 2 * max(0, written - 1)).decode("utf-16-le", "ignore")
+        text = ctypes.string_at(buffer, 2 * max(0, written - 1)).decode("utf-16-le", "ignore")
+        return with_hyphens(text, self._is_drawn) if SOFT in text else text
 
     def character(self, place: int) -> str:
         """The one at a place."""
@@ -85,6 +89,11 @@ class Page:
         _get_box(argument(self.characters), place, *_sides_of_box)
         left, right, bottom, top = _box
         return left, bottom, right, top
+
+    def _is_drawn(self, text_place: int) -> bool:
+        """Whether the character at a place in the text takes up any width."""
+        left, _, right, _ = self.box_of_character(_place_of(argument(self.characters), text_place))
+        return right > left
 
     def text_places(self, places: Iterable[int]) -> set[int]:
         """Where in its text characters of these places stand."""
@@ -105,3 +114,23 @@ class Page:
         if self.characters:
             _close_text(argument(self.characters))
             self.characters = 0
+
+
+def _load(document: Any, index: int) -> Any:
+    handle = raw.FPDF_LoadPage(document, index)
+    if not handle:
+        raise pdfium.PdfiumError("Failed to load page.")
+    return handle
+
+
+def _bounding_box(page: Any) -> Rectangle:
+    """The crop box within the media box, as pdfium takes them."""
+    box = raw.FS_RECTF()
+    if not raw.FPDF_GetPageBoundingBox(page, box):
+        raise pdfium.PdfiumError("Failed to get page bounding box.")
+    return box.left, box.bottom, box.right, box.top
+
+
+def _has_extent(page: Any) -> bool:
+    left, bottom, right, top = _bounding_box(page)
+    return right > left and top > bottom
