@@ -7,18 +7,30 @@ from typing import Any
 import audit
 from pipeline.plan import Site
 from pipeline.private import Reader
+from pipeline.records import HANDED
 
 Entry = dict[str, Any]
+UNPROVED = "handed."
+"""What the type of an entry begins with that was handed over and may not be."""
 _NEAR = 4096  # entries that are read through rather than looked up anew
 
 
 def read_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Entry]]:
     """The committed entries from `start` on, with their numbers. audit.AuditError; see audit.read_entries.
 
-    Those of private jobs are opened, for whoever may read private/.
+    Those of private jobs are opened, for whoever may read private/. What was handed over and may not be (records.py)
+    has the type `handed.TYPE`, so that nobody takes it for what it says it is.
     """
     opened = Reader(site.root)
-    return ((number, opened(entry)) for number, entry in audit.read_entries(site.audit, site.public_key, start))
+    read = audit.read_entries(site.audit, site.public_key, start)
+    return ((number, without_authority(opened(entry))) for number, entry in read)
+
+
+def without_authority(entry: Entry) -> Entry:
+    """The entry; one that was handed over and may not be, under a type of its own: earlier versions took some, and
+    whoever may write to state/handover/ can have made it."""
+    forged = "handed" in entry and entry["type"] not in HANDED
+    return {**entry, "type": f"{UNPROVED}{entry['type']}"} if forged else entry
 
 
 def recorded_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Entry]]:

@@ -42,13 +42,16 @@ class Erased:
     rows: int
 
 
-def erase(site: Site, wanted: str, reason: str, *, archive: bool = False, rows: bool = False) -> Erased:
+def erase(
+    site: Site, wanted: str, reason: str, *, archive: bool = False, rows: bool = False, wait: float = 0
+) -> Erased:
     """Erase a document by its bytes, and everything that was in it, in all jobs.
 
     What opens its entries of private jobs; with `archive` its bytes and text, in archive/ and failed/; with `rows` its
-    rows, Markdown and output files. LookupError, ErasureRefusedError, audit.AuditError.
+    rows, Markdown and output files. LookupError, ErasureRefusedError, audit.AuditError (of them LogHeld after `wait`
+    seconds).
     """
-    with recovered_log(site) as log:
+    with recovered_log(site, wait) as log:
         found = about(site, wanted)
         named = tuple(entry["n"] for entry in found.entries if "private" not in entry)
         _refuse(site, found, archive, rows)

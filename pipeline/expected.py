@@ -8,7 +8,7 @@ from typing import Any
 
 import audit
 from pipeline.deletion import Deletions, Rewritten
-from pipeline.entries import entries_at
+from pipeline.entries import UNPROVED, entries_at
 from pipeline.failures import Failures
 from pipeline.finding import Found
 from pipeline.holding import ANSWERED, OF_DOCUMENT, OF_PART, FilesTask, PartTask, archived_names
@@ -38,6 +38,7 @@ class Expected:
         self._closed: dict[int, Path] = {}  # entries that cannot be opened, and the file that should open them
         self._deletions = Deletions()
         self._failures = Failures()
+        self._unproved: list[str] = []
 
     def take(self, entry: Entry) -> Iterator[PartTask]:
         """The next entry; the parts of which it says that they are in place now."""
@@ -46,6 +47,9 @@ class Expected:
         if entry.get("closed"):
             self._closed[entry["n"]] = openings_file(Path(), entry["job"], entry["private"])
         match entry["type"]:
+            case kind if kind.startswith(UNPROVED):
+                told = f"entry {entry['n']}, {kind.removeprefix(UNPROVED)}, was handed over, so it proves nothing"
+                self._unproved.append(told)
             case "document":
                 self._take_document(entry)
             case "part":
@@ -71,9 +75,11 @@ class Expected:
         for part, documents in self._unplaced.values():
             yield PartTask(self._root, part, documents, placed=False)
 
-    def unplaced_notes(self) -> list[str]:
-        """What a reader should know of them."""
-        return [f"{file} may not be in place yet: a run holds it, or the next run ends it" for file in self._unplaced]
+    def entry_notes(self) -> list[str]:
+        """What a reader should know of entries without authority, and of parts that may not be in place."""
+        return self._unproved + [
+            f"{file} may not be in place yet: a run holds it, or the next run ends it" for file in self._unplaced
+        ]
 
     def made(self) -> Iterator[FilesTask]:
         """The Markdown and output files that should be there."""

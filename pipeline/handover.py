@@ -1,11 +1,16 @@
 """state/handover/: records of commands that could not write the log, for the one who holds it.
 
+Whoever may write there may forge one, so only types that prove nothing are taken (records.py), and the entry says that
+it was handed over. Whatever else lies there is never committed: it is moved aside, to NAME.refused, and the log says so
+once.
+
 A record is a file ID.json, there whole or not at all. Whoever holds the log commits it with its next commit, with the
 ID in it, and removes the file after that. Killed in between, the next holder finds the ID among the entries that came
 after the file was written, and only removes it: each record is in the log once.
 """
 
 import contextlib
+import hashlib
 import os
 import pwd
 import re
@@ -19,12 +24,14 @@ from typing import Any
 import audit
 from pipeline.entries import read_entries
 from pipeline.plan import Site
-from pipeline.records import check_record
+from pipeline.records import check_handed
 from pipeline.visible import shown
 
 Record = dict[str, Any]
 
 _NAME = re.compile(r"[0-9a-f]{32}\.json", re.ASCII)
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z", re.ASCII)
+_MOST_TEXT = 256  # characters of a boot id or a host's name
 _MEMBERS = {"id", "record", "size", "time", "boot", "uptime_us", "host"}
 _MAX_BYTES = 32_768  # an entry may have 65,535
 _AT_ONCE = 256  # the others go with the commit after it
@@ -36,7 +43,9 @@ def folder_of(site: Site) -> Path:
 
 
 def hand_over(site: Site, record: Mapping[str, Any]) -> None:
-    """Leave a record for the one who holds the log. OSError; audit.AuditError; ValueError for one that is too long."""
+    """Leave a record for the one who holds the log. OSError; audit.AuditError; ValueError for one that is too long, or
+    may not be handed over."""
+    check_handed(record)
     name, stamp = secrets.token_hex(16), asdict(audit.stamp_now())
     stamp.pop("user")  # the file's owner says it
     size = audit.read_checkpoint(site.audit, site.public_key).size
@@ -57,11 +66,17 @@ def waiting(site: Site) -> list[str]:
 
 @dataclass(frozen=True)
 class _Handed:
-    """A file that was read: the record to be committed, and how many entries there were when it was written."""
+    """A file that was read: the record to be committed, and how many entries there were when it was written. One that
+    was refused has no id, and its record says where it is kept."""
 
     record: Record
     id: str | None
     size: int
+
+    @property
+    def kept(self) -> str | None:
+        """The name under which a file that was refused is kept."""
+        return self.record["kept"] if self.id is None else None
 
 
 @dataclass
@@ -70,27 +85,28 @@ class Handover:
 
     site: Site
     done: set[str] = field(default_factory=set)
-    _taken: tuple[str, ...] = ()
+    _taken: dict[str, str | None] = field(default_factory=dict)  # name of a file -> where it is moved aside
 
     def take(self) -> list[Record]:
         """Records to be committed next, of at most 256 files. Call `clear` once they are. AuditError."""
         names = [name for name in waiting(self.site) if name not in self.done][:_AT_ONCE]
         if not names:
             return []
-        read = {name: _read(folder_of(self.site) / name) for name in names}
+        read = {name: _read(self.site, folder_of(self.site) / name) for name in names}
         handed = {name: each for name, each in read.items() if each}
-        self._taken = tuple(handed)
+        self._taken = {name: each.kept for name, each in handed.items()}
         committed = self._committed([each for each in handed.values() if each.id])
         fresh = [each.record for each in handed.values() if each.id not in committed]
         return sorted(fresh, key=lambda record: str(record.get("handed", {}).get("time", "")))
 
     def clear(self) -> None:
-        """What was taken is in the log: its files go."""
+        """What was taken is in the log: its files go, and what was refused is moved aside."""
         self.done.update(self._taken)
-        for path in (folder_of(self.site) / name for name in self._taken):
+        for name, kept in self._taken.items():
+            path = folder_of(self.site) / name
             with contextlib.suppress(OSError):
-                path.rename(path.with_suffix(".refused")) if path.is_dir() else path.unlink()
-        self._taken = ()
+                path.unlink() if kept is None else _move_aside(path, kept)
+        self._taken = {}
 
     def _committed(self, handed: Sequence[_Handed]) -> set[str]:
         """Which of them are in the log already: an entry with their id came after they were written."""
@@ -102,7 +118,14 @@ class Handover:
         return {each for each in ids if each in wanted}
 
 
-def _read(path: Path) -> _Handed | None:
+def _move_aside(path: Path, kept: str) -> None:
+    """Where a file of the same name was refused before, under a name of its own. OSError."""
+    target = path.with_name(kept)
+    taken = target.is_symlink() or target.exists()
+    path.rename(path.with_name(f"{secrets.token_hex(16)}.refused") if taken else target)
+
+
+def _read(site: Site, path: Path) -> _Handed | None:
     """What one file hands over; if that is no record, the record that says so. None for a file that has just gone."""
     owner = ""
     try:
@@ -111,32 +134,50 @@ def _read(path: Path) -> _Handed | None:
             owner = _name_of(status.st_uid)
             if not stat.S_ISREG(status.st_mode):
                 raise ValueError("not a regular file")
-            return _parse(path.name, file.read(_MAX_BYTES + 1), owner)
+            handed = _parse(path.name, file.read(_MAX_BYTES + 1), owner)
+            _check_log(site, handed)
+            return handed
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        refused = {"file": shown(path.name), "owner": owner, "reason": shown(str(reason))[:200]}
+        kept = f"{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:32]}.refused"  # a name as long as any can be
+        refused = {"file": shown(path.name), "owner": owner, "reason": shown(str(reason))[:200], "kept": kept}
         return _Handed({"type": "handover.refused", "run": "", **refused}, None, 0)
 
 
 def _parse(name: str, data: bytes, owner: str) -> _Handed:
-    """ValueError for what is no record that a command may make."""
+    """ValueError for what is no record that may be handed over."""
     if len(data) > _MAX_BYTES:
         raise ValueError(f"longer than {_MAX_BYTES:,} bytes")
     told = audit.parse_canonical(data)
     if not isinstance(told, dict) or told.keys() != _MEMBERS or not _NAME.fullmatch(name):
         raise ValueError("not what a command writes")
-    texts = [told[key] for key in ("id", "time", "boot", "host")]
+    texts = [told[key] for key in ("id", "boot", "host")]
     numbers = [told[key] for key in ("size", "uptime_us")]
-    if not all(isinstance(text, str) for text in texts) or any(type(n) is not int or n < 0 for n in numbers):
+    fit = all(isinstance(text, str) and len(text) <= _MOST_TEXT for text in texts)
+    timed = isinstance(told["time"], str) and _TIME.fullmatch(told["time"])
+    if not fit or not timed or any(type(n) is not int or n < 0 for n in numbers):
         raise ValueError("not what a command writes")
     record = told["record"]
     if f"{told['id']}.json" != name or not isinstance(record, dict) or record.get("run") != "":
         raise ValueError("not what a command writes")
-    check_record(record)
+    check_handed(record)
     stamp = {key: told[key] for key in ("id", "time", "boot", "uptime_us", "host")}
     return _Handed({**record, "handed": {**stamp, "user": owner}}, told["id"], told["size"])
+
+
+def _check_log(site: Site, handed: _Handed) -> None:
+    """ValueError where a record names a state of the log that never was. audit.AuditError."""
+    record = handed.record
+    sizes = [handed.size, *([record["size"]] if record["type"] in ("verified", "read.checkpoint") else [])]
+    size = audit.read_checkpoint(site.audit, site.public_key).size
+    if max(sizes) > size:
+        raise ValueError(f"it tells of {max(sizes):,} entries, and the log has {size:,}")
+    if record["type"] == "verified":
+        root = audit.root_of(site.audit, site.public_key, record["size"])
+        if root.hex() != record["root"]:
+            raise ValueError(f"the first {record['size']:,} entries of the log have another root than it tells")
 
 
 def _name_of(uid: int) -> str:

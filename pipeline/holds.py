@@ -44,9 +44,10 @@ def holds(site: Site) -> list[Hold]:
     ]
 
 
-def hold(site: Site, wanted: str, reason: str) -> Hold:
-    """Hold a document and what was in it. LookupError (no such document), audit.AuditError (LogHeld among them)."""
-    with recovered_log(site) as log:
+def hold(site: Site, wanted: str, reason: str, *, wait: float = 0) -> Hold:
+    """Hold a document and what was in it. LookupError (no such document), audit.AuditError (of them LogHeld after
+    `wait` seconds)."""
+    with recovered_log(site, wait) as log:
         found = about(site, wanted)
         first = {entry["document"]: entry["n"] for entry in reversed(found.entries) if entry["document"]}
         record = {"type": "hold", "run": "", "entries": sorted(first.values()), "reason": reason}
@@ -54,9 +55,10 @@ def hold(site: Site, wanted: str, reason: str) -> Hold:
     return next(each for each in holds(site) if each.number == number)
 
 
-def release(site: Site, wanted: str, number: int | None, reason: str) -> Hold:
-    """End the hold of a document, or of its holds the one of entry `number`. LookupError, audit.AuditError."""
-    with recovered_log(site) as log:
+def release(site: Site, wanted: str, number: int | None, reason: str, *, wait: float = 0) -> Hold:
+    """End the hold of a document, or of its holds the one of entry `number`. LookupError, audit.AuditError (of them
+    LogHeld after `wait` seconds)."""
+    with recovered_log(site, wait) as log:
         document = about(site, wanted).document
         found = [each for each in holds(site) if document in each.documents and number in (None, each.number)]
         if len(found) != 1:

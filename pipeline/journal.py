@@ -1,6 +1,7 @@
 """The log as this package writes it: each commit also takes what was handed over, and says when the clock was set."""
 
 import contextlib
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,10 +12,11 @@ import audit
 from pipeline.entries import read_entries
 from pipeline.handover import Handover, folder_of, hand_over, waiting
 from pipeline.plan import Site
-from pipeline.records import check_record
+from pipeline.records import HANDED, check_record
 
 Record = Mapping[str, Any]
 
+_LOOK_SECONDS = 0.25  # between two looks whether the log is free
 _CLOCK_SECONDS = 2.0  # what is less may be a pause between two looks at the clocks
 
 
@@ -76,11 +78,23 @@ class Journal:
 
 
 @contextlib.contextmanager
-def open_journal(site: Site) -> Iterator[Journal]:
-    """The log, held. What is handed over while it is being let go is taken up after that. AuditError."""
-    with contextlib.closing(Journal(site)) as journal:
+def open_journal(site: Site, wait: float = 0) -> Iterator[Journal]:
+    """The log, held, as soon as nobody else holds it. What is handed over while it is being let go is taken up after
+    that. AuditError; of them LogHeld only after so many seconds."""
+    with contextlib.closing(_when_free(site, wait)) as journal:
         yield journal
     take_up(site)
+
+
+def _when_free(site: Site, wait: float) -> Journal:
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            return Journal(site)
+        except audit.LogHeld:
+            if (left := deadline - time.monotonic()) <= 0:
+                raise
+        time.sleep(min(_LOOK_SECONDS, left))
 
 
 def take_up(site: Site) -> None:
@@ -107,8 +121,8 @@ class Recorded:
 def record(site: Site, facts: Record) -> Recorded:
     """Record what a command did, outside of runs. Never waits and never fails because of the log.
 
-    Committed where nobody holds the log, else left for the holder, else said why not. ValueError for a record that is
-    not one of the table in records.py.
+    Committed where nobody holds the log, else left for the holder if it may be handed over, else said why not.
+    ValueError for a record that is not one of the table in records.py.
     """
     check_record(facts)
     row = {"run": "", **facts}
@@ -123,7 +137,7 @@ def record(site: Site, facts: Record) -> Recorded:
     except audit.LogUntrusted as error:
         return Recorded(why=str(error))
     except audit.AuditError as error:
-        return _handed_over(site, row, str(error))
+        return _handed_over(site, row, str(error)) if facts["type"] in HANDED else Recorded(why=str(error))
 
 
 def _handed_over(site: Site, row: Record, why: str) -> Recorded:

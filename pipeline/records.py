@@ -2,49 +2,104 @@
 
 The log adds `v`, `n`, `time`, `boot`, `uptime_us`, `host` and `user` to each. What a run makes bears `run` and `job`;
 of what a command makes, `run` is "". What was handed over (handover.py) bears `handed`. It may come from anyone who can
-write into the workspace's state/, so its values are checked too: those who read the log rely on them.
+write into the workspace's state/, so only types that prove nothing may be handed over, and each of their values is
+checked: whoever reads the log relies on them.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_VALUES: dict[str, type | tuple[type, ...]] = {
-    "text": str, "int": int, "bool": bool, "list": list, "object": dict, "": (str, int, float, bool, list, dict),
-}  # fmt: skip
+_MOST_TEXT = 4_096  # characters
+_MOST_INTEGER = 2**53 - 1  # of an entry (audit/FORMAT.md)
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_MOST_VERDICTS = 16
+_WORD = re.compile(r"[a-z]{1,32}", re.ASCII)
+_DOCUMENT = re.compile(r"[0-9a-f]{64}|entry [0-9]{1,15}", re.ASCII)
+_QUERY = frozenset({"document", "name", "job", "model", "outcome", "since", "until", "run"})
+_ASKED = frozenset({"document", "run", "share", "seed"})
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _MOST_TEXT
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _MOST_INTEGER
+
+
+def _is_query(value: Any) -> bool:
+    """Whether this is what search.Query.asked gives."""
+    return isinstance(value, dict) and value.keys() <= _QUERY and all(map(_is_text, value.values()))
+
+
+def _is_asked(value: Any) -> bool:
+    """Whether this is what Replay.to_record says was asked for."""
+    if not isinstance(value, dict) or value.keys() != _ASKED:
+        return False
+    named = all(value[key] is None or _is_text(value[key]) for key in ("document", "run"))
+    share = value["share"]
+    return named and _is_count(value["seed"]) and type(share) in (int, float) and 0 < share <= 1
+
+
+def _is_verdicts(value: Any) -> bool:
+    """Whether this is a count for each of some words, as Replay.counts gives them."""
+    words = isinstance(value, dict) and len(value) <= _MOST_VERDICTS and all(map(_WORD.fullmatch, value))
+    return words and all(map(_is_count, value.values()))
+
+
+_VALUES: dict[str, Callable[[Any], bool]] = {
+    "text": _is_text,
+    "count": _is_count,
+    "bool": lambda value: isinstance(value, bool),
+    "sha256": lambda value: isinstance(value, str) and _SHA256.fullmatch(value) is not None,
+    "document": lambda value: isinstance(value, str) and _DOCUMENT.fullmatch(value) is not None,
+    "query": _is_query,
+    "asked": _is_asked,
+    "verdicts": _is_verdicts,
+    "numbers": lambda value: isinstance(value, list) and all(map(_is_count, value)),
+    "any": lambda value: True,
+}
+"""What the kinds of values in the table mean."""
 
 
 @dataclass(frozen=True)
 class Kind:
     """What records of a type say, and the members: name -> kind of value; with a `?`, it may be null.
 
-    `command`: made outside of runs, so it may be handed to the one who holds the log.
+    `command`: made outside of runs. `handed`: it proves nothing, so it may be handed to the one who holds the log.
     """
 
     says: str
     members: Mapping[str, str]
     command: bool = False
+    handed: bool = False
 
 
 def _run(says: str, members: str) -> Kind:
-    return Kind(says, dict.fromkeys(members.split(), "?"))
+    return Kind(says, dict.fromkeys(members.split(), "any"))
 
 
 def _command(says: str, members: str) -> Kind:
     return Kind(says, dict(member.split(":") for member in members.split()), command=True)
 
 
+def _handed(says: str, members: str) -> Kind:
+    return Kind(says, dict(member.split(":") for member in members.split()), command=True, handed=True)
+
+
 _COUNTS = "seen done abstained review failed duplicate ignored pending known"
 
 KINDS: dict[str, Kind] = {
-    "service.started": _command("`cloister serve` begins", "pid:int version:text"),
-    "service.ended": _command("`cloister serve` ends", "pid:int why:text"),
+    "service.started": _handed("`cloister serve` begins", "pid:count version:text"),
+    "service.ended": _handed("`cloister serve` ends", "pid:count why:text"),
     "key.admitted": _run("the first run under this key", "public_key"),
     "key.rotated": _run("another key signs, from this entry on (audit/FORMAT.md)", "old_key new_key note"),
     "job.admitted": _run("a job runs for the first time; `after`: its file and settings", "before after"),
     "job.changed": _run("a job's file or settings are not those of its last run", "before after"),
-    "model.admitted": _command("a model file is new under its name", "model:text before:text? after:text by:text"),
-    "model.changed": _command("another model file has this name", "model:text before:text? after:text by:text"),
+    "model.admitted": _command("a model file is new under its name", "model:text before:sha256? after:sha256 by:text"),
+    "model.changed": _command("another model file has this name", "model:text before:sha256? after:sha256 by:text"),
     "run.started": _run(
         "a run begins, and takes `ready` files",
         "job_digest job_file_sha256 model model_sha256 pinned duplicates retry software ready settling held ignored",
@@ -71,27 +126,34 @@ KINDS: dict[str, Kind] = {
     "released": _run("a hold has ended", "hold reason"),
     "recovered.cut": _run("what an interrupted commit left behind the log was cut", "bytes entries files"),
     "recovered.undone": _run("staged files that were never committed were removed", "files"),
-    "handover.refused": _run("what lay in state/handover/ was no record", "file owner reason"),
+    "handover.refused": _run(
+        "what lay in state/handover/ was no record that may be handed over", "file owner reason kept"
+    ),
     "clock.stepped": _run("the clock was set since the entry of `before`", "seconds before"),
-    "verified": _command(
+    "verified": _handed(
         "`cloister audit verify`: findings of each kind",
-        "size:int root:text integrity:int altered:int added:int absent:int",
+        "size:count root:sha256 integrity:count altered:count added:count absent:count",
     ),
     "exported": _command(
         "`cloister audit export` wrote the entries `first` to `end` - 1 to a folder",
-        "from:text before:text first:int end:int export_sha256:text",
+        "from:text before:text first:count end:count export_sha256:sha256",
     ),
-    "read.results": _command("rows were shown", "job:text? failed:bool limit:int?"),
-    "read.story": _command("a document's story was shown", "document:text?"),
-    "read.proof": _command("an entry was given out with its proof", "entry:int"),
-    "read.checkpoint": _command("the checkpoint was given out, to be kept or cosigned", "size:int"),
-    "read.search": _command("entries of documents were searched for", "query:object"),
-    "read.recall": _command("what a model touched was shown", "model_sha256:text"),
-    "replayed": _command(
+    "read.results": _handed("rows were shown", "job:text? failed:bool limit:count?"),
+    "read.story": _handed("a document's story was shown", "document:document?"),
+    "read.proof": _handed("an entry was given out with its proof", "entry:count"),
+    "read.checkpoint": _handed("the checkpoint was given out, to be kept or cosigned", "size:count"),
+    "read.search": _handed("entries of documents were searched for", "query:query"),
+    "read.recall": _handed("what a model touched was shown", "model_sha256:sha256"),
+    "replayed": _handed(
         "rows were computed again: verdicts, and entries that came out differently",
-        "asked:object rows:int counts:object different:list",
+        "asked:asked rows:count counts:verdicts different:numbers",
     ),
 }
+
+
+HANDED = frozenset(name for name, kind in KINDS.items() if kind.handed)
+"""The types that may be handed over: reads, checks, and the service's beginning and end. Whatever proves something or
+changes what holds (exports, erasures, holds, releases, models brought in) is written by its command alone."""
 
 
 def check_record(record: Mapping[str, Any]) -> None:
@@ -105,8 +167,12 @@ def check_record(record: Mapping[str, Any]) -> None:
         raise ValueError(f"a record of type {record['type']} with other members or values: {', '.join(sorted(wrong))}")
 
 
+def check_handed(record: Mapping[str, Any]) -> None:
+    """ValueError unless this record may be handed over."""
+    check_record(record)
+    if record["type"] not in HANDED:
+        raise ValueError(f"a record of type {record['type']} proves something, and is never handed over")
+
+
 def _fits(value: Any, kind: str) -> bool:
-    if value is None:
-        return kind.endswith("?")
-    expected = _VALUES[kind.removesuffix("?")]
-    return isinstance(value, expected) and (not isinstance(value, bool) or expected in (bool, _VALUES[""]))
+    return kind.endswith("?") if value is None else _VALUES[kind.removesuffix("?")](value)

@@ -34,9 +34,10 @@ def recover(site: Site, log: Journal, history: History) -> list[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def recovered_log(site: Site) -> Iterator[Journal]:
-    """The log's writer for something that is no run, when everything before it is in place. audit.AuditError."""
-    with open_journal(site) as log:
+def recovered_log(site: Site, wait: float = 0) -> Iterator[Journal]:
+    """The log's writer for something that is no run, when everything before it is in place. audit.AuditError; of them
+    LogHeld only after so many seconds."""
+    with open_journal(site, wait) as log:
         records = recover(site, log, read_history(read_entries(site), "", ""))
         if records:
             log.commit([{"run": "", **record} for record in records])

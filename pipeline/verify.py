@@ -104,7 +104,7 @@ def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) 
     for task in expected.rewritten(site, found):
         found.join([check_rewritten(task)])
     expected.check_openings(found)
-    found.notes += expected.unplaced_notes()
+    found.notes += expected.entry_notes()
 
 
 def _accuses(found: Found) -> bool:

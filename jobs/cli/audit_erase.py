@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jobs.cli.options import DocumentArgument, JsonOption, WorkspaceOption, check_reason
+from jobs.cli.options import DocumentArgument, JsonOption, WaitOption, WorkspaceOption, check_reason
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
@@ -20,6 +20,7 @@ def erase(
         bool, typer.Option("--archive", help="Also its bytes and text, in archive/ and failed/.")
     ] = False,
     rows: Annotated[bool, typer.Option("--rows", help="Also its rows and Markdown files in outbox/.")] = False,
+    wait: WaitOption = 0,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -34,7 +35,9 @@ def erase(
 
     check_reason(reason)
     try:
-        erased = pipeline.erase(make_site(open_workspace(workspace)), document, reason, archive=archive, rows=rows)
+        erased = pipeline.erase(
+            make_site(open_workspace(workspace)), document, reason, archive=archive, rows=rows, wait=wait
+        )
     except (LookupError, pipeline.ErasureRefusedError) as error:
         raise ConfigError(Problem("DOC", str(error.args[0]))) from error
     if as_json:

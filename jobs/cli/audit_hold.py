@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from jobs.cli.options import DocumentArgument, JsonOption, WorkspaceOption, check_reason
+from jobs.cli.options import DocumentArgument, JsonOption, WaitOption, WorkspaceOption, check_reason
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
@@ -13,6 +13,7 @@ from jobs.workspace import open_workspace
 def hold(
     document: DocumentArgument,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it stands in the log.")],
+    wait: WaitOption = 0,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -25,7 +26,7 @@ def hold(
 
     check_reason(reason)
     try:
-        held = pipeline.hold(make_site(open_workspace(workspace)), document, reason)
+        held = pipeline.hold(make_site(open_workspace(workspace)), document, reason, wait=wait)
     except LookupError as error:
         raise ConfigError(Problem("DOC", str(error.args[0]))) from error
     if as_json:

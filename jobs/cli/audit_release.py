@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from jobs.cli.options import DocumentArgument, JsonOption, WorkspaceOption, check_reason
+from jobs.cli.options import DocumentArgument, JsonOption, WaitOption, WorkspaceOption, check_reason
 from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
@@ -17,6 +17,7 @@ def release(
         int | None,
         typer.Option("--hold", metavar="N", help="Of several holds, the one of entry N.", show_default=False),
     ] = None,
+    wait: WaitOption = 0,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -29,7 +30,7 @@ def release(
 
     check_reason(reason)
     try:
-        released = pipeline.release(make_site(open_workspace(workspace)), document, number, reason)
+        released = pipeline.release(make_site(open_workspace(workspace)), document, number, reason, wait=wait)
     except LookupError as error:
         raise ConfigError(Problem("DOC", str(error.args[0]))) from error
     if as_json:

@@ -35,7 +35,7 @@ PassphraseOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 WaitOption = Annotated[
     float,
-    typer.Option("--wait", min=0, metavar="SECONDS", help="Wait so long while another run holds the workspace."),
+    typer.Option("--wait", min=0, metavar="SECONDS", help="Wait so long while another process holds the workspace."),
 ]
 JobsArgument = Annotated[
     list[str],

@@ -1,9 +1,10 @@
 """A workspace as `cloister init` makes it, with a small model, and the command itself, run in this process."""
 
+import contextlib
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,14 @@ def entries(place: Place, *kinds: str) -> list[dict[str, Any]]:
     """The log's entries, all of them or those of some types."""
     key = load_site(place.root / "site.yaml").log.public_key
     return [entry for _, entry in audit.read_entries(place.root / "audit", key) if not kinds or entry["type"] in kinds]
+
+
+@contextlib.contextmanager
+def held(place: Place) -> Iterator[audit.Log]:
+    """The log of a workspace, held by somebody who takes nothing up."""
+    log = load_site(place.root / "site.yaml").log
+    with audit.Log.open(place.root / "audit", key_path=place.root / log.key, public_key=log.public_key) as held:
+        yield held
 
 
 @pytest.fixture

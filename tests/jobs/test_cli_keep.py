@@ -1,6 +1,7 @@
 """Retention in a job file, and the commands that hold and release documents."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from jobs.load import load_job
 from jobs.plan import make_plan
 from jobs.workspace import open_workspace
 from pipeline import Retention
-from tests.jobs.conftest import LEASE, SORT, Cloister, Place
+from tests.jobs.conftest import LEASE, SORT, Cloister, Place, entries, held
 
 RULES = SORT + "retention: {{archive_days: 30, rows_days: 3650}}\n"
 
@@ -93,3 +94,22 @@ def test_what_is_held_needs_a_reason_and_several_holds_name_the_option(ready: Pl
     assert (told.code, "choose one with --hold N: " in told.err) == (2, True), told.err
     told = cloister("audit", "show", "nope.docx")
     assert (told.code, told.err.startswith("DOC: the log knows no document 'nope.docx': ")) == (2, True), told.err
+
+
+def test_what_holds_releases_and_erases_needs_the_log_and_waits_for_it(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    before = entries(ready)
+    commands = (("hold",), ("release",), ("erase", "--archive", "--rows"))
+    with held(ready) as log:
+        for command in commands:
+            told = cloister("audit", command[0], "lease.txt", "--reason", "case 12", *command[1:], "--wait", "0.05")
+            assert (told.code, told.out, "held by process" in told.err) == (5, "", True), told
+        assert entries(ready) == before
+        assert not (ready.root / "state" / "handover").exists()
+        timer = threading.Timer(0.5, log.close)
+        timer.start()
+        told = cloister("audit", "hold", "lease.txt", "--reason", "case 12", "--wait", "60")
+        timer.join()
+    assert told.code == 0, told.err
+    assert [entry["reason"] for entry in entries(ready, "hold")] == ["case 12"]

@@ -1,6 +1,5 @@
 """What commands record of themselves, and the commands that look things up in the log."""
 
-import contextlib
 import json
 import os
 import signal
@@ -8,14 +7,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import audit
 from jobs.load import load_site
-from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries
+from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries, held
 from tests.models import write_bert_folder
 
 COMMAND = [sys.executable, "-P", "-c", "from jobs.cli import main; main()"]
@@ -31,13 +29,6 @@ def done(ready: Place, cloister: Cloister) -> Place:
     ready.drop("sort", "~$lease.txt", "x")
     assert cloister("run", "sort").code == 1
     return ready
-
-
-@contextlib.contextmanager
-def held(place: Place) -> Iterator[None]:
-    log = load_site(place.root / "site.yaml").log
-    with audit.Log.open(place.root / "audit", key_path=place.root / log.key, public_key=log.public_key):
-        yield
 
 
 def test_reads_of_content_are_recorded(done: Place, cloister: Cloister) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -119,11 +120,45 @@ FORGED = {
     "another id": {"id": "0" * 32},
     "no number": {"size": "0"},
     "too long": {"record": {**READ, "run": "", "job": "x" * 40_000}},
-}
+    "a text too long": {"record": {**READ, "run": "", "job": "x" * 5_000}},
+    "a number below 0": {"record": {**READ, "run": "", "limit": -1}},
+    "no digest": {"record": {"type": "read.recall", "run": "", "model_sha256": "../../etc"}},
+    "no document": {"record": {"type": "read.story", "run": "", "document": "Anna Meier"}},
+    "a question that no command asks": {"record": {"type": "read.search", "run": "", "query": {"sql": "1"}}},
+    "verdicts that are none": {
+        "record": {
+            "type": "replayed", "run": "", "rows": 1, "different": [], "counts": {"IDENTICAL": 1},
+            "asked": {"document": None, "run": None, "share": 1, "seed": 0},
+        }
+    },
+    "no time": {"time": "yesterday"},
+    "a state that is still to come": {"size": 99},
+    "a root that never was": {
+        "record": {
+            "type": "verified", "run": "", "size": 0, "root": "0" * 64, "integrity": 0, "altered": 0, "added": 0,
+            "absent": 0,
+        }
+    },
+}  # fmt: skip
+PROOFS: dict[str, dict[str, Any]] = {
+    "exported": {"from": "a", "before": "b", "first": 0, "end": 1, "export_sha256": "0" * 64},
+    "hold": {"entries": [0], "reason": "case 12"},
+    "released": {"hold": 0, "reason": "closed"},
+    "erased": {
+        "entries": [0], "archive": [0], "failed": [], "markdown": [], "parts": [], "rows": [], "reason": "asked for"
+    },
+    "deleted": {"deletion": 0},
+    "deleted.by_rule": {"rule": "rows_days", "days": 0, "archive": [0], "parts": ["keys/log.key"], "markdown": []},
+    "model.admitted": {"model": "tiny", "before": None, "after": "0" * 64, "by": "import"},
+    "model.changed": {"model": "tiny", "before": "0" * 64, "after": "1" * 64, "by": "import"},
+    "key.rotated": {"old_key": "", "new_key": "", "note": ""},
+    "reviewed": {"entries": [0], "by": "Ada"},
+}  # fmt: skip
+"""Records that prove something or change what holds, and one of a type that is still to come."""
 
 
 @pytest.mark.parametrize("wrong", FORGED.values(), ids=FORGED)
-def test_what_is_no_record_is_refused_with_its_owner_and_removed(site: Site, wrong: bytes | dict[str, Any]) -> None:
+def test_what_is_no_record_is_refused_with_its_owner_and_moved_aside(site: Site, wrong: bytes | dict[str, Any]) -> None:
     with held(site):
         pipeline.record(site, READ)
     (name,) = waiting(site)
@@ -134,7 +169,60 @@ def test_what_is_no_record_is_refused_with_its_owner_and_removed(site: Site, wro
     assert (refused["file"], refused["owner"]) == (name, refused["user"])
     assert refused["reason"]
     assert waiting(site) == []
+    assert [path.name for path in folder_of(site).iterdir()] == [refused["kept"]]
     assert len(entries(site)) == 1
+
+
+def handed_over(site: Site, record: dict[str, Any]) -> Path:
+    """A record in state/handover/, as whoever may write there can put it."""
+    stamp = audit.stamp_now()
+    told = {"id": "ab" * 16, "record": record, "size": 0, "time": stamp.time, "boot": stamp.boot}
+    path = folder_of(site) / f"{told['id']}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(audit.canonical({**told, "uptime_us": 1, "host": "here"}))
+    return path
+
+
+@pytest.mark.parametrize("kind", PROOFS)
+def test_what_proves_something_is_never_taken_from_the_folder(site: Site, kind: str) -> None:
+    path = handed_over(site, {"type": kind, "run": "", **PROOFS[kind]})
+    body = path.read_bytes()
+    for _ in range(2):
+        pipeline.record(site, READ)
+    assert not entries(site, kind)
+    (refused,) = entries(site, "handover.refused")
+    assert (refused["file"], path.exists()) == (path.name, False)
+    assert (folder_of(site) / refused["kept"]).read_bytes() == body
+
+
+@pytest.mark.parametrize("kind", ["exported", "model.admitted"])
+def test_what_proves_something_is_not_handed_over_either(site: Site, kind: str) -> None:
+    with held(site):
+        recorded = pipeline.record(site, {"type": kind, **PROOFS[kind]})
+        with pytest.raises(ValueError, match="never handed over"):
+            hand_over(site, {"type": kind, "run": "", **PROOFS[kind]})
+    assert (recorded.n, recorded.handed, waiting(site)) == (None, False, [])
+    assert "held by process" in str(recorded.why)
+
+
+def test_what_earlier_versions_took_has_no_authority(plan: RunPlan, drop: Any) -> None:
+    drop("lease.txt", "The landlord leases the flat to the tenant.")
+    pipeline.run(plan, observer=Witness())
+    (document,) = entries(plan.site, "document")
+    handed = {"id": "ab" * 16, "time": "", "boot": "", "uptime_us": 0, "host": "", "user": ""}
+    with held(plan.site) as log:
+        for kind, facts in PROOFS.items():
+            facts = {**facts, **{key: [document["n"]] for key in ("entries", "archive") if key in facts}}
+            if kind != "key.rotated":
+                log.commit([{"type": kind, "run": "", "job": "sort", **facts, "handed": handed}])
+    assert pipeline.holds(plan.site) == []
+    pipeline.run(plan, observer=Witness())
+    assert plan.site.key_file.exists()
+    report = pipeline.verify(plan.site)
+    assert report.complete, report
+    assert sum("proves nothing" in note for note in report.notes) == len(PROOFS) - 1
+    next(plan.archive.rglob("bytes/*")).unlink()
+    assert len(pipeline.verify(plan.site).absent) == 1, "nothing says that it was deleted"
 
 
 def test_links_pipes_and_foreign_names_are_refused_and_not_followed(site: Site, tmp_path: Path) -> None:
@@ -146,7 +234,9 @@ def test_links_pipes_and_foreign_names_are_refused_and_not_followed(site: Site, 
     assert pipeline.record(site, READ).n == 0
     assert [e["file"] for e in entries(site, "handover.refused")] == ["a\\x1b[2J.json", "b.json", "c.json"]
     assert site.key_file.exists()
-    assert sorted(path.name for path in folder_of(site).iterdir()) == ["c.refused", "d.json.tmp"]
+    kept = [e["kept"] for e in entries(site, "handover.refused")]
+    assert {path.name for path in folder_of(site).iterdir()} == {*kept, "d.json.tmp"}
+    assert pipeline.record(site, READ).n == 4, "each is told once"
 
 
 def test_a_log_that_can_neither_be_written_nor_handed_to_says_why(site: Site) -> None:
@@ -192,9 +282,9 @@ def test_many_are_taken_in_the_order_of_their_times(site: Site) -> None:
     with held(site):
         for number in range(300):
             hand_over(site, {**READ, "run": "", "limit": number})
-    pipeline.record(site, {**READ, "limit": -1})
+    pipeline.record(site, {**READ, "limit": 300})
     limits = [e["limit"] for e in entries(site)]
-    assert (limits[0], sorted(limits)) == (-1, list(range(-1, 300)))
+    assert (limits[0], sorted(limits)) == (300, list(range(301)))
 
 
 @pytest.mark.parametrize(
@@ -215,3 +305,14 @@ def test_a_clock_that_was_set_is_said(
     steps = entries(site, "clock.stepped")
     assert [step["seconds"] for step in steps] == ([] if expected is None else [expected])
     assert all(step["before"] == "2026-11-20T12:00:00.000000Z" for step in steps)
+
+
+def test_the_log_is_waited_for_as_long_as_is_asked(site: Site) -> None:
+    with held(site) as log:
+        with pytest.raises(audit.LogHeld), open_journal(site, wait=0.01):
+            pass
+        timer = threading.Timer(0.3, log.close)
+        timer.start()
+        with open_journal(site, wait=60) as journal:
+            assert journal.commit([{"type": "other", "run": ""}]) == 0
+        timer.join()

@@ -88,7 +88,7 @@ COMMANDS = {
     "service.ended": {"pid": 1, "why": "SIGTERM"},
     "model.changed": {"model": "tiny", "before": "0" * 64, "after": "1" * 64, "by": "import"},
     "exported": {"from": "a", "before": "b", "first": 0, "end": 1, "export_sha256": "0" * 64},
-    "verified": {"size": 1, "root": "00", "integrity": 0, "altered": 0, "added": 0, "absent": 0},
+    "verified": {"size": 1, "root": "0" * 64, "integrity": 0, "altered": 0, "added": 0, "absent": 0},
 }
 
 
