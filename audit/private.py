@@ -1,6 +1,7 @@
 """Files that nobody but their owner may read: private keys and passphrases."""
 
 import os
+import pwd
 import stat
 import struct
 from pathlib import Path
@@ -14,14 +15,16 @@ _OWNER, _NAMED_USER, _MASK = 0x01, 0x02, 0x10
 
 
 def read_private(path: StrPath, what: str) -> bytes:
-    """At most 4096 bytes of a regular file; KeyRefused if others may read it, or it cannot be read. `what` names it in
-    messages."""
+    """At most 4096 bytes of a regular file; KeyRefused if others own it or may read it, or it cannot be read. `what`
+    names it in messages."""
     path = Path(path)
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise KeyRefused(f"{path}: no {what}: not a regular file")
+            if status.st_uid not in _trusted():
+                raise KeyRefused(f"{path}: belongs to {_name_of(status.st_uid)}, who may change it; {_remedy(path)}")
             if _others_may_use(file.fileno(), status.st_mode):
                 mode = f"mode {status.st_mode & 0o777:04o}"
                 raise KeyRefused(f"{path}: others may read it ({mode}); chmod 600 {path}")
@@ -31,6 +34,41 @@ def read_private(path: StrPath, what: str) -> bytes:
     if len(data) > _MAX_BYTES:
         raise KeyRefused(f"{path}: no {what}: longer than {_MAX_BYTES} bytes")
     return data
+
+
+def refuse_shared_folder(path: StrPath) -> None:
+    """KeyRefused if others may put another file in the place of this one: they may write to its folder, or own it."""
+    path = Path(path)
+    for folder in {path.absolute().parent, path.resolve().parent}:
+        try:
+            status = folder.stat()
+        except FileNotFoundError:  # no file can be there either, as whoever reads or makes it will find
+            continue
+        except OSError as error:
+            raise KeyRefused(f"{folder}: the folder of the signing key cannot be read: {error.strerror}") from error
+        if status.st_uid not in _trusted():
+            whose = _name_of(status.st_uid)
+            raise KeyRefused(f"{folder}: the folder of the signing key belongs to {whose}; {_remedy(folder)}")
+        if status.st_mode & 0o022:
+            mode = f"mode {status.st_mode & 0o7777:04o}"
+            raise KeyRefused(f"{folder}: others may replace the signing key in it ({mode}); chmod go-w {folder}")
+
+
+def _trusted() -> tuple[int, int]:
+    """Who may own what is private: the present user, and root, who can do anything (systemd's credentials are his)."""
+    return os.geteuid(), 0
+
+
+def _remedy(path: Path) -> str:
+    me = _name_of(os.geteuid())
+    return f"run this as its owner, or chown {me} {path} if that is right"
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 def _others_may_use(fd: int, mode: int) -> bool:

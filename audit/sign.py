@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from audit.durable import StrPath, create_durably
 from audit.errors import KeyRefused
-from audit.private import read_private
+from audit.private import read_private, refuse_shared_folder
 
 _ED25519 = b"\x01"
 _PRIVATE = "PRIVATE+KEY+"
@@ -60,13 +60,14 @@ class Signer:
 
 def generate_key(path: StrPath, origin: str, passphrase_path: StrPath | None = None) -> str:
     """Write a new private key to a new file (0600) and return the public key as a string. The passphrase in the other
-    file protects it, if that is named. KeyRefused if the file exists or the origin cannot name a log
-    (https://c2sp.org/signed-note: no spaces, no '+')."""
+    file protects it, if that is named. KeyRefused if the file exists, others may write to its folder, or the origin
+    cannot name a log (https://c2sp.org/signed-note: no spaces, no '+')."""
     if not origin or "+" in origin or not origin.isprintable() or len(origin.split()) != 1 or origin != origin.strip():
         raise KeyRefused(
             f"{origin!r} cannot name a log: expected one like example.org/cloister, without spaces and '+'"
         )
     passphrase = None if passphrase_path is None else _read_passphrase(passphrase_path)
+    refuse_shared_folder(path)
     private = Ed25519PrivateKey.generate()
     public = PublicKey(origin, private.public_key().public_bytes_raw())
     seed = private.private_bytes_raw()
@@ -104,7 +105,8 @@ def parse_public_key(text: str) -> PublicKey:
 
 def read_signer(path: StrPath, public_key: PublicKey, passphrase_path: StrPath | None = None) -> Signer:
     """The private key at `path`, opened by the passphrase in the other file if it needs one. KeyRefused if either is
-    missing, malformed, readable by others than its owner, or the key not the private half of `public_key`."""
+    missing, malformed, readable by others than its owner, or in a folder that others may write to, or if the key is
+    not the private half of `public_key`."""
     found = read_key_file(path).public
     if found != public_key:
         trusted = format_public_key(public_key)
@@ -136,8 +138,10 @@ class KeyFile:
 
 def read_key_file(path: StrPath) -> KeyFile:
     """The file of a private key, without opening what is protected by a passphrase. KeyRefused."""
+    data = read_private(path, "signing key")
+    refuse_shared_folder(path)
     try:
-        text = read_private(path, "signing key").decode()
+        text = data.decode()
         found = _parse_sealed(text) if text.startswith(_SEALED) else _parse_plain(text)
     except UnicodeDecodeError:
         raise KeyRefused(f"{path}: no signing key: not text") from None

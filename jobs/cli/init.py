@@ -56,7 +56,7 @@ def init(
     elif origin is not None and origin != load_site(folder / "site.yaml").log.origin:
         raise ConfigError(Problem(shown(folder), "its log has another origin already", None, "leave out --origin"))
     for name in FOLDERS:
-        (folder / name).mkdir(mode=0o700 if name == "private" else 0o777, exist_ok=True)
+        (folder / name).mkdir(mode=0o700 if name in ("keys", "private") else 0o777, exist_ok=True)
     copied = [_copy(file, folder) for file in files]
     _tell(folder, new, copied, as_json)
 

@@ -97,6 +97,40 @@ def test_an_origin_names_a_log(tmp_path: Path, origin: str) -> None:
     assert not (tmp_path / "key").exists()
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o775, 0o707, 0o702, 0o1777])
+def test_a_key_that_others_may_replace_is_refused(tmp_path: Path, mode: int) -> None:
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    public = audit.generate_key(folder / "key", "test.example/log")
+    audit.Log.create(tmp_path / "audit", key_path=folder / "key", public_key=public)
+    folder.chmod(mode)
+    refused = f"{folder}: others may replace .*mode {mode:04o}.*chmod go-w {folder}"
+    with pytest.raises(audit.KeyRefused, match=refused):
+        audit.Log.open(tmp_path / "audit", key_path=folder / "key", public_key=public)
+    (tmp_path / "link").symlink_to(folder / "key")
+    with pytest.raises(audit.KeyRefused, match=refused):
+        audit.public_key_of(tmp_path / "link")
+    with pytest.raises(audit.KeyRefused, match=refused):
+        audit.generate_key(folder / "another", "test.example/log")
+    assert [path.name for path in folder.iterdir()] == ["key"]
+    folder.chmod(0o755)
+    audit.Log.open(tmp_path / "audit", key_path=folder / "key", public_key=public).close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_a_key_that_belongs_to_somebody_else_is_refused(tmp_path: Path) -> None:
+    path = write_key(tmp_path / "key", PRIVATE)
+    os.chown(path, 12345, -1)
+    with pytest.raises(audit.KeyRefused, match=f"belongs to user 12345.*chown root {path}"):
+        audit.public_key_of(path)
+    os.chown(path, 0, -1)
+    os.chown(tmp_path, 12345, -1)
+    with pytest.raises(audit.KeyRefused, match=f"the folder of the signing key belongs to user 12345.*{tmp_path}"):
+        audit.public_key_of(path)
+    os.chown(tmp_path, 0, -1)
+    audit.public_key_of(path)
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644, 0o601])
 def test_a_key_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> None:
     path = write_key(tmp_path / "key", PRIVATE, mode)
