@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.current import Last, answers_copies, replaced
 from pipeline.deletion import delete
 from pipeline.entries import read_entries
-from pipeline.history import Identity, supersede
 from pipeline.intake import Arrival, staging_of
 from pipeline.journal import Journal
 from pipeline.markdown import format_markdown
@@ -22,27 +22,28 @@ from pipeline.outputs import Outputs
 from pipeline.placement import place, staged_name, sync
 from pipeline.plan import RunPlan
 from pipeline.private import hide, openings_file, write_openings
-from pipeline.schema import result_sha256, schema, to_text
+from pipeline.schema import SCHEMA, result_sha256, to_text
 from pipeline.space import look_before_part
 from pipeline.states import State
+from pipeline.tasks import name_of
 
 Row = dict[str, Any]
 _IN_ENTRY = (
     "document", "path", "parent", "size", "media_type", "encoding", "encoding_confidence", "language", "pages",
-    "state", "failure", "reason", "hidden", "duplicate_of", "supersedes", "parser", "text_sha256", "tokens",
+    "state", "failure", "reason", "hidden", "duplicate_of", "supersedes", "replaces", "parser", "text_sha256", "tokens",
 )  # fmt: skip
 _WITH_MARKDOWN = (State.DONE, State.ABSTAINED, State.REVIEW)
 
 
 @dataclass
 class Committer:
-    """Commits the rows of one run in parts. `last` is the entry that holds for each identity (History.last); `facts` go
+    """Commits the rows of one run in parts. `last` are the entries whose rows are current (History.last); `facts` go
     into every document's entry; `parts` are those in place. `outputs` makes the files of a batch job."""
 
     plan: RunPlan
     log: Journal
     run: str
-    last: MutableMapping[Identity, int]
+    last: Last
     facts: Mapping[str, Any] = field(default_factory=dict)
     parts: list[Path] = field(default_factory=list)
     outputs: Outputs | None = None
@@ -71,12 +72,11 @@ class Committer:
         part = self.plan.outbox / f"part-{self.run}-{len(self.parts) + 1:05d}.parquet"
         name = str(part.relative_to(root))
         first = self.log.next_index + len(self._placed)
-        by_path = self.plan.input.duplicates != "skip"
         for number, (row, arrival) in enumerate(rows, first):
-            row |= {"run": self.run, "audit_index": number, "supersedes": supersede(self.last, row, number, by_path)}
+            row |= self._place(row, number)
             if arrival.staging:
                 staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
-        table = pa.Table.from_pylist([row for row, _ in rows], schema=schema(self.plan.task, by_path))
+        table = pa.Table.from_pylist([row for row, _ in rows], schema=SCHEMA)
         look_before_part(self.plan, len(rows), table.nbytes)
         sha256 = _write_table(staging / staged_name(name), table)
         arrivals, made = [arrival for _, arrival in rows], table.to_pylist()
@@ -97,6 +97,12 @@ class Committer:
         self.placing = False
         self._placed = [{"type": "placed", "run": self.run, "job": self.plan.job, "file": name}]
         self.parts.append(part)
+
+    def _place(self, row: Row, number: int) -> Row:
+        """The columns that say where a row stands: of which job and task, and which rows it takes the place of."""
+        gone = replaced(self.last, row, number, answers_copies(self.plan.input.duplicates))
+        of = {"job": self.plan.job, "task": name_of(self.plan.task), "run": self.run, "audit_index": number}
+        return {**of, "replaces": gone, "supersedes": max(gone, default=None)}
 
     def _hidden(self, records: list[Row], first: int) -> list[Row]:
         """As the log may have them, from entry `first` on; what opens them is on the disk."""

@@ -100,4 +100,6 @@ def noted(parsed: Parsed, note: str) -> Parsed:
 
 
 def _duplicate(arrival: Arrival, first: str) -> Ended:
-    return Ended(arrival, State.DUPLICATE, f"the same bytes as {first}", duplicate_of=first)
+    """A copy of the document at `first`, which may be the very same file that came again."""
+    reason = "it came again, and was known" if arrival.path == first else f"the same bytes as {first}"
+    return Ended(arrival, State.DUPLICATE, reason, duplicate_of=first)

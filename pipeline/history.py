@@ -1,11 +1,11 @@
 """What the log already knows: documents done before, their rows, and parts that may not be in place yet."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pipeline.current import Identity, answers_copies, replaced
 from pipeline.deletion import DELETIONS
 from pipeline.dispositions import Dispositions
 from pipeline.placement import raw_path
@@ -16,7 +16,6 @@ from pipeline.states import State
 _ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
 
 Entry = Mapping[str, Any]
-Identity = str | bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,8 @@ class History:
     `done`: document -> its path, when it has an answer for these settings. `paths`: (path, document) of every file
     these settings have met, also failed ones. `inner`: container -> (path, document) of those in it -> what they hold,
     of containers that have no answer yet: a run was cut off, or they failed.
-    `last`: identity -> number of the entry that holds for this job. `failed`: (document, path) -> what is known of
+    `last`: the entries of this job whose rows are current (current.py). `copies`: its last run answered copies too.
+    `failed`: (document, path) -> what is known of
     those whose last row, whatever the settings, is a failure.
     `has_settings`: whether the log has these settings themselves, beside their digest.
     `cut_off`: states that the last run (of any job) had committed, if it has no closing entry.
@@ -67,6 +67,7 @@ class History:
     answered: MutableMapping[str, list[str]] = field(default_factory=dict)
     deletions: dict[int, Entry] = field(default_factory=dict)
     cut_off: Counter[str] | None = None
+    copies: bool = False
     register: Register = field(default_factory=Register)
     dispositions: Dispositions = field(default_factory=Dispositions)
     empty: Entry | None = None
@@ -95,42 +96,11 @@ class FailedBefore:
     number: int
 
 
-def identity(document: str, path: str, by_path: bool) -> Identity:
-    """What a row is about: a document, or, where copies are processed too, a document at its path.
-
-    Of the latter a digest, which costs the same however long the path is.
-    """
-    return hashlib.blake2b(f"{document} {path}".encode(), digest_size=24).digest() if by_path else document
-
-
-def supersede(last: MutableMapping[Identity, int], row: Mapping[str, Any], number: int, by_path: bool) -> int | None:
-    """The entry whose row `row`, of entry `number`, takes the place of; `last` (History.last) is brought up to date.
-
-    An answer takes the place of an answer to the same document, and of its failure at this path; a failure only of what
-    there was at its path; a duplicate's row takes nobody's.
-    """
-    if row["document"] is None or row["state"] == State.DUPLICATE:
-        return None
-    answer, place = identity(row["document"], row["path"], by_path), identity(row["document"], row["path"], True)
-    before = last.get(place)
-    if row["state"] != State.FAILED:
-        before = max((last[key] for key in (answer, place) if key in last), default=None)
-        last[answer] = number
-    elif before is not None and last.get(answer) == before:
-        del last[answer]
-    last[place] = number
-    return before
-
-
 def read_history(
-    entries: Iterable[tuple[int, Entry]], job: str, job_digest: str, *, by_path: bool = False,
-    history: History | None = None,
-) -> History:  # fmt: skip
+    entries: Iterable[tuple[int, Entry]], job: str, job_digest: str, history: History | None = None
+) -> History:
     """One pass over all entries, or over those after what `history` knows; memory grows with the documents of this job
-    only.
-
-    `by_path`: the job processes copies too, so that a document at another path is another one.
-    """
+    only."""
     history = history or History()
     documents: list[Entry] = []
     for number, entry in entries:
@@ -139,7 +109,8 @@ def read_history(
             case "run.started":
                 history.cut_off = Counter()
                 history.register.take(entry)
-                history.empty = None if entry["job"] == job else history.empty
+                if entry["job"] == job:
+                    history.empty, history.copies = None, answers_copies(entry.get("duplicates"))
             case "run.empty" if entry["job"] == job:
                 history.empty = entry
             case "inputs":
@@ -154,7 +125,7 @@ def read_history(
                 if history.cut_off is not None:
                     history.cut_off[entry["state"]] += 1
                 if entry["job"] == job and not closed:
-                    _remember(history, number, entry, job_digest, by_path)
+                    _remember(history, number, entry, job_digest)
             case "part":
                 history.unplaced[entry["file"]] = (entry, documents)
                 documents = []
@@ -182,9 +153,9 @@ def _keep_opening(history: History, number: int, entry: Entry) -> bool:
     return False
 
 
-def _remember(history: History, number: int, entry: Entry, job_digest: str, by_path: bool) -> None:
+def _remember(history: History, number: int, entry: Entry, job_digest: str) -> None:
     document, path = entry["document"], entry["path"]
-    supersede(history.last, entry, number, by_path)
+    replaced(history.last, entry, number, history.copies)
     history.dispositions.forget(path)
     if entry["job_digest"] == job_digest:
         _remember_inner(history, entry)

@@ -22,10 +22,12 @@ ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
 OF_PART = ("n", "job", "file", "sha256")
 OF_DOCUMENT = (
     "n", "row", "job", "document", "path", "path_bytes", "state", "text_sha256", "result_sha256", "run", "tokens",
-    "supersedes", "finished_at", "markdown", "outputs",
+    "supersedes", "replaces", "finished_at", "markdown", "outputs",
 )  # fmt: skip
 _AGAIN = ("run", "tokens", "supersedes")
 """Columns that the result's sha256 leaves out and the entry repeats."""
+_SINCE_2 = ("job", "replaces")
+"""Those that tables of version 1 do not have."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _is_of(row: Mapping[str, Any], entry: Entry) -> bool:
     try:
-        here = {name: row[name] for name in _AGAIN}
+        here = {name: row[name] for name in (*_AGAIN, *_SINCE_2) if name in row or name in _AGAIN}
         told = here | {"n": row["audit_index"], "finished_at": to_text(row["finished_at"])}
         return (told | {"result_sha256": result_sha256(row)}).items() <= entry.items()
     except (LookupError, TypeError, AttributeError, ValueError):

@@ -20,20 +20,20 @@ from pipeline.remembered import Tables, from_text, to_text
 LONG = 20_000
 """Entries, from which on a log is long: fewer are read in a second or two, and proved to be what was signed."""
 
-_VERSION = 1
+_VERSION = 2
 _AT_ONCE = 200_000  # entries between two commits of the file
 
 
-def job_history(site: Site, size: int, job: str, job_digest: str, *, by_path: bool) -> History:
+def job_history(site: Site, size: int, job: str, job_digest: str) -> History:
     """`read_history` of the whole log, which has `size` entries. AuditError."""
     if size >= LONG:
         path = site.state / "history" / f"{job}.sqlite"
         with contextlib.suppress(sqlite3.Error, OSError, ValueError):  # a cache that is full, broken or forbidden
-            index = _Index(site, path, to_text([_VERSION, job, job_digest, by_path]))
-            if index.bring_up_to_date(job, job_digest, by_path):
+            index = _Index(site, path, to_text([_VERSION, job, job_digest]))
+            if index.bring_up_to_date(job, job_digest):
                 return index.history
         _remove(path)
-    return read_history(read_entries(site), job, job_digest, by_path=by_path)
+    return read_history(read_entries(site), job, job_digest)
 
 
 class _Index:
@@ -58,12 +58,12 @@ class _Index:
         except LookupError:
             return False
 
-    def bring_up_to_date(self, job: str, job_digest: str, by_path: bool) -> bool:
+    def bring_up_to_date(self, job: str, job_digest: str) -> bool:
         """Take in what came since; False where there are private jobs."""
         entries, before = read_entries(self._site, self.size), -1
         while before < self.size:
             before = self.size
-            read_history(self._next(entries), job, job_digest, by_path=by_path, history=self.history)
+            read_history(self._next(entries), job, job_digest, self.history)
             if self.history.openings:
                 return False
             self._save(before)

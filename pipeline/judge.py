@@ -10,7 +10,7 @@ import engine
 from pipeline.errors import Failure
 from pipeline.private import is_closed
 from pipeline.results import BadPartError, row_at
-from pipeline.schema import RUN_COLUMNS, as_read_back, result_sha256
+from pipeline.schema import as_read_back, result_columns, result_sha256
 from pipeline.software import label, software
 from pipeline.states import State
 from pipeline.tasks import Settings
@@ -142,8 +142,7 @@ class Judge:
 
     def _columns(self, entry: Entry, row: Row) -> tuple[str, ...]:
         then, now = self._recorded(entry), self._read(row)
-        left_out = RUN_COLUMNS | {"supersedes"}
-        return tuple(name for name in now if name not in left_out and then[name] != now[name]) if then else ()
+        return tuple(name for name in result_columns(now) if then.get(name) != now[name]) if then else ()
 
     def _recorded(self, entry: Entry) -> Row | None:
         """The row itself, if it still is in outbox/ and the one that the entry proves."""

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import asdict, astuple
 from typing import Any, TypeVar
 
+from pipeline.current import Identity
 from pipeline.dispositions import Dispositions
-from pipeline.history import FailedBefore, Held, History, Identity
+from pipeline.history import FailedBefore, Held, History
 from pipeline.register import Register
 
 K = TypeVar("K")
@@ -123,6 +124,7 @@ class Tables:
             "inner": held,
             "unplaced": list(history.unplaced.values()),
             "has_settings": history.has_settings,
+            "copies": history.copies,
             "deletions": list(history.deletions.items()),
             "cut_off": history.cut_off,
             "register": asdict(history.register),
@@ -177,6 +179,7 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
     }
     history.unplaced = {part["file"]: (part, documents) for part, documents in rest["unplaced"]}
     history.has_settings = rest["has_settings"]
+    history.copies = rest["copies"]
     history.deletions = dict(rest["deletions"])
     history.cut_off = None if rest["cut_off"] is None else Counter(rest["cut_off"])
     history.register = Register(**rest["register"])

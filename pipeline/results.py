@@ -1,5 +1,6 @@
-"""The rows that hold: of several for one document the last one, read from the parts in outbox/."""
+"""The current rows, read from the parts in outbox/."""
 
+import sys
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -9,12 +10,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.history import Identity, identity
+from pipeline.current import Replaced
 from pipeline.plan import Site
-from pipeline.schema import BY_PATH, to_text
-from pipeline.states import State
+from pipeline.schema import COPIES, SCHEMA, to_text
 
-_NARROW = ("document", "path", "state", "audit_index")
+_NARROW = ("document", "path", "state", "audit_index", "job_digest", "replaces")
 _BATCH = 256  # rows decoded at a time
 _OPEN = 16  # parts of which a batch is kept
 
@@ -27,22 +27,25 @@ class BadPartError(Exception):
 
 
 class _Row(NamedTuple):
-    """Where a row stands."""
+    """Where a row stands, and the settings that made it."""
 
     path: str
+    entry: int
     part: int
     number: int
-    by_path: bool
+    settings: str
 
 
-def results(site: Site, job: str | None = None) -> Iterator[dict[str, Any]]:
-    """Rows as plain values with `job` beside the columns of the table, by job and path. BadPartError.
+def results(site: Site, job: str | None = None, *, only_current_settings: bool = False) -> Iterator[dict[str, Any]]:
+    """The current rows as plain values, by job and path. BadPartError.
 
-    Reads a few narrow columns of every part first, so that memory grows with the number of rows, not of words.
+    A row made by other settings than the newest row of its job has `other_settings`: True beside its columns;
+    `only_current_settings` leaves such rows out. Reads a few narrow columns of every part first, so that memory grows
+    with the number of rows, not of words.
     """
     for folder in sorted(path for path in (site.root / "outbox").glob("*") if path.is_dir()):
         if job in (None, folder.name):
-            yield from _of_job(folder)
+            yield from _of_job(folder, only_current_settings)
 
 
 def row_at(part: Path, number: int) -> dict[str, Any]:
@@ -60,52 +63,43 @@ def rows_numbered(part: Path, entries: Container[int]) -> Iterator[dict[str, Any
         yield from found
 
 
-def _of_job(folder: Path) -> Iterator[dict[str, Any]]:
+def _of_job(folder: Path, only_current_settings: bool) -> Iterator[dict[str, Any]]:
     parts = sorted(folder.glob("part-*.parquet"))
     reader = lru_cache(_OPEN)(lambda part: _Reader(parts[part]))
-    for row in _holding(parts):
-        yield reader(row.part).row(row.number) | {"job": folder.name}
+    rows, newest = _current(parts)
+    for row in rows:
+        other = row.settings != newest
+        if not (only_current_settings and other):
+            yield reader(row.part).row(row.number) | {"job": folder.name} | ({"other_settings": True} if other else {})
 
 
-def _holding(parts: Sequence[Path]) -> list[_Row]:
-    """The rows that hold, by path.
-
-    A failure is one of a document at its path: each copy keeps its row, as it keeps its place in failed/, until it ends
-    otherwise itself. A duplicate's row stands for its path, and the row of a file that could not be read goes with any
-    later one of its path. Where a job answers copies too, a document at another path is another one.
-    """
-    answers: dict[Identity, _Row] = {}
-    failures: dict[Identity, _Row] = {}
-    duplicates: dict[str, _Row] = {}
-    unread: dict[str, _Row] = {}
-    rows = [row for part, path in enumerate(parts) for row in _narrow(path, part)]
-    for _, document, state, row in sorted(rows, key=lambda row: row[0]):
-        unread.pop(row.path, None)
-        if document is None:
-            unread[row.path] = row
-            continue
-        what, place = identity(document, row.path, row.by_path), identity(document, row.path, True)
-        if state == State.FAILED:
-            if what in answers and answers[what].path == row.path:
-                del answers[what]
-            failures[place] = row
-        else:
-            failures.pop(place, None)
-            if state == State.DUPLICATE:
-                duplicates[row.path] = row
+def _current(parts: Sequence[Path]) -> tuple[list[_Row], str]:
+    """The rows whose place no other one took (current.py), by path; and the settings of the newest row of all."""
+    rows, old, replaced = list[_Row](), list[dict[str, Any]](), Replaced()
+    for part, path in enumerate(parts):
+        for number, row in enumerate(_narrow(path)):
+            rows.append(_Row(row["path"], row["audit_index"], part, number, sys.intern(row["job_digest"] or "")))
+            if row["replaces"] is None:
+                old.append(row)
             else:
-                answers[what] = row
-    return sorted([*answers.values(), *failures.values(), *duplicates.values(), *unread.values()])
+                replaced.take(row, row["audit_index"], row["copies"])
+    for row in sorted(old, key=lambda row: row["audit_index"]):
+        replaced.take(row, row["audit_index"], row["copies"])
+    newest = max(rows, key=lambda row: row.entry).settings if rows else ""
+    return sorted(row for row in rows if row.entry not in replaced.by), newest
 
 
-def _narrow(path: Path, part: int) -> Iterator[tuple[int, str | None, str, _Row]]:
+def _narrow(path: Path) -> Iterator[dict[str, Any]]:
+    """The columns that decide, of all rows of a part."""
     with _ours(path), pq.ParquetFile(path) as file:
-        if b"cloister.table" not in (file.schema_arrow.metadata or {}):
+        about, there = file.schema_arrow.metadata or {}, file.schema_arrow.names
+        names = [name for name in _NARROW if name in there or name != "replaces"]
+        table = file.read(columns=names).select(names).cast(pa.schema([SCHEMA.field(name) for name in names]))
+        if b"cloister.table" not in about or table["path"].null_count or table["audit_index"].null_count:
             raise BadPartError(path)
-        by_path = BY_PATH.encode() in file.schema_arrow.metadata
-        columns = file.read(columns=list(_NARROW)).select(_NARROW).to_pydict()
-        places = (_Row(str(name), part, number, by_path) for number, name in enumerate(columns["path"]))
-        yield from zip(columns["audit_index"], columns["document"], columns["state"], places, strict=True)
+        more = {"replaces": None, "copies": COPIES.encode() in about}
+        rows = table.to_pylist()
+    yield from ({**more, **row} for row in rows)
 
 
 class _Reader:

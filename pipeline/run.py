@@ -129,10 +129,9 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
 
 
 def _history(plan: RunPlan, digest: str, size: int, shelf: Shelf) -> History:
-    by_path = plan.input.duplicates != "skip"
     if plan.retention.ends:
-        return read_history(shelf.passing(read_entries(plan.site)), plan.job, digest, by_path=by_path)
-    return job_history(plan.site, size, plan.job, digest, by_path=by_path)
+        return read_history(shelf.passing(read_entries(plan.site)), plan.job, digest)
+    return job_history(plan.site, size, plan.job, digest)
 
 
 def _delete_by_rule(plan: RunPlan, shelf: Shelf, committer: Committer, history: History, observer: Observer) -> None:

@@ -1,4 +1,4 @@
-"""The result table: one row a document, the same columns in Parquet, `--json` and Markdown."""
+"""The result table: one row a document, the same columns for all jobs and in Parquet and `--json`."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,12 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 import audit
-from pipeline.tasks import EVIDENCE, TASKS, Settings
+from pipeline.tasks import EVIDENCE, TASKS, Settings, name_of
 
-VERSION = 1
-BY_PATH = "cloister.copies"
-"""The key of a table's metadata that is there where a document at another path is another document."""
+VERSION = 2
+"""1 had the columns of one task, and neither `job`, `task` nor `replaces`."""
+COPIES = "cloister.copies"
+"""The key of the metadata of a table of version 1 whose job answered a document at another path as another one."""
 
+_JOB = (pa.field("job", pa.string()), pa.field("task", pa.string()))
 _INPUT = (
     pa.field("document", pa.string()),
     pa.field("path", pa.string()),
@@ -54,6 +56,7 @@ _ORIGIN = (
 _RUN = (
     pa.field("run", pa.string()),
     pa.field("audit_index", pa.int64()),
+    pa.field("replaces", pa.list_(pa.int64())),
     pa.field("tokens", pa.int64()),
     pa.field("seconds", pa.float64()),
     pa.field("finished_at", pa.timestamp("ms", tz="UTC")),
@@ -62,16 +65,21 @@ RUN_COLUMNS = frozenset(f.name for f in _RUN)
 """The columns that may differ between two runs over the same documents."""
 
 
-def schema(task: Settings, by_path: bool = False) -> pa.Schema:
-    """The table of a job with this task; `by_path`: copies of a document have rows of their own (BY_PATH says so)."""
-    columns = next(kind.columns for kind in TASKS.values() if isinstance(task, kind.settings))
-    about = {"cloister.table": str(VERSION), **({BY_PATH: "1"} if by_path else {})}
-    return pa.schema([*_INPUT, *columns, *_ORIGIN, *_RUN], metadata=about)
+_ANSWERS = {name: tuple(column.name for column in kind.columns) for name, kind in TASKS.items()}
+_EVERY = frozenset(name for names in _ANSWERS.values() for name in names)
+_NO_RESULT = RUN_COLUMNS | {"supersedes", "job", "task"}
+
+SCHEMA = pa.schema(
+    [*_JOB, *_INPUT, *(column for kind in TASKS.values() for column in kind.columns), *_ORIGIN, *_RUN],
+    metadata={"cloister.table": str(VERSION)},
+)
+"""The table of every job, so that parts of all jobs can be read together. Columns of another task than the row's own
+are null."""
 
 
 def as_read_back(row: Mapping[str, Any], task: Settings) -> dict[str, Any]:
     """The row as the table gives it back."""
-    read: dict[str, Any] = pa.Table.from_pylist([row], schema=schema(task)).to_pylist()[0]
+    read: dict[str, Any] = pa.Table.from_pylist([{**row, "task": name_of(task)}], schema=SCHEMA).to_pylist()[0]
     return read
 
 
@@ -80,10 +88,17 @@ def to_text(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def result_sha256(row: Mapping[str, Any]) -> str:
-    """sha256 of the canonical JSON of the row as the table gives it back, without the columns of the run.
+def result_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a row that the document, the settings and the software determine.
 
-    `supersedes` is left out too: it depends on what was there before, not on the document.
+    Not those of the run; not `supersedes`, which depends on what was there before; and where a row names its task, not
+    what is null because it is a column of another one: so a row has the same columns whatever tasks there will be.
     """
-    result = {name: value for name, value in row.items() if name not in RUN_COLUMNS and name != "supersedes"}
-    return hashlib.sha256(audit.canonical(result)).hexdigest()
+    own = _ANSWERS.get(row.get("task") or "", _EVERY)
+    others = {name for name in _EVERY.difference(own) if row.get(name) is None}
+    return {name: value for name, value in row.items() if name not in _NO_RESULT and name not in others}
+
+
+def result_sha256(row: Mapping[str, Any]) -> str:
+    """sha256 of the canonical JSON of `result_columns` of the row as the table gives it back."""
+    return hashlib.sha256(audit.canonical(result_columns(row))).hexdigest()

@@ -1,13 +1,16 @@
 """Looking things up in the log: which documents, by what is known of them; and what one model touched."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pipeline.current import Replaced, answers_copies
 from pipeline.deletion import Deletions
 from pipeline.entries import read_entries
 from pipeline.patterns import matcher
 from pipeline.plan import Site
+from pipeline.private import is_closed
 
 Entry = Mapping[str, Any]
 
@@ -84,22 +87,37 @@ class Recall:
 def recall(site: Site, model: str) -> Recall:
     """What the model of this sha256 (six digits or more) touched. LookupError, audit.AuditError."""
     found: dict[int, Touched] = {}
-    deletions = Deletions()
+    deletions, rows = Deletions(), _Rows()
     for number, entry in read_entries(site):
         deletions.take(entry)
-        if entry["type"] != "document":
-            continue
-        if entry["supersedes"] in found:
-            found[entry["supersedes"]].superseded_by = number
-        if len(model) >= 6 and entry["model_sha256"].startswith(model.lower()):
+        rows.take(number, entry)
+        if entry["type"] == "document" and len(model) >= 6 and entry["model_sha256"].startswith(model.lower()):
             found[number] = Touched(next(_rows(number, entry)))
     for number, each in found.items():
+        each.superseded_by = rows.replaced[each.facts["job"]].by.get(number)
         each.deleted_by = deletions.by(number, each.facts["part"])
     models = sorted({each.facts["model_sha256"] for each in found.values()})
     if len(models) != 1:
         known = f"names {len(models)} models; give more of it: {', '.join(models[:5])}" if models else "made no result"
         raise LookupError(f"the sha256 {model!r} {known}")
     return Recall(models[0], found)
+
+
+@dataclass
+class _Rows:
+    """Of each job, which rows another one took the place of, by the rule of current.py."""
+
+    replaced: defaultdict[str, Replaced] = field(default_factory=lambda: defaultdict(Replaced))
+    _copies: dict[str, bool] = field(default_factory=dict)
+
+    def take(self, number: int, entry: Entry) -> None:
+        """The next entry. One from before entries said what they replace, and that nothing opens, says a part of it."""
+        if entry["type"] == "run.started":
+            self._copies[entry["job"]] = answers_copies(entry.get("duplicates"))
+        elif entry["type"] == "document":
+            if is_closed(entry) and "replaces" not in entry:
+                entry = {**entry, "replaces": [] if entry["supersedes"] is None else [entry["supersedes"]]}
+            self.replaced[entry["job"]].take(entry, number, self._copies.get(entry["job"], False))
 
 
 def _rows(number: int, entry: Entry) -> Iterator[dict[str, Any]]:

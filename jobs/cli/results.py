@@ -2,9 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -18,6 +19,14 @@ from jobs.workspace import Workspace, open_workspace
 if TYPE_CHECKING:
     from rich.text import Text
 
+
+class Settings(StrEnum):
+    """Which rows are shown of a job whose settings were others before."""
+
+    ALL = "all"
+    CURRENT = "current"
+
+
 _ANSWER_CHARACTERS = 160
 _NOTE_CHARACTERS = 80
 _NOTES = 3
@@ -27,25 +36,33 @@ def results(
     job: Annotated[str | None, typer.Argument(metavar="JOB", help="Only this job's documents.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only the documents that failed.")] = False,
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most N documents.")] = None,
+    settings: Annotated[
+        Settings,
+        typer.Option("--settings", help="current: only rows made by the settings and model of the job's newest row."),
+    ] = Settings.ALL,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show each document: its state, and its answer or why there is none.
 
-    With --json: the rows of the result table, as they stand in Parquet, and the job of each. The files are not held
-    against the log by this: `audit verify` does that.
+    Of several rows for one document the current one: README.md has the rule. Rows that were made by other settings, or
+    another model, than the newest row of their job are marked. With --json: the rows of the result table, as they stand
+    in Parquet, with "other_settings": true where that is so. The files are not held against the log by this: `audit
+    verify` does that.
     """
     place = open_workspace(workspace)
     if job is not None:
         _check_known(place, job)
-    rows = islice(_rows(place, job, failed, limit), limit)
+    only_current = settings is Settings.CURRENT
+    rows = islice(_rows(place, job, failed, limit, only_current), limit)
     if as_json:
         print_json_array(rows)
         return
     head = ("document", "state", "answer") if job else ("job", "document", "state", "answer")
-    cells = _cells(rows, len(head))
-    if cells:
-        print_table(head, cells, whole=("job", "state"))
+    shown = list(map(_Shown.of, rows))
+    if shown:
+        print_table(head, _cells(shown, len(head)), whole=("job", "state"))
+        _tell_others(shown)
     elif failed:
         say("no failed document")
     else:
@@ -64,26 +81,57 @@ def _why_none(workspace: Workspace, job: str | None) -> str:
     return "no results yet; cloister run JOB makes some"
 
 
-def _cells(rows: Iterable[dict[str, Any]], columns: int) -> "list[tuple[str | Text, ...]]":
+class _Shown(NamedTuple):
+    """What is shown of a row. `settings`: if it was made by other settings, the digests of these and of their model."""
+
+    job: str
+    path: str
+    sha256: str | None
+    notes: list[str]
+    state: str
+    answer: "Text"
+    settings: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> "_Shown":
+        """Of the whole row, which may be long."""
+        settings = (row["job_digest"], row["model_sha256"]) if row.get("other_settings") else None
+        return cls(row["job"], row["path"], row["document"], _notes(row), row["state"], answer_of(row), settings)
+
+
+def _cells(rows: Sequence[_Shown], columns: int) -> "list[tuple[str | Text, ...]]":
     """The last `columns` cells of each row; a document bears digits of its sha256 where others have its path too."""
-    narrow = [(r["job"], r["path"], r["document"], _notes(r), r["state"], answer_of(r)) for r in rows]
-    times = Counter((job, path) for job, path, *_ in narrow)
+    times = Counter((row.job, row.path) for row in rows)
     return [
-        (job, _document(path, sha256 if times[job, path] > 1 else None, notes), state, answer)[-columns:]
-        for job, path, sha256, notes, state, answer in narrow
+        (row.job, _document(row, row.sha256 if times[row.job, row.path] > 1 else None), row.state, row.answer)[
+            -columns:
+        ]
+        for row in rows
     ]
+
+
+def _tell_others(rows: Sequence[_Shown]) -> None:
+    """A line for each job some of whose rows are of other settings."""
+    marked = Counter(row.job for row in rows if row.settings)
+    for job, count in marked.items():
+        of = Counter(row.settings for row in rows if row.job == job and row.settings)
+        told = "; ".join(f"{n:,} of settings {s[:8]}, model {m[:8]}" for (s, m), n in of.items())
+        be = "row is" if count == 1 else "rows are"
+        say(f"{job}: {count:,} {be} of other settings than its newest one: {told}. --settings current leaves them out")
 
 
 def _notes(row: dict[str, Any]) -> list[str]:
     """Those of the document, and of an answer that needs one."""
-    return [*(row["notes"] or ()), *([row["reason"]] if row["state"] == "done" and row["reason"] else ())]
+    marked = [f"of other settings ({row['job_digest'][:8]})"] if row.get("other_settings") else []
+    reason = [row["reason"]] if row["state"] == "done" and row["reason"] else []
+    return [*marked, *(row["notes"] or ()), *reason]
 
 
-def _document(path: str, sha256: str | None, notes: Sequence[str]) -> "Text":
+def _document(row: _Shown, sha256: str | None) -> "Text":
     """The path, and below it what a reader of the answer should know of the document."""
     from rich.text import Text
 
-    told = Text(visible(path))
+    told, notes = Text(visible(row.path)), row.notes
     if sha256:
         told.append(f" {sha256[:8]}", "dim")
     for note in notes[:_NOTES]:
@@ -93,7 +141,9 @@ def _document(path: str, sha256: str | None, notes: Sequence[str]) -> "Text":
     return told
 
 
-def _rows(workspace: Workspace, job: str | None, failed: bool, limit: int | None) -> Iterator[dict[str, Any]]:
+def _rows(
+    workspace: Workspace, job: str | None, failed: bool, limit: int | None, only_current: bool
+) -> Iterator[dict[str, Any]]:
     """The rows. That they are read is recorded before the first one."""
     import pipeline
     from jobs.plan import make_site
@@ -101,7 +151,7 @@ def _rows(workspace: Workspace, job: str | None, failed: bool, limit: int | None
 
     site = make_site(workspace)
     record(site, {"type": "read.results", "job": job, "failed": failed, "limit": limit})
-    for row in pipeline.results(site, job):
+    for row in pipeline.results(site, job, only_current_settings=only_current):
         if not failed or row["state"] == "failed":
             yield row
 
@@ -127,7 +177,8 @@ def answer_of(row: dict[str, Any]) -> "Text":
     if row["state"] in ("failed", "review"):
         return Text(visible(f"{row['failure'] or 'review'}: {row['reason']}"))
     if row["state"] == "duplicate":
-        return Text(visible(f"the same bytes as {row['duplicate_of']}"))
+        again = row["duplicate_of"] == row["path"]
+        return Text(visible("it came again, and was known" if again else f"the same bytes as {row['duplicate_of']}"))
     if row.get("fields") is not None:
         found = [_field(field) for field in row["fields"] if field["value"] is not None]
         return Text("\n").join(found) if found else Text(visible(str(row["reason"])))

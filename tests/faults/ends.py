@@ -12,8 +12,21 @@ import audit
 import pipeline
 from tests.faults.workplace import JOB, Workplace
 
-ROW_VARIES = {"run", "audit_index", "supersedes", "seconds", "finished_at"}
-ENTRY_VARIES = {"n", "time", "boot", "uptime_us", "host", "user", "run", "part", "row", "supersedes", "finished_at"}
+ROW_VARIES = {"run", "audit_index", "supersedes", "replaces", "seconds", "finished_at"}
+ENTRY_VARIES = {
+    "n",
+    "time",
+    "boot",
+    "uptime_us",
+    "host",
+    "user",
+    "run",
+    "part",
+    "row",
+    "supersedes",
+    "replaces",
+    "finished_at",
+}
 REASON_VARIES = {"run", "n", "time"}
 
 

@@ -209,7 +209,7 @@ def test_recall(done: Place, cloister: Cloister, tmp_path: Path) -> None:
     (new,) = [entry["n"] for entry in entries(done, "document") if entry["model_sha256"] != first]
     assert sorted(map(str, replaced.values())) == sorted(["None", "None", str(new)])
     told = cloister("audit", "recall", "--model", first[:10]).out
-    assert "4 results, 3 of which hold" in told
+    assert "4 results, 2 of which hold" in told  # nor does the row of the copy that came before the new answer
     assert f"entry {new}" in told
     copy, *_ = [row for row in recalled["results"] if row["state"] == "duplicate"]
     assert cloister("audit", "erase", copy["document"], "--rows", "--reason", "asked for").code == 0

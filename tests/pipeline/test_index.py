@@ -10,8 +10,9 @@ import pytest
 
 import audit
 from pipeline import index
+from pipeline.current import identity
 from pipeline.entries import read_entries
-from pipeline.history import History, identity, read_history
+from pipeline.history import History, read_history
 from pipeline.plan import RunPlan, Site
 from pipeline.run import run
 from tests.pipeline.conftest import Witness
@@ -39,7 +40,7 @@ def commit(chance: random.Random, number: int) -> list[dict[str, Any]]:
     run = {"run": "r", "job": JOB}
     started = {"model": "m", "model_sha256": "s", "job_file_sha256": "f", "job_digest": DIGEST}
     others: list[dict[str, Any]] = [
-        {"type": "run.started", **run, **started},
+        {"type": "run.started", **run, **started, "duplicates": chance.choice(["skip", "process", "warn"])},
         {"type": "run.finished", **run},
         {"type": "run.empty", **run, "seen": number},
         {"type": "settings", **run, "job_digest": chance.choice([DIGEST, "d9"])},
@@ -59,7 +60,8 @@ def commit(chance: random.Random, number: int) -> list[dict[str, Any]]:
 
 def said(history: History) -> dict[str, Any]:
     """Everything that a run asks of a history."""
-    identities = [*DOCUMENTS, *(identity(d, p, True) for d in DOCUMENTS for p in PATHS)]
+    kinds = ("alone", "shared", "other")
+    identities = [*DOCUMENTS, *(identity(kind, d, p) for kind in kinds for d in DOCUMENTS for p in PATHS)]
     return {
         "done": {document: history.done.get(document) for document in DOCUMENTS},
         "paths": {(p, d) for d in DOCUMENTS for p in PATHS if (p, d) in history.paths},
@@ -67,7 +69,7 @@ def said(history: History) -> dict[str, Any]:
         "failed": dict(history.failed.items()),
         "answered": {f"part {n}": history.answered.get(f"part {n}") or None for n in range(60)},
         "rest": (history.inner, history.unplaced, history.has_settings, history.deletions, history.cut_off,
-                 history.register, history.dispositions, history.empty),
+                 history.register, history.dispositions, history.empty, history.copies),
     }  # fmt: skip
 
 
@@ -83,8 +85,8 @@ def every_log_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index, "_AT_ONCE", 3)
 
 
-def kept(site: Site, size: int, by_path: bool = False, job_digest: str = DIGEST) -> History:
-    return index.job_history(site, size, JOB, job_digest, by_path=by_path)
+def kept(site: Site, size: int, job_digest: str = DIGEST) -> History:
+    return index.job_history(site, size, JOB, job_digest)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -93,9 +95,8 @@ def test_it_says_what_the_whole_log_says(site: Site, log: audit.Log, seed: int) 
     for number in range(40):
         log.commit(commit(chance, number))
         if chance.random() < 0.4:
-            by_path = seed % 2 == 1
-            history = kept(site, log.next_index, by_path)
-            whole = read_history(read_entries(site), JOB, DIGEST, by_path=by_path)
+            history = kept(site, log.next_index)
+            whole = read_history(read_entries(site), JOB, DIGEST)
             assert said(history) == said(whole)
             history.last[DOCUMENTS[0]] = 99  # a run changes what it has, not what is kept
             history.forget([f"part {number}"])

@@ -22,7 +22,7 @@ DOCUMENTS = {
     "empty.txt": b"",
     "invoice.md": b"# Invoice 9\n\nTotal due: EUR 12.00",
 }
-VARYING = {"run", "audit_index", "tokens", "seconds", "finished_at", "supersedes"}
+VARYING = {"run", "audit_index", "tokens", "seconds", "finished_at", "supersedes", "replaces"}
 
 
 def fill(plan: RunPlan, documents: Mapping[str, bytes] = DOCUMENTS) -> RunPlan:

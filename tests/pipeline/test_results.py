@@ -1,7 +1,6 @@
 """Which rows hold, that reading them takes little memory, and parts that are none of ours."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,10 +13,8 @@ from jobs.cli.results import _check_known
 from jobs.config import SiteConfig
 from jobs.workspace import Workspace
 from pipeline import BadPartError, RunPlan, Site
-from pipeline.schema import schema
-from tests.pipeline.conftest import TASK, Witness
-
-NOW = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
+from tests.pipeline.conftest import Witness
+from tests.pipeline.tables import old_schema, write_part
 
 
 @dataclass
@@ -38,11 +35,10 @@ class Table:
         self.parts += 1
         first, self.count = self.count, self.count + len(rows)
         told = [
-            {"document": d, "path": p, "state": s, "audit_index": n, "finished_at": NOW, **more}
-            for n, (d, p, s) in enumerate(rows, first)
+            {"document": d, "path": p, "state": s, "audit_index": n, **more} for n, (d, p, s) in enumerate(rows, first)
         ]
         path = self.folder / f"part-{self.parts:05d}.parquet"
-        pq.write_table(pa.Table.from_pylist(told, schema=schema(TASK)), path)
+        write_part(path, told, old_schema())
         return path
 
     def holding(self) -> list[tuple[str, int]]:

@@ -107,7 +107,18 @@ def rewrite(part: Path, change: Callable[[list[dict[str, object]]], list[dict[st
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("label", "invoice"), ("state", "abstained"), ("audit_index", 1), ("run", "x"), ("supersedes", 0), ("tokens", 1)],
+    [
+        ("label", "invoice"),
+        ("state", "abstained"),
+        ("audit_index", 1),
+        ("run", "x"),
+        ("supersedes", 0),
+        ("tokens", 1),
+        ("job", "x"),
+        ("task", "extract"),
+        ("replaces", [0]),
+        ("answer", "x"),
+    ],
 )
 def test_an_edited_row_in_a_rewritten_part_is_named(ran: RunPlan, column: str, value: object) -> None:
     part = next(iter(ran.outbox.glob("*.parquet")))

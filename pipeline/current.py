@@ -1,0 +1,79 @@
+"""Which rows are current: the one rule, for the commit, for `results` and for `recall`.
+
+A row takes the place of what was there before it:
+
+* of the row of the same bytes at the same path, whatever became of them; but that a document came again (`duplicate`)
+  takes the place of no answer;
+* an answer, also of the answer to the same bytes at another path, unless the job answers copies too;
+* of the row of a file at its path that could not be read.
+
+The commit writes the entries whose rows a row takes the place of into its column `replaces`, so that who reads the
+parts needs no more than that column: a row is current if no other row names its `audit_index` there. Rows from before
+there was such a column are held against each other by the same rule.
+"""
+
+import hashlib
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.states import State
+
+Identity = str | bytes
+Last = MutableMapping[Identity, int]
+"""What stands for a document, for a document at its path, or for a path -> the entry of the current row."""
+
+
+def replaced(last: Last, row: Mapping[str, Any], number: int, copies: bool) -> list[int]:
+    """The entries whose rows `row`, of entry `number`, takes the place of, at most four; `last` is brought up to date.
+
+    `copies`: the job answers a document at another path as another document.
+    """
+    document, path = row["document"], row["path"]
+    unread = identity("unread", "", path)
+    gone = [last.pop(unread, None)]
+    if document is None:
+        last[unread] = number
+        return _numbers(gone)
+    alone, shared, other = (identity(kind, document, path) for kind in ("alone", "shared", "other"))
+    gone.append(last.pop(other, None))
+    if row["state"] != State.DUPLICATE:
+        gone.append(last.pop(alone, None))
+        if (at := last.pop(shared, None)) is not None and last.get(document) == at:
+            gone.append(last.pop(document))
+    if row["state"] in (State.FAILED, State.DUPLICATE):
+        last[other] = number
+    elif copies:
+        last[alone] = number
+    else:
+        gone.append(last.pop(document, None))
+        last[document] = last[shared] = number
+    return _numbers(gone)
+
+
+def answers_copies(duplicates: str | None) -> bool:
+    """Whether a job with this `input.duplicates` answers a document at another path as another document."""
+    return duplicates not in (None, "skip")
+
+
+@dataclass
+class Replaced:
+    """Rows of one job, taken in the order of their entries. `by`: an entry -> the one whose row took its place."""
+
+    by: dict[int, int] = field(default_factory=dict)
+    _last: Last = field(default_factory=dict)
+
+    def take(self, row: Mapping[str, Any], number: int, copies: bool) -> None:
+        """A row, or its entry; where it does not say what it replaces, the rule does, by the mode of its run."""
+        said = row.get("replaces")
+        self.by |= dict.fromkeys(replaced(self._last, row, number, copies) if said is None else said, number)
+
+
+def identity(kind: str, document: str, path: str) -> bytes:
+    """A digest, which costs the same however long the path is. `kind`: "alone" for an answer to a document at its path,
+    "shared" for where the answer to all copies was given, "other" for a failure or a copy, "unread" for a file."""
+    return hashlib.blake2b(f"{kind} {document} {path}".encode(), digest_size=24).digest()
+
+
+def _numbers(gone: list[int | None]) -> list[int]:
+    return sorted(number for number in gone if number is not None)

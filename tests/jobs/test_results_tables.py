@@ -1,0 +1,109 @@
+"""The parts of all jobs as one table: what other programs find current in it is what `cloister results` shows."""
+
+import re
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
+
+Row = tuple[str, ...]
+ROOT = Path(__file__).parent.parent.parent
+EXTRACT = """\
+job: {name}
+input: {{settle_seconds: 0, duplicates: process}}
+model: {{name: tiny}}
+task: {{type: extract, fields: [{{name: total, type: money, description: total due}}]}}
+"""
+SUMMARIZE = """\
+job: {name}
+input: {{settle_seconds: 0}}
+model: {{name: tiny}}
+task: {{type: summarize, sentences: 1}}
+"""
+
+
+@pytest.fixture
+def office(ready: Place, cloister: Cloister) -> Place:
+    """Three jobs of three tasks over documents that came again, failed, were copies, and were answered anew."""
+    for name, text in (("total", EXTRACT), ("short", SUMMARIZE)):
+        ready.job(name, text)
+    for job in ("sort", "total", "short"):
+        for names in (("a.txt", "b.txt"), ("a.txt",), ("c.txt", "a.txt")):
+            for name in names:
+                ready.drop(job, name, LEASE)
+            ready.drop(job, "empty.txt", "")
+            assert cloister("run", job).code == 1
+    ready.job("sort", SORT.replace("threshold: 0.0", "threshold: 0.01"))  # other settings: answered anew
+    ready.drop("sort", "c.txt", LEASE)
+    ready.drop("sort", "new.txt", INVOICE)
+    assert cloister("run", "sort").code == 0
+    return ready
+
+
+def block(language: str, word: str) -> str:
+    """The one block of README.md in this language that has this word."""
+    found = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S | re.M)
+    (told,) = (each for each in found if word in each)
+    return str(told)
+
+
+def by_duckdb() -> list[Row]:
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    return [row[:3] for row in duckdb.sql(block("sql", "unnest")).fetchall()]
+
+
+def by_polars() -> list[Row]:
+    pytest.importorskip("polars", reason="polars is not installed")
+    return list(made("import polars")["current"].select("job", "path", "state").rows())
+
+
+def by_pyarrow() -> list[Row]:
+    rows = made("import pyarrow")["current"].select(["job", "path", "state"]).to_pylist()
+    return [tuple(row.values()) for row in rows]
+
+
+def made(word: str) -> dict[str, Any]:
+    """The names that a block leaves."""
+    file = Path("query.py")
+    file.write_text(block("python", word), encoding="utf-8")
+    return runpy.run_path(str(file))
+
+
+@pytest.mark.parametrize("read", [by_pyarrow, by_polars, by_duckdb])
+def test_the_queries_of_the_readme_give_what_results_shows(
+    office: Place, cloister: Cloister, read: Callable[[], list[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = [(row["job"], row["path"], row["state"]) for row in cloister("results", "--json").json]
+    monkeypatch.chdir(office.root.parent)
+    office.root.rename("office")
+    assert len(shown) > 10
+    assert sorted(read()) == sorted(shown)
+
+
+def test_each_answered_document_has_one_answer(office: Place, cloister: Cloister) -> None:
+    rows = cloister("results", "sort", "--json").json
+    assert [(row["path"], row["state"]) for row in rows] == [
+        ("a.txt", "duplicate"), ("b.txt", "duplicate"), ("c.txt", "done"), ("empty.txt", "failed"), ("new.txt", "done"),
+    ]  # fmt: skip
+
+
+def test_rows_of_other_settings_are_marked_and_can_be_left_out(office: Place, cloister: Cloister) -> None:
+    rows = cloister("results", "sort", "--json").json
+    other = [row["path"] for row in rows if row.get("other_settings")]
+    assert other == ["a.txt", "b.txt", "empty.txt"]
+    settings = {row["job_digest"]: row["model_sha256"] for row in rows if row["path"] in other}
+    ((digest, model),) = settings.items()
+    told = cloister("results", "sort").out
+    assert told.count(f"note: of other settings ({digest[:8]})") == len(other)
+    line = "sort: 3 rows are of other settings than its newest one: 3 of settings"
+    assert f"{line} {digest[:8]}, model {model[:8]}. --settings current leaves them out" in told
+    assert cloister("results", "sort", "--settings", "current", "--json").json == [
+        row for row in rows if row["path"] not in other
+    ]
+    assert "other settings" not in cloister("results", "--settings", "current").out
+    assert "other settings" not in cloister("results", "short").out
+    assert cloister("results", "--settings", "none").code == 2
