@@ -2,16 +2,19 @@
 
 import contextlib
 import queue
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.channel import BadMessageError, ChannelClosedError, ChannelTimeoutError
+from pipeline.parse.handed import handed
 from pipeline.parse.limits import Limits
 from pipeline.parse.options import Options
 from pipeline.parse.process import ChildProcess, ServerProcess
 from pipeline.parse.reply import parse_reply
+from pipeline.parse.sandbox import lacking
 from pipeline.parse.tesseract import PageReader, Tesseract
 
 _UNSETTLING = {Failure.CRASHED, Failure.OUT_OF_MEMORY}  # after these a child's libraries are not trusted any more
@@ -24,18 +27,32 @@ class _OrphanError(Exception):
     """A child died because its server did, which says nothing of its document."""
 
 
-class ParserPool:
-    """`workers` children, replaced as they die; a context manager. `parse` may be called from any number of threads."""
+class NotIsolatedError(Exception):
+    """This machine does not let parsers be held as they must be; `lacking` names what is not in force."""
 
-    def __init__(self, workers: int, limits: Limits | None = None) -> None:
+    def __init__(self, lacking: Sequence[str]) -> None:
+        super().__init__(f"not in force: {', '.join(lacking)}")
+        self.lacking = tuple(lacking)
+
+
+class ParserPool:
+    """`workers` children, replaced as they die; a context manager. `parse` may be called from any number of threads.
+
+    `required`: raises NotIsolatedError where not all of sandbox.REQUIRED is in force. Otherwise children are held by
+    what there is, and `isolation` says by what.
+    """
+
+    def __init__(self, workers: int, limits: Limits | None = None, *, required: bool = True) -> None:
         if workers < 1:
             raise ValueError(f"workers is {workers}, expected at least 1")
         self._limits = limits or Limits()
-        self._server = ServerProcess()
+        self._server = ServerProcess(required)
         self._closed = False
         self._idle: queue.SimpleQueue[ChildProcess | None] = queue.SimpleQueue()  # None: a child is to be forked
         try:
             first = self._server.fork(self._limits)
+            if required and (missing := lacking(first.hello["isolation"])):
+                raise NotIsolatedError(missing)
         except BaseException:
             self._server.close()
             raise
@@ -72,8 +89,10 @@ class ParserPool:
     def _parse(self, fd: int, name: str, options: Options, out: int | None) -> Parsed:
         child, keep = self._ready(self._idle.get()), False
         try:
-            fds = [fd] if out is None else [fd, out]
-            parsed = parse_reply(child.ask(fds, name[-_NAME:], options, self._limits), self._limits)
+            with handed(fd) as document:
+                fds = [document] if out is None else [document, out]
+                answer = child.ask(fds, name[-_NAME:], options, self._limits)
+            parsed = parse_reply(answer, self._limits)
             keep = child.documents < self._limits.documents_per_child
             return parsed
         except DocumentError as error:

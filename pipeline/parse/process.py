@@ -29,9 +29,13 @@ _ENVIRONMENT = {
 
 
 class ServerProcess:
-    """The running parser server; thread-safe. A server that was killed from outside is started anew when needed."""
+    """The running parser server; thread-safe. A server that was killed from outside is started anew when needed.
 
-    def __init__(self) -> None:
+    `required`: no program is started that cannot be held as sandbox.OF_PROGRAM asks.
+    """
+
+    def __init__(self, required: bool) -> None:
+        self._required = required
         self._lock = threading.Lock()
         self._closed = False
         self._starts = 0
@@ -57,7 +61,8 @@ class ServerProcess:
     def execute(self, command: Sequence[str], limits: Limits, source: int, target: int) -> "Forked":
         """Start another program under `limits`, reading from and writing to these descriptors."""
         with self._lock:
-            self._control.send({"exec": list(command), "limits": vars(limits)}, [source, target])
+            message = {"exec": list(command), "limits": vars(limits), "required": self._required}
+            self._control.send(message, [source, target])
             answer, _ = self._control.receive(deadline=time.monotonic() + _START_SECONDS)
             return Forked(answer["pid"], self._starts)
 
@@ -183,6 +188,8 @@ class ChildProcess:
 def _in_words(status: int) -> str:
     if status >= 0:
         return f"exit code {status}"
+    if -status == signal.SIGSYS:
+        return "SIGSYS, for a system call in the way of another architecture"
     with contextlib.suppress(ValueError):
         return signal.Signals(-status).name
     return f"signal {-status}"

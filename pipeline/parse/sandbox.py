@@ -6,21 +6,29 @@ a parse cannot depend on the machine's fonts either), start no process, reach no
 
 import ctypes
 import os
-import platform
 import resource
 import signal
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.parse import landlock
+from pipeline.parse import capabilities, landlock
+from pipeline.parse.calls import OF_CHILDREN, OF_PROGRAMS
 from pipeline.parse.limits import Limits
-from pipeline.parse.seccomp import DENIED, OF_PROGRAMS, program
+from pipeline.parse.seccomp import filter_calls
 
-_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38  # linux/prctl.h
-_SECCOMP_MODE_FILTER = 2
+REQUIRED = ("system_call_filter", "no_new_privileges", "no_capabilities", "memory_limit", "dies_with_parent")
+"""Without one of these a document that takes its parser over is not held. The filter alone keeps a child from files,
+network, processes and signals, so `no_files` (Landlock) and `no_network` (a namespace) are second lines, which old
+kernels and containers refuse; a program that must open its own files is held by Landlock alone, and needs it."""
+OF_PROGRAM = (*REQUIRED, "no_files")
+"""What another program has to be held by."""
+NOT_LOCKED = 125
+"""The exit code of a process that was to become a program and could not be held."""
+
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38  # linux/prctl.h
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000  # linux/sched.h
 _OPEN_FILES = 16
+_OPEN_FILES_OF_PROGRAM = 64
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -45,29 +53,41 @@ def lock(limits: Limits, parent: int) -> dict[str, bool]:
         "no_new_processes": _limited(resource.RLIMIT_NPROC, 0),
         "no_new_privileges": _prctl(_PR_SET_NO_NEW_PRIVS, 1),
         "no_files": landlock.restrict(),
-        "system_call_filter": _filter_system_calls(DENIED),
+        "no_capabilities": capabilities.drop(),
+        "system_call_filter": filter_calls(OF_CHILDREN),
     }
 
 
-def lock_program(limits: Limits, parent: int, fds: Sequence[int], readable: Sequence[str]) -> None:
-    """Put this process, which is to become another program, under `limits`; `fds` become its stdin and stdout.
+def lacking(isolation: Mapping[str, bool], wanted: Sequence[str] = REQUIRED) -> tuple[str, ...]:
+    """What of `wanted` is not in force, by name."""
+    return tuple(name for name in wanted if not isolation.get(name))
 
-    It may read below `readable` and nowhere else, where Landlock is there.
+
+def lock_program(limits: Limits, parent: int, fds: Sequence[int], readable: Sequence[str]) -> dict[str, bool]:
+    """Put this process, which is to become another program, under `limits`; what is in force by name.
+
+    `fds` become its stdin and stdout. It may read below `readable` and nowhere else, where Landlock is there.
     """
     _silence()
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
     os.closerange(3, _OPEN_FILES)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    dies = _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(0)
-    _limited(resource.RLIMIT_AS, limits.memory_bytes)
     _limited(resource.RLIMIT_CPU, int(limits.seconds) + 2)
-    _limited(resource.RLIMIT_FSIZE, 0)
-    _limited(resource.RLIMIT_CORE, 0)
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    landlock.restrict(readable)
-    _filter_system_calls(OF_PROGRAMS)
+    return {
+        "dies_with_parent": dies,
+        "memory_limit": _limited(resource.RLIMIT_AS, limits.memory_bytes),
+        "file_size_limit": _limited(resource.RLIMIT_FSIZE, 0),
+        "few_open_files": _limited(resource.RLIMIT_NOFILE, _OPEN_FILES_OF_PROGRAM),
+        "no_core_dumps": _limited(resource.RLIMIT_CORE, 0),
+        "no_new_processes": _limited(resource.RLIMIT_NPROC, 0),
+        "no_new_privileges": _prctl(_PR_SET_NO_NEW_PRIVS, 1),
+        "no_files": landlock.restrict(readable),
+        "no_capabilities": capabilities.drop(),
+        "system_call_filter": filter_calls(OF_PROGRAMS),
+    }
 
 
 def allow_seconds(seconds: float) -> None:
@@ -105,16 +125,3 @@ def _succeeds(act: Callable[[], None]) -> bool:
 def _prctl(option: int, *arguments: int) -> bool:
     padded = [*arguments, 0, 0, 0, 0][:4]
     return bool(_libc.prctl(option, *(ctypes.c_ulong(value) for value in padded)) == 0)
-
-
-def _filter_system_calls(denied: dict[str, int]) -> bool:
-    """Seccomp; the numbers of system calls are those of x86-64, so elsewhere this is not in force."""
-    if platform.machine() != "x86_64" or sys.maxsize <= 2**32:
-        return False
-    filters = ctypes.create_string_buffer(program(denied, os.getpid()))
-
-    class Program(ctypes.Structure):  # struct sock_fprog
-        _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))
-
-    prog = Program((len(filters) - 1) // 8, ctypes.addressof(filters))
-    return _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(prog))

@@ -1,60 +1,100 @@
-"""The filter of system calls, as classic BPF (linux/filter.h, linux/seccomp.h); numbers of x86-64.
+"""The filter of system calls (linux/filter.h, linux/seccomp.h): a list of calls made into classic BPF, and put in force.
 
-A list of what is denied, not of what is allowed: libc and the kernel may add harmless calls, and the door that matters,
-a new descriptor, is shut by few of them.
+What is not in the list fails with EPERM and does not end the process: libraries ask for fonts, settings and CPUs that
+they can do without, each version of libc for others. A call in the way of another architecture, which the list does
+not speak of, ends it.
 """
 
+import ctypes
 import errno
+import os
+import platform
 import struct
+import sys
+from collections.abc import Iterator, Mapping
 
-# fmt: off
-DENIED = {
-    "open": 2, "creat": 85, "openat": 257, "openat2": 437, "open_by_handle_at": 304, "open_tree": 428,
-    "memfd_create": 319,
-    "socket": 41, "connect": 42, "accept": 43, "bind": 49, "listen": 50, "socketpair": 53, "accept4": 288,
-    "clone": 56, "fork": 57, "vfork": 58, "clone3": 435, "execve": 59, "execveat": 322,
-    "kill": 62, "tkill": 200, "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "pidfd_send_signal": 424,
-    "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_open": 434, "pidfd_getfd": 438,
-    "truncate": 76, "rename": 82, "mkdir": 83, "rmdir": 84, "link": 86, "unlink": 87, "symlink": 88, "readlink": 89,
-    "chmod": 90, "chown": 92, "lchown": 94, "mknod": 133, "utime": 132, "utimes": 235, "mkdirat": 258, "mknodat": 259,
-    "fchownat": 260, "futimesat": 261, "unlinkat": 263, "renameat": 264, "linkat": 265, "symlinkat": 266,
-    "readlinkat": 267, "fchmodat": 268, "utimensat": 280, "renameat2": 316, "setxattr": 188, "lsetxattr": 189,
-    "chdir": 80, "chroot": 161, "pivot_root": 155, "mount": 165, "umount2": 166, "move_mount": 429, "fsopen": 430,
-    "unshare": 272, "setns": 308, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425,
-    "add_key": 248, "request_key": 249, "keyctl": 250, "init_module": 175, "finit_module": 313, "personality": 135,
-    "shmget": 29, "msgget": 68, "semget": 64, "mq_open": 240,
-}
-# fmt: on
-_ITS_OWN = {"open", "openat", "openat2", "readlink", "readlinkat", "clone", "clone3", "execve", "chdir"}
-OF_PROGRAMS = {name: number for name, number in DENIED.items() if name not in _ITS_OWN}
-"""What is denied to another program, which has to open its own files."""
-_TGKILL = 234
+from pipeline.parse.calls import SELF, Call, Check
 
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JGE|K, BPF_RET|K
-_NUMBER, _ARCH, _ARGUMENT_0 = 0, 4, 16  # offsets in struct seccomp_data
-_X86_64 = 0xC000003E  # AUDIT_ARCH_X86_64
-_X32 = 0x40000000  # the bit of the x32 calls, which are denied
-_ALLOW, _KILL, _DENY = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EACCES
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2  # linux/prctl.h, linux/seccomp.h
+_LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06  # LD|W|ABS, ALU|AND|K, JEQ|K, JGE|K, RET|K
+_NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data; arguments have 8 bytes, the lower half first
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # AUDIT_ARCH_*
+_X32 = 0x40000000  # the bit of the x32 calls of x86-64
+_ALLOW, _KILL, _DENY = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM
+
+Code = list[tuple[int, int, int, int]]
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
-def program(denied: dict[str, int], pid: int) -> bytes:
-    """The instructions (struct sock_filter: u16 code, u8 jump if true, u8 jump if false, u32 k) that refuse `denied`.
+def machine() -> str | None:
+    """The architecture of this process, if the lists know it."""
+    name = platform.machine()
+    return name if name in _ARCHITECTURES and sys.maxsize > 2**32 and sys.byteorder == "little" else None
 
-    Refused calls fail with EACCES. tgkill is allowed for `pid` alone, because abort() is made of it.
+
+def filter_calls(allowed: Mapping[str, Call]) -> bool:
+    """From now on this process, and what it becomes, can make these calls only; False if that is not in force.
+
+    The caller has given up new privileges (PR_SET_NO_NEW_PRIVS).
     """
-    numbers = sorted(denied.values())
-    deny = 9 + len(numbers)  # the index of the last instruction
-    code = [
+    architecture = machine()
+    if architecture is None:
+        return False
+    filters = ctypes.create_string_buffer(program(allowed, architecture, os.getpid()))
+
+    class Program(ctypes.Structure):  # struct sock_fprog
+        _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+    prog = Program((len(filters) - 1) // 8, ctypes.addressof(filters))
+    mode, address = ctypes.c_ulong(_SECCOMP_MODE_FILTER), ctypes.c_ulong(ctypes.addressof(prog))
+    return bool(_libc.prctl(_PR_SET_SECCOMP, mode, address, ctypes.c_ulong(0), ctypes.c_ulong(0)) == 0)
+
+
+def program(allowed: Mapping[str, Call], architecture: str, pid: int) -> bytes:
+    """The instructions (struct sock_filter: u16 code, u8 jump if true, u8 jump if false, u32 k) that allow these calls.
+
+    `pid` stands for SELF in their tests.
+    """
+    code: Code = [
         (_LOAD, 0, 0, _ARCH),
-        (_EQUAL, 1, 0, _X86_64),
+        (_EQUAL, 1, 0, _ARCHITECTURES[architecture]),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER),
-        (_AT_LEAST, deny - 5, 0, _X32),
-        *((_EQUAL, deny - place - 1, 0, number) for place, number in enumerate(numbers, start=5)),
-        (_EQUAL, 0, 2, _TGKILL),
-        (_LOAD, 0, 0, _ARGUMENT_0),
-        (_EQUAL, 0, 1, pid),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, _DENY),
+        (_AT_LEAST, 0, 1, _X32),
+        (_RETURN, 0, 0, _KILL),
     ]
+    for call in allowed.values():
+        number = call.x86_64 if architecture == "x86_64" else call.aarch64
+        if number is not None:
+            then = _ways(call, pid)
+            code += [(_EQUAL, 0, len(then), number), *then]
+    code.append((_RETURN, 0, 0, _DENY))
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in code)
+
+
+def _ways(call: Call, pid: int) -> Code:
+    """What follows when the number is that of the call: each way, then refusal if it has any."""
+    code: Code = []
+    for way in call.ways:
+        code += _way(way, pid)
+    return [*code, (_RETURN, 0, 0, _DENY if call.ways else _ALLOW)]
+
+
+def _way(way: tuple[Check, ...], pid: int) -> Code:
+    """Allow if all tests are passed, else go on behind."""
+    steps = [step for test in way for step in _halves(test, pid)]
+    code: Code = []
+    for place, (offset, mask, value) in enumerate(steps):
+        left = 3 * (len(steps) - place - 1) + 1  # instructions behind this step, in this way
+        code += [(_LOAD, 0, 0, offset), (_AND, 0, 0, mask), (_EQUAL, 0, left, value)]
+    return [*code, (_RETURN, 0, 0, _ALLOW)]
+
+
+def _halves(test: Check, pid: int) -> Iterator[tuple[int, int, int]]:
+    """(offset, mask, value) of each half of the argument that counts."""
+    value = pid if test.value == SELF else test.value
+    for half in range(2):
+        mask = test.mask >> 32 * half & 0xFFFFFFFF
+        if mask:
+            yield _ARGUMENTS + 8 * test.argument + 4 * half, mask, value >> 32 * half & 0xFFFFFFFF

@@ -6,7 +6,8 @@ ends with its parent, whose socket then ends, and its children end with it (sand
     {"fork": Limits} + socket   ->  {"pid": 17}                          a child that serves that socket
     {"end": 17, "patience": 0}  ->  {"status": -6, "peak_bytes": ...}    killed if still alive after so many seconds;
                                                                          status as of waitpid: -signal, or the exit code
-    {"exec": [...], "limits": Limits} + input, output  ->  {"pid": 18}   another program, which reads and writes those
+    {"exec": [...], "limits": Limits, "required": true} + input, output  ->  {"pid": 18}
+                                                                         another program, which reads and writes those
 """
 
 import encodings
@@ -45,7 +46,8 @@ def serve(control: Channel) -> None:
         if "fork" in request:
             control.send({"pid": _fork(control, fds[0], Limits(**request["fork"]), no_network)})
         elif "exec" in request:
-            control.send({"pid": _execute(control, request["exec"], Limits(**request["limits"]), fds)})
+            limits, required = Limits(**request["limits"]), request["required"]
+            control.send({"pid": _execute(control, request["exec"], limits, fds, required)})
         else:
             control.send(_end(request["end"], request["patience"]))
 
@@ -65,13 +67,14 @@ def _fork(control: Channel, fd: int, limits: Limits, no_network: bool) -> int:
         return pid
     try:
         control.close()
+        channel = Channel(socket.socket(fileno=fd))  # which asks what it is: no longer allowed after the next line
         isolation = sandbox.lock(limits, server) | {"no_network": no_network}
-        child.serve(Channel(socket.socket(fileno=fd)), limits, isolation)
+        child.serve(channel, limits, isolation)
     finally:
         os._exit(0)
 
 
-def _execute(control: Channel, command: list[str], limits: Limits, fds: Sequence[int]) -> int:
+def _execute(control: Channel, command: list[str], limits: Limits, fds: Sequence[int], required: bool) -> int:
     server = os.getpid()
     pid = os.fork()
     if pid:
@@ -80,7 +83,9 @@ def _execute(control: Channel, command: list[str], limits: Limits, fds: Sequence
         return pid
     try:
         control.close()
-        sandbox.lock_program(limits, server, fds, readable=PROGRAMS)
+        isolation = sandbox.lock_program(limits, server, fds, readable=PROGRAMS)
+        if required and sandbox.lacking(isolation, sandbox.OF_PROGRAM):
+            os._exit(sandbox.NOT_LOCKED)
         os.execve(command[0], command, ENVIRONMENT)
     finally:
         os._exit(127)
