@@ -250,6 +250,9 @@ class LimitsConfig(Section):
     parse_seconds: float = Field(60.0, gt=0, le=86400, description="time to read one document, in seconds")
     parse_memory_mib: int = Field(1024, ge=128, le=1_048_576, description="memory to read one document, in MiB")
     text_characters: int = Field(10_000_000, ge=1000, le=10**9, description="length of the text of one document")
+    isolation: Literal["required", "best_effort"] = Field(
+        "required", description="whether documents are read where the machine does not let parsers be held"
+    )
     unpacked_depth: int = Field(5, ge=1, le=50, description="how deep archives and mails may lie in one another")
     unpacked_documents: int = Field(
         10_000, ge=1, le=1_000_000, description="documents in one archive or mail, with those in what it holds"

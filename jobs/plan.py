@@ -29,6 +29,7 @@ def make_site(workspace: Workspace) -> pipeline.Site:
         passphrase_file=workspace.passphrase_file,
         limits=_limits(limits),
         max_document_bytes=limits.document_mib * _MIB,
+        isolation=limits.isolation,
     )
 
 

@@ -7,6 +7,7 @@ from pipeline.erasure import Erased, ErasureRefusedError, erase
 from pipeline.errors import DocumentError, Failure
 from pipeline.export import Exported, export
 from pipeline.holds import Hold, hold, holds, release
+from pipeline.isolation import Isolation, check_isolation
 from pipeline.journal import Recorded, open_journal, record
 from pipeline.judge import Replayed, Verdict
 from pipeline.models import (
@@ -71,6 +72,7 @@ __all__ = [
     "Field",
     "Hold",
     "Input",
+    "Isolation",
     "JobStatus",
     "Label",
     "Limits",
@@ -100,6 +102,7 @@ __all__ = [
     "Writing",
     "bench_model",
     "check_inbox",
+    "check_isolation",
     "check_machine",
     "check_model",
     "erase",

@@ -7,6 +7,9 @@ from pipeline.errors import Failure
 from pipeline.parse import Limits
 from pipeline.tasks import BatchSettings, Settings, Writing
 
+REQUIRED, BEST_EFFORT = "required", "best_effort"
+"""Whether parsers of documents are started where the machine does not let them be held (isolation.py)."""
+
 
 @dataclass(frozen=True)
 class Site:
@@ -23,6 +26,7 @@ class Site:
     limits: Limits
     max_document_bytes: int
     passphrase_file: Path | None = None
+    isolation: str = REQUIRED
 
     @property
     def audit(self) -> Path:

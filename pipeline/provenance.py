@@ -5,13 +5,16 @@ from typing import Any
 
 import engine
 from pipeline.discover import Scan
+from pipeline.isolation import Isolation
 from pipeline.parse import Tesseract
 from pipeline.plan import RunPlan
 from pipeline.software import software
 
 
-def started(plan: RunPlan, digest: str, model_sha256: str, found: Scan, ready: int) -> dict[str, Any]:
-    """The entry that opens a run, which takes `ready` documents."""
+def started(
+    plan: RunPlan, digest: str, model_sha256: str, found: Scan, ready: int, isolation: Isolation | None
+) -> dict[str, Any]:
+    """The entry that opens a run, which takes `ready` documents; `isolation` is None where it needs no parsers."""
     return {
         "type": "run.started",
         "job_digest": digest,
@@ -26,6 +29,7 @@ def started(plan: RunPlan, digest: str, model_sha256: str, found: Scan, ready: i
         "settling": len(found.settling),
         "held": len(found.held),
         "ignored": len(found.ignored),
+        "isolation": isolation.to_record() if isolation else None,
     }
 
 

@@ -20,9 +20,10 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.feed import closed
 from pipeline.history import History
 from pipeline.intake import Again, inner_path
+from pipeline.isolation import open_parsers, unconfined
 from pipeline.kept import BytesGoneError, Kept, kept, kept_container
 from pipeline.order import Ended, Left, Node, Outcome, Room, depth_of, ended_row
-from pipeline.parse import ParserPool, Tesseract, find_tesseract
+from pipeline.parse import Tesseract, find_tesseract
 from pipeline.placement import raw_path
 from pipeline.plan import RunPlan
 from pipeline.reader import Reader, failed
@@ -116,9 +117,9 @@ def recompute(
     """
     (plan.archive / ".staging").mkdir(parents=True, exist_ok=True)
     found = None if languages is None else find_tesseract(languages)
-    tesseract = found if isinstance(found, Tesseract) else None
     workers = engine.threads()
-    with ParserPool(workers, plan.site.limits) as pool, ThreadPoolExecutor(workers, "parse") as threads:
+    with open_parsers(plan.site, workers) as pool, ThreadPoolExecutor(workers, "parse") as threads:
+        tesseract = found if isinstance(found, Tesseract) and not unconfined(plan.site, pool) else None
         reader = Reader(plan, pool, pool.reader(tesseract) if tesseract else None)
         ocr = tesseract.describe() if tesseract else None
         yield Recompute(plan, root, answers, reader, threads, ocr)

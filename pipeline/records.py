@@ -102,7 +102,8 @@ KINDS: dict[str, Kind] = {
     "model.changed": _command("another model file has this name", "model:text before:sha256? after:sha256 by:text"),
     "run.started": _run(
         "a run begins, and takes `ready` files",
-        "job_digest job_file_sha256 model model_sha256 pinned duplicates retry software ready settling held ignored",
+        "job_digest job_file_sha256 model model_sha256 pinned duplicates retry software ready settling held ignored "
+        "isolation",
     ),
     "run.empty": _run(
         "a run had nothing to do; once in a night while nothing changes", f"job_digest model_sha256 {_COUNTS}"

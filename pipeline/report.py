@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pipeline.isolation import Isolation
+
 
 class Observer(Protocol):
     """Told of every step by the thread that called `run`."""
@@ -25,7 +27,8 @@ class RunReport:
 
     `known` counts those of the ignored that had been processed before; `retried` says that the run took up failed
     ones; `lost` holds (path, reason) of batch files whose requests it left, because rows of theirs are gone. `pending`
-    and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long.
+    and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long. `isolation`: how
+    the parsers were held; None if there was nothing to parse.
     """
 
     run: str
@@ -43,6 +46,7 @@ class RunReport:
     ignored: tuple[tuple[str, str], ...]
     pending: tuple[tuple[str, str], ...]
     failed: tuple[tuple[str, str, str], ...]
+    isolation: Isolation | None = None
 
     @property
     def seen(self) -> int:

@@ -26,6 +26,7 @@ from pipeline.history import History, read_history
 from pipeline.holds import held_documents
 from pipeline.index import job_history
 from pipeline.intake import Arrival
+from pipeline.isolation import Isolation, isolation_of, open_parsers, unconfined
 from pipeline.journal import open_journal
 from pipeline.memory import give_back_freed
 from pipeline.models import answerer, check_machine, check_model, load_model, writing_of
@@ -33,7 +34,7 @@ from pipeline.nights import Entry, is_told
 from pipeline.order import Ended, Source, ended_row
 from pipeline.outputs import begun_before
 from pipeline.parse import ParserPool, Tesseract, find_tesseract
-from pipeline.plan import Input, Ocr, RunPlan
+from pipeline.plan import Input, RunPlan
 from pipeline.private import refuse_open
 from pipeline.provenance import maker, started
 from pipeline.reader import Reader
@@ -76,7 +77,7 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
     begun, site = time.monotonic(), plan.site
     check_machine()
     give_back_freed()
-    with open_journal(site) as log:
+    with open_journal(site) as log, contextlib.ExitStack() as held:
         hold_reserve(site)
         if plan.private:
             refuse_open(site.root)
@@ -99,13 +100,16 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         committer = Committer(plan, log, name, history.last, outputs=outputs)
         tally = _Tally(found, sources, observer, tuple((key.path, reason) for key, reason in lost.items()))
         observer.found(len(sources))
+        pool = held.enter_context(open_parsers(site, engine.threads())) if sources else None
+        isolation = isolation_of(site, pool) if pool else None
+        _tell(isolation, observer)
         model = load_model(plan, model_sha256, lambda fact: observer.note(fact)) if sources else None
         answers = answerer(plan, model) if model else None
         settings = () if history.has_settings else settings_records(plan, model_sha256)
         news = [*history.register.news(plan, digest, model_sha256), *settings]
         news += history.dispositions.news(of_scan(found))
         empty, first = not (sources or recovered or history.cut_off or plan.retry), log.next_index
-        opening = () if empty else (started(plan, digest, model_sha256, found, len(sources)),)
+        opening = () if empty else (started(plan, digest, model_sha256, found, len(sources), isolation),)
         committer.note(*recovered, *news, *opening)
         if plan.retention.ends:
             _delete_by_rule(plan, shelf, committer, history, observer)
@@ -115,15 +119,16 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
             last = history.empty if log.next_index == first else None
             committer.note(*_empty(report, digest, last))
             return report
-        if model and answers:
-            with _tidied(committer), ParserPool(engine.threads(), site.limits) as pool:
-                tesseract, lacking = _tesseract(plan.input.ocr, observer)
+        if model and answers and pool:
+            with _tidied(committer), held.pop_all():
+                tesseract, lacking = _tesseract(plan, pool, observer)
                 committer.facts = maker(plan, digest, model, pool.describe(), tesseract)
                 pages = pool.reader(tesseract) if tesseract else None
                 reader, decisions = Reader(plan, pool, pages, lacking, stop), Decisions(plan, history)
                 feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
                 _Loop(plan, committer, answers, tally, observer, stop).work(feed)
         report = tally.report(plan, committer, model_sha256, time.monotonic() - begun)
+        report = replace(report, isolation=isolation)
         committer.note(*history.dispositions.news(tally.unread()), _finished(report))
     return report
 
@@ -295,11 +300,19 @@ def _list(told: list[T], one: T) -> None:
         told.append(one)
 
 
-def _tesseract(ocr: Ocr, observer: Observer) -> tuple[Tesseract | None, str]:
+def _tell(isolation: Isolation | None, observer: Observer) -> None:
+    """Nobody should have to look for it that parsers are held by less than they could be."""
+    if isolation and isolation.told:
+        observer.note("isolation of the parsers", limits=isolation.told)
+
+
+def _tesseract(plan: RunPlan, pool: ParserPool, observer: Observer) -> tuple[Tesseract | None, str]:
     """What reads pictures of text in this run, or why nothing does: then they fail as needs_ocr."""
-    if not ocr.enabled:
+    if not plan.input.ocr.enabled:
         return None, "text recognition is off in the job"
-    found = find_tesseract(ocr.languages)
+    found = find_tesseract(plan.input.ocr.languages)
+    if isinstance(found, Tesseract):
+        found = unconfined(plan.site, pool) or found
     if isinstance(found, Tesseract):
         return found, ""
     observer.note("pictures of text are not read", reason=found)

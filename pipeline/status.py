@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.entries import read_entries
+from pipeline.isolation import Isolation, from_record
 from pipeline.plan import Site
 from pipeline.states import State
 
@@ -15,7 +16,8 @@ class JobStatus:
     """One job as the log knows it; `last_state` is "finished", "interrupted", "stopped" (a disk was full) or
     "unfinished" (no closing entry).
 
-    `seen` is the sum of `counts`, of the last run.
+    `seen` is the sum of `counts`, of the last run; `isolation` how the parsers of the last one that read documents were
+    held.
     """
 
     job: str
@@ -26,6 +28,7 @@ class JobStatus:
     seen: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     totals: Counter[str] = field(default_factory=Counter)
+    isolation: Isolation | None = None
 
 
 def status(site: Site) -> list[JobStatus]:
@@ -42,6 +45,7 @@ def _take(job: JobStatus, entry: Mapping[str, Any]) -> None:
         case "run.started":
             job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], None
             job.last_state, job.seen, job.counts = "unfinished", 0, {}
+            job.isolation = from_record(entry.get("isolation")) or job.isolation
         case "run.empty":
             job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], entry["time"]
             job.last_state, job.seen, job.counts = "finished", entry["seen"], {s.value: entry[s] for s in State}

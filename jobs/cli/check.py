@@ -31,11 +31,11 @@ class Checked:
 def check(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """Check jobs without running them: YAML, folders, model file, its sha256 and what it is for.
 
-    Tells all problems at once, or what the job would do. Exit 2 for a mistake in the job, or where CLOISTER_ISA or
-    CLOISTER_THREADS ask for what this machine does not have; 3 for a refused model.
+    Tells all problems at once, or what the job would do. Exit 2 for a mistake in the job, or where this machine does
+    not have what CLOISTER_ISA, CLOISTER_THREADS or limits.isolation ask for; 3 for a refused model.
     """
     place = open_workspace(workspace)
-    checked, machine = [_check(place, name) for name in jobs], _machine_problem()
+    checked, machine = [_check(place, name) for name in jobs], _machine_problem(place)
     code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * (machine is not None))
     if as_json:
         print_json({"jobs": checked, "machine": machine, "exit_code": int(code)})
@@ -47,11 +47,13 @@ def check(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOp
     raise typer.Exit(int(code))
 
 
-def _machine_problem() -> str | None:
+def _machine_problem(workspace: Workspace) -> str | None:
     import pipeline
+    from jobs.plan import make_site
 
     try:
         pipeline.check_machine()
+        pipeline.check_isolation(make_site(workspace))
     except pipeline.MachineRefusedError as error:
         return str(error)
     return None

@@ -28,6 +28,7 @@ limits:
   document_mib: 256
   parse_seconds: 60
   parse_memory_mib: 1024
+  isolation: required  # no document is read where parsers cannot be held; best_effort: it is, and every run says so
 """
 
 

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -156,6 +156,7 @@ def _run_when_free(
 def _told(report: "pipeline.RunReport") -> dict[str, Any]:
     """The report for --json, with the lists as objects."""
     plain = {name: getattr(report, name) for name in report.__dataclass_fields__ if name not in _LISTS}
+    plain["isolation"] = asdict(report.isolation) if report.isolation else None
     lists = {
         name: [dict(zip(keys, item, strict=True)) for item in getattr(report, name)] for name, keys in _LISTS.items()
     }
@@ -200,6 +201,8 @@ def print_report(workspace: Workspace, job: LoadedJob, report: "pipeline.RunRepo
         say(f"  again    cloister retry {report.job} takes them up again, when you have changed something")
     _print_ignored(report)
     _print_pending(report)
+    if report.isolation and report.isolation.told:
+        say(f"  parsers  isolation {report.isolation.told}")
     if not report.pinned and report.parts:
         say(f"  model    not pinned; write into {shown(job.path)}, under model:")
         say(f'             sha256: "{report.model_sha256}"')

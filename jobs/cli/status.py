@@ -1,5 +1,6 @@
 """`cloister status`: the jobs of a workspace, what waits for them and what became of their last run."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from jobs.cli.describe import first_few, next_start_of, starts
@@ -80,7 +81,12 @@ def _history(status: "pipeline.JobStatus | None") -> dict[str, Any]:
     return {
         "last_run": {**last, "finished_at": status.finished_at, "seen": status.seen, "counts": dict(status.counts)},
         "totals": {state.value: status.totals[state.value] for state in pipeline.State},
+        "isolation": _isolation(status.isolation),
     }
+
+
+def _isolation(isolation: "pipeline.Isolation | None") -> dict[str, Any] | None:
+    return asdict(isolation) | {"told": isolation.told} if isolation else None
 
 
 def _print(told: dict[str, Any]) -> None:
@@ -120,6 +126,8 @@ def _print_history(job: dict[str, Any]) -> None:
     when = last["finished_at"] or last["started_at"]
     say(f"  last     {last['state']} {when}: {counts_line(last['counts'])}")
     say(f"  totals   {counts_line(job['totals'])}")
+    if job["isolation"] and job["isolation"]["told"]:
+        say(f"  parsers  isolation {job['isolation']['told']} in the last run that read documents")
 
 
 def _waiting(job: dict[str, Any]) -> str:

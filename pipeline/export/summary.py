@@ -76,9 +76,17 @@ class Summary:
         run = self.runs.setdefault(entry["run"], {"run": visible(entry["run"]), "job": _text(entry, "job")})
         if entry["type"] == "run.started":
             run |= {"started": entry["time"], "by": f"{_text(entry, 'user')} on {_text(entry, 'host')}"}
+            run["isolation"] = _isolation(entry.get("isolation"))
         else:
             run |= {"ended": entry["time"], "seen": entry.get("seen")}
             run |= {name: entry.get(name) for name in _COUNTS} | {"interrupted": entry.get("interrupted")}
+
+
+def _isolation(said: Any) -> str:
+    """What a run says of how its parsers were held, where that may be less than all; of any value."""
+    if not isinstance(said, dict) or said.get("wanted") == "required":
+        return ""
+    return f"isolation of the parsers {_text(said, 'wanted')}; not in force: {_text(said, 'lacking')}"
 
 
 def _brief(entry: Entry) -> dict[str, Any]:

@@ -3,7 +3,17 @@
 from pipeline.parse.hidden import KINDS
 from pipeline.parse.limits import Limits
 from pipeline.parse.options import Options
-from pipeline.parse.pool import ParserPool
+from pipeline.parse.pool import NotIsolatedError, ParserPool
 from pipeline.parse.tesseract import PageReader, StoppedError, Tesseract, find_tesseract
 
-__all__ = ["KINDS", "Limits", "Options", "PageReader", "ParserPool", "StoppedError", "Tesseract", "find_tesseract"]
+__all__ = [
+    "KINDS",
+    "Limits",
+    "NotIsolatedError",
+    "Options",
+    "PageReader",
+    "ParserPool",
+    "StoppedError",
+    "Tesseract",
+    "find_tesseract",
+]

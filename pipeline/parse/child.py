@@ -70,8 +70,8 @@ def _parse(fds: Sequence[int], name: str, options: Options, limits: Limits) -> P
 
 
 def _read(fd: int | None) -> bytes:
-    """All bytes. A locked process may not ask what a descriptor is (fstat is a question about paths, in most versions of
-    libc), but where it ends; the parent has seen that it is a regular file."""
+    """All bytes. The parent has seen that it is a regular file; a locked process may ask where it ends, but not for its
+    status, which in most versions of libc is a call that takes paths, too."""
     if fd is None:
         raise DocumentError(Failure.UNREADABLE, "no descriptor arrived")
     try:

@@ -1,4 +1,4 @@
-"""The filter of system calls (linux/filter.h, linux/seccomp.h): a list of calls made into classic BPF, and put in force.
+"""The filter of system calls (linux/filter.h, linux/seccomp.h): a list of calls as classic BPF, and put in force.
 
 What is not in the list fails with EPERM and does not end the process: libraries ask for fonts, settings and CPUs that
 they can do without, each version of libc for others. A call in the way of another architecture, which the list does

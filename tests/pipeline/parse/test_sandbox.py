@@ -250,12 +250,13 @@ def test_what_is_to_become_a_program_opens_for_reading_alone_and_starts_nothing(
     tried = """
 tell({name: call(*arguments) for name, arguments in {
     "to write": (257, 0xFFFFFF9C, b"/usr/x", 1, 0), "to read and write": (257, 0xFFFFFF9C, b"/dev/null", 2, 0),
-    "to create": (257, 0xFFFFFF9C, b"/tmp/x", 0o100, 0), "without a name": (257, 0xFFFFFF9C, b"/tmp", 0o20200000, 0),
-    "truncated": (2, b"/tmp/x", 0o1000, 0),
+    "to create": (257, 0xFFFFFF9C, b"/tmp/x", 0o100, 0), "truncated": (2, b"/tmp/x", 0o1000, 0),
+    "without a name": (257, 0xFFFFFF9C, b"/tmp", 0o20200000, 0),
     "to write and run": (9, 0, 4096, 7, 0x22, 0xFFFFFFFFFFFFFFFF, 0),
     "a thread": (56, 0x50F00, 0, 0, 0, 0), "a process": (57,), "a socket": (41, 2, 1, 0),
-    "a limit of the parent": (302, parent, 7, words, 0), "a signal": (62, parent, 0), "the end of the parent": (234, parent, parent, 0),
-    "a mode": (91, 0, 0o777), "a descriptor of another process": (438, parent, 0, 0), "a path": (87, b"/tmp/x"),
+    "a limit of the parent": (302, parent, 7, words, 0), "a signal": (62, parent, 0), "a mode": (91, 0, 0o777),
+    "a signal to a thread": (234, parent, parent, 0), "another's descriptor": (438, parent, 0, 0),
+    "a path": (87, b"/tmp/x"),
 }.items()})
 """
     outcome, _ = run(tried, document, lock="program")
@@ -280,7 +281,7 @@ def test_abort_still_dies_of_its_own_signal(document: Path) -> None:
 @pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
 @pytest.mark.parametrize("allowed", [OF_CHILDREN, OF_PROGRAMS], ids=["children", "programs"])
 def test_the_filter_says_what_the_list_says(architecture: str, allowed: dict[str, Call]) -> None:
-    """By a machine for these programs, the kernel's rules in ten lines: for each call, with and without what it needs."""
+    """By the kernel's rules for such programs: each call, with the arguments that it needs and with others."""
     code = program(allowed, architecture, 4711)
     arch = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
     for call in allowed.values():
