@@ -205,7 +205,8 @@ class JobConfig(Section):
     model: ModelConfig = Field(description="the model that answers")
     task: Asked = Field(discriminator="type", description="what is asked of each document")
     private: bool = Field(
-        False, description="the log has salted commitments for names and digests of documents; private/ opens them"
+        False,
+        description="the log has salted commitments for whatever names or confirms a document; private/ opens them",
     )
     retention: RetentionConfig | None = Field(
         None, description="for how many days archived documents and results are kept; without end if left out"

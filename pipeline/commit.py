@@ -22,7 +22,7 @@ from pipeline.outputs import Outputs
 from pipeline.placement import place, staged_name, sync
 from pipeline.plan import RunPlan
 from pipeline.private import hide, openings_file, write_openings
-from pipeline.schema import SCHEMA, result_sha256, to_text
+from pipeline.schema import SCHEMA, result_sha256, salted, to_text
 from pipeline.space import look_before_part
 from pipeline.states import State
 from pipeline.tasks import name_of
@@ -78,7 +78,7 @@ class Committer:
                 staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
         table = pa.Table.from_pylist([row for row, _ in rows], schema=SCHEMA)
         look_before_part(self.plan, len(rows), table.nbytes)
-        sha256 = _write_table(staging / staged_name(name), table)
+        sha256 = _write_table(staging / staged_name(name), salted(table) if self.plan.private else table)
         arrivals, made = [arrival for _, arrival in rows], table.to_pylist()
         outputs = self.outputs.make(made, name) if self.outputs else {}
         documents = [
@@ -154,12 +154,13 @@ def _write_table(path: Path, table: pa.Table) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def write_without(root: Path, file: str, entries: Collection[int]) -> str:
-    """Write a part anew without the rows of these entries, into staging, where it waits for its place; its sha256."""
+def write_without(root: Path, file: str, entries: Collection[int], private: bool) -> str:
+    """Write a part anew without the rows of these entries, into staging, where it waits for its place; its sha256. That
+    of a private job gets another salt: with the old one goes what its old sha256 could be made of."""
     source = root / file
     table = pq.read_table(source)
     numbers = table.column("audit_index").to_pylist()
     kept = table.filter(pa.array([number not in entries for number in numbers], pa.bool_()))
     staged = source.parent / ".staging" / staged_name(file)
     staged.parent.mkdir(exist_ok=True)
-    return _write_table(staged, kept)
+    return _write_table(staged, salted(kept) if private else kept)

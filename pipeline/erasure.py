@@ -151,11 +151,12 @@ def _rewritten(site: Site, found: About, before: Deletions) -> Iterator[dict[str
             continue
         if file_sha256(path) != sha256:
             raise ErasureRefusedError(f"{file} is not the part that the log proves; `cloister audit verify` tells more")
-        mine = [entry["n"] for entry in found.entries if entry["part"] == file]
-        gone = [number for number in mine if before.by(number, file) is None]
+        mine = [entry for entry in found.entries if entry["part"] == file]
+        gone = [entry["n"] for entry in mine if before.by(entry["n"], file) is None]
         if not gone:
             continue
-        yield {"file": file, "part": number, "sha256": write_without(site.root, file, gone), "entries": gone}
+        made = write_without(site.root, file, gone, private=any("private" in entry for entry in mine))
+        yield {"file": file, "part": number, "sha256": made, "entries": gone}
     sync(*site.root.glob("outbox/*"))
 
 

@@ -1,5 +1,10 @@
 """Jobs that are private: the log holds commitments, and private/<job>/ what opens them.
 
+Who has the log alone, and guesses a document, cannot tell whether it was in the job: everything in its entries that is
+a function of its bytes or its name is committed to with a salt of its own. What stays in the clear is when, where and
+by what it was computed, in which state it ended, and which row of which part it has. The sha256 of a part is in the
+clear too, but over a salt that stands in the part alone (schema.py).
+
 A hidden entry's member `private` is the number that names its file of openings, which holds those of one commit: a
 line of JSON for each entry, with value and salt of each member. It is on the disk before the commit that needs it.
 """
@@ -16,12 +21,19 @@ import audit
 Record = Mapping[str, Any]
 Opening = dict[str, list[Any]]  # member -> salt, value
 
-_HIDDEN = frozenset({"document", "inputs"})  # types of records
-MEMBERS = (
-    "path", "path_bytes", "paths", "reason", "duplicate_of", "parent", "markdown", "outputs", "document", "text_sha256",
-    "result_sha256",
-)  # fmt: skip
-"""What is hidden: names, texts that may hold names, and digests of the document, its text and its row."""
+_HIDDEN: dict[str, tuple[str, ...]] = {
+    "document": (
+        "path", "path_bytes", "reason", "duplicate_of", "parent", "markdown", "outputs", "document", "text_sha256",
+        "result_sha256", "size", "media_type", "encoding", "encoding_confidence", "language", "pages", "failure",
+        "hidden", "parser", "tokens",
+    ),
+    "inputs": ("paths", "reason"),
+}  # fmt: skip
+"""Type of a record -> the members that are hidden: names, texts that may hold names, and whatever is a function of a
+document's bytes, so that nobody can hold a guess against it. Earlier versions left some of them in the clear."""
+_LEFT_OUT = {"run.finished": ("tokens",)}
+"""Members that are null in a private job's log: sums of what its entries hide."""
+_MEMBERS = frozenset(member for members in _HIDDEN.values() for member in members)
 
 
 def openings_file(root: Path, job: str, first: int) -> Path:
@@ -34,9 +46,9 @@ def hide(records: Sequence[Record], first: int) -> tuple[list[dict[str, Any]], d
     hidden, openings = [], {}
     for number, record in enumerate(records, first):
         if record["type"] not in _HIDDEN:
-            hidden.append(dict(record))
+            hidden.append({**record, **dict.fromkeys(_LEFT_OUT.get(record["type"], ()))})
             continue
-        made = {key: audit.commit_to(record[key]) for key in MEMBERS if key in record}
+        made = {key: audit.commit_to(record[key]) for key in _HIDDEN[record["type"]]}
         openings[number] = {key: [salt, record[key]] for key, (_, salt) in made.items()}
         hidden.append({**record, **{key: commitment for key, (commitment, _) in made.items()}, "private": first})
     return hidden, openings
@@ -85,21 +97,28 @@ class Reader:
         self._openings: dict[int, Opening] = {}
 
     def __call__(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """The entry with its values. Of members that nothing opens, which it names in `closed`, the path stays a
-        commitment, and the others are None."""
+        """The entry with its values. If any of its hidden members is not opened, none is: `closed` names them all, the
+        path stays a commitment, and the others are None."""
         if "private" not in entry:
             return entry
         file = openings_file(self._root, entry["job"], entry["private"])
         if file != self._file:
             self._file, self._openings = file, read_openings(file)
-        values = _values(entry, self._openings.get(entry["n"], {}))
-        closed = {key: entry[key] if key == "path" else None for key in MEMBERS if key in entry and key not in values}
-        return {**entry, **values, **closed, "closed": sorted(closed)}
+        hidden = hidden_members(entry)
+        values = _values(entry, hidden, self._openings.get(entry["n"], {}))
+        if values.keys() == set(hidden):
+            return {**entry, **values, "closed": []}
+        return {**entry, **{key: entry[key] if key == "path" else None for key in hidden}, "closed": hidden}
 
 
-def _values(entry: Mapping[str, Any], opening: Opening) -> dict[str, Any]:
+def hidden_members(entry: Mapping[str, Any]) -> list[str]:
+    """The members of an entry, as the log has it, that are commitments."""
+    return sorted(key for key in _MEMBERS if audit.is_commitment(entry.get(key)))
+
+
+def _values(entry: Mapping[str, Any], hidden: Collection[str], opening: Opening) -> dict[str, Any]:
     """The values that are proved to be those of the entry's commitments."""
-    said = {key: opening[key] for key in MEMBERS if key in entry and _is_pair(opening.get(key))}
+    said = {key: opening[key] for key in hidden if _is_pair(opening.get(key))}
     return {key: value for key, (salt, value) in said.items() if audit.check_commitment(entry[key], salt, value)}
 
 
@@ -108,8 +127,8 @@ def _is_pair(said: Any) -> bool:
 
 
 def is_closed(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry, as read, has names that nothing opens (any more)."""
-    return not {"path", "paths"}.isdisjoint(entry.get("closed", ()))
+    """Whether nothing opens an entry, as read (any more)."""
+    return bool(entry.get("closed"))
 
 
 def refuse_closed(root: Path, entry: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The result table: one row a document, the same columns for all jobs and in Parquet and `--json`."""
 
 import hashlib
+import secrets
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,10 @@ VERSION = 2
 """1 had the columns of one task, and neither `job`, `task` nor `replaces`."""
 COPIES = "cloister.copies"
 """The key of the metadata of a table of version 1 whose job answered a document at another path as another one."""
+
+SALT = "cloister.salt"
+"""The key of a private job's table's metadata whose value is random. Without the table nobody can make its sha256,
+which the log has, from rows that he guesses."""
 
 _JOB = (pa.field("job", pa.string()), pa.field("task", pa.string()))
 _INPUT = (
@@ -75,6 +80,12 @@ SCHEMA = pa.schema(
 )
 """The table of every job, so that parts of all jobs can be read together. Columns of another task than the row's own
 are null."""
+
+
+def salted(table: pa.Table) -> pa.Table:
+    """The table with a new salt of 32 bytes."""
+    salt = {SALT.encode(): secrets.token_hex(32).encode()}
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), **salt})
 
 
 def as_read_back(row: Mapping[str, Any], task: Settings) -> dict[str, Any]:

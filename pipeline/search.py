@@ -42,12 +42,30 @@ class Query:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def search(site: Site, query: Query) -> Iterator[dict[str, Any]]:
-    """What the log says of inputs, oldest first: entries of documents, and paths that got no row. audit.AuditError."""
-    tests = list(_tests(query))
+@dataclass
+class Searched:
+    """What was found, oldest first. `private`: some entries of the log are of private jobs, found or not."""
+
+    query: Query
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    private: bool = False
+
+    def to_record(self) -> dict[str, Any]:
+        """What the log should know of it: where jobs are private, it gets nobody's name from here either."""
+        asked = self.query.asked()
+        if self.private:
+            asked = {key: "private" if key in ("name", "document") else value for key, value in asked.items()}
+        return {"type": "read.search", "query": asked}
+
+
+def search(site: Site, query: Query) -> Searched:
+    """What the log says of inputs: entries of documents, and paths that got no row. audit.AuditError."""
+    tests, found = list(_tests(query)), Searched(query)
     for number, entry in read_entries(site):
+        found.private |= "private" in entry
         if entry["type"] in ("document", "inputs"):
-            yield from (found for found in _rows(number, entry) if all(test(found) for test in tests))
+            found.rows += (row for row in _rows(number, entry) if all(test(row) for test in tests))
+    return found
 
 
 def jobs_and_runs(site: Site) -> tuple[list[str], list[str]]:

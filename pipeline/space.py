@@ -98,9 +98,12 @@ def _is_last(site: Site, size: int, record: Mapping[str, Any]) -> bool:
 
 
 def _shown(plan: RunPlan, error: OSError) -> str:
-    """Where there was no room: below the workspace, if it was there."""
+    """Where there was no room: below the workspace, if it was there. Of a private job no file is named."""
     place = Path(os.fsdecode(error.filename)) if error.filename else plan.site.root
-    return str(place.relative_to(plan.site.root) if place.is_relative_to(plan.site.root) else place)
+    if not place.is_relative_to(plan.site.root):
+        return str(place.anchor if plan.private else place)
+    below = place.relative_to(plan.site.root)
+    return str(Path(*below.parts[:1]) if plan.private else below)
 
 
 def _reserve(site: Site) -> Path:

@@ -54,13 +54,11 @@ def search(
     query = pipeline.Query(document, name, job, model, outcome, first, end, run)
     place = open_workspace(workspace)
     site = make_site(place)
-    found = list(pipeline.search(site, query))
+    searched = pipeline.search(site, query)
+    found = searched.rows
     if not found:
         _check_known(place, site, query)
-    asked = query.asked()
-    if any((site.root / "private").glob("*/*")):  # where jobs are private, the log has nobody's name from here either
-        asked = {key: "private" if key in ("name", "document") else value for key, value in asked.items()}
-    record(site, {"type": "read.search", "query": asked})
+    record(site, searched.to_record())
     if as_json:
         print_json_array(found)
         return

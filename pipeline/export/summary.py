@@ -65,7 +65,7 @@ class Summary:
     def _document(self, entry: Entry) -> None:
         state, job = _text(entry, "state"), _text(entry, "job")
         self.states[job, state] += 1
-        if entry.get("failure"):
+        if entry.get("failure") and not audit.is_commitment(entry["failure"]):
             self.failures[_text(entry, "failure")] += 1
         if entry.get("model_sha256"):
             self.models[_text(entry, "model"), _text(entry, "model_sha256")] += 1

@@ -1,6 +1,7 @@
 """Retention in a job file, and the commands that hold and release documents."""
 
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -113,3 +114,14 @@ def test_what_holds_releases_and_erases_needs_the_log_and_waits_for_it(ready: Pl
         timer.join()
     assert told.code == 0, told.err
     assert [entry["reason"] for entry in entries(ready, "hold")] == ["case 12"]
+
+
+def test_a_search_beside_private_jobs_names_nobody_in_the_log(ready: Place, cloister: Cloister) -> None:
+    ready.job("sort", SORT + "private: true\n")
+    ready.drop("sort", "Anna.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    for _ in range(2):
+        assert cloister("audit", "search", "--name", "Anna Meier", "--outcome", "done").code == 0
+        assert [entry["query"] for entry in entries(ready, "read.search")][-1] == {"name": "private", "outcome": "done"}
+        shutil.rmtree(ready.root / "private", ignore_errors=True)
+    assert len(entries(ready, "read.search")) == 2
