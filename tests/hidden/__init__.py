@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 
-from tests.hidden import characters, html
+from tests.hidden import characters, docx, html, pptx
 from tests.hidden.base import Technique
 
 FAMILIES: dict[str, Callable[[], list[Technique]]] = {
+    "docx": docx.techniques,
+    "pptx": pptx.techniques,
     "html": html.techniques,
     "characters": characters.techniques,
 }

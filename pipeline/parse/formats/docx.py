@@ -12,17 +12,19 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.members import Members
-from pipeline.parse.office.colours import WHITE
 from pipeline.parse.office.drawing import GRAPHICS, A, math_text, paragraph_text, write_graphic
 from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
 from pipeline.parse.office.numbering import Numbering
 from pipeline.parse.office.package import LXML, Package, children, stream_children
-from pipeline.parse.office.sight import Sight
+from pipeline.parse.office.sight import Around, Sight
+from pipeline.parse.office.word_boxes import Drawn
+from pipeline.parse.office.word_fields import Fields
 from pipeline.parse.office.word_sections import read_sections
 from pipeline.parse.office.word_styles import BODY, Style, WordStyles
+from pipeline.parse.office.word_tables import Place, TableLooks, is_covered
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"docx/2 {LXML}"
+PARSER = f"docx/3 {LXML}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "rt", "numPr"}
@@ -36,7 +38,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     package, writer = Package(source.data), source.writer()
     data = package.bytes(package.main)
     sections, styles = read_sections(package, data), WordStyles(package)
-    sight = Sight(styles, sections.coloured)
+    sight = Sight(styles, sections)
     _write_parts(writer, package, sight, sections.headers)
     body = _Part(writer, package, package.main, sight, Numbering(package, styles))
     body.blocks(stream_children(data, package.main, W + "body", W + "p", W + "tbl", W + "sdt"))
@@ -62,9 +64,10 @@ class _Part:
         self._part = part
         self._sight = sight
         self._numbering = numbering
-        self._boxes: list[etree._Element] = []
+        self._boxes: list[Drawn] = []
         self._style = Style()  # of the paragraph that is written
-        self._behind = WHITE  # the colour around it
+        self._around = sight.first
+        self._fields = Fields()
 
     def blocks(self, elements: Iterable[etree._Element]) -> None:
         """The paragraphs and tables under an element, or in a row of elements."""
@@ -79,7 +82,8 @@ class _Part:
     def _paragraph(self, paragraph: etree._Element) -> None:
         boxes, self._boxes = self._boxes, []
         style = self._style = self._sight.styles.paragraph(paragraph.find(W + "pPr"))
-        text = self._inline(paragraph)
+        text = self._placed(style, self._inline(paragraph))
+        self._fields.end_paragraph()
         label = self._numbering.label(style) if self._numbering and text.strip() else ""
         if not text.strip():
             self.writer.gap()
@@ -91,42 +95,61 @@ class _Part:
             self._box(box)
         self._boxes = boxes
 
-    def _box(self, box: etree._Element) -> None:
+    def _placed(self, style: Style, text: str) -> str:
+        """The text of a paragraph, none where its place is not on the page and the job's rule is to leave it out."""
+        kind = self._sight.hides_paragraph(style, text, self._around) if text.strip() else None
+        return "" if kind and self.writer.hide(kind, text) else text
+
+    def _box(self, box: Drawn) -> None:
+        if not box.hides:
+            self._write_box(box)
+        elif not self.writer.hide(box.hides, _text_in(box.element)):
+            outer, self.writer = self.writer, self.writer.unseen()
+            self._write_box(box)
+            inner, self.writer = self.writer, outer
+            self.writer.block(inner.finish()[0])
+
+    def _write_box(self, box: Drawn) -> None:
         self.writer.gap()
-        if box.tag == W + "txbxContent":
-            behind, self._behind = self._behind, Sight.UNKNOWN
-            self.blocks(box)
-            self._behind = behind
-        elif box.tag == A + "p":
-            self.writer.line(paragraph_text(box))
-        elif box.tag in GRAPHICS:
-            write_graphic(self.writer, self._package, self._part, box)
+        if box.element.tag == W + "txbxContent":
+            around, self._around = self._around, Around(box.behind)
+            self.blocks(box.element)
+            self._around = around
+        elif box.element.tag == A + "p":
+            self.writer.line(paragraph_text(box.element))
+        elif box.element.tag in GRAPHICS:
+            write_graphic(self.writer, self._package, self._part, box.element)
         else:
-            self.writer.line(box.get("string", ""))
+            self.writer.line(box.element.get("string", ""))
         self.writer.gap()
 
     def _table(self, table: etree._Element) -> None:
-        behind, self._behind = self._behind, self._sight.behind_table(table, self._behind)
+        outer, looks = self._around, TableLooks(table, self._sight.styles, self._around)
+        rows = [(row, _found(row, "tc")) for row in _found(table, "tr")]
         self.writer.gap()
-        for row in _found(table, "tr"):
-            self.writer.cells([self._cell(cell) for cell in _found(row, "tc")])
+        for number, (row, cells) in enumerate(rows):
+            texts = []
+            for place, cell in enumerate(cells):
+                self._around = looks.around(row, cell, Place(number, len(rows), place, len(cells)))
+                texts.append(self._cell(cell, is_covered(cell, number)))
+            self.writer.cells(texts)
         self.writer.gap()
-        self._behind = behind
+        self._around = outer
 
-    def _cell(self, cell: etree._Element) -> str:
-        outer, self.writer = self.writer, self.writer.inner()
-        behind, self._behind = self._behind, self._sight.behind_cell(cell, self._behind)
+    def _cell(self, cell: etree._Element, covered: bool) -> str:
+        outer = self.writer
+        self.writer = outer.unseen() if covered else outer.inner()
         self.blocks(cell)
-        self._behind = behind
         inner, self.writer = self.writer, outer
-        return inner.finish()[0]
+        text = inner.finish()[0]
+        return "" if covered and outer.hide("covered", text) else text
 
     def _inline(self, element: etree._Element) -> str:
         return "".join(self._piece(name, child) for name, child in children(element))
 
     def _piece(self, name: str, element: etree._Element) -> str:
         if name == "t":
-            return element.text or ""
+            return self._letters(element.text or "")
         if name in _BREAKS:
             return _BREAKS[name]
         if name in _GONE:
@@ -136,23 +159,33 @@ class _Part:
         if name in _NOTES:
             return self._mark(_NOTES[name], element)
         if name in {"drawing", "pict", "object"}:
-            self._boxes += _boxes_in(element)
+            self._boxes += self._sight.boxes.found(element, self._around.behind)
             return ""
         if name in {"oMath", "oMathPara"}:
             return math_text(element)
         if name == "sym":
             return _symbol(element)
-        return _check_box(element) if name == "fldChar" else self._inline(element)
+        if name == "instrText":
+            self._fields.read_code(element.text or "")
+            return ""
+        if name == "fldChar":
+            self._fields.read(element)
+            return _check_box(element)
+        return self._inline(element)
+
+    def _letters(self, text: str) -> str:
+        hides = self._fields.hides and self.writer.hide("marked_hidden", text)
+        return "" if hides else text
 
     def _run(self, run: etree._Element) -> str:
-        kind = self._sight.hides(run, self._style, self._behind)
+        kind = self._sight.hides(run, self._style, self._around)
         if kind is None:
             return self._inline(run)
         boxes, marks = len(self._boxes), {name: len(found) for name, found in self.referred.items()}
         text = self._inline(run)
         if kind != "marked_hidden":  # a colour or a size is one of letters alone, and their place stays empty
             return text if not text.strip() or not self.writer.hide(kind, text) else " "
-        if not self.writer.hide(kind, text + "".join(map(_text_in, self._boxes[boxes:]))):
+        if not self.writer.hide(kind, text + "".join(_text_in(box.element) for box in self._boxes[boxes:])):
             return text
         del self._boxes[boxes:]
         for name, found in self.referred.items():
@@ -173,17 +206,6 @@ def _found(element: etree._Element, wanted: str) -> list[etree._Element]:
             found += [] if _is_deleted(child) else [child]
         elif name in {"sdt", "sdtContent", "customXml", "ins", "moveTo"}:
             found += _found(child, wanted)
-    return found
-
-
-def _boxes_in(element: etree._Element) -> list[etree._Element]:
-    """What holds text in a drawing: text boxes, DrawingML paragraphs, charts, diagrams, word art."""
-    found: list[etree._Element] = []
-    for name, child in children(element):
-        if child.tag in {W + "txbxContent", A + "p"} | GRAPHICS or name == "textpath":
-            found.append(child)
-        else:
-            found += _boxes_in(child)
     return found
 
 

@@ -5,6 +5,7 @@ shows it.
 """
 
 import math
+from collections.abc import Iterator
 
 from lxml import etree
 
@@ -14,10 +15,13 @@ from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.drawing import A, R, is_furniture, paragraph_text, write_shapes
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import LXML, Package
+from pipeline.parse.office.scene import Layer, Scene, background
+from pipeline.parse.office.slide_styles import SlideStyles, slide_theme
+from pipeline.parse.office.stage import Stage
 from pipeline.parse.office.view import View
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"pptx/2 {LXML}"
+PARSER = f"pptx/3 {LXML}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _TITLES = {"title", "ctrTitle"}
 _ENDLESS = View(math.inf, math.inf)
@@ -46,9 +50,12 @@ class _Slides:
     def __init__(self, writer: TextWriter, package: Package, presentation: etree._Element) -> None:
         self._writer = writer
         self._package = package
+        self._presentation = presentation
         self._authors = _authors(package)
         self._behind = set[str]()  # texts of layouts and masters, written once
-        self._masters: dict[str, list[str]] = {}  # of each layout that was shown
+        self._written = set[str]()  # layouts and masters that were
+        self._trees: dict[str, etree._Element] = {}  # of layouts and masters
+        self._drawn: dict[str, etree._Element] = {}  # the same without placeholders
         self._view = _view(presentation)
 
     def write(self, part: str) -> None:
@@ -56,20 +63,37 @@ class _Slides:
         slide = self._package.xml(part)
         if slide.get("show") not in _FALSE:
             self._writer.page(_title(slide), "slide")
-            self._write(self._writer, part, slide, self._view)
+            self._write_seen(part, slide)
+            self._write_beside(self._writer, part)
             return
         self._writer.page()
         unseen = self._writer.unseen()
-        self._write(unseen, part, slide, None)
+        write_shapes(unseen, self._package, part, slide)
+        self._write_beside(unseen, part)
         text, _ = unseen.finish()
         if not self._writer.hide("hidden_slide", text):
             self._writer.block(text)
 
-    def _write(self, writer: TextWriter, part: str, slide: etree._Element, view: View | None) -> None:
+    def _write_seen(self, part: str, slide: etree._Element) -> None:
+        """The shapes of a slide, then those behind it that were not written with one before."""
         package = self._package
-        write_shapes(writer, package, part, slide, view)
-        if view:
-            self._write_behind(part, slide, view)
+        parts = [part, *package.related(part, "slideLayout")[:1]]
+        parts += [master for layout in parts[1:] for master in package.related(layout, "slideMaster")[:1]]
+        trees = [slide, *map(self._tree, parts[1:])]
+        behind = [one for one, _ in zip(parts[1:], _showing(trees), strict=False)]
+        themes = [slide_theme(package, parts[number:], trees[number:]) for number in range(len(trees))]
+        styles = SlideStyles(trees, themes[0], self._presentation, self._view)
+        layers = [Layer(one, self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
+        layers = [*reversed(layers), Layer(part, slide, themes[0])]
+        stage = Stage(Scene(package, self._view, background(trees, themes), layers, styles.place), styles)
+        write_shapes(self._writer, package, part, slide, stage)
+        for one in behind:
+            if one not in self._written:
+                self._written.add(one)
+                self._write_behind(one, stage)
+
+    def _write_beside(self, writer: TextWriter, part: str) -> None:
+        package = self._package
         for notes in package.related(part, "notesSlide"):
             shapes = [shape for shape in package.xml(notes).iter(P + "sp") if not is_furniture(shape)]
             _write_paragraphs(writer, "Notes: ", shapes)
@@ -77,23 +101,16 @@ class _Slides:
             for comment in package.xml(comments).iter("{*}cm", "{*}reply"):
                 self._write_comment(writer, comment)
 
-    def _write_behind(self, part: str, slide: etree._Element, view: View) -> None:
-        layouts = [] if slide.get("showMasterSp") in _FALSE else self._package.related(part, "slideLayout")
-        for layout in layouts:
-            if layout not in self._masters:
-                tree = self._package.xml(layout)
-                hides = tree.get("showMasterSp") in _FALSE
-                self._masters[layout] = [] if hides else self._package.related(layout, "slideMaster")
-                self._write_shapes_behind(layout, tree, view)
-            for master in self._masters[layout]:
-                if master not in self._masters:
-                    self._masters[master] = []
-                    self._write_shapes_behind(master, self._package.xml(master), view)
+    def _tree(self, part: str) -> etree._Element:
+        """A layout or a master; one without its placeholders is kept beside it."""
+        if part not in self._trees:
+            self._trees[part], self._drawn[part] = self._package.xml(part), self._package.xml(part)
+            _drop_placeholders(self._drawn[part])
+        return self._trees[part]
 
-    def _write_shapes_behind(self, part: str, tree: etree._Element, view: View) -> None:
-        _drop_placeholders(tree)
+    def _write_behind(self, part: str, stage: Stage) -> None:
         inner = self._writer.inner()
-        write_shapes(inner, self._package, part, tree, view)
+        write_shapes(inner, self._package, part, self._drawn[part], stage)
         text, _ = inner.finish()
         if text not in self._behind:
             self._writer.block(text)
@@ -105,6 +122,14 @@ class _Slides:
         for text in comment.iterchildren("{*}text"):
             writer.block(label + (text.text or ""))
         _write_paragraphs(writer, label, list(comment.iterchildren("{*}txBody")))
+
+
+def _showing(trees: list[etree._Element]) -> Iterator[etree._Element]:
+    """Of a slide, its layout and its master those that have what is behind them drawn, up to the first that has not."""
+    for tree in trees:
+        if tree.get("showMasterSp") in _FALSE:
+            return
+        yield tree
 
 
 def _view(presentation: etree._Element) -> View:

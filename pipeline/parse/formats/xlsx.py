@@ -76,7 +76,7 @@ class _Workbook:
         package = self._package
         write_sheet(writer, package, part, self._strings)
         for drawing in package.related(part, "drawing"):
-            write_shapes(writer, package, drawing, package.xml(drawing), _EVERYWHERE)
+            write_shapes(writer, package, drawing, package.xml(drawing))
         threads = [package.xml(one) for one in package.related(part, "threadedComment")]
         known = {"tc=" + one.get("id", "") for root in threads for one in root.iter("{*}threadedComment")}
         for comments in package.related(part, "comments"):

@@ -1,11 +1,14 @@
 """DrawingML (ISO/IEC 29500-1, 20 and 21): text in shapes, tables and diagrams, shared by the Office formats."""
 
+from collections.abc import Iterator
+from typing import Protocol
+
 from lxml import etree
 
 from pipeline.parse.office.bullets import Bullets
 from pipeline.parse.office.charts import CX, C, write_chart
 from pipeline.parse.office.package import Package, children, local_name
-from pipeline.parse.office.view import View
+from pipeline.parse.office.view import TRUE
 from pipeline.parse.writer import TextWriter
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -14,6 +17,16 @@ R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
 _PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
 _BETWEEN = {"f": "/", "sSup": "^", "sSub": "_"}  # of the parts of a formula
+
+
+class Stage(Protocol):
+    """What is known of how the shapes of a drawing are seen."""
+
+    def hides(self, name: str, shape: etree._Element) -> str | None:
+        """How an element of a local name is hidden (a kind of hidden.KINDS) with all in it; None if it is not."""
+
+    def hides_run(self, paragraph: etree._Element, run: etree._Element) -> str | None:
+        """How a run (a:r) of a paragraph that is seen otherwise is hidden."""
 
 
 def math_text(element: etree._Element) -> str:
@@ -32,36 +45,28 @@ def math_text(element: etree._Element) -> str:
 
 def paragraph_text(paragraph: etree._Element) -> str:
     """The text of an a:p."""
-    pieces = []
-    for name, child in children(paragraph):
-        if name in {"r", "fld"}:
-            pieces.append("".join(text.text or "" for text in child.iter(A + "t")))
-        elif name == "br":
-            pieces.append("\n")
-        elif name == "m":
-            pieces.append(math_text(child))
-    return "".join(pieces)
+    return "".join(text for text, _ in _pieces(paragraph))
 
 
 def write_shapes(
-    writer: TextWriter, package: Package, part: str, tree: etree._Element, view: View | None = None
+    writer: TextWriter, package: Package, part: str, tree: etree._Element, stage: Stage | None = None
 ) -> None:
     """The text of every shape under `tree`, an element of `part`, in its order; each shape is a block.
 
-    In a `view` what cannot be seen counts as hidden.
+    On a `stage` what cannot be seen counts as hidden.
     """
     for name, child in children(tree):
-        kind = view.hides(name, child) if view else None
+        kind = stage.hides(name, child) if stage else None
         if kind:
             _write_hidden(writer, package, part, child, kind)
         elif name in {"txBody", "txbx", "rich"}:
-            _write_body(writer, child)
+            _write_body(writer, child, stage)
         elif name == "tbl":
-            _write_table(writer, child)
+            _write_table(writer, child, stage)
         elif child.tag in GRAPHICS:
             write_graphic(writer, package, part, child)
         else:
-            write_shapes(writer, package, part, child, view.inside(name, child) if view else None)
+            write_shapes(writer, package, part, child, stage)
 
 
 def _write_hidden(writer: TextWriter, package: Package, part: str, shape: etree._Element, kind: str) -> None:
@@ -72,13 +77,33 @@ def _write_hidden(writer: TextWriter, package: Package, part: str, shape: etree.
         writer.block(text)
 
 
-def _write_body(writer: TextWriter, body: etree._Element) -> None:
+def _write_body(writer: TextWriter, body: etree._Element, stage: Stage | None = None) -> None:
     bullets = Bullets(body)
     writer.gap()
     for paragraph in body.iter(A + "p"):
-        text = paragraph_text(paragraph)
+        text = _shown(writer, paragraph, stage)
         writer.line(bullets.label(paragraph) + text if text.strip() else "")
     writer.gap()
+
+
+def _shown(writer: TextWriter, paragraph: etree._Element, stage: Stage | None) -> str:
+    """The text of a paragraph, by the job's rule without the runs that nobody sees, whose place stays empty."""
+    shown = []
+    for text, run in _pieces(paragraph):
+        kind = stage.hides_run(paragraph, run) if stage and run is not None and text.strip() else None
+        shown.append(" " if kind and writer.hide(kind, text) else text)
+    return "".join(shown)
+
+
+def _pieces(paragraph: etree._Element) -> Iterator[tuple[str, etree._Element | None]]:
+    """The pieces of text of an a:p, each with the run that says how it looks."""
+    for name, child in children(paragraph):
+        if name in {"r", "fld"}:
+            yield "".join(text.text or "" for text in child.iter(A + "t")), child
+        elif name == "br":
+            yield "\n", None
+        elif name == "m":
+            yield math_text(child), None
 
 
 def write_graphic(writer: TextWriter, package: Package, part: str, reference: etree._Element) -> None:
@@ -103,8 +128,16 @@ def is_furniture(shape: etree._Element) -> bool:
     return any(local_name(e.tag) == "ph" and e.get("type") in _PLACEHOLDERS for e in shape.iter(etree.Element))
 
 
-def _write_table(writer: TextWriter, table: etree._Element) -> None:
+def _write_table(writer: TextWriter, table: etree._Element, stage: Stage | None) -> None:
     writer.gap()
     for row in table.iter(A + "tr"):
-        writer.row("\n".join(map(paragraph_text, cell.iter(A + "p"))) for cell in row.iterchildren(A + "tc"))
+        writer.row(_cell(writer, cell, stage) for cell in row.iterchildren(A + "tc"))
     writer.gap()
+
+
+def _cell(writer: TextWriter, cell: etree._Element, stage: Stage | None) -> str:
+    """The text of a cell; that of one which another one was merged with is not drawn."""
+    if any(cell.get(merged) in TRUE for merged in ("hMerge", "vMerge")):
+        text = "\n".join(map(paragraph_text, cell.iter(A + "p")))
+        return "" if writer.hide("covered", text) else text
+    return "\n".join(_shown(writer, paragraph, stage) for paragraph in cell.iter(A + "p"))

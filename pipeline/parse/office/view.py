@@ -1,4 +1,4 @@
-"""What of a slide a person sees: shapes that are marked as hidden, and shapes that lie outside it.
+"""Where the shapes of a slide lie, on it or outside it, and whether they are marked as hidden.
 
 ISO/IEC 29500-1, 20.1.7: a shape has its place in a:xfrm, in English Metric Units; inside a group these are units of
 the group's own, from which its xfrm leads to those around it.
@@ -9,16 +9,20 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from pipeline.parse.appearance import Appearance, Box
+
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_SHAPES = {"sp", "pic", "graphicFrame", "cxnSp", "grpSp", "contentPart"}
-_TRANSFORMS = (f"{P}spPr/{A}xfrm", f"{P}grpSpPr/{A}xfrm", f"{P}xfrm")
-_TRUE = {"1", "true", "on"}
+EMU = 12_700
+"""English Metric Units in a point."""
+TRUE = {"1", "true", "on"}
+SHAPES = {"sp", "pic", "graphicFrame", "cxnSp", "grpSp", "contentPart", "wsp", "wgp"}
+_GROUPS = {"grpSp", "wgp"}
+_TRANSFORMS = (f"{{*}}spPr/{A}xfrm", f"{{*}}grpSpPr/{A}xfrm", "{*}xfrm")
 
 
 @dataclass(frozen=True)
 class View:
-    """A slide of `width` and `height`; a shape's x, y is at x_scale * x + left, y_scale * y + top of it."""
+    """A slide of `width` and `height`; a shape's x, y is at x_scale * x + left, y_scale * y + top of it. All in EMU."""
 
     width: float
     height: float
@@ -27,18 +31,42 @@ class View:
     x_scale: float = 1.0
     y_scale: float = 1.0
 
-    def hides(self, name: str, shape: etree._Element) -> str | None:
-        """How a shape is hidden (a kind of hidden.KINDS), if it is. One without a place has that of its layout."""
-        if name not in _SHAPES:
+    def appearance(self, shape: etree._Element) -> Appearance:
+        """How a shape lies; one without a place of its own has that of its layout, which is not known here."""
+        shown = all(
+            one.get("hidden") not in TRUE for properties in shape for one in properties.iterchildren("{*}cNvPr")
+        )
+        return Appearance(shown=shown, box=self.around(shape), clip=self._clip)
+
+    def around(self, shape: etree._Element) -> Box | None:
+        """The box of a shape in points, as large as the circle around it where it is turned; at least a point each way.
+
+        Text that does not fit into its shape is drawn all the same, so a shape without a size hides nothing.
+        """
+        box = self.box(shape)
+        if box is None:
             return None
-        if any(one.get("hidden") in _TRUE for properties in shape for one in properties.iterchildren("{*}cNvPr")):
-            return "marked_hidden"
+        x, y, width, height = box
+        if is_turned(shape):
+            radius = math.hypot(width, height) / 2
+            x, y = x + width / 2 - radius, y + height / 2 - radius
+            width = height = 2 * radius
+        return x, y, max(width, 1.0), max(height, 1.0)
+
+    def box(self, shape: etree._Element) -> Box | None:
+        """The box of a shape as it says it, in points."""
         box = _box(_transform(shape), "off", "ext")
-        return "off_page" if box and self._is_outside(*box, _turn(shape)) else None
+        if box is None:
+            return None
+        x, y, width, height = box
+        return (
+            (self.left + self.x_scale * x) / EMU, (self.top + self.y_scale * y) / EMU,
+            abs(self.x_scale * width) / EMU, abs(self.y_scale * height) / EMU,
+        )  # fmt: skip
 
     def inside(self, name: str, shape: etree._Element) -> "View":
         """The view from inside a shape: that of a group has other units."""
-        transform = _transform(shape) if name == "grpSp" else None
+        transform = _transform(shape) if name in _GROUPS else None
         outer, inner = _box(transform, "off", "ext"), _box(transform, "chOff", "chExt")
         if not outer or not inner or not inner[2] or not inner[3]:
             return self
@@ -49,23 +77,20 @@ class View:
             self.x_scale * x, self.y_scale * y,
         )  # fmt: skip
 
-    def _is_outside(self, x: float, y: float, width: float, height: float, turned: bool) -> bool:
-        left, top = self.left + self.x_scale * x, self.top + self.y_scale * y
-        wide, high = abs(self.x_scale * width), abs(self.y_scale * height)
-        if turned:  # the circle around it
-            radius = math.hypot(wide, high) / 2
-            left, top = left + wide / 2 - radius, top + high / 2 - radius
-            wide = high = 2 * radius
-        return left > self.width or top > self.height or left + wide < 0 or top + high < 0
+    @property
+    def _clip(self) -> Box | None:
+        """The slide and a point around it, on which letters at its edge may lie; None where it has no edges."""
+        return None if math.isinf(self.width) else (-1.0, -1.0, self.width / EMU + 2, self.height / EMU + 2)
+
+
+def is_turned(shape: etree._Element) -> bool:
+    """Whether a shape is drawn at an angle."""
+    transform = _transform(shape)
+    return transform is not None and transform.get("rot", "0") != "0"
 
 
 def _transform(shape: etree._Element) -> etree._Element | None:
     return next((found for path in _TRANSFORMS if (found := shape.find(path)) is not None), None)
-
-
-def _turn(shape: etree._Element) -> bool:
-    transform = _transform(shape)
-    return transform is not None and transform.get("rot", "0") != "0"
 
 
 def _box(transform: etree._Element | None, place: str, size: str) -> tuple[float, float, float, float] | None:

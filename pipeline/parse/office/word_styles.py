@@ -3,44 +3,44 @@
 A style says what it does not inherit from the one that it is based on. A chain that leads back to itself ends there.
 """
 
+import math
 import re
 from typing import NamedTuple
 
 from lxml import etree
 
+from pipeline.parse.colours import Colour
 from pipeline.parse.office.package import Package, whole_number
+from pipeline.parse.office.theme import Theme
+from pipeline.parse.office.word_frames import Frame, read_frame
+from pipeline.parse.office.word_looks import OFF, PLAIN, Look, W, fill_of, over, points, read_look, word_theme
 
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)  # built-in styles have this name in every language
 _BY_ID = re.compile(r"(?:heading|überschrift|berschrift|titre|ttulo|título|kop|rubrik|titolo)([1-9])", re.IGNORECASE)
-_OFF = {"0", "false", "off", "none"}
-_LOOKS = tuple(W + name for name in ("vanish", "color", "sz", "highlight", "shd"))
-_MARKERS = {"none": None, "white": "FFFFFF", "black": "000000"}  # text of other colours can be seen on other markers
-_NORMAL = 22  # half points
+_TWIP = 0.05  # points
 BODY = 9  # the outline level of text that is no heading
 
 
-class Look(NamedTuple):
-    """How text looks, as far as something says so: `colour` and `fill` "RRGGBB" or "auto", `size` in half points."""
-
-    hidden: bool | None = None
-    colour: str | None = None
-    size: int | None = None
-    fill: str | None = None  # behind the characters
-
-
 class Style(NamedTuple):
-    """What a style says together with those that it is based on; `outline` is a level from 0, BODY for none."""
+    """What a style says together with those that it is based on; `outline` is a level from 0, BODY for none.
+
+    `line` is the height in points to which a line is cut, infinite where it is not. `left`, `right` and `first` (of the
+    first line, beside the left one) are indents in points.
+    """
 
     number: str | None = None
     level: str | None = None
     outline: int | None = None
     look: Look = Look()
-    behind: str | None = None  # the fill behind a whole paragraph
-    coloured: bool | None = None  # whether it colours anything; of styles of tables
+    behind: Colour | None = None  # the fill behind a whole paragraph
+    line: float | None = None
+    left: float | None = None
+    right: float | None = None
+    first: float | None = None
+    aligned: str | None = None
+    frame: Frame | None = None
 
 
-PLAIN = Look()
 _NOTHING = Style()
 
 
@@ -51,19 +51,25 @@ class WordStyles:
         self._elements: dict[str, etree._Element] = {}
         self._resolved: dict[str, Style] = {}
         self._default = ""
+        self.theme = word_theme(package)
         self.defaults = PLAIN
+        self._paragraphs = _NOTHING  # what holds for all of them
         for part in package.related(package.main, "styles"):
             root = package.xml(part)
-            self.defaults = over(read_look(root.find(f"{W}docDefaults/{W}rPrDefault/{W}rPr")), self.defaults)
+            self.defaults = over(
+                read_look(root.find(f"{W}docDefaults/{W}rPrDefault/{W}rPr"), self.theme), self.defaults
+            )
+            usual = root.find(f"{W}docDefaults/{W}pPrDefault/{W}pPr")
+            self._paragraphs = _merged(_own(usual, None, self.theme), self._paragraphs)
             for style in root.iter(W + "style"):
                 self._elements[style.get(W + "styleId", "")] = style
-                if style.get(W + "type") == "paragraph" and style.get(W + "default", "0") not in _OFF:
+                if style.get(W + "type") == "paragraph" and style.get(W + "default", "0") not in OFF:
                     self._default = style.get(W + "styleId", "")
 
     def paragraph(self, properties: etree._Element | None) -> Style:
         """What holds for a paragraph with these properties (w:pPr): its own, then what its style says."""
         name = value(properties, "pStyle") or self._default
-        return _merged(_own(properties, None), self.style(name))
+        return _merged(_own(properties, None, self.theme), _merged(self.style(name), self._paragraphs))
 
     def style(self, name: str | None) -> Style:
         """The style of an id; for an id that is no style, a heading by its name or nothing."""
@@ -73,37 +79,17 @@ class WordStyles:
             name = value(pending[name], "basedOn")
         style = self._resolved.get(name or "") or _unknown(name or "", self._elements)
         for one, element in reversed(pending.items()):
-            own = _own(element.find(W + "pPr"), element)
+            own = _own(element.find(W + "pPr"), element, self.theme)
             style = self._resolved[one] = _merged(own, style)
         return style
 
-
-def read_look(properties: etree._Element | None) -> Look:
-    """What run properties (w:rPr) say themselves."""
-    if properties is None:
-        return PLAIN
-    found = {child.tag: child for child in properties}
-    if found.keys().isdisjoint(_LOOKS):
-        return PLAIN
-    hidden, colour, size, marker, shading = (found.get(tag) for tag in _LOOKS)
-    return Look(
-        None if hidden is None else hidden.get(W + "val", "1") not in _OFF,
-        None if colour is None else colour.get(W + "val"),
-        None if size is None else whole_number(size.get(W + "val"), _NORMAL),
-        _fill(shading) if marker is None else _MARKERS.get(marker.get(W + "val", ""), ""),
-    )
-
-
-def read_fill(properties: etree._Element | None) -> str | None:
-    """The colour of a shading: "RRGGBB", "auto", "" for a pattern of two colours; None where there is no shading."""
-    return _fill(None if properties is None else properties.find(W + "shd"))
-
-
-def over(own: Look, inherited: Look) -> Look:
-    """One look over another: what it does not say is inherited."""
-    if own == PLAIN:
-        return inherited
-    return Look._make(other if said is None else said for said, other in zip(own, inherited, strict=True))
+    def chain(self, name: str | None) -> list[etree._Element]:
+        """The elements of a style and of those that it is based on, its own first."""
+        found: dict[str, etree._Element] = {}
+        while name and name in self._elements and name not in found:
+            found[name] = self._elements[name]
+            name = value(found[name], "basedOn")
+        return list(found.values())
 
 
 def value(element: etree._Element | None, name: str) -> str | None:
@@ -112,28 +98,51 @@ def value(element: etree._Element | None, name: str) -> str | None:
     return None if found is None else found.get(W + "val")
 
 
-def _own(properties: etree._Element | None, style: etree._Element | None) -> Style:
+def _own(properties: etree._Element | None, style: etree._Element | None, theme: Theme) -> Style:
     """What the properties of a paragraph say, and the style that holds them."""
     found = {} if properties is None else {child.tag: child for child in properties}
-    numbers, outline = found.get(W + "numPr"), found.get(W + "outlineLvl")
-    level = None if outline is None else min(whole_number(outline.get(W + "val"), BODY), BODY)
-    own = Style(value(numbers, "numId"), value(numbers, "ilvl"), level, PLAIN, _fill(found.get(W + "shd")))
+    own = _NOTHING if found.keys().isdisjoint(_SAYING) else _said(found, theme)
     if style is None:
         return own
     return own._replace(
-        outline=_outline_of(value(style, "name") or "") if level is None else level,
-        look=read_look(style.find(W + "rPr")),
-        coloured=next(style.iter(W + "shd"), None) is not None or None,
+        outline=_outline_of(value(style, "name") or "") if own.outline is None else own.outline,
+        look=read_look(style.find(W + "rPr"), theme),
     )
 
 
-def _fill(shading: etree._Element | None) -> str | None:
-    if shading is None:
+def _said(found: dict[str, etree._Element], theme: Theme) -> Style:
+    numbers, outline, shading, spacing, indents, aligned, frame = (found.get(tag) for tag in _SAYING)
+    left, right, first = (None, None, None) if indents is None else _indents(indents)
+    return Style(
+        number=value(numbers, "numId"),
+        level=value(numbers, "ilvl"),
+        outline=None if outline is None else min(whole_number(outline.get(W + "val"), BODY), BODY),
+        behind=None if shading is None else fill_of(shading, theme),
+        line=None if spacing is None else _line(spacing),
+        left=left,
+        right=right,
+        first=first,
+        aligned=None if aligned is None else aligned.get(W + "val"),
+        frame=None if frame is None else read_frame(frame),
+    )
+
+
+_SAYING = tuple(W + name for name in ("numPr", "outlineLvl", "shd", "spacing", "ind", "jc", "framePr"))
+
+
+def _line(spacing: etree._Element) -> float | None:
+    if spacing.get(W + "line") is None:
         return None
-    pattern = shading.get(W + "val", "clear")
-    if pattern == "solid":
-        return str(shading.get(W + "color", "auto")).replace("auto", "000000")
-    return str(shading.get(W + "fill", "auto")) if pattern in {"clear", "nil"} else ""
+    height = points(spacing, "line", _TWIP)
+    return height if spacing.get(W + "lineRule") == "exact" and height is not None else math.inf
+
+
+def _indents(indents: etree._Element) -> tuple[float | None, float | None, float | None]:
+    left, right, first, hanging = (
+        next((one for name in names if (one := points(indents, name, _TWIP)) is not None), None)
+        for names in (("left", "start"), ("right", "end"), ("firstLine",), ("hanging",))
+    )
+    return left, right, first if hanging is None else -hanging
 
 
 def _merged(own: Style, inherited: Style) -> Style:

@@ -1,0 +1,55 @@
+"""What of the shapes of a drawing a person sees: the shapes by their places, their text by how its letters look."""
+
+from lxml import etree
+
+from pipeline.parse.colours import Colour
+from pipeline.parse.office.fills import UNKNOWN, over, own_fill
+from pipeline.parse.office.letters import A, hides, inherited, read_letters, scale_of
+from pipeline.parse.office.package import local_name
+from pipeline.parse.office.scene import Scene
+from pipeline.parse.office.slide_styles import SlideStyles, level_of
+
+_SHAPES = {"sp", "graphicFrame"}
+_REMEMBERED = 10_000
+
+
+class Stage:
+    """The shapes of one slide, in their scene and with the styles of the slide."""
+
+    def __init__(self, scene: Scene, styles: SlideStyles) -> None:
+        self._scene = scene
+        self._styles = styles
+
+    def hides(self, name: str, shape: etree._Element) -> str | None:
+        """How a shape is hidden with all in it (a kind of hidden.KINDS), if it is."""
+        return self._scene.hides(shape)
+
+    def hides_run(self, paragraph: etree._Element, run: etree._Element) -> str | None:
+        """How a run (a:r) of a paragraph is hidden by its size or its colours."""
+        holders = {
+            local_name(one.tag): one
+            for one in paragraph.iterancestors("{*}tc", "{*}txBody", "{*}sp", "{*}graphicFrame")
+        }
+        shape = holders.get("sp", holders.get("graphicFrame"))
+        if shape is None:
+            return None
+        cell, theme = holders.get("tc"), self._styles.theme
+        own = read_letters(run.find(A + "rPr"), theme)
+        letters = inherited([own, *self._styles.said(shape, level_of(paragraph))])
+        behind = self._scene.behind(shape)
+        if cell is not None:
+            if letters.ink is not own.ink:
+                letters = letters._replace(ink=None)  # a table style may say it
+            behind = self._behind_cell(cell, behind)
+        body = holders.get("txBody")
+        scale = 1.0 if body is None else scale_of(body)
+        return hides(letters, over(letters.marker, behind), scale)
+
+    def _behind_cell(self, cell: etree._Element, behind: Colour) -> Colour:
+        """The colour behind the text of a cell; one without a fill of its own may have one of the table's style."""
+        fill = own_fill(cell.find(A + "tcPr"), self._styles.theme)
+        if fill is not None:
+            return over(fill, behind)
+        table = next(cell.iterancestors(A + "tbl"), None)
+        styled = table is None or table.find(f"{A}tblPr/{A}tableStyleId") is not None
+        return UNKNOWN if styled else behind

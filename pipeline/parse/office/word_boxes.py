@@ -1,0 +1,224 @@
+"""Text boxes, charts and word art in a Word document, with where they lie and what is behind their text.
+
+DrawingML (ISO/IEC 29500-1, 20.4) says places in English Metric Units, VML (ISO/IEC 29500-4, 19) in a style like CSS's.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from lxml import etree
+
+from pipeline.parse.appearance import EDGE, Appearance
+from pipeline.parse.colours import TRANSPARENT, Colour, colour_of
+from pipeline.parse.office.drawing import GRAPHICS, A
+from pipeline.parse.office.fills import UNKNOWN, over, shape_fill
+from pipeline.parse.office.package import children
+from pipeline.parse.office.theme import Paint, Theme
+from pipeline.parse.office.view import EMU, TRUE, View
+from pipeline.parse.office.word_frames import Page
+from pipeline.parse.office.word_looks import W
+
+_TEXT = {W + "txbxContent", A + "p"} | GRAPHICS
+_WPS = "{http://schemas.microsoft.com/office/word/2010/wordprocessingShape}"
+_FROM_EDGE_X, _FROM_EDGE_Y = {"page", "leftMargin"}, {"page", "topMargin"}
+_VML = {"shape", "rect", "roundrect", "oval", "group", "line", "polyline", "arc", "curve", "image"}
+_LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(pt|in|cm|mm|pc|px|)")
+_UNITS = {"pt": 1.0, "in": 72.0, "cm": 72 / 2.54, "mm": 7.2 / 2.54, "pc": 12.0, "px": 0.75, "": 0.75}
+_FALSE = {"f", "false", "0"}
+_LINE = 12.0  # points: what a box that grows with its text has room for at least
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """An element that holds text in a drawing: how that is hidden, if it is, and the colour behind it."""
+
+    element: etree._Element
+    hides: str | None
+    behind: Colour
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What is known on the way to a text: how the shape around it appears, and the shape's own place in a drawing.
+
+    `behind` is behind its text, `paper` behind the whole drawing.
+    """
+
+    appearance: Appearance
+    behind: Colour
+    paper: Colour
+    view: View | None = None
+    in_group: bool = False
+
+
+class Boxes:
+    """Finds what holds text in drawings, on pages of one size. `alone`: no two drawings of the document may overlap."""
+
+    def __init__(self, theme: Theme, page: Page, *, alone: bool) -> None:
+        self._theme = theme
+        self._page = page
+        self._alone = alone
+
+    def found(self, drawing: etree._Element, behind: Colour) -> list[Drawn]:
+        """Text boxes, paragraphs of DrawingML, charts, diagrams and word art in a drawing, with `behind` behind it."""
+        return list(self._found(drawing, _Place(Appearance(), UNKNOWN, behind)))
+
+    def _found(self, element: etree._Element, place: _Place) -> Iterator[Drawn]:
+        for name, child in children(element):
+            if child.tag in _TEXT:
+                yield Drawn(child, place.appearance.hides, place.behind)
+            elif name == "textpath":
+                yield Drawn(child, place.appearance.hides or _word_art(child, place.behind), place.behind)
+            elif name in {"anchor", "inline"}:
+                yield from self._found(child, self._anchored(child, name == "anchor", place))
+            elif name in {"wsp", "wgp", "grpSp"}:
+                yield from self._found(child, self._shape(child, name != "wsp", place))
+            elif name in _VML:
+                yield from self._found(child, self._old_shape(child, name == "group", place))
+            else:
+                yield from self._found(child, place)
+
+    def _anchored(self, anchor: etree._Element, floats: bool, place: _Place) -> _Place:
+        """The place of a drawing (wp:anchor, wp:inline); one in the line lies where the text does."""
+        shown = all(one.get("hidden") not in TRUE for one in anchor.iterchildren("{*}docPr"))
+        appearance = replace(place.appearance, shown=shown)
+        behind = place.paper if self._alone or not floats else UNKNOWN
+        extent = anchor.find("{*}extent")
+        size = None if extent is None else (_emu(extent.get("cx")), _emu(extent.get("cy")))
+        if anchor.find("{*}sizeRelH") is not None or anchor.find("{*}sizeRelV") is not None:
+            size = None
+        if size is not None and None not in size and min(one or 0.0 for one in size) <= 0 and not _grows(anchor):
+            appearance = replace(appearance, box=(0.0, 0.0, 0.0, 0.0))
+        if not floats:
+            return _Place(appearance, behind, behind)
+        simple = anchor.find("{*}simplePos") if anchor.get("simplePos") in TRUE else None
+        x, x_is_known = _offset(anchor.find("{*}positionH"), _FROM_EDGE_X, simple, "x")
+        y, y_is_known = _offset(anchor.find("{*}positionV"), _FROM_EDGE_Y, simple, "y")
+        if appearance.box is not None or x is None or y is None:
+            return _Place(appearance, behind, behind)
+        clip = self._page.clip(x_is_known=x_is_known, y_is_known=y_is_known)
+        view = View(clip[2] * EMU, clip[3] * EMU, (x - clip[0]) * EMU, (y - clip[1]) * EMU)
+        if size is not None and size[0] and size[1]:
+            appearance = replace(appearance, box=(x, y, size[0], size[1]), clip=clip)
+        return _Place(appearance, behind, behind, view)
+
+    def _shape(self, shape: etree._Element, is_group: bool, place: _Place) -> _Place:
+        """A shape or a group of them: its own place in a group, and its fill."""
+        appearance, view = place.appearance, place.view
+        if any(one.get("hidden") in TRUE for one in shape.iterchildren("{*}cNvPr")):
+            appearance = replace(appearance, shown=False)
+        if view is not None and place.in_group:
+            lies = view.appearance(shape)
+            appearance = replace(appearance, box=lies.box, clip=lies.clip) if lies.box else appearance
+        if not is_group:
+            return _Place(appearance, over(shape_fill(shape, self._theme), place.behind), UNKNOWN)
+        return _Place(appearance, UNKNOWN, UNKNOWN, _inside(shape, view, place.in_group), True)
+
+    def _old_shape(self, shape: etree._Element, is_group: bool, place: _Place) -> _Place:
+        """A shape of VML by its style."""
+        style = _style(shape)
+        hidden = style.get("visibility") == "hidden" or style.get("display") == "none" or "mso-hide" in style
+        appearance = replace(place.appearance, shown=place.appearance.shown and not hidden)
+        floats = style.get("position") == "absolute"
+        behind = place.paper if (self._alone or not floats) and not is_group else UNKNOWN
+        if not place.in_group:
+            appearance = self._old_place(shape, style, floats, appearance)
+        return _Place(appearance, over([] if is_group else _old_fill(shape), behind), UNKNOWN, None, is_group)
+
+    def _old_place(
+        self, shape: etree._Element, style: dict[str, str], floats: bool, appearance: Appearance
+    ) -> Appearance:
+        width, height = _length(style.get("width")), _length(style.get("height"))
+        if width is None or height is None or "mso-width-percent" in style or "mso-height-percent" in style:
+            return appearance
+        if "mso-fit-shape-to-text:t" in "".join(one.get("style", "") for one in shape.iterchildren("{*}textbox")):
+            height = max(height, _LINE)
+        if not floats or min(width, height) <= EDGE:
+            return replace(appearance, box=(0.0, 0.0, width, height))
+        x = _length(style.get("margin-left", style.get("left", "0")))
+        y = _length(style.get("margin-top", style.get("top", "0")))
+        aligned = {style.get(f"mso-position-{way}", "absolute") for way in ("horizontal", "vertical")}
+        if x is None or y is None or aligned != {"absolute"}:
+            return appearance
+        clip = self._page.clip(
+            x_is_known=style.get("mso-position-horizontal-relative") == "page",
+            y_is_known=style.get("mso-position-vertical-relative") == "page",
+        )
+        return replace(appearance, box=(x, y, width, height), clip=clip)
+
+
+def _offset(
+    position: etree._Element | None, known: set[str], simple: etree._Element | None, axis: str
+) -> tuple[float | None, bool]:
+    """How far right or down a drawing lies, in points, and whether from the edge of the page; None where aligned."""
+    if simple is not None:
+        return _emu(simple.get(axis)), True
+    offset = None if position is None else position.find("{*}posOffset")
+    if position is None or offset is None:
+        return None, False
+    return _emu((offset.text or "").strip()), position.get("relativeFrom") in known
+
+
+def _inside(group: etree._Element, view: View | None, in_group: bool) -> View | None:
+    """The view from inside a group; the outermost lies where its drawing does, whatever it says."""
+    box = view.box(group) if view else None
+    if view is None or box is None:
+        return None
+    inner = view.inside("grpSp", group)
+    if in_group:
+        return inner
+    return replace(inner, left=inner.left + view.left - box[0] * EMU, top=inner.top + view.top - box[1] * EMU)
+
+
+def _grows(drawing: etree._Element) -> bool:
+    """Whether a shape is made as large as its text needs."""
+    return next(drawing.iter(A + "spAutoFit"), None) is not None
+
+
+def _word_art(path: etree._Element, behind: Colour) -> str | None:
+    """How word art is hidden by the fill of its letters; a line around them can be seen."""
+    shape = path.getparent()
+    if shape is None or shape.get("stroked", "t") not in _FALSE:
+        return None
+    paint = next(iter(_old_fill(shape)), Paint(TRANSPARENT))
+    return Appearance(colour=paint.colour, opacity=paint.opacity, background=behind).hides
+
+
+def _old_fill(shape: etree._Element) -> list[Paint]:
+    """The fill of a shape of VML, white if it says nothing, as `shape_fill` gives one."""
+    details = shape.find("{*}fill")
+    said = {} if details is None else details.attrib
+    if shape.get("filled", "t") in _FALSE or said.get("on", "t") in _FALSE:
+        return []
+    if said.get("type", "solid") != "solid":
+        return [Paint()]
+    value = str(said.get("color") or shape.get("fillcolor", "white"))
+    colour = colour_of(value.partition("[")[0].strip().lower())
+    return [Paint(colour if isinstance(colour, tuple) else None, _share(str(said.get("opacity", "1"))))]
+
+
+def _share(text: str) -> float:
+    """An opacity: "0.5", "50%" or "32768f"."""
+    scale = {"f": 1 / 65_536, "%": 0.01}.get(text[-1:], 1.0)
+    try:
+        return min(max(float(text.rstrip("f%")) * scale, 0.0), 1.0)
+    except ValueError:
+        return 1.0
+
+
+def _style(shape: etree._Element) -> dict[str, str]:
+    pairs = (one.partition(":") for one in shape.get("style", "").lower().split(";"))
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _length(text: str | None) -> float | None:
+    """A length in points; None for what is none."""
+    match = _LENGTH.fullmatch((text or "").strip())
+    return float(match[1]) * _UNITS[match[2]] if match and len(match[1]) < 16 else None
+
+
+def _emu(text: str | None) -> float | None:
+    """English Metric Units as points; None for what is no number, or absurd."""
+    digits = (text or "").removeprefix("-")
+    return int(text or "") / EMU if digits.isascii() and digits.isdecimal() and len(digits) < 16 else None
