@@ -16,6 +16,7 @@ from pipeline.models import (
     check_machine,
     check_model,
     examine_model,
+    glance_at_model,
     import_model,
     inspect_model,
     list_models,
@@ -31,6 +32,7 @@ from pipeline.replay import Replay, replay
 from pipeline.report import Observer, RunReport
 from pipeline.results import BadPartError, results
 from pipeline.run import check_inbox, run
+from pipeline.running import Running, running
 from pipeline.search import Query, Recall, jobs_and_runs, recall, search
 from pipeline.sightings import Sightings
 from pipeline.software import label
@@ -89,6 +91,7 @@ __all__ = [
     "Retention",
     "RunPlan",
     "RunReport",
+    "Running",
     "Scan",
     "SchemaError",
     "Settings",
@@ -109,6 +112,7 @@ __all__ = [
     "examine_model",
     "export",
     "find_tesseract",
+    "glance_at_model",
     "hold",
     "holds",
     "import_model",
@@ -126,6 +130,7 @@ __all__ = [
     "replay",
     "results",
     "run",
+    "running",
     "scan",
     "search",
     "status",

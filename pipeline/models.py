@@ -46,12 +46,11 @@ def check_model(plan: RunPlan) -> str:
     """The sha256 of the model file, which is of a kind that the job can use. Raises ModelRefusedError before anything
     else is touched."""
     model = plan.model
-    if not model.path.is_file():
-        told = f"model {model.name}: there is no file {model.path}; copy a GGUF file there"
-        both = "of a model that writes text or of one that gives embeddings, which"
-        made = f", {both} `cloister model import FOLDER --name {model.name}` also makes"
-        raise ModelRefusedError(told if _must_write(plan) else told + made)
-    found = file_sha256(model.path)
+    _check_there(plan)
+    try:
+        found = file_sha256(model.path)
+    except OSError as error:
+        raise _unreadable(model, error) from error
     if model.sha256 not in (None, found):
         raise ModelRefusedError(
             f"model {model.name}: {model.path} has sha256 {found}, but the job pins {model.sha256}; "
@@ -59,6 +58,35 @@ def check_model(plan: RunPlan) -> str:
         )
     _check_head(plan, _head(model))
     return found
+
+
+def glance_at_model(plan: RunPlan) -> None:
+    """What can be said against the model file without reading all of it: ModelRefusedError."""
+    _check_there(plan)
+    _check_head(plan, _head(plan.model))
+
+
+def _check_there(plan: RunPlan) -> None:
+    """Whether there is a file, and it can be read."""
+    model = plan.model
+    try:
+        there = model.path.is_file()
+        if there:
+            with model.path.open("rb", buffering=0) as file:
+                file.read(1)
+    except OSError as error:
+        raise _unreadable(model, error) from error
+    if not there:
+        told = f"model {model.name}: there is no file {model.path}; copy a GGUF file there"
+        both = "of a model that writes text or of one that gives embeddings, which"
+        made = f", {both} `cloister model import FOLDER --name {model.name}` also makes"
+        raise ModelRefusedError(told if _must_write(plan) else told + made)
+
+
+def _unreadable(model: ModelRef, error: OSError) -> ModelRefusedError:
+    """Until somebody does something about it, every run will end so."""
+    remedy = f"allow the user who runs cloister to read it (chmod u+r {model.path}), or put the file there again"
+    return ModelRefusedError(f"model {model.name}: {model.path} cannot be read: {error.strerror}; {remedy}")
 
 
 def examine_model(plan: RunPlan) -> None:

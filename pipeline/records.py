@@ -109,6 +109,7 @@ KINDS: dict[str, Kind] = {
         "a run had nothing to do; once in a night while nothing changes", f"job_digest model_sha256 {_COUNTS}"
     ),
     "run.finished": _run("a run ends; `seen` is the sum of the states", f"{_COUNTS} tokens seconds interrupted parts"),
+    "run.refused": _run("a run did not begin: its model, or the machine, was refused", "model reason"),
     "run.stopped": _run("a full disk ended the run", "reason where"),
     "settings": _run("the settings of `job_digest`, in pieces", "job_digest piece pieces text"),
     "inputs": _run("paths that got no row, when that or the reason is new", "state reason paths"),

@@ -29,7 +29,15 @@ from pipeline.intake import Arrival
 from pipeline.isolation import Isolation, isolation_of, open_parsers, unconfined
 from pipeline.journal import open_journal
 from pipeline.memory import give_back_freed
-from pipeline.models import answerer, check_machine, check_model, load_model, writing_of
+from pipeline.models import (
+    MachineRefusedError,
+    ModelRefusedError,
+    answerer,
+    check_machine,
+    check_model,
+    load_model,
+    writing_of,
+)
 from pipeline.nights import Entry, is_told
 from pipeline.order import Ended, Source, ended_row
 from pipeline.outputs import begun_before
@@ -39,9 +47,11 @@ from pipeline.private import refuse_open
 from pipeline.provenance import maker, started
 from pipeline.reader import Reader
 from pipeline.recover import clear_staging, describe, recover
+from pipeline.refused import log_refused
 from pipeline.report import LISTED, Observer, RunReport
 from pipeline.retention import Shelf, due
 from pipeline.retry import again
+from pipeline.running import announced
 from pipeline.settings import job_digest, settings_records
 from pipeline.sightings import Sightings
 from pipeline.software import label
@@ -71,13 +81,16 @@ def run(
     except (OSError, audit.LogUnwritable) as error:
         log_full(plan, name, error)
         raise
+    except (ModelRefusedError, MachineRefusedError) as error:
+        log_refused(plan, name, error)
+        raise
 
 
 def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Sightings) -> RunReport:
     begun, site = time.monotonic(), plan.site
     check_machine()
     give_back_freed()
-    with open_journal(site) as log, contextlib.ExitStack() as held:
+    with open_journal(site) as log, announced(plan, name, observer) as observer, contextlib.ExitStack() as held:
         hold_reserve(site)
         if plan.private:
             refuse_open(site.root)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipeline.entries import read_entries
@@ -10,13 +10,17 @@ from pipeline.isolation import Isolation, from_record
 from pipeline.plan import Site
 from pipeline.states import State
 
+_OF_RUNS = ("run.started", "run.finished", "run.stopped", "run.empty", "run.refused")
+
 
 @dataclass
 class JobStatus:
-    """One job as the log knows it; `last_state` is "finished", "interrupted", "stopped" (a disk was full) or
-    "unfinished" (no closing entry).
+    """One job as the log knows it, by its last run; `before`: by the last one before it that was not refused, without
+    totals.
 
-    `seen` is the sum of `counts`, of the last run; `isolation` how the parsers of the last one that read documents were
+    `last_state` is "finished", "interrupted", "stopped" (a disk was full), "refused" (model or machine, for a `reason`)
+    or "unfinished" (no closing entry: it is on its way, or was cut off). `seen` is the sum of `counts`, which of a run
+    that did not finish are those of its rows. `isolation`: how the parsers of the last run that read documents were
     held.
     """
 
@@ -25,36 +29,50 @@ class JobStatus:
     started_at: str = ""
     finished_at: str | None = None
     last_state: str = "unfinished"
-    seen: int = 0
-    counts: dict[str, int] = field(default_factory=dict)
+    reason: str | None = None
+    counts: Counter[str] = field(default_factory=Counter)
     totals: Counter[str] = field(default_factory=Counter)
     isolation: Isolation | None = None
+    before: "JobStatus | None" = None
+
+    @property
+    def seen(self) -> int:
+        """Paths that the last run's scan found, as far as is known."""
+        return self.counts.total()
 
 
 def status(site: Site) -> list[JobStatus]:
-    """Every job that ever ran, by name. Raises audit.AuditError."""
+    """Every job that ever ran, or was refused, by name. Raises audit.AuditError."""
     jobs: dict[str, JobStatus] = {}
     for _, entry in read_entries(site):
-        if entry["type"] in ("run.started", "document", "run.finished", "run.stopped", "run.empty"):
-            _take(jobs.setdefault(entry["job"], JobStatus(entry["job"])), entry)
+        if entry["type"] == "document" or entry["type"] in _OF_RUNS:
+            job = jobs.setdefault(entry["job"], JobStatus(entry["job"]))
+            _begin(job, entry)
+            _take(job, entry)
     return [jobs[name] for name in sorted(jobs)]
+
+
+def _begin(job: JobStatus, entry: Mapping[str, Any]) -> None:
+    """Whatever the first entry of a run is, the run before it is over."""
+    if job.last_run != entry["run"]:
+        if job.last_run and job.last_state != "refused":
+            job.before = replace(job, totals=Counter(), before=None)
+        job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], None
+        job.last_state, job.reason, job.counts = "unfinished", None, Counter()
 
 
 def _take(job: JobStatus, entry: Mapping[str, Any]) -> None:
     match entry["type"]:
         case "run.started":
-            job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], None
-            job.last_state, job.seen, job.counts = "unfinished", 0, {}
             job.isolation = from_record(entry.get("isolation")) or job.isolation
-        case "run.empty":
-            job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], entry["time"]
-            job.last_state, job.seen, job.counts = "finished", entry["seen"], {s.value: entry[s] for s in State}
         case "document":
             job.totals[entry["state"]] += 1
-        case "run.stopped" if job.last_run == entry["run"]:
+            job.counts[entry["state"]] += 1
+        case "run.stopped":
             job.last_state = "stopped"
-        case "run.finished":
+        case "run.refused":
+            job.last_state, job.finished_at, job.reason = "refused", entry["time"], entry["reason"]
+        case "run.empty" | "run.finished":
+            job.last_state = "interrupted" if entry.get("interrupted") else "finished"
             job.finished_at = entry["time"]
-            job.last_state = "interrupted" if entry["interrupted"] else "finished"
-            job.seen = entry["seen"]
-            job.counts = {state.value: entry[state] for state in State}
+            job.counts = Counter({state.value: entry[state] for state in State})

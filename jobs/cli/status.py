@@ -9,6 +9,7 @@ from jobs.cli.output import LISTED, counted, counts_line, print_json, say
 from jobs.errors import ConfigError
 from jobs.load import shown
 from jobs.lock import SERVICE_LOCK, holder
+from jobs.visible import one_line
 from jobs.workspace import Workspace, load_job_of, open_workspace
 
 if TYPE_CHECKING:
@@ -29,12 +30,18 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
     place = open_workspace(workspace)
     site = make_site(place)
     known = {each.job: each for each in pipeline.status(site)}
-    jobs = [_job(place, path, known) for path in place.job_files()]
-    gone = [{"job": name, **_history(each)} for name, each in known.items() if name not in {job["job"] for job in jobs}]
+    on_its_way = _running(site)
+    jobs = [_job(place, path, known, on_its_way) for path in place.job_files()]
+    gone = [
+        {"job": name, **_history(each, on_its_way)}
+        for name, each in known.items()
+        if name not in {job["job"] for job in jobs}
+    ]
     told = {
         "workspace": str(place.root),
         "log": {"origin": site.origin, "size": audit.read_checkpoint(site.audit, site.public_key).size},
         "run": holder(site.audit / "lock"),
+        "running": on_its_way,
         "serve": holder(place.state / SERVICE_LOCK),
         "jobs": jobs,
         "without_file": gone,
@@ -46,7 +53,20 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
         _print(told)
 
 
-def _job(workspace: Workspace, path: "Path", known: "dict[str, pipeline.JobStatus]") -> dict[str, Any]:
+def _running(site: "pipeline.Site") -> "pipeline.Running | None":
+    """The run that holds the log, if it is one that holds it. Of a process elsewhere the kernel does not say which."""
+    import pipeline
+
+    pid, told = holder(site.audit / "lock"), pipeline.running(site)
+    return told if told and pid is not None and pid in (0, told.pid) else None
+
+
+def _job(
+    workspace: Workspace,
+    path: "Path",
+    known: "dict[str, pipeline.JobStatus]",
+    on_its_way: "pipeline.Running | None",
+) -> dict[str, Any]:
     import pipeline
     from jobs.plan import make_plan
 
@@ -55,12 +75,13 @@ def _job(workspace: Workspace, path: "Path", known: "dict[str, pipeline.JobStatu
         plan = make_plan(workspace, job)
         scan = pipeline.scan(plan.input)
     except (ConfigError, OSError) as error:
-        return {"job": path.stem, "problems": str(error), **_history(known.get(path.stem))}
+        return {"job": path.stem, "problems": str(error), **_history(known.get(path.stem), on_its_way)}
     start = next_start_of(job)
     return {
         "job": job.name,
         "starts": starts(job),
         "next_start": start.isoformat() if start else None,
+        "refused": _refusal(plan),
         "input": shown(plan.input.folder),
         "ready": len(scan.ready),
         "settling": len(scan.settling),
@@ -68,21 +89,37 @@ def _job(workspace: Workspace, path: "Path", known: "dict[str, pipeline.JobStatu
         "pending_files": [{"path": path, "reason": reason} for path, reason in scan.pending[:LISTED]],
         "ignored": len(scan.ignored),
         "ignored_files": [{"path": path, "reason": reason} for path, reason in scan.ignored[:LISTED]],
-        **_history(known.get(job.name)),
+        **_history(known.get(job.name), on_its_way),
     }
 
 
-def _history(status: "pipeline.JobStatus | None") -> dict[str, Any]:
-    if status is None:
-        return {"last_run": None}
+def _refusal(plan: "pipeline.RunPlan") -> str | None:
+    """Why the model would be refused, as far as that can be told without reading the whole file."""
     import pipeline
 
-    last = {"run": status.last_run, "state": status.last_state, "started_at": status.started_at}
-    return {
-        "last_run": {**last, "finished_at": status.finished_at, "seen": status.seen, "counts": dict(status.counts)},
-        "totals": {state.value: status.totals[state.value] for state in pipeline.State},
-        "isolation": _isolation(status.isolation),
-    }
+    try:
+        pipeline.glance_at_model(plan)
+    except pipeline.ModelRefusedError as error:
+        return str(error)
+    return None
+
+
+def _history(status: "pipeline.JobStatus | None", on_its_way: "pipeline.Running | None") -> dict[str, Any]:
+    """The last run and the one before it, of those that are not on their way."""
+    if status is None:
+        return {"last_run": None, "run_before": None}
+    import pipeline
+
+    runs = [each for each in (status, status.before) if each and each.last_run != (on_its_way and on_its_way.run)]
+    last, before, *_ = [*map(_run, runs), None, None]
+    totals = {state.value: status.totals[state.value] for state in pipeline.State}
+    return {"last_run": last, "run_before": before, "totals": totals, "isolation": _isolation(status.isolation)}
+
+
+def _run(status: "pipeline.JobStatus") -> dict[str, Any]:
+    began = {"run": status.last_run, "state": status.last_state, "started_at": status.started_at}
+    ended = {"finished_at": status.finished_at, "seen": status.seen, "counts": dict(status.counts)}
+    return {**began, **ended, "reason": status.reason}
 
 
 def _isolation(isolation: "pipeline.Isolation | None") -> dict[str, Any] | None:
@@ -92,7 +129,7 @@ def _isolation(isolation: "pipeline.Isolation | None") -> dict[str, Any] | None:
 def _print(told: dict[str, Any]) -> None:
     say(f"workspace  {told['workspace']}")
     say(f"log        {told['log']['origin']}, {counted(told['log']['size'], 'entry')}")
-    say(f"run        {_process(told['run'], 'none at the moment')}")
+    say(f"run        {_process(told['run'], 'none at the moment')}{_far(told['running'])}")
     say(f"serve      {_process(told['serve'], 'does not run')}")
     if not told["jobs"]:
         say("jobs       none; write jobs/NAME.yaml, or copy an example: cloister init . --example NAME")
@@ -103,6 +140,8 @@ def _print(told: dict[str, Any]) -> None:
             say("    " + job["problems"].replace("\n", "\n    "))
         else:
             say(f"  starts   {job['starts']}{'' if told['serve'] is not None else ', if `cloister serve` runs'}")
+            if job["refused"]:
+                say("  refused  " + job["refused"].replace("\n", "\n           "))
             say(f"  waiting  {_waiting(job)}")
             if job["settling"] + job["held"]:
                 files = [(each["path"], each["reason"]) for each in job["pending_files"]]
@@ -119,15 +158,37 @@ def _print(told: dict[str, Any]) -> None:
 
 
 def _print_history(job: dict[str, Any]) -> None:
-    last = job["last_run"]
+    last, before = job["last_run"], job["run_before"]
     if last is None:
-        say("  last     never ran")
-        return
-    when = last["finished_at"] or last["started_at"]
-    say(f"  last     {last['state']} {when}: {counts_line(last['counts'])}")
-    say(f"  totals   {counts_line(job['totals'])}")
-    if job["isolation"] and job["isolation"]["told"]:
+        say("  last     never ran" if "totals" not in job else "  last     this run is its first")
+    else:
+        say(f"  last     {_ended(last)}")
+    if before and last["state"] == "refused":
+        say(f"  before   {_ended(before)}")
+    if "totals" in job:
+        say(f"  totals   {counts_line(job['totals'])}")
+    if job.get("isolation") and job["isolation"]["told"]:
         say(f"  parsers  isolation {job['isolation']['told']} in the last run that read documents")
+
+
+def _ended(run: dict[str, Any]) -> str:
+    """How and when a run ended, and what came of it."""
+    if run["state"] == "refused":
+        return f"refused {run['finished_at']}: {one_line(run['reason'])}"
+    if run["state"] == "unfinished":
+        return f"begun {run['started_at']}, not ended: {counts_line(run['counts'])} so far; the next run goes on"
+    return f"{run['state']} {run['finished_at'] or run['started_at']}: {counts_line(run['counts'])}"
+
+
+def _far(running: "pipeline.Running | None") -> str:
+    """Which run that is, since when, and how far it is; told after the process."""
+    if running is None:
+        return ""
+    far = "its documents are not counted yet"
+    if running.total is not None:
+        done = sum(running.counts.values())
+        far = f"{done:,} of {counted(running.total, 'document')}" + (f": {counts_line(running.counts)}" if done else "")
+    return f": {running.job} since {running.since}, {far}"
 
 
 def _waiting(job: dict[str, Any]) -> str:

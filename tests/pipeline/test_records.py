@@ -67,6 +67,8 @@ def test_every_entry_has_exactly_the_members_of_the_table(plan: RunPlan, drop: D
     pipeline.release(plan.site, "lease.txt", None, "it is over")
     pipeline.erase(plan.site, "lease.txt", "request 7", archive=True, rows=True)
     go(replace(plan, job_file_sha256="1" * 64, retention=Retention(rows_days=0)))
+    with pytest.raises(pipeline.ModelRefusedError):
+        go(replace(plan, model=replace(plan.model, sha256="0" * 64)))
     for kind, facts in COMMANDS.items():
         assert pipeline.record(plan.site, {"type": kind, **facts}).n is not None
     made = entries(plan)

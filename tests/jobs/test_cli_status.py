@@ -1,0 +1,135 @@
+"""`cloister status`: refused jobs, refused runs, a run on its way and one that was cut off."""
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import audit
+import pipeline
+from jobs.load import load_job, load_site
+from jobs.logs import start_logging
+from jobs.plan import make_plan
+from jobs.progress import LineWatcher
+from jobs.workspace import Workspace
+from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
+from tests.test_demo import CLOISTER
+
+
+def plan_of(place: Place) -> pipeline.RunPlan:
+    """That of the job `sort`."""
+    workspace = Workspace(place.root, load_site(place.root / "site.yaml"))
+    return make_plan(workspace, load_job(place.root / "jobs" / "sort.yaml"))
+
+
+def test_status_says_why_a_job_is_refused(ready: Place, cloister: Cloister) -> None:
+    ready.job("absent", SORT.replace("name: tiny", "name: none"))
+    ready.job("odd", SORT.replace("name: tiny", "name: odd"))
+    ready.job("unread", SORT.replace("name: tiny", "name: unread"))
+    ready.job("write", "job: write\nmodel: {{name: tiny}}\ntask: {{type: batch}}\n")
+    (ready.root / "models" / "odd.gguf").write_bytes(b"GGUF")
+    (ready.root / "models" / "unread.gguf").symlink_to("/proc/self/mem")  # whose first byte not even root can read
+    ready.drop("absent", "lease.txt", LEASE)
+    jobs = {job["job"]: job for job in cloister("status", "--json").json["jobs"]}
+    assert {name for name, job in jobs.items() if job["refused"]} == {"absent", "odd", "unread", "write"}
+    told = cloister("status").out
+    assert "  refused  model none: there is no file " in told
+    assert "  refused  model odd: " in told
+    assert "the task batch needs one that writes text" in told
+    assert "cannot be read: Input/output error; allow the user who runs cloister to read it" in told
+    assert jobs["sort"]["refused"] is None
+    done = cloister("run", "unread")
+    assert done.code == 3
+    assert "cannot be read" in done.err
+    assert "the next run goes on" not in done.err
+
+
+def test_status_says_that_the_last_run_was_refused(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    (ready.root / "models" / "tiny.gguf").rename(ready.root / "models" / "away.gguf")
+    ready.drop("sort", "new.txt", INVOICE)
+    for _ in range(2):
+        assert cloister("run", "sort").code == 3
+    (refused,) = entries(ready, "run.refused")  # once in a night
+    assert refused["reason"].startswith("model tiny: there is no file models/tiny.gguf")
+    (job,) = cloister("status", "--json").json["jobs"]
+    assert (job["last_run"]["state"], job["last_run"]["reason"]) == ("refused", refused["reason"])
+    assert (job["run_before"]["state"], job["run_before"]["seen"]) == ("finished", 1)
+    told = cloister("status").out
+    assert f"  last     refused {refused['time']}: model tiny: there is no file" in told
+    assert "  before   finished 20" in told
+    (ready.root / "models" / "away.gguf").rename(ready.root / "models" / "tiny.gguf")
+    assert cloister("run", "sort").code == 0
+    (job,) = cloister("status", "--json").json["jobs"]
+    assert (job["last_run"]["state"], job["refused"]) == ("finished", None)
+    assert cloister("audit", "verify").code == 0
+
+
+def test_status_says_which_run_is_on_its_way_and_how_far(ready: Place, cloister: Cloister) -> None:
+    for number in range(3):
+        ready.drop("sort", f"{number}.txt", f"{LEASE} {number}")
+    looks: list[tuple[Any, str]] = []
+
+    class Looking(LineWatcher):
+        """Asks for the status from another process, as the log's lock is asked for there."""
+
+        def look(self) -> None:
+            told = subprocess.run([CLOISTER, "status", "--json"], capture_output=True, check=True, text=True).stdout
+            words = subprocess.run([CLOISTER, "status"], capture_output=True, check=True, text=True).stdout
+            looks.append((json.loads(told), words))
+
+        def found(self, total: int) -> None:
+            super().found(total)
+            self.look()
+
+        def note(self, event: str, **facts: Any) -> None:
+            super().note(event, **facts)
+            if event == "part committed":
+                self.look()
+
+    run = pipeline.run(replace(plan_of(ready), part_documents=2), observer=Looking(start_logging(), "sort")).run
+    assert [told["running"]["total"] for told, _ in looks] == [3, 3, 3]
+    assert {told["running"]["run"] for told, _ in looks} == {run}
+    assert {told["run"] for told, _ in looks} == {told["running"]["pid"] for told, _ in looks} == {os.getpid()}
+    assert all(told["jobs"][0]["last_run"] is None for told, _ in looks)
+    assert f"run        process {os.getpid()}: sort since 20" in looks[0][1]
+    assert ", 0 of 3 documents\n" in looks[0][1]
+    assert "  last     this run is its first" in looks[1][1]
+    assert "  totals   2 done" in looks[1][1]
+    assert "no documents" not in looks[1][1]
+    assert not (ready.root / "state" / "running.json").exists()
+    assert cloister("status", "--json").json["running"] is None
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{}", "[1]", '{"pid": "x"}', "9" * 5000, '{"pid": 1, "job": "\x1b[2J", "run": [], "since": ""}']
+)
+def test_what_is_no_file_of_a_run_is_passed_over(ready: Place, cloister: Cloister, body: str) -> None:
+    site = load_site(ready.root / "site.yaml")
+    (ready.root / "state" / "running.json").write_text(body)
+    with audit.Log.open(ready.root / "audit", key_path=ready.root / site.log.key, public_key=site.log.public_key):
+        told = cloister("status", "--json")
+    assert (told.code, told.json["running"]) == (0, None)
+
+
+def test_a_run_that_was_cut_off_says_what_it_did(ready: Place, cloister: Cloister) -> None:
+    class Dying(LineWatcher):
+        """As a process that is killed once a part is committed."""
+
+        def note(self, event: str, **facts: Any) -> None:
+            if event == "part committed":
+                raise SystemError
+
+    for number in range(3):
+        ready.drop("sort", f"{number}.txt", f"{LEASE} {number}")
+    with pytest.raises(SystemError):
+        pipeline.run(replace(plan_of(ready), part_documents=2), observer=Dying(start_logging(), "sort"))
+    told = cloister("status").out
+    assert "  last     begun 20" in told
+    assert ", not ended: 2 done so far; the next run goes on" in told
+    assert cloister("run", "sort").code == 0
+    assert "  last     finished 20" in cloister("status").out
