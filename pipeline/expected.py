@@ -10,12 +10,12 @@ import audit
 from pipeline.deletion import Deletions, Rewritten
 from pipeline.entries import UNPROVED, entries_at
 from pipeline.failures import Failures
-from pipeline.finding import Found
+from pipeline.finding import UNOPENED, Found
 from pipeline.holding import ANSWERED, OF_DOCUMENT, OF_PART, FilesTask, PartTask, archived_names
 from pipeline.names import archive_name
+from pipeline.openings import Openings
 from pipeline.placement import archive_folder, made_files, raw_path, staged_name
 from pipeline.plan import Site
-from pipeline.private import openings_file
 from pipeline.states import State
 
 Entry = Mapping[str, Any]
@@ -35,7 +35,7 @@ class Expected:
         self._unplaced: dict[str, tuple[Entry, list[Entry]]] = {}
         self._made: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
         self._kept: dict[bytes, int] = {}  # digest of a name in the archive -> the last entry that put it there
-        self._closed: dict[int, Path] = {}  # entries that cannot be opened, and the file that should open them
+        self._openings = Openings(root)
         self._deletions = Deletions()
         self._failures = Failures()
         self._unproved: list[str] = []
@@ -44,8 +44,7 @@ class Expected:
         """The next entry; the parts of which it says that they are in place now."""
         self.size = entry["n"] + 1
         self._deletions.take(entry)
-        if entry.get("closed"):
-            self._closed[entry["n"]] = openings_file(Path(), entry["job"], entry["private"])
+        self._openings.take(entry)
         match entry["type"]:
             case kind if kind.startswith(UNPROVED):
                 told = f"entry {entry['n']}, {kind.removeprefix(UNPROVED)}, was handed over, so it proves nothing"
@@ -95,18 +94,20 @@ class Expected:
     def check_strays(self, found: Found) -> None:
         """Every file below outbox/, archive/ and failed/: did an entry make it? Those of failed/ are compared too."""
         returned: dict[str, int] = {}
-        lacking = self._closed.keys() - self._deletions.erased
-        unknown = f"no entry of the log{' that can be opened' if lacking else ''} made this file"
+        lacking = self._openings.lacking(self._deletions)
         for top in ("outbox", "archive"):
             for name in _walk(self._root, top, found):
-                if not self._is_known(name):
-                    found.add_stray(name, unknown)
+                if not self._is_known(name) and name.split("/")[1] in lacking:
+                    found.leave(name, UNOPENED)
+                elif not self._is_known(name):
+                    found.add_stray(name)
                 elif (by := self._deleted_by(name)) is not None:
                     returned[name if top == "outbox" else name.rpartition("/")[0].rpartition("/")[0]] = by
         for name, by in returned.items():
             why = "which is not done yet: the next run ends it" if by in self._deletions.pending else "and is there"
             found.notes.append(f"{name} was deleted by entry {by}, {why}")
-        self._failures.check(self._root, list(_walk(self._root, "failed", found)), found)
+        self._failures.check(self._root, list(_walk(self._root, "failed", found)), lacking, found)
+        self._openings.check(self._deletions, found)
 
     def _is_known(self, name: str) -> bool:
         return name in self._parts or name in self._made or _digest(name) in self._kept
@@ -146,18 +147,15 @@ class Expected:
         staged = place.parent / STAGING / staged_name(file)
         return made is not None and made[-1].by in self._deletions.pending and staged.is_file()
 
-    def check_openings(self, found: Found) -> None:
-        """Can every entry be opened, but for those that were erased?"""
-        for number in self._closed.keys() - self._deletions.erased:
-            file = self._closed[number]
-            if (self._root / file).is_file():
-                found.alter(str(file), number, "it does not open the entry, and no entry says that this was erased")
-            else:
-                found.miss(str(file), number, "what opens it is gone, and no entry says that this was erased")
+    def private(self) -> str | None:
+        """One sentence about private/ if it does not open all that it should."""
+        return self._openings.told(self._deletions)
 
     def forget_deleted(self, found: Found) -> None:
-        """What an entry says was deleted is not missing, and a part without its erased rows is not altered."""
+        """What an entry says was deleted is not missing, and a part without its erased rows is not altered. Nor is what
+        a later entry may have replaced that cannot be opened."""
         gone = self._deletions
+        self._leave_replaced(found)
         rows = {file for file in gone.rows if self._rewritten(file)}
         found.altered = [one for one in found.altered if one.where.split(" ")[0] not in rows]
         found.absent = [
@@ -172,6 +170,19 @@ class Expected:
         ]  # fmt: skip
         markdown = sum(number in gone.markdown for _, number in self._made.values())
         found.checked["deleted"] = len(gone.archive) + len(gone.parts) + markdown
+
+    def _leave_replaced(self, found: Found) -> None:
+        """What may belong to an entry that cannot be opened: a Markdown or output file to the last one of its name, a
+        failed document to any of its name. A part or an archived document has one entry alone."""
+        lacking = self._openings.lacking(self._deletions)
+        for one in found.altered:
+            top, _, rest = one.where.partition("/")
+            last = lacking.get(rest.partition("/")[0], -1)
+            replaced = one.where in self._made and self._made[one.where][1] < last
+            if replaced or (top == "failed" and last >= 0):
+                found.leave(one.where, f"it is not what entry {one.entry} says; {UNOPENED}", one.entry)
+        left = {one.where for one in found.unjudged}
+        found.altered = [one for one in found.altered if one.where not in left]
 
 
 def _digest(name: str) -> bytes:

@@ -2,11 +2,11 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.finding import Found
+from pipeline.finding import UNOPENED, Found
 from pipeline.names import REASON, failed_apart, failed_name
 from pipeline.placement import file_sha256, raw_path, reason_body, reason_facts
 from pipeline.software import software
@@ -29,7 +29,9 @@ class Failures:
         self._overwritten: dict[Key, list[Entry]] = {}  # it may lie there still
 
     def take(self, entry: Entry) -> None:
-        """One document's entry, in the order of the log."""
+        """One document's entry, in the order of the log. Of one that nothing opens it cannot be told what it names."""
+        if entry.get("closed"):
+            return
         path = raw_path(entry)
         key, unread = (entry["job"], path, entry["document"]), (entry["job"], path, None)
         if entry["state"] == State.FAILED:
@@ -39,8 +41,9 @@ class Failures:
         if key != unread and unread in self._standing:
             self._overwritten.setdefault(unread, []).extend(self._standing.pop(unread))
 
-    def check(self, root: Path, files: Iterable[str], found: Found) -> None:
-        """`files` are those below failed/, as paths relative to the workspace."""
+    def check(self, root: Path, files: Iterable[str], lacking: Container[str], found: Found) -> None:
+        """`files` are those below failed/, as paths relative to the workspace; jobs that are `lacking` have entries
+        that cannot be opened."""
         claims = self._claims()
         right: dict[tuple[int, bool], str] = {}  # (entry, whether of its reason) -> the document's name
         wrong: set[str] = set()
@@ -54,7 +57,9 @@ class Failures:
                 wrong.add(name)
                 continue
             right |= {(e["n"], is_reason): name.removesuffix(REASON) for e in holds}
-            if not claimed:
+            if not claimed and name.split("/")[1] in lacking:
+                found.leave(name, UNOPENED)
+            elif not claimed:
                 found.add_stray(name)
             elif not holds:
                 wrong.add(name)

@@ -8,16 +8,20 @@ import audit
 
 KINDS = ("parts", "rows", "markdown", "outputs", "archived", "failed", "deleted")
 
+UNOPENED = "an entry that cannot be opened may have made it"
+
 
 @dataclass
 class Found:
     """`altered` differ from their entries, `added` were made by none, `absent` are proved by one and gone; what is
-    `unreadable` was not compared; `notes` are no part of a verdict. `checked` counts what was held against an entry."""
+    `unreadable` was not compared; of what is `unjudged` an entry may tell that cannot be opened; `notes` are no part of
+    a verdict. `checked` counts what was held against an entry."""
 
     altered: list[audit.Finding] = field(default_factory=list)
     added: list[audit.Finding] = field(default_factory=list)
     absent: list[audit.Finding] = field(default_factory=list)
     unreadable: list[audit.Finding] = field(default_factory=list)
+    unjudged: list[audit.Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
 
@@ -42,6 +46,10 @@ class Found:
         """Something that nobody made."""
         self.added.append(audit.Finding(where, fact, None))
 
+    def leave(self, where: str, fact: str, number: int | None = None) -> None:
+        """Something of which an entry may tell that cannot be opened."""
+        self.unjudged.append(audit.Finding(where, fact, number))
+
     def join(self, others: Iterable["Found"]) -> None:
         """And what they found."""
         for other in others:
@@ -49,5 +57,6 @@ class Found:
             self.added += other.added
             self.absent += other.absent
             self.unreadable += other.unreadable
+            self.unjudged += other.unjudged
             self.notes += other.notes
             self.checked = {kind: count + other.checked[kind] for kind, count in self.checked.items()}

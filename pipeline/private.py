@@ -33,7 +33,8 @@ _HIDDEN: dict[str, tuple[str, ...]] = {
 document's bytes, so that nobody can hold a guess against it. Earlier versions left some of them in the clear."""
 _LEFT_OUT = {"run.finished": ("tokens",)}
 """Members that are null in a private job's log: sums of what its entries hide."""
-_MEMBERS = frozenset(member for members in _HIDDEN.values() for member in members)
+MEMBERS = frozenset(member for members in _HIDDEN.values() for member in members)
+"""Everything that an opening can open."""
 
 
 def openings_file(root: Path, job: str, first: int) -> Path:
@@ -60,16 +61,30 @@ def write_openings(file: Path, openings: Mapping[int, Opening]) -> None:
         if not folder.is_dir():
             folder.mkdir(mode=0o700)
             audit.sync_folder(folder.parent)
+    audit.write_file_atomically(file, format_openings(openings), mode=0o600)
+
+
+def format_openings(openings: Mapping[int, Opening]) -> bytes:
+    """The bytes of a file of openings."""
     lines = (json.dumps({"n": number, **opening}, ensure_ascii=True) for number, opening in openings.items())
-    audit.write_file_atomically(file, "".join(f"{line}\n" for line in lines).encode(), mode=0o600)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def parse_openings(data: bytes) -> dict[int, Opening]:
+    """The opposite. Empty if these are not the bytes of such a file."""
+    try:
+        rows = [json.loads(line) for line in data.decode().splitlines()]
+        found = {row.pop("n"): row for row in rows}
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        return {}
+    return found if all(type(number) is int for number in found) else {}
 
 
 def read_openings(file: Path) -> dict[int, Opening]:
     """Empty if there is no such file, it may not be read, or it is not one."""
     try:
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        return {row.pop("n"): row for row in rows}
-    except (OSError, ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        return parse_openings(file.read_bytes())
+    except OSError:
         return {}
 
 
@@ -113,7 +128,7 @@ class Reader:
 
 def hidden_members(entry: Mapping[str, Any]) -> list[str]:
     """The members of an entry, as the log has it, that are commitments."""
-    return sorted(key for key in _MEMBERS if audit.is_commitment(entry.get(key)))
+    return sorted(key for key in MEMBERS if audit.is_commitment(entry.get(key)))
 
 
 def _values(entry: Mapping[str, Any], hidden: Collection[str], opening: Opening) -> dict[str, Any]:

@@ -24,8 +24,9 @@ class Verification:
 
     Completeness is all that it proves: `altered` are results, archived or failed documents that differ from it, `added`
     are files beside them that nobody made; `absent` is what it proves and is no longer there; `unreadable` is what the
-    system did not let us compare. They are held only against a log whose entries are whole (`sound`). `notes` are what
-    else a reader should know, `checked` counts what was held against an entry.
+    system did not let us compare. Where entries of private jobs cannot be opened, `private` says so in a sentence, and
+    `unjudged` is what they may tell of. All are held only against a log whose entries are whole (`sound`). `notes` are
+    what else a reader should know, `checked` counts what was held against an entry.
     """
 
     size: int
@@ -35,6 +36,8 @@ class Verification:
     added: tuple[audit.Finding, ...]
     absent: tuple[audit.Finding, ...]
     unreadable: tuple[audit.Finding, ...]
+    unjudged: tuple[audit.Finding, ...]
+    private: str | None
     notes: tuple[str, ...]
     checked: Mapping[str, int]
 
@@ -46,7 +49,12 @@ class Verification:
     @property
     def complete(self) -> bool:
         """All that the log proves is there, and nothing else."""
-        return self.ok and not self.absent and not self.unreadable
+        return self.ok and not (self.absent or self.unreadable or self.unjudged)
+
+    @property
+    def read(self) -> bool:
+        """Everything could be read and judged that is there."""
+        return not (self.unreadable or self.unjudged or self.private)
 
     @property
     def sound(self) -> bool:
@@ -75,17 +83,18 @@ def verify(
         site.audit, site.public_key, lambda done, size: tell(done, 2 * size),
         against=against, witnesses=witnesses, processes=count,
     )  # fmt: skip
-    found = Found()
+    found, private = Found(), None
     if report.sound:
-        _check(site, report.size, found, tell, count if report.size >= _MANY else 1)
+        private = _check(site, report.size, found, tell, count if report.size >= _MANY else 1)
     return Verification(
         report.size, report.root, tuple(report.findings), tuple(found.altered), tuple(found.added), tuple(found.absent),
-        tuple(found.unreadable), (*report.notes, *found.notes), found.checked,
+        tuple(found.unreadable), tuple(found.unjudged), private, (*report.notes, *found.notes), found.checked,
     )  # fmt: skip
 
 
-def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) -> None:
-    """What may change while a run goes on is looked at last, and again if the log has grown meanwhile."""
+def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) -> str | None:
+    """What may change while a run goes on is looked at last, and again if the log has grown meanwhile. A sentence about
+    private/ if it does not open all that it should."""
     expected = Expected(site.root)
     with audit.workers(processes) as run:
         found.join(run(check_part, _parts(expected, read_entries(site), size, tell)))
@@ -103,13 +112,13 @@ def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) 
     expected.forget_deleted(found)
     for task in expected.rewritten(site, found):
         found.join([check_rewritten(task)])
-    expected.check_openings(found)
     found.notes += expected.entry_notes()
+    return expected.private()
 
 
 def _accuses(found: Found) -> bool:
     """Whether anything in it may be of entries that came meanwhile."""
-    return bool(found.altered or found.added or found.absent or found.unreadable)
+    return bool(found.altered or found.added or found.absent or found.unreadable or found.unjudged)
 
 
 def _parts(expected: Expected, entries: Iterable[tuple[int, Entry]], size: int, tell: Progress) -> Iterator[PartTask]:

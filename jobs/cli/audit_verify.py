@@ -38,7 +38,7 @@ def verify(
     """Two verdicts. Integrity: every byte of the log. Completeness: results, archive and failed/ against its entries.
 
     Exit 4 if anything was altered or added; what was taken away since is told, but is no tampering. Exit 2 if nothing
-    was, but files could not be read.
+    was, but files could not be read, or private/ does not open all that it should.
     """
     import pipeline
     from jobs.plan import make_site
@@ -116,7 +116,7 @@ def _end_with_stranger(site: "pipeline.Site", trusted: str, as_json: bool) -> No
 def _code(verification: "pipeline.Verification") -> ExitCode:
     if not verification.ok:
         return ExitCode.AUDIT_FAILED
-    return ExitCode.BAD_CONFIG if verification.unreadable else ExitCode.DONE
+    return ExitCode.DONE if verification.read else ExitCode.BAD_CONFIG
 
 
 def _extends(verification: "pipeline.Verification") -> bool:
@@ -152,12 +152,16 @@ def _record(site: "pipeline.Site", verification: "pipeline.Verification") -> Non
 
 
 def _print(verification: "pipeline.Verification", origin: str) -> None:
+    if verification.private:
+        say(f"NOT ALL COULD BE JUDGED: {verification.private}.")
+        say("  remedy        bring private/ back from a backup, or verify as the user who may read it")
     _print_verdict(verification, origin)
     _print_findings("log", verification.integrity)
     _print_findings("altered", verification.altered)
     _print_findings("added", verification.added)
     _print_findings("absent (no tampering: the log proves that it was there)", verification.absent)
     _print_findings("not readable, and so not compared", verification.unreadable)
+    _print_findings("not judged, for entries that tell of it cannot be opened", verification.unjudged)
     for note in verification.notes:
         say(f"  note          {one_line(note)}")
 
@@ -174,8 +178,8 @@ def _print_verdict(verification: "pipeline.Verification", origin: str) -> None:
         say(f"THE AUDIT LOG {origin} WAS NOT HELD AGAINST THE KEPT CHECKPOINT. The log itself is {whole}")
     elif verification.integrity:
         say(f"IN THE AUDIT LOG {origin} LIES WHAT IS NO PART OF IT. The log itself is {whole}")
-    elif verification.unreadable:
-        say(f"NOT ALL FILES COULD BE READ. The audit log {origin} is {whole}")
+    elif not verification.read:
+        say(f"NOTHING WAS ALTERED, BUT NOT ALL COULD BE READ. The audit log {origin} is {whole}")
     else:
         say(f"The audit log {origin} is {whole}")
     say(f"  integrity     whole, root {verification.root.hex()}")
@@ -185,9 +189,9 @@ def _print_verdict(verification: "pipeline.Verification", origin: str) -> None:
 
 def _completeness(verification: "pipeline.Verification") -> str:
     """The second verdict in one line."""
-    if not (verification.altered or verification.added or verification.absent or verification.unreadable):
+    names = ("altered", "added", "absent", "unreadable", "unjudged")
+    if not any(getattr(verification, name) for name in names):
         return "all that the log proves is there, unchanged, and nothing else"
-    names = ("altered", "added", "absent", "unreadable")
     kinds: dict[str, tuple[audit.Finding, ...]] = {name: getattr(verification, name) for name in names}
     return ", ".join(f"{len(findings):,} {kind}" for kind, findings in kinds.items() if findings)
 

@@ -125,3 +125,25 @@ def test_a_search_beside_private_jobs_names_nobody_in_the_log(ready: Place, cloi
         assert [entry["query"] for entry in entries(ready, "read.search")][-1] == {"name": "private", "outcome": "done"}
         shutil.rmtree(ready.root / "private", ignore_errors=True)
     assert len(entries(ready, "read.search")) == 2
+
+
+def test_verify_says_first_that_private_is_missing_and_accuses_nobody(ready: Place, cloister: Cloister) -> None:
+    ready.job("sort", SORT + "private: true\n")
+    ready.drop("sort", "Anna.txt", LEASE)
+    ready.drop("sort", "empty.txt", "")
+    assert cloister("run", "sort").code == 1
+    (ready.root / "private").rename(ready.root / "elsewhere")
+    told = cloister("audit", "verify")
+    first, _, second = told.out.splitlines()[:3]
+    assert told.code == 2
+    assert first == "NOT ALL COULD BE JUDGED: private/ is missing: 2 entries of private jobs cannot be opened."
+    assert second.startswith("NOTHING WAS ALTERED, BUT NOT ALL COULD BE READ. The audit log test.example/log is whole")
+    assert "integrity     whole, root " in told.out
+    assert "added" not in told.out
+    assert "an entry that cannot be opened may have made it" in told.out
+    report = cloister("audit", "verify", "--json").json
+    assert (report["ok"], report["complete"], report["exit_code"], len(report["unjudged"])) == (True, False, 2, 4)
+    (ready.root / "elsewhere").rename(ready.root / "private")
+    assert cloister("audit", "verify").code == 0
+    (ready.root / "private" / "sort" / "evil.txt").write_text("x")
+    assert cloister("audit", "verify").code == 4
