@@ -22,7 +22,29 @@ class About:
 def about(site: Site, wanted: str) -> About:
     """By sha256 (six digits or more) or path. LookupError with the remedy, audit.AuditError."""
     document = _document(site, wanted)
-    documents, before = {document}, 0
+    return _about(site, document, {document})
+
+
+def with_containers(site: Site, found: About) -> About:
+    """The same with every document in which it came, at any depth, and with everything else that was in these."""
+    return _about(site, found.document, {found.document, *(entry["document"] for entry in containers_of(site, found))})
+
+
+def containers_of(site: Site, found: About) -> list[dict[str, Any]]:
+    """The entries, oldest first, of the documents in which a document came (mails, archives), at any depth."""
+    wanted, before = {entry["parent"] for entry in found.entries} - {None} - found.documents, -1
+    entries: list[dict[str, Any]] = []
+    while len(wanted) > before:
+        before = len(wanted)
+        read = (entry for _, entry in read_entries(site) if wanted and entry["type"] == "document")
+        entries = [entry for entry in read if entry["document"] in wanted]
+        wanted |= {entry["parent"] for entry in entries} - {None}
+    return entries
+
+
+def _about(site: Site, document: str, documents: set[str]) -> About:
+    """The entries of these documents, and of what was in them."""
+    before = 0
     while len(documents) > before:  # what is in it has entries before its own
         before, entries = len(documents), []
         for _, entry in read_entries(site):

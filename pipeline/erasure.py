@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import audit
-from pipeline.about import About, about
+from pipeline.about import About, about, containers_of, with_containers
 from pipeline.commit import write_without
 from pipeline.deletion import Deletions, delete
 from pipeline.entries import read_entries
@@ -30,9 +30,18 @@ class ErasureRefusedError(Exception):
 
 
 @dataclass(frozen=True)
+class Around:
+    """A document that holds an erased one, and whose bytes are kept."""
+
+    document: str
+    job: str
+    path: str
+
+
+@dataclass(frozen=True)
 class Erased:
     """What was erased, by entry `number`: entries that cannot be opened again, and `named` those whose names
-    the log itself has."""
+    the log itself has. `around`: the documents in which its bytes remain in archive/ or failed/."""
 
     number: int
     document: str
@@ -40,19 +49,22 @@ class Erased:
     named: tuple[int, ...]
     archive: int
     rows: int
+    around: tuple[Around, ...]
 
 
 def erase(
-    site: Site, wanted: str, reason: str, *, archive: bool = False, rows: bool = False, wait: float = 0
-) -> Erased:
+    site: Site, wanted: str, reason: str, *, archive: bool = False, rows: bool = False, containers: bool = False,
+    wait: float = 0,
+) -> Erased:  # fmt: skip
     """Erase a document by its bytes, and everything that was in it, in all jobs.
 
     What opens its entries of private jobs; with `archive` its bytes and text, in archive/ and failed/; with `rows` its
-    rows, Markdown and output files. LookupError, ErasureRefusedError, audit.AuditError (of them LogHeld after `wait`
-    seconds).
+    rows, Markdown and output files; with `containers` the same of the mails and archives in which it came, and of
+    everything in them. LookupError, ErasureRefusedError, audit.AuditError (of them LogHeld after `wait` seconds).
     """
     with recovered_log(site, wait) as log:
         found = about(site, wanted)
+        found = with_containers(site, found) if containers else found
         named = tuple(entry["n"] for entry in found.entries if "private" not in entry)
         _refuse(site, found, archive, rows)
         record = {**_record(site, found, archive, rows), "reason": reason}
@@ -64,8 +76,19 @@ def erase(
         assert number is not None
         delete(site, record)
         log.commit([{"type": "deleted", "run": "", "deletion": number}])
+    around = tuple(_around(site, found)) if archive else ()
     gone = sum(len(part["entries"]) for part in record["rows"])
-    return Erased(number, found.document, tuple(record["entries"]), named, len(record["archive"]), gone)
+    return Erased(number, found.document, tuple(record["entries"]), named, len(record["archive"]), gone, around)
+
+
+def _around(site: Site, found: About) -> Iterator[Around]:
+    """The documents in which the bytes of these are kept still."""
+    told = {
+        Around(entry["document"], entry["job"], entry["path"]): None
+        for entry in containers_of(site, found)
+        if _has_bytes(site.root, entry)
+    }
+    yield from told
 
 
 def _refuse(site: Site, found: About, archive: bool, rows: bool) -> None:

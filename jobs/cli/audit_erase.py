@@ -12,6 +12,9 @@ from jobs.workspace import open_workspace
 if TYPE_CHECKING:
     import pipeline
 
+_LISTED = 10
+_DIGITS = 16  # of a sha256
+
 
 def erase(
     document: DocumentArgument,
@@ -20,6 +23,10 @@ def erase(
         bool, typer.Option("--archive", help="Also its bytes and text, in archive/ and failed/.")
     ] = False,
     rows: Annotated[bool, typer.Option("--rows", help="Also its rows and Markdown files in outbox/.")] = False,
+    containers: Annotated[
+        bool,
+        typer.Option("--containers", help="Also the mails and archives in which it came, with all that is in them."),
+    ] = False,
     wait: WaitOption = 0,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
@@ -36,8 +43,9 @@ def erase(
     check_reason(reason)
     try:
         erased = pipeline.erase(
-            make_site(open_workspace(workspace)), document, reason, archive=archive, rows=rows, wait=wait
-        )
+            make_site(open_workspace(workspace)), document, reason,
+            archive=archive, rows=rows, containers=containers, wait=wait,
+        )  # fmt: skip
     except (LookupError, pipeline.ErasureRefusedError) as error:
         raise ConfigError(Problem("DOC", str(error.args[0]))) from error
     if as_json:
@@ -50,9 +58,24 @@ def _tell(erased: "pipeline.Erased", archive: bool, rows: bool) -> None:
     say(f"erased by entry {erased.number}")
     if erased.entries:
         say(f"  private  nothing opens {counted(len(erased.entries), 'entry')} any more")
-    say(f"  archive  {'erased with its text' if archive else 'kept; --archive erases it'}")
+    say(f"  archive  {_of_archive(erased) if archive else 'kept; --archive erases it'}")
+    for each in erased.around[:_LISTED]:
+        say(
+            f"           {each.path} of job {each.job}: cloister audit erase {each.document[:_DIGITS]} --archive --rows"
+        )
+    if (more := len(erased.around) - _LISTED) > 0:
+        say(f"           and {more:,} more; --json names all")
     told = f"{counted(erased.rows, 'row')} erased" if rows else "kept, with their names; --rows erases them"
     say(f"  rows     {told}")
     if erased.named:
         numbers = ", ".join(map(str, erased.named[:10])) + (", …" if len(erased.named) > 10 else "")
         say(f"  log      its names stay in entries of jobs that are not private: {numbers}")
+
+
+def _of_archive(erased: "pipeline.Erased") -> str:
+    if not erased.around:
+        return "erased with its text"
+    return (
+        "its own copy is erased with its text, BUT ITS BYTES REMAIN in what it came in. --containers erases that too, "
+        "with all that is in it; now that needs:"
+    )

@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,22 @@ def test_verify_says_first_that_private_is_missing_and_accuses_nobody(ready: Pla
     assert cloister("audit", "verify").code == 0
     (ready.root / "private" / "sort" / "evil.txt").write_text("x")
     assert cloister("audit", "verify").code == 4
+
+
+def test_erase_says_where_the_bytes_of_an_attachment_remain(ready: Place, cloister: Cloister) -> None:
+    mail = EmailMessage()
+    mail.set_content("Please see the attachment.")
+    mail.add_attachment(LEASE.encode(), maintype="text", subtype="plain", filename="Anna.txt")
+    (ready.root / "inbox" / "sort" / "letter.eml").write_bytes(bytes(mail))
+    assert cloister("run", "sort").code == 0
+    told = cloister("audit", "erase", "letter.eml!/Anna.txt", "--reason", "request 7", "--archive", "--rows")
+    assert told.code == 0
+    assert "BUT ITS BYTES REMAIN" in told.out
+    assert "--containers" in told.out
+    assert "letter.eml of job sort: cloister audit erase " in told.out
+    assert list(ready.root.glob("archive/sort/*/*/bytes/letter.eml"))
+    more = ("--archive", "--rows", "--containers", "--json")
+    told = cloister("audit", "erase", "letter.eml!/Anna.txt", "--reason", "request 7", *more)
+    assert told.json["around"] == []
+    assert not list(ready.root.glob("archive/sort/*/*/bytes/*"))
+    assert cloister("audit", "verify").code == 0

@@ -6,6 +6,7 @@ import stat
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import audit
 import pipeline
 from audit import standalone
 from pipeline import Failure, RunPlan
+from pipeline.about import about
 from pipeline.entries import read_entries
 from tests.pipeline.conftest import Witness, make_plan, make_site
+from tests.pipeline.test_containers import zipped
 from tests.pipeline.test_recover import POST, fill, rows, run_and_die, tree
 
 Drop = Callable[[str, bytes | str], Path]
@@ -162,6 +165,54 @@ def test_what_is_inside_is_erased_too(plan: RunPlan) -> None:
     assert list(pipeline.results(plan.site)) == []
     assert not tree(plan.archive)
     assert pipeline.verify(plan.site).complete
+
+
+def letter(attached: bytes) -> bytes:
+    mail = EmailMessage()
+    mail["Subject"], mail["From"] = "A flat", "ada@example.org"
+    mail.set_content("Please see the attachment.")
+    mail.add_attachment(attached, maintype="application", subtype="octet-stream", filename="post.zip")
+    return bytes(mail)
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_what_an_erased_document_came_in_is_told_and_erased_on_demand(
+    plan: RunPlan, drop: Drop, tmp_path: Path, tiny_model: Path, private: bool
+) -> None:
+    """An attachment of a mail in an archive, another mail with the same one, and a document of its own."""
+    plan = replace(plan, private=private)
+    body = b"Anna Meier owes 12.00. " * 40
+    inner = letter(zipped({"Anna.txt": body, "other.txt": b"Total due: 3."}))
+    drop("mails.zip", zipped({"first.eml": inner, "beside.txt": b"An invoice."}))
+    drop("Bernd.txt", "Bernd leases a flat.")
+    run(plan)
+    whole = shutil.copytree(plan.site.root, tmp_path / "whole")
+    (anna,) = (row["document"] for row in pipeline.results(plan.site) if row["path"].endswith("Anna.txt"))
+
+    erased = pipeline.erase(plan.site, anna, "request 7", archive=True, rows=True)
+    around = sorted((each.path, each.job) for each in erased.around)
+    assert [path for path, _ in around] == ["mails.zip", "mails.zip!/first.eml", "mails.zip!/first.eml!/post.zip"]
+    assert pipeline.verify(plan.site).complete
+    for each in erased.around:
+        assert about(plan.site, each.document[:16]).document == each.document
+
+    site = replace(plan.site, root=whole, key_file=whole / "keys" / "log.key")
+    erased = pipeline.erase(site, anna, "request 7", archive=True, rows=True, containers=True)
+    assert erased.around == ()
+    assert [row["path"] for row in pipeline.results(site)] == ["Bernd.txt"]
+    kept = [path.name for path in (whole / "archive").rglob("bytes/*")]
+    assert kept == ["Bernd.txt"]
+    assert pipeline.verify(site).complete
+
+
+def test_a_container_that_is_held_is_not_erased_with_what_was_in_it(plan: RunPlan, drop: Drop) -> None:
+    drop("post.zip", zipped({"Anna.txt": LEASE.encode()}))
+    run(plan)
+    pipeline.hold(plan.site, "post.zip", "case 12")
+    with pytest.raises(pipeline.ErasureRefusedError, match="held by entry"):
+        pipeline.erase(plan.site, "post.zip!/Anna.txt", "x", archive=True, rows=True, containers=True)
+    pipeline.release(plan.site, "post.zip", None, "closed")
+    assert pipeline.erase(plan.site, "post.zip!/Anna.txt", "x", archive=True, rows=True, containers=True).around == ()
 
 
 def test_a_held_document_is_not_erased(plan: RunPlan, drop: Drop) -> None:
