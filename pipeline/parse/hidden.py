@@ -18,6 +18,7 @@ KINDS = {
     "covered": "text under a picture, an area of colour or a merged cell",
     "clipped": "text outside of the border within which it is drawn",
     "marked_hidden": "text that the document itself marks as hidden",
+    "replaced": "text that is to be read in place of other text that is drawn",
     "hidden_sheet": "a hidden sheet",
     "hidden_row": "hidden rows or columns",
     "hidden_slide": "a hidden slide",

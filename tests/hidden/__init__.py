@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
-from tests.hidden import characters, docx, html, pptx
+from tests.hidden import characters, docx, html, pdf, pptx
 from tests.hidden.base import Technique
 
 FAMILIES: dict[str, Callable[[], list[Technique]]] = {
     "docx": docx.techniques,
     "pptx": pptx.techniques,
     "html": html.techniques,
+    "pdf": pdf.techniques,
     "characters": characters.techniques,
 }
 """The techniques of each format, built when they are asked for; their names are unique within a family."""

@@ -8,38 +8,23 @@ text layer of a scan, if something is to be seen where they stand.
 import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
 
 from pipeline.parse.pdf import many
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.binding import raw
+from pipeline.parse.pdf.drawing import Budget, Drawing
 from pipeline.parse.pdf.geometry import Rectangle, common
 from pipeline.parse.pdf.page import Page
-from pipeline.parse.pdf.picture import Look, look, view_of
+from pipeline.parse.pdf.picture import CLEAR, SAME, Look, look
 from pipeline.parse.pdf.survey import Survey, Suspect
 
-_ROUNDS = 6  # drawings in which texts that lie over one another are left out one after another
+_ROUNDS = 24  # drawings in which texts that lie over one another are left out one after another
 _RUN = 3  # characters in a row, of a text that is seen in part
 _SCAN = 0.5  # of the page that pictures fill
 _ON_IMAGE = 0.5  # of a text that lies on a picture
 _BESIDE = 4.0  # points by which a scan's text layer may stand beside the picture of the text
 _FAMILIAR = 0x250  # letters before this one are in the fonts that pdfium brings along
-_DRAWING = 300_000  # what a drawing costs, beyond the pixels of its pictures
-_PER_OBJECT = 500
-
-
-@dataclass
-class Budget:
-    """The pixels that may still be drawn for one document, so that a long one is read in time."""
-
-    left: int = 3_000_000_000
-
-    def allows(self, cost: int) -> bool:
-        """Whether so much may be spent, which then is."""
-        if cost > self.left:
-            return False
-        self.left -= cost
-        return True
 
 
 @dataclass
@@ -67,27 +52,26 @@ class _Character:
 
 def find(page: Page, survey: Survey, budget: Budget) -> Finding:
     """What is hidden on a page, whose text is loaded, among the suspects of its survey."""
-    search = _Search(page.handle, survey, _characters(page, survey.suspects))
-    search.judge(budget)
+    search = _Search(Drawing(page, survey, budget), survey, _characters(page, survey.suspects))
+    search.judge()
     return search.finding
 
 
 class _Search:
     """Of one page; `characters`: those of each suspect that has any."""
 
-    def __init__(self, page: Any, survey: Survey, characters: dict[int, list[_Character]]) -> None:
+    def __init__(self, drawing: Drawing, survey: Survey, characters: dict[int, list[_Character]]) -> None:
         self.finding = Finding()
-        self._page = page
+        self._drawing = drawing
         self._scenery = survey.scenery
         self._suspects = {item: survey.suspects[item] for item in characters}
         self._characters = characters
-        self._cost = _DRAWING + _PER_OBJECT * len(survey.texts) + survey.scenery.cost()
 
-    def judge(self, budget: Budget) -> None:
+    def judge(self) -> None:
         """Every suspect: without drawing the page where that is possible."""
         of_scan, unclear = [], []
         for item, suspect in self._suspects.items():
-            if suspect.kind == "invisible" and self._is_on_image(suspect.area):
+            if suspect.outlined or (suspect.kind == "invisible" and self._is_on_image(suspect.area)):
                 of_scan.append(item)
             elif suspect.certain:
                 self._hide(item, suspect.kind, self._characters[item])
@@ -95,16 +79,26 @@ class _Search:
                 self._hide(item, suspect.kind, [one for one in self._characters[item] if _beyond(one, suspect.limit)])
             else:
                 unclear.append(item)
-        if not of_scan and not unclear:
-            return
+        of_scan, unclear = self._drawable(of_scan), self._drawable(unclear)
         rounds = self._rounds(unclear)
-        if not budget.allows(self._cost * (1 + len(rounds))):
-            self.finding.unsure, self.finding.scan = bool(unclear), bool(of_scan)
-            return
-        picture = look(view_of(self._page, self._areas(of_scan + unclear)))
-        for items in rounds:
-            of_scan += self._compare(picture, items)
-        self._judge_scan(picture, of_scan)
+        if of_scan or rounds:
+            self._look(of_scan, rounds)
+
+    def _drawable(self, items: list[int]) -> list[int]:
+        """The texts whose surroundings can be drawn; of others nothing can be told."""
+        drawable = [item for item in items if self._drawing.may_show(_around(self._suspects[item].area))]
+        self.finding.unsure |= len(drawable) < len(items)
+        return drawable
+
+    def _look(self, of_scan: list[int], rounds: list[list[int]]) -> None:
+        areas = self._areas([*of_scan, *chain.from_iterable(rounds)])
+        with self._drawing.of(areas, 1 + len(rounds)) as picture:
+            if picture is None:
+                self.finding.unsure = True
+                return
+            for items in rounds:
+                of_scan += self._compare(picture, items)
+            self._judge_scan(picture, of_scan)
 
     def _areas(self, items: list[int]) -> Iterator[Rectangle]:
         """All that is looked at for these texts."""
@@ -116,14 +110,16 @@ class _Search:
         return sum(common(area, box) for _, box in self._scenery.images) >= _ON_IMAGE
 
     def _rounds(self, items: list[int]) -> list[list[int]]:
-        """Texts in sets within which none lies over another one; what is left in the end joins the last set."""
+        """Texts in sets within which none lies over another one; of what is left in the end nothing can be told."""
         rounds: list[tuple[int, list[int]]] = []
         for item in items:
             cells = self._scenery.cells(_core(self._suspects[item].area))
             place = next((place for place, (taken, _) in enumerate(rounds) if not taken & cells), len(rounds))
-            if place == len(rounds) and len(rounds) < _ROUNDS:
+            if place == _ROUNDS:
+                self.finding.unsure = True
+                continue
+            if place == len(rounds):
                 rounds.append((0, []))
-            place = min(place, len(rounds) - 1)
             taken, members = rounds[place]
             members.append(item)
             rounds[place] = (taken | cells, members)
@@ -138,12 +134,28 @@ class _Search:
         for item in items:
             pdf.set_active(item, 1)
             suspect = self._suspects[item]
-            unseen = [one for one in self._characters[item] if not picture.differs(without, one.area)]
+            unseen = self._unseen(picture, without, item)
             if suspect.kind == "covered" and len(unseen) == len(self._characters[item]) and self._is_scan(suspect):
                 of_scan.append(item)
             elif unseen and not _unknown(item, unseen):
                 self._hide(item, suspect.kind, unseen)
         return of_scan
+
+    def _unseen(self, picture: Look, without: Look, item: int) -> list[_Character]:
+        """The characters of a text that the page shows to nobody.
+
+        Of a text whose colour is certain those that change nothing, or stand on the same colour; of any other all, if
+        none of them is clear: at their edges letters are paler than they are.
+        """
+        colour, characters = self._suspects[item].colour, self._characters[item]
+        changes = [picture.difference(without, one.area) for one in characters]
+        if colour is None and CLEAR not in changes:
+            return characters
+        return [
+            one
+            for one, change in zip(characters, changes, strict=True)
+            if change == SAME or (colour is not None and not without.lacks(colour, one.area))
+        ]
 
     def _is_scan(self, suspect: Suspect) -> bool:
         return self._scenery.share_of_images() >= _SCAN and self._is_on_image(suspect.area)

@@ -1,5 +1,6 @@
 """Questions to many objects of a page at once (each.py says how); objects are known by their addresses."""
 
+import ctypes
 from array import array
 from collections.abc import Sequence
 from struct import Struct
@@ -13,10 +14,15 @@ from pipeline.parse.pdf.objects import NOWHERE, Colour, count_inner_objects, cou
 _BOX = frozenset({4, 5})  # segments of a border that may be a box
 _OBJECT = Struct("=Q2i")  # its address, how it is painted as a text, its type
 _KIND = [Call(raw.FPDFTextObj_GetTextRenderMode, "ptr %r0", kept=8), Call(raw.FPDFPageObj_GetType, "ptr %r0", kept=12)]
-_STATE = Struct("=i4I5f")  # whether its colour is a plain one; red, green, blue, alpha, size; a, b, c, d of its matrix
-_TEXT = Struct("=i4I5f2fi")  # the same; e and f of its matrix, how many borders it has
+# A text's font, whether it is mixed with what is behind it, whether it has a colour; red, green, blue, alpha; its size;
+# a, b, c, d of its matrix.
+_STATE = Struct("=Q2i4I5f")
+_TEXT = Struct("=Q2i4I5f2fi")  # the same; e and f of its matrix, how many borders it has
 _BOUNDS = Struct("=4fi")  # left, bottom, right, top; whether there are any
 _BORDER = Struct("=4fi4f3i")  # the same; two ends of a border, whether there are, how many there are in all
+_MARKS = 4  # marks around a text that are looked at, the outermost first
+_REPLACEMENT = ctypes.create_string_buffer(b"ActualText")
+_HAS_REPLACEMENT = f"ptr inttoptr (i64 {ctypes.addressof(_REPLACEMENT)} to ptr)"
 _GET_BOUNDS = Call(raw.FPDFPageObj_GetBounds, answers=(0, 4, 8, 12), kept=16)
 
 _LOOPS = loops(
@@ -33,11 +39,24 @@ _LOOPS = loops(
         "texts": (
             _TEXT.size,
             [
-                Call(raw.FPDFPageObj_GetFillColor, answers=(4, 8, 12, 16), kept=0),
-                Call(raw.FPDFTextObj_GetFontSize, answers=(20,)),
-                Call(raw.FPDFPageObj_GetMatrix, answers=(24,)),
                 Call(raw.FPDFPageObj_GetClipPath, result="ptr"),
-                Call(raw.FPDFClipPath_CountPaths, "ptr %r3", kept=48),
+                Call(raw.FPDFClipPath_CountPaths, "ptr %r0", kept=60),
+                Call(raw.FPDFTextObj_GetFont, result="ptr", kept=0),
+                Call(raw.FPDFPageObj_HasTransparency, kept=8),
+                Call(raw.FPDFPageObj_GetFillColor, answers=(16, 20, 24, 28), kept=12),
+                Call(raw.FPDFTextObj_GetFontSize, answers=(32,)),
+                Call(raw.FPDFPageObj_GetMatrix, answers=(36,)),
+            ],
+        ),
+        "marks": (
+            4 * (1 + _MARKS),
+            [
+                Call(raw.FPDFPageObj_CountMarks, kept=0),
+                *(Call(raw.FPDFPageObj_GetMark, f"ptr %object, i64 {place}", result="ptr") for place in range(_MARKS)),
+                *(
+                    Call(raw.FPDFPageObjMark_GetParamValueType, f"ptr %r{place}, {_HAS_REPLACEMENT}", kept=4 * place)
+                    for place in range(1, 1 + _MARKS)
+                ),
             ],
         ),
         "bounds": (_BOUNDS.size, [_GET_BOUNDS]),
@@ -89,22 +108,41 @@ def objects_of_characters(textpage: int, count: int) -> list[int]:
 
 
 def states_and_borders(texts: Sequence[int]) -> tuple[list[bytes], list[int]]:
-    """How each text is painted, to be taken apart by `colour_and_size`; how many borders it has, 0 or less: none."""
+    """How each text is painted, to be taken apart by `painting`; how many borders it has, 0 or less: none."""
     records = _LOOPS["texts"](texts)
     painted = records.tobytes()
     states = [painted[place : place + _STATE.size] for place in range(0, len(painted), _TEXT.size)]
-    return states, memoryview(records).cast("i")[12 :: _TEXT.size // 4].tolist()
+    return states, memoryview(records).cast("i")[15 :: _TEXT.size // 4].tolist()
 
 
-def colour_and_size(state: bytes) -> tuple[Colour | None, float]:
-    """The colour, None where it is no plain one, and the square of the smaller one of width and height of its letters.
+def replaced(texts: Sequence[int]) -> list[int]:
+    """The places of the texts in whose stead something else may have to be read: an ActualText, or too many marks."""
+    marks = memoryview(_LOOPS["marks"](texts)).cast("i")
+    counts, *keys = (marks[place :: 1 + _MARKS].tolist() for place in range(1 + _MARKS))
+    if max(counts, default=0) <= _MARKS and not any(map(any, keys)):
+        return []
+    return [place for place, (count, *has) in enumerate(zip(counts, *keys, strict=True)) if count > _MARKS or any(has)]
 
-    In the space of the form that the text is in.
+
+class Painting(NamedTuple):
+    """How a text is painted: `colour` is None where pdfium tells none; `mixed`: by opacity, a mask or a blend mode.
+
+    `least` and `most` are the squares of the smaller and the larger one of width and height of its letters, in the
+    space of the form that it is in.
     """
-    plain, red, green, blue, alpha, size, a, b, c, d = _STATE.unpack(state)
-    if not plain:
-        return None, float("inf")
-    return (red, green, blue, alpha), size * size * min(a * a + b * b, c * c + d * d)
+
+    font: int
+    mixed: bool
+    colour: Colour | None
+    least: float
+    most: float
+
+
+def painting(state: bytes) -> Painting:
+    """What a state says."""
+    font, mixed, plain, red, green, blue, alpha, size, a, b, c, d = _STATE.unpack(state)
+    least, most = sorted((size * size * (a * a + b * b), size * size * (c * c + d * d)))
+    return Painting(font, bool(mixed), (red, green, blue, alpha) if plain else None, least, most)
 
 
 def all_bounds(items: Sequence[int]) -> list[Rectangle]:
@@ -113,10 +151,13 @@ def all_bounds(items: Sequence[int]) -> list[Rectangle]:
 
 
 def may_reach_beyond(items: Sequence[int], box: Rectangle) -> list[bool]:
-    """Whether each is not wholly within a box, which is in the space of the form that it is in."""
+    """Whether each is not wholly within a box, which is in the space of the form that it is in.
+
+    True also for one that has a width or a height, but not both: letters without outlines are so.
+    """
     x0, y0, x1, y1 = box
     return [
-        not (has and x0 <= left and y0 <= bottom and right <= x1 and top <= y1)
+        not (has and x0 <= left and y0 <= bottom and right <= x1 and top <= y1) or (left < right) != (bottom < top)
         for left, bottom, right, top, has in _BOUNDS.iter_unpack(_LOOPS["bounds"](items))
     ]
 

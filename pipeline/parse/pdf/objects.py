@@ -44,6 +44,8 @@ _count_marks = fast(raw.FPDFPageObj_CountMarks, c_int)
 _get_mark = fast(raw.FPDFPageObj_GetMark, c_void_p)
 _get_mark_name = fast(raw.FPDFPageObjMark_GetName, c_int)
 _get_pixels = fast(raw.FPDFImageObj_GetImagePixelSize, c_int)
+_is_mixed = fast(raw.FPDFPageObj_HasTransparency, c_int)
+_get_stroke_width = fast(raw.FPDFPageObj_GetStrokeWidth, c_int)
 _get_draw_mode = fast(raw.FPDFPath_GetDrawMode, c_int)
 
 # Where pdfium writes its answers: a colour or two numbers, a matrix, the sides of a box.
@@ -90,9 +92,21 @@ def matrix_of(item: int) -> tuple[float, float, float, float, float, float]:
     return _matrix[0], _matrix[1], _matrix[2], _matrix[3], _matrix[4], _matrix[5]
 
 
-def is_filled(path: int) -> bool:
-    """Whether an area is painted, rather than a line drawn."""
-    return bool(_get_draw_mode(argument(path), _RED, _GREEN)) and _wholes[0] != 0
+def area_and_line(path: int) -> tuple[bool, bool]:
+    """Whether the area within a path is painted, and whether a line is drawn along it."""
+    if not _get_draw_mode(argument(path), _RED, _GREEN):
+        return False, False
+    return _wholes[0] != 0, _wholes[1] != 0
+
+
+def is_mixed(item: int) -> bool:
+    """Whether an object is mixed with what is behind it, by opacity, a mask or a blend mode."""
+    return bool(_is_mixed(argument(item)))
+
+
+def line_width_of(path: int) -> float:
+    """The width of the lines along a path, in its own space."""
+    return float(_sides[0]) if _get_stroke_width(argument(path), _LEFT) else 0.0
 
 
 def pixels_of(image: int) -> int:

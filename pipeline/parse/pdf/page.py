@@ -30,7 +30,7 @@ class Page:
     """The page number `index`, from 0, of a document; a context manager. PdfiumError where it cannot be loaded.
 
     `handle` is the page for pypdfium2's functions, `address` the same as a number; `characters`, a number too, is its
-    text, once that is loaded.
+    text, once that is loaded; `form` is what draws the document's form fields, if it has any.
     """
 
     def __init__(self, document: Any, index: int) -> None:
@@ -43,9 +43,9 @@ class Page:
             self.handle = _load(document, index)
         self.address = pointer(self.handle)
         self.characters = 0
-        self._form = document.formenv
-        if self._form:
-            raw.FORM_OnAfterLoadPage(self.handle, self._form)
+        self.form = document.formenv
+        if self.form:
+            raw.FORM_OnAfterLoadPage(self.handle, self.form)
 
     def count_characters(self) -> int:
         """Of its text; they have places from 0."""
@@ -106,8 +106,8 @@ class Page:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._close_text()
-        if self._form:
-            raw.FORM_OnBeforeClosePage(self.handle, self._form)
+        if self.form:
+            raw.FORM_OnBeforeClosePage(self.handle, self.form)
         raw.FPDF_ClosePage(self.handle)
 
     def _close_text(self) -> None:

@@ -3,14 +3,17 @@
 from typing import Any
 
 from pipeline.parse.formats.base import Source
+from pipeline.parse.pdf.appearances import judge
 from pipeline.parse.pdf.attachments import Attachments
 from pipeline.parse.pdf.binding import pdfium
-from pipeline.parse.pdf.hidden import Budget, Finding, find
+from pipeline.parse.pdf.drawing import Budget, Drawing
+from pipeline.parse.pdf.hidden import Finding, find
 from pipeline.parse.pdf.layers import may_have_layers
 from pipeline.parse.pdf.objects import set_active
 from pipeline.parse.pdf.page import Page
 from pipeline.parse.pdf.picture import pgm
-from pipeline.parse.pdf.remarks import annotations_of
+from pipeline.parse.pdf.remarks import Annotations, annotations_of
+from pipeline.parse.pdf.replaced import other_texts
 from pipeline.parse.pdf.survey import Survey, survey
 from pipeline.parse.writer import TextWriter
 
@@ -36,6 +39,7 @@ class PageReader:
         self._unread: list[int] = []
         self._scans: list[int] = []
         self._unsure: list[int] = []
+        self._layered: list[int] = []
         self._crowded: list[int] = []
 
     def read(self, number: int) -> None:
@@ -51,8 +55,9 @@ class PageReader:
             self._read(page, number)
 
     def _read(self, page: Page, number: int) -> None:
-        self._annotations(page, number)
-        seen = survey(page.address, page.box(), self._layers)
+        found = annotations_of(page, self._document.formenv, self._attachments.add)
+        seen = survey(page.address, page.box(), self._layers, found.covers)
+        self._annotations(page, seen, found, number)
         text = self._text(page, seen, number)
         if number in self._source.options.page_texts:
             text = self._source.options.page_texts[number]
@@ -67,7 +72,11 @@ class PageReader:
 
     def doubts(self) -> list[str]:
         """Why it could not be told of some pages whether all of their text is seen."""
-        return [f"too much is drawn on {_pages(self._unsure)} to look at it"] if self._unsure else []
+        told = {
+            "too much is drawn to look at it on": self._unsure,
+            "remarks and form fields may be in layers that are off on": self._layered,
+        }
+        return [f"{what} {_pages(sorted(set(numbers)))}" for what, numbers in told.items() if numbers]
 
     def notes(self) -> list[str]:
         """What a reader of the result should know."""
@@ -79,15 +88,22 @@ class PageReader:
         }
         return [f"{what}: {_pages(numbers)}" for what, numbers in told.items() if numbers]
 
-    def _annotations(self, page: Page, number: int) -> None:
-        found = annotations_of(page, self._document.formenv, self._attachments.add)
-        hidden = [text for text in found.hidden if not self._writer.hide("marked_hidden", text)]
+    def _annotations(self, page: Page, seen: Survey, found: Annotations, number: int) -> None:
+        if found.drawn:
+            judge(page, found, Drawing(page, seen, self._budget))
+        hidden = [text for text, kind in found.hidden.items() if not self._writer.hide(kind, text)]
         self.remarks[-1] = found.shown + hidden
         if found.left_out:
             self._crowded.append(number)
+        if found.unsure:
+            self._unsure.append(number)
+        if found.layered and self._layers:
+            self._layered.append(number)
 
     def _text(self, page: Page, seen: Survey, number: int) -> str:
         page.load_text()
+        for replacement in other_texts(page, seen.texts, self._document, remove=self._source.options.hidden != "keep"):
+            self._writer.hide("replaced", replacement)
         if seen.suspects:
             finding = find(page, seen, self._budget)
             if finding.scan:

@@ -3,11 +3,16 @@
 import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from operator import sub
 from typing import Any
 
+from pipeline.parse.colours import alike
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import IDENTITY, Rectangle, transformed
+from pipeline.parse.pdf.page import Page
 
+SAME, FAINT, CLEAR = range(3)
+"""Differences: what nobody notices; what may be noticed; what is as clear as letters must be."""
 _DOTS = 300  # an inch, which is what OCR likes
 _MOST_PIXELS = 25_000_000
 _LOOK_PIXELS = 2_000_000
@@ -40,6 +45,8 @@ class View:
     top: int = 0
     right: int = 0
     bottom: int = 0
+    annotations: bool = False  # whether they are drawn, too
+    form: Any = None  # what draws form fields
 
     def pixels_of(self, area: Rectangle) -> tuple[int, int, int, int]:
         """Left, top, right, bottom of at least one pixel of the page."""
@@ -67,17 +74,28 @@ class Look:
     pixels: bytes
     stride: int
 
-    def differs(self, other: "Look", area: Rectangle) -> bool:
-        """Whether two pictures of a page differ in an area of it so much that it is noticed."""
+    def difference(self, other: "Look", area: Rectangle) -> int:
+        """How much two pictures of a page differ in an area of it: SAME, FAINT or CLEAR."""
+        found = SAME
         left, top, right, bottom = self.view.pixels_of(area)
         left, top = max(0, left - _MARGIN), max(0, top - _MARGIN)  # boxes of letters are not exact
         right, bottom = min(self.view.width, right + _MARGIN), min(self.view.height, bottom + _MARGIN)
         for row in range(top, bottom):
             place = self._row(row, left, right)
             ours, theirs = self.pixels[place], other.pixels[place]
-            if ours != theirs and any(abs(one - two) > _NOTICED for one, two in zip(ours, theirs, strict=True)):
-                return True
-        return False
+            if ours != theirs:
+                for one, two in zip(_pixels(ours), _pixels(theirs), strict=True):
+                    if max(map(abs, map(sub, one, two))) > _NOTICED:
+                        found = FAINT
+                        if not alike(one, two):
+                            return CLEAR
+        return found
+
+    def lacks(self, colour: tuple[int, int, int], area: Rectangle) -> bool:
+        """Whether a letter of a colour could be read somewhere in an area."""
+        left, top, right, bottom = self.view.pixels_of(area)
+        seen = {pixel for row in range(top, bottom) for pixel in _pixels(self.pixels[self._row(row, left, right)])}
+        return any(not alike(colour, pixel) for pixel in seen)
 
     def has_ink(self, area: Rectangle) -> bool:
         """Whether anything is to be seen in an area, rather than one colour."""
@@ -91,15 +109,21 @@ class Look:
         return slice(start + 4 * left, start + 4 * right)
 
 
+def _pixels(row: bytes) -> Iterable[tuple[int, int, int]]:
+    """Red, green and blue of each pixel."""
+    return zip(row[2::4], row[1::4], row[::4], strict=True)
+
+
 def _whole(pixels: float) -> int:
     """The nearest, of numbers without measure too."""
     return round(min(max(pixels, -1e6), 1e6)) if pixels == pixels else 0
 
 
-def view_of(page: Any, areas: Iterable[Rectangle]) -> View:
-    """What must be drawn of a page to see these areas."""
-    width, height = _size(page, _LOOK_SCALE, _LOOK_PIXELS)
-    return View(page, width, height, _matrix(page, width, height)).of(areas)
+def view_of(page: Page, areas: Iterable[Rectangle], *, annotations: bool) -> View:
+    """What must be drawn of a page to see these areas, with or without its annotations."""
+    width, height = _size(page.handle, _LOOK_SCALE, _LOOK_PIXELS)
+    matrix = _matrix(page.handle, width, height)
+    return View(page.handle, width, height, matrix, annotations=annotations, form=page.form).of(areas)
 
 
 def look(view: View) -> Look:
@@ -128,12 +152,15 @@ def _size(page: Any, scale: float, most: int) -> tuple[int, int]:
 
 def _render(view: View, kind: int) -> tuple[bytes, int]:
     width, height = view.right - view.left, view.bottom - view.top
+    place = (-view.left, -view.top, view.width, view.height, 0, raw.FPDF_ANNOT if view.annotations else 0)
     bitmap = raw.FPDFBitmap_CreateEx(width, height, kind, None, 0)
     if not bitmap:
         raise MemoryError
     try:
         raw.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, 0xFFFFFFFF)
-        raw.FPDF_RenderPageBitmap(bitmap, view.page, -view.left, -view.top, view.width, view.height, 0, 0)
+        raw.FPDF_RenderPageBitmap(bitmap, view.page, *place)
+        if view.annotations and view.form:
+            raw.FPDF_FFLDraw(view.form, bitmap, view.page, *place)
         stride = raw.FPDFBitmap_GetStride(bitmap)
         return ctypes.string_at(raw.FPDFBitmap_GetBuffer(bitmap), stride * height), stride
     finally:

@@ -4,33 +4,40 @@ Their places are kept as cells of a grid, so that thousands of them cost little;
 and no more than that.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
+from pipeline.parse.colours import alike
 from pipeline.parse.pdf import objects as pdf
-from pipeline.parse.pdf.geometry import Matrix, Rectangle, transformed
+from pipeline.parse.pdf.geometry import Matrix, Rectangle, stretching, transformed
 
 _CELLS = 64  # along each side
 _LAST = _CELLS - 1
 _ROWS = [sum(1 << (_CELLS * row) for row in range(count)) for count in range(_CELLS + 1)]
 _THINNEST = 2.0  # points; what is thinner is a line, under which no text fits
+_GAP = 0.5  # points between two lines that may hide a text together
 _MOST = 4000  # areas that are told apart; further ones count as one
-_PER_AREA = 2000  # pixels that are as dear as the drawing of one area
 _FEW = 64  # areas that are looked at one by one
 _TOUCH = 0.5  # points
-_NEAR = 24  # of 255 by which two colours differ at most that may look the same
-_PAPER = (255, 255, 255)
+PAPER = (255, 255, 255)
+"""The colour behind all that is painted."""
 
 Colour = tuple[int, int, int]
 
 
 @dataclass(slots=True)
 class _Area:
-    """What was painted after `first` and up to `last` texts of the page; no colour: a picture, or one of many."""
+    """What was painted after `first` and up to `last` texts of the page; no colour: a picture, or one of many.
+
+    A large letter hides what is below it, but nothing is written on it: it is `behind` nothing.
+    """
 
     first: int
     last: int
     colour: Colour | None
     box: Rectangle
+    behind: bool = True
     more: int = 0  # cells of further areas, of which this one is the last
 
 
@@ -48,6 +55,7 @@ class Scenery:
         self._alike: dict[Colour, list[_Area]] = {}  # areas on which a text of a colour may be lost
         self._next = 0
         self._next_cover = 0
+        self._line: Rectangle | None = None  # around the last lines that lie side by side
         self._rows = 0  # a bit for each row of cells that something touches
         self.images: list[tuple[int, Rectangle]] = []
 
@@ -58,21 +66,49 @@ class Scenery:
 
     def has_like(self, colour: Colour) -> bool:
         """Whether there is anything on which a text of a colour may be lost, wherever it is."""
-        return any(other is None or _near(colour, other) for other in self._colours)
+        return any(other is None or near(colour, other) for other in self._colours)
 
     def add(self, item: int, kind: int, matrix: Matrix, texts: int) -> None:
         """An object that is no text, painted after so many texts."""
-        colour: Colour | None = None
-        if kind == pdf.PATH:
-            if not pdf.is_filled(item):
-                return
-            fill = pdf.fill_of(item)
-            colour = fill[:3] if fill and fill[3] == 255 else None
+        filled, drawn = pdf.area_and_line(item) if kind == pdf.PATH else (True, False)
+        if not filled and not drawn:
+            return
         box = transformed(pdf.bounds_of(item), matrix)
         if box[2] - box[0] < _THINNEST or box[3] - box[1] < _THINNEST:
-            return
-        if kind == pdf.IMAGE:
-            self.images.append((item, box))
+            if joined := self._joined(box):
+                self._add(joined, None, texts)
+        elif filled:
+            if kind == pdf.IMAGE:
+                self.images.append((item, box))
+            fill = pdf.fill_of(item) if kind == pdf.PATH else None
+            self._add(box, fill[:3] if fill and fill[3] == 255 else None, texts)
+        elif pdf.line_width_of(item) * stretching(matrix) >= _THINNEST:
+            self._add(box, None, texts)
+
+    def add_large(self, box: Rectangle, texts: int) -> None:
+        """Large letters, painted after so many texts; all areas are to be sorted afterwards."""
+        if len(self._areas) < _MOST:
+            self._rows |= self._band(box)
+            self._areas.append(_Area(texts, texts, None, box, behind=False))
+
+    def sort(self) -> None:
+        """Put the areas in the order in which they are painted."""
+        self._areas.sort(key=_last)
+
+    def cover(self, box: Rectangle, texts: int) -> None:
+        """Something that may be painted in a box, after so many texts."""
+        self._add(box, None, texts)
+
+    def _joined(self, line: Rectangle) -> Rectangle | None:
+        """The box around lines that lie side by side, up to this one, as soon as a text fits under them."""
+        last, self._line = self._line, line
+        if not last or not _touch(last, line):
+            return None
+        self._line = min(last[0], line[0]), min(last[1], line[1]), max(last[2], line[2]), max(last[3], line[3])
+        fits = self._line[2] - self._line[0] >= _THINNEST and self._line[3] - self._line[1] >= _THINNEST
+        return self._line if fits else None
+
+    def _add(self, box: Rectangle, colour: Colour | None, texts: int) -> None:
         self._rows |= self._band(box)
         if len(self._areas) == _MOST:
             last, colour = self._areas[-1], None
@@ -108,18 +144,20 @@ class Scenery:
 
     def resembles(self, text: Rectangle, place: int, colour: Colour) -> bool:
         """Whether the text number `place` of this colour may be lost on what was painted before it, or on the paper."""
-        if _near(colour, _PAPER):
+        if near(colour, PAPER):
             return True
         if len(self._areas) > _FEW:
             return self._resembles(self.cells(text), place, colour)
         if colour not in self._alike:
-            self._alike[colour] = [one for one in self._areas if one.colour is None or _near(colour, one.colour)]
+            self._alike[colour] = [
+                one for one in self._areas if one.behind and (one.colour is None or near(colour, one.colour))
+            ]
         return any(area.first <= place and _overlap(text, area.box) for area in self._alike[colour])
 
     def _resembles(self, cells: int, place: int, colour: Colour) -> bool:
         self._paint(place)
         return any(
-            (other is None or _near(colour, other)) and painted & cells for other, painted in self._behind.items()
+            (other is None or near(colour, other)) and painted & cells for other, painted in self._behind.items()
         )
 
     def is_bare(self, text: Rectangle, place: int) -> bool:
@@ -131,7 +169,8 @@ class Scenery:
     def _paint(self, place: int) -> None:
         while self._next < len(self._areas) and self._areas[self._next].first <= place:
             area = self._areas[self._next]
-            self._behind[area.colour] = self._behind.get(area.colour, 0) | self._cells_of(area)
+            if area.behind:
+                self._behind[area.colour] = self._behind.get(area.colour, 0) | self._cells_of(area)
             self._next += 1
 
     def _cells_of(self, area: _Area) -> int:
@@ -146,6 +185,13 @@ class Scenery:
         row = ((1 << (x1 - x0 + 1)) - 1) << x0
         return (row * _ROWS[y1 - y0 + 1]) << (_CELLS * y0)
 
+    def cells_of(self, boxes: Iterable[Rectangle]) -> int:
+        """The cells that any of the boxes touches."""
+        cells = 0
+        for box in boxes:
+            cells |= self.cells(box)
+        return cells
+
     def _band(self, box: Rectangle) -> int:
         low = (box[1] - self._bottom) * self._upwards
         high = (box[3] - self._bottom) * self._upwards
@@ -153,16 +199,18 @@ class Scenery:
         y1 = int(high) if 0.0 < high < _CELLS else 0 if high <= 0.0 else _LAST
         return ((2 << (y1 - y0)) - 1) << y0 if y0 <= y1 else -1
 
-    def cost(self) -> int:
-        """About how many pixels are handled when it is drawn."""
-        return _PER_AREA * len(self._areas) + sum(pdf.pixels_of(item) for item, _ in self.images)
+    @property
+    def areas(self) -> int:
+        """How many there are."""
+        return len(self._areas)
 
     def share_of_images(self) -> float:
         """The part of the page on which there are pictures, 0 to 1."""
-        cells = 0
-        for _, box in self.images:
-            cells |= self.cells(box)
-        return cells.bit_count() / _CELLS**2
+        return self.cells_of(box for _, box in self.images).bit_count() / _CELLS**2
+
+
+def _last(area: _Area) -> int:
+    return area.last
 
 
 def _overlap(text: Rectangle, box: Rectangle) -> bool:
@@ -175,5 +223,20 @@ def _overlap(text: Rectangle, box: Rectangle) -> bool:
     )
 
 
-def _near(one: Colour, other: Colour) -> bool:
-    return abs(one[0] - other[0]) <= _NEAR and abs(one[1] - other[1]) <= _NEAR and abs(one[2] - other[2]) <= _NEAR
+def _touch(one: Rectangle, other: Rectangle) -> bool:
+    """Whether two lines lie side by side: along most of the shorter one, with hardly a gap between them."""
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    upwards = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(one[2] - one[0], other[2] - other[0])
+    height = min(one[3] - one[1], other[3] - other[1])
+    if all(box[2] - box[0] >= box[3] - box[1] for box in (one, other)):
+        return across >= width / 2 and upwards >= -_GAP
+    if all(box[2] - box[0] < box[3] - box[1] for box in (one, other)):
+        return upwards >= height / 2 and across >= -_GAP
+    return False
+
+
+@lru_cache(4096)
+def near(one: Colour, other: Colour) -> bool:
+    """Whether a text in one of these colours cannot be read on the other one."""
+    return alike(one, other)

@@ -92,9 +92,11 @@ def test_states_and_borders_of_texts(page: Any) -> None:
     assert len(set(states)) > 30
     assert borders == [raw.FPDFClipPath_CountPaths(raw.FPDFPageObj_GetClipPath(item)) for item in texts]
     for item, state in zip(texts, states, strict=True):
-        colour, size = many.colour_and_size(state)
-        assert colour == tuple(read(raw.FPDFPageObj_GetFillColor, item, *[ctypes.c_uint] * 4))
-        assert size == read(raw.FPDFTextObj_GetFontSize, item, ctypes.c_float)[0] ** 2
+        painting = many.painting(state)
+        assert painting.colour == tuple(read(raw.FPDFPageObj_GetFillColor, item, *[ctypes.c_uint] * 4))
+        assert painting.least == painting.most == read(raw.FPDFTextObj_GetFontSize, item, ctypes.c_float)[0] ** 2
+        assert painting.font == address(raw.FPDFTextObj_GetFont(item))
+        assert painting.mixed == raw.FPDFPageObj_HasTransparency(item)
 
 
 def test_bounds(page: Any) -> None:
