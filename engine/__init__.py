@@ -16,7 +16,7 @@ from engine.loading import load, load_decoder
 if TYPE_CHECKING:
     from engine import bench
     from engine.convert import import_model
-    from engine.engine import NUMERICS, Model, examine, head_of
+    from engine.engine import NUMERICS, Model, examine, head_of, kernels_of
     from engine.generate.grammar import check_constraint
     from engine.generate.model import LanguageModel
     from engine.generate.quotes import locate
@@ -51,6 +51,7 @@ __all__ = [
     "import_model",
     "inspect",
     "isa",
+    "kernels_of",
     "load",
     "load_decoder",
     "locate",
@@ -62,7 +63,7 @@ __all__ = [
 
 _LATER = {
     "engine.convert": ("import_model",),
-    "engine.engine": ("NUMERICS", "Model", "examine", "head_of"),
+    "engine.engine": ("NUMERICS", "Model", "examine", "head_of", "kernels_of"),
     "engine.generate.grammar": ("check_constraint",),
     "engine.generate.model": ("LanguageModel",),
     "engine.generate.quotes": ("locate",),

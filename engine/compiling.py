@@ -28,6 +28,10 @@ LLVM_CPUS = {
 """Instruction set -> the CPU that LLVM compiles for, and what is added to it."""
 
 
+DECODER = "decoder"
+"""What `note_whole` calls the kernels of all decoders."""
+
+
 def set_up() -> tuple[Path, bool]:
     """Set numba's environment; the cache folder, and whether it will be there for the next process.
 
@@ -90,7 +94,7 @@ def _base() -> Path:
 
 def _digest() -> str:
     compilers = (sys.version, metadata.version("numba"), metadata.version("llvmlite"), compiled_isa())
-    return hashlib.sha256("|".join((str(_ROOT), CODE, *compilers)).encode()).hexdigest()[:24]
+    return hashlib.sha256("|".join((CODE, *compilers)).encode()).hexdigest()[:24]
 
 
 def code_digest(root: Path) -> str:
@@ -101,7 +105,6 @@ def code_digest(root: Path) -> str:
     return digest.hexdigest()[:24]
 
 
-_ROOT = Path(__file__).parent
-CODE = code_digest(_ROOT)
+CODE = code_digest(Path(__file__).parent)
 """Names what only this code made, and only this code may use."""
 FOLDER, LASTING = set_up()

@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 
 from engine import models, tokenizer
 from engine.batches import Batches, Text
-from engine.compiling import CODE, LASTING, is_compiled
-from engine.cpu import isa
+from engine.compiling import CODE, DECODER, is_compiled, is_whole
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedModel
 from engine.facts import facts
 from engine.gguf import GgufFile, check_whole, read
+from engine.kernels.announce import announced
 from engine.kernels.matmul import LAYOUT
 from engine.kernels.scores import probabilities
 from engine.kernels.vectors import similarity, softmax
 from engine.models import Kind, Network, Readout, decoders
 from engine.models.stored import Arrays, stored
 from engine.models.weights import check_finite
+from engine.quant.widened import WIDE, is_widened, widened
 from engine.spans import Answer, best_span
 
 if TYPE_CHECKING:
@@ -32,18 +33,21 @@ NUMERICS = "cloister-int-5"
 
 F32 = NDArray[np.float32]
 Tags = tuple[NDArray[np.int32], F32]
+_FUNCTIONS = 66
+"""How many functions are compiled for an encoder: counted, and near enough for all of them."""
 _METHODS: dict[Kind, str] = {"embedding": "embed", "sequence": "classify", "tokens": "tag", "span": "answer"}
 
 
-def make_model(file: GgufFile, progress: Callable[[str], None] | None) -> "Model":
+def make_model(file: GgufFile, *, widen: bool, progress: Callable[[str], None] | None) -> "Model":
     """What `engine.load` gives, of a file that is being hashed."""
     if _is_decoder(file):
         architecture = file.require("general.architecture", str)
         raise UnsupportedModel(f"{file.path}: architecture {architecture!r} writes text; engine.load_decoder loads it")
+    file = widened(file) if widen else file
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:
-        arrays, is_kept = stored(file.sha256, f"{LAYOUT}-{CODE}", make)
+        arrays, is_kept = stored(file.sha256, f"{LAYOUT}-{CODE}{WIDE * is_widened(file)}", make)
         kept.append(is_kept)
         return arrays
 
@@ -62,6 +66,16 @@ def head_of(path: str | os.PathLike[str]) -> Kind | Literal["text"]:
         return "text"
     _, _, head = models.read_shape(file)
     return head.kind
+
+
+def kernels_of(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """The name of the kernels that a GGUF file is computed with, and whether they are compiled already. Files with one
+    name share their kernels. Raises as `head_of`."""
+    file = read(Path(path))
+    if _is_decoder(file):
+        return DECODER, is_whole(DECODER)
+    name = models.read_shape(file)[0].__name__.rpartition(".")[2]
+    return name, is_compiled(name)
 
 
 def examine(path: str | os.PathLike[str]) -> "Wording | None":
@@ -204,9 +218,14 @@ class Model:
 
     def _warm_up(self, progress: Callable[[str], None]) -> None:
         """Compile now, not in the middle of a night."""
-        if not is_compiled(type(self._network).__module__.rpartition(".")[2]):
-            again = "once per machine" if LASTING else "at each start, for the cache folder cannot be written"
-            progress(f"compiling kernels for {isa()}, {again}")
+        if is_compiled(type(self._network).__module__.rpartition(".")[2]):
+            self._try()
+        else:
+            with announced(_FUNCTIONS, progress):
+                self._try()
+
+    def _try(self) -> None:
+        """Call all that is compiled for this model once."""
         if self.head == "embedding":
             vectors = self.embed([""])
             softmax(similarity(vectors, vectors), 1.0)

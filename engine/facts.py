@@ -4,15 +4,17 @@ from importlib import metadata
 
 from engine.cpu import cpu_name, isa, threads
 from engine.gguf import GgufFile
+from engine.quant.widened import told, type_in_file
 from engine.simd import LLVM_VERSION
 
 
 def facts(file: GgufFile) -> dict[str, str | int]:
-    """Architecture, types, instruction set, CPU, and the versions of what compiled the kernels."""
-    types = sorted({tensor.type.name for tensor in file.tensors.values()})
+    """Architecture, types, in what 16-bit weights are computed, instruction set, CPU, versions of what compiles kernels."""
+    types = sorted({type_in_file(tensor).name for tensor in file.tensors.values()})
     return {
         "architecture": file.require("general.architecture", str),
         "types": ", ".join(types),
+        **told(file),
         "isa": isa(),
         "threads": threads(),
         "cpu": cpu_name(),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.gguf import GgufFile, MetadataValue, read
+from engine.quant.widened import HALF
 
 LONGEST_SHOWN = 8
 LONGEST_TEXT = 200
@@ -16,12 +17,14 @@ LONGEST_TEXT = 200
 
 @dataclass(frozen=True)
 class TensorTypeFacts:
-    """All tensors of one type together."""
+    """All tensors of one type together. `computed_as`: "int8" for matrices of 16-bit floats, which are computed so
+    unless a load widens them; None for other types, whose values keep about as many bits as the file gives them."""
 
     type: str
     tensors: int
     parameters: int
     bytes: int
+    computed_as: str | None
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,16 @@ def _type_facts(file: GgufFile) -> tuple[TensorTypeFacts, ...]:
     count: Counter[str] = Counter()
     parameters: Counter[str] = Counter()
     size: Counter[str] = Counter()
+    halved = {each.type.name for each in file.tensors.values() if each.type in HALF and len(each.shape) > 1}
     for tensor in file.tensors.values():
         name = tensor.type.name
         count[name] += 1
         parameters[name] += prod(tensor.shape)
         size[name] += tensor.data.size
-    return tuple(TensorTypeFacts(name, count[name], parameters[name], total) for name, total in size.most_common())
+    return tuple(
+        TensorTypeFacts(name, count[name], parameters[name], total, "int8" if name in halved else None)
+        for name, total in size.most_common()
+    )
 
 
 def _text(file: GgufFile, key: str) -> str | None:

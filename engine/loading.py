@@ -20,8 +20,9 @@ KINDS = ("float16", "int8")
 Progress = Callable[[str], None]
 
 
-def load(path: str | os.PathLike[str], *, progress: Progress | None = None) -> "Model":
-    """Read a GGUF file and make it ready. `progress` gets one line when kernels have to be compiled.
+def load(path: str | os.PathLike[str], *, widen: bool = False, progress: Progress | None = None) -> "Model":
+    """Read a GGUF file and make it ready. `widen`: weights that the file has in 16-bit floats are computed in float32
+    as they are, and not as integers of 8 bits. `progress` gets a line now and then when kernels have to be compiled.
 
     Raises BadModelFile, UnsupportedModel, UnsupportedCpu.
     """
@@ -29,16 +30,15 @@ def load(path: str | os.PathLike[str], *, progress: Progress | None = None) -> "
     with _in_one_go(), hashed(path) as file:
         from engine.engine import make_model
 
-        return make_model(file, progress)
+        return make_model(file, widen=widen, progress=progress)
 
 
 def load_decoder(
-    path: str | os.PathLike[str], *, cache_mib: float | None = None, kv: str = "float16",
+    path: str | os.PathLike[str], *, widen: bool = False, cache_mib: float | None = None, kv: str = "float16",
     progress: Progress | None = None,
 ) -> "LanguageModel":  # fmt: skip
     """Read the GGUF file of a decoder and make it ready. cache_mib: memory for keys and values, else `pages.SHARE` of
-    what is free, and no more than is useful; kv: one of KINDS. `progress` gets one line when kernels have to be
-    compiled.
+    what is free, and no more than is useful; kv: one of KINDS. `widen` and `progress` are those of `load`.
 
     Raises BadModelFile, UnsupportedModel, UnsupportedCpu; EngineError for the other arguments.
     """
@@ -48,7 +48,7 @@ def load_decoder(
     with _in_one_go(), hashed(path) as file:
         from engine.generate.load import make_decoder
 
-        return make_decoder(file, cache_mib=cache_mib, kv=kv, progress=progress)
+        return make_decoder(file, widen=widen, cache_mib=cache_mib, kv=kv, progress=progress)
 
 
 @contextmanager

@@ -145,6 +145,11 @@ class ModelConfig(Section):
     sha256: Sha256 | None = Field(
         None, description="64 hexadecimal digits in lower case: the model file's sha256; any file will do if left out"
     )
+    precision: Literal["file"] | None = Field(
+        None,
+        description="file: weights that the model file has in 16-bit floats (F16, BF16) are computed as they are, in "
+        "float32, which takes two to six times as long; left out, they are computed as integers of 8 bits",
+    )
     context: int | None = Field(
         None,
         ge=256,

@@ -64,7 +64,9 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
         job=job.name,
         job_file_sha256=job.source.sha256,
         input=_input(workspace, job),
-        model=pipeline.ModelRef(config.model.name, model_file(workspace, job), config.model.sha256),
+        model=pipeline.ModelRef(
+            config.model.name, model_file(workspace, job), config.model.sha256, config.model.precision == "file"
+        ),
         task=task,
         writing=_writing(config),
         formats=config.output.formats,

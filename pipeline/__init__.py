@@ -53,6 +53,7 @@ from pipeline.tasks import (
     Writing,
 )
 from pipeline.verify import Verification, verify
+from pipeline.warming import Warming
 
 __all__ = [
     "KINDS",
@@ -102,6 +103,7 @@ __all__ = [
     "SummarizeSettings",
     "Verdict",
     "Verification",
+    "Warming",
     "Writing",
     "bench_model",
     "check_inbox",

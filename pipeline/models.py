@@ -139,9 +139,11 @@ def load_model(plan: RunPlan, sha256: str, progress: Callable[[str], None]) -> L
     model, writing = plan.model, plan.writing
     try:
         if writing is None:
-            loaded: Loaded = engine.load(model.path, progress=progress)
+            loaded: Loaded = engine.load(model.path, widen=model.widen, progress=progress)
         else:
-            loaded = engine.load_decoder(model.path, cache_mib=writing.cache_mib, kv=writing.kv, progress=progress)
+            loaded = engine.load_decoder(
+                model.path, widen=model.widen, cache_mib=writing.cache_mib, kv=writing.kv, progress=progress
+            )
     except engine.EngineError as error:
         raise ModelRefusedError(f"model {model.name}: {error}") from error
     if loaded.sha256 != sha256:

@@ -72,11 +72,13 @@ class Input:
 
 @dataclass(frozen=True)
 class ModelRef:
-    """A model file, and the sha256 it must have; None accepts any and reports which to pin."""
+    """A model file, and the sha256 it must have; None accepts any and reports which to pin. `widen`: its weights of 16
+    bits are computed in float32, and not in 8 bits."""
 
     name: str
     path: Path
     sha256: str | None
+    widen: bool = False
 
 
 @dataclass(frozen=True)

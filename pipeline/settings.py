@@ -39,7 +39,7 @@ def settings_text(plan: RunPlan, model_sha256: str) -> str:
     read = {"hidden": plan.input.hidden, "ocr": _plain(asdict(plan.input.ocr))}
     whole = {
         "digest": VERSION, "job": plan.job, "task": settings, "model_sha256": model_sha256, "limits": limits,
-        "read": read, **_writing(plan.writing),
+        "read": read, **_writing(plan.writing), **({"precision": "file"} if plan.model.widen else {}),
     }  # fmt: skip
     return audit.canonical(whole).decode()
 
@@ -96,7 +96,7 @@ def restored_plan(values: Mapping[str, Any], site: Site, root: Path, model: Mode
         job=values["job"],
         job_file_sha256="",
         input=Input(root, (), 0.0, "keep", duplicates="warn", hidden=read["hidden"], ocr=ocr),
-        model=model,
+        model=replace(model, widen="precision" in values),
         task=_task(values["task"]),
         formats=(),
         writing=_restored(values.get("writing")),

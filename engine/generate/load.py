@@ -9,35 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import tokenizer
-from engine.compiling import CODE, LASTING, is_compiled, is_whole, note_whole
-from engine.cpu import isa, threads
+from engine.compiling import CODE, DECODER, is_whole, note_whole
+from engine.cpu import threads
 from engine.errors import BadModelFile
 from engine.facts import facts
 from engine.generate.constraint import Spec
 from engine.generate.model import LanguageModel, Messages, Wording
 from engine.generate.request import Ids, Request
 from engine.gguf import GgufFile, check_whole
+from engine.kernels.announce import announced
 from engine.kernels.matmul import LAYOUT
 from engine.models import decoders
 from engine.models.stored import Arrays, stored
+from engine.quant.widened import WIDE, is_widened, widened
 from engine.tokenizer import Tokenizer
 from engine.tokenizer.chat import ChatTemplate, read_chat_template
 
 if TYPE_CHECKING:
     from engine.generate.grammar import Grammars
 
-_DECODER = "decoder"
+_FUNCTIONS = 91
+"""How many functions are compiled for a decoder: counted."""
 
 
 def make_decoder(
-    file: GgufFile, *, cache_mib: float | None, kv: str, progress: Callable[[str], None] | None
+    file: GgufFile, *, widen: bool, cache_mib: float | None, kv: str, progress: Callable[[str], None] | None
 ) -> LanguageModel:
     """What `engine.load_decoder` gives, of a file that is being hashed."""
     check_whole(file)
+    file = widened(file) if widen else file
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:
-        arrays, is_kept = stored(file.sha256, f"{LAYOUT}-{CODE}", make)
+        arrays, is_kept = stored(file.sha256, f"{LAYOUT}-{CODE}{WIDE * is_widened(file)}", make)
         kept.append(is_kept)
         return arrays
 
@@ -104,13 +108,11 @@ class _Late:
 
 def _warm_up(model: LanguageModel, progress: Callable[[str], None]) -> None:
     """Compile now, not in the middle of a night; where that is done, nothing: a pass reads all weights."""
-    is_there = is_compiled("forward", "forward")
-    if is_there and is_whole(_DECODER):
+    if is_whole(DECODER):
         return
-    if not is_there:
-        again = "once per machine" if LASTING else "at each start, for the cache folder cannot be written"
-        progress(f"compiling kernels for {isa()}, {again}")
     nothing = np.zeros(1, np.int32)
-    for _ in model.generate([Request(nothing, 2), Request(nothing, 0, choices=(nothing,))]):
-        pass
-    note_whole(_DECODER)
+    requests = [Request(nothing, 2), Request(nothing, 0, choices=(nothing,))]
+    with announced(_FUNCTIONS, progress):
+        for _ in model.generate(requests):
+            pass
+    note_whole(DECODER)

@@ -43,6 +43,8 @@ def print_facts(facts: dict[str, Any]) -> None:
     say(f"  size          {facts['size']:,} bytes, {facts['parameters']:,} parameters in {facts['tensors']:,} tensors")
     for each in facts["types"]:
         say(f"  {each['type']:<13} {counted(each['tensors'], 'tensor')}, {each['parameters']:,} parameters")
+        if each["computed_as"]:
+            say("                computed as integers of 8 bits, or with `model: {precision: file}` in float32")
     say(f"  shape         {facts['blocks']} blocks, width {facts['width']}, context {facts['context']} tokens")
     say(
         f"  tokenizer     {facts['tokenizer']}, {facts['vocabulary']:,} tokens"

@@ -96,10 +96,11 @@ def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]", wait: float = 0) 
     from jobs.stop import Stop
 
     night, deadline = Night(), time.monotonic() + wait
-    with Stop() as stop:
+    with Stop() as stop, pipeline.Warming([plan for _, plan in plans]) as warming:
         for job, plan in plans:
             try:
                 with watcher_for(plan.job) as watcher:
+                    warming.wait_for(plan, watcher.note, stop)
                     report = _run_when_free(plan, watcher, stop, deadline)
             except (pipeline.ModelRefusedError, audit.AuditError) as error:
                 night.refusals.append(ending_of(error, plan.site.root, processing=True))

@@ -1,10 +1,12 @@
 """Kernels are compiled once per machine, for the instruction set that was chosen, and work without a cache too."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import engine
 from engine.compiling import code_digest
 
 PROGRAM = """
@@ -38,6 +40,66 @@ def test_the_second_process_compiles_nothing(tiny_model: Path) -> None:
     assert [line for line in told if "bert.encode" in line and "[cache] data loaded from" in line]
     assert [line for line in told if "saved" in line or "compiling" in line] == []
     assert told[-2:] == ["False", "True"]  # what compiles is set up when it has to
+
+
+def test_another_installation_of_the_same_code_compiles_nothing(tiny_model: Path, tmp_path: Path) -> None:
+    assert run(PROGRAM, tiny_model).returncode == 0
+    package = Path(engine.__file__).parent
+    shutil.copytree(package, tmp_path / "engine", ignore=shutil.ignore_patterns("__pycache__"))
+    for file in (tmp_path / "engine").rglob("*.py"):
+        os.utime(file, (1, 1))
+    there = run(
+        "import engine; print(engine.__file__)" + PROGRAM,
+        tiny_model,
+        PYTHONPATH=str(tmp_path),
+        PYTHONSAFEPATH="1",
+        NUMBA_DEBUG_CACHE="1",
+    )
+    told = there.stdout.splitlines()
+    assert told[0] == str(tmp_path / "engine" / "__init__.py")
+    assert [line for line in told if "bert.encode" in line and "[cache] data loaded from" in line]
+    assert [line for line in told if "saved" in line or "compiling" in line] == []
+
+
+SOME_KERNELS = """
+import time
+from numba import njit
+from engine.kernels.announce import announced
+from engine.kernels.compiled import entry, kernel
+
+@kernel
+def half(x):
+    return x // 2
+
+@kernel
+def both(x):
+    return half(x) + half(x + 1)
+
+@entry
+def quarter(x):
+    return half(both(x))
+
+with announced(3, print):
+    assert quarter(9) == 4
+assert half.overloads and not any(library._is_added for library in (o.library for o in half.overloads.values()))
+try:
+    half(3)
+except TypeError as error:
+    print("refused", error)
+"""
+
+
+def test_how_far_compiling_is_and_what_is_compiled(tmp_path: Path) -> None:
+    """A kernel that only others call gets no machine code, and cannot be called from Python."""
+    (program := tmp_path / "some.py").write_text(SOME_KERNELS)
+    done = run(f"import runpy; runpy.run_path({str(program)!r})", CLOISTER_CACHE=str(tmp_path / "cache"))
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *told = done.stdout.splitlines()
+    assert first == f"compiling kernels for {engine.isa()}, once per machine"
+    assert told == [
+        "compiling kernels: about 25 % done", "compiling kernels: about 50 % done",
+        "refused bad argument type for built-in operation",
+    ]  # fmt: skip
 
 
 COMPILES = """

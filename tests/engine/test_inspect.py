@@ -20,7 +20,7 @@ def test_an_imported_model(tiny_folder: Callable[..., Path], tmp_path: Path) -> 
     assert (facts.context, facts.width, facts.blocks, facts.vocabulary) == (24, 32, 2, 71)
     assert facts.size == path.stat().st_size
     assert facts.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert facts.types[0] == TensorTypeFacts("Q8_0", 13, 18656, 19822)
+    assert facts.types[0] == TensorTypeFacts("Q8_0", 13, 18656, 19822, None)
     assert facts.tensors == sum(found.tensors for found in facts.types) == 37
     assert facts.parameters == sum(found.parameters for found in facts.types)
     assert facts.metadata["tokenizer.ggml.tokens"].endswith(", …] (71 items)")

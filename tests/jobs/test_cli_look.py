@@ -9,11 +9,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from engine.gguf import GgmlType
 from jobs.cli.output import print_table
 from jobs.cli.results import answer_of
 from jobs.load import load_site
 from jobs.lock import service_lock
 from jobs.visible import CONTROLS
+from tests.decoders import write_decoder
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place
 from tests.models import write_bert_folder
 
@@ -306,3 +308,11 @@ def test_a_false_name_of_the_log_is_refused(done: Place, cloister: Cloister) -> 
         for command in (("status",), ("run", "sort"), ("audit", "verify")):
             told = cloister(*command)
             assert (told.code, said in told.err) == (2, True), told.err
+
+
+def test_a_model_in_16_bits_is_told_to_be_computed_in_8(place: Place, cloister: Cloister) -> None:
+    write_decoder(place.root / "models" / "half.gguf", "llama", GgmlType.F16)
+    shown = cloister("model", "inspect", "half").out
+    assert "computed as integers of 8 bits, or with `model: {precision: file}` in float32" in shown
+    types = cloister("model", "inspect", "half", "--json").json["types"]
+    assert {each["type"]: each["computed_as"] for each in types} == {"F16": "int8", "F32": None}

@@ -87,6 +87,16 @@ def test_how_a_model_writes_is_among_them_but_for_its_memory(plan: RunPlan, tmp_
     assert job_digest(restored, MODEL) == job_digest(made, MODEL) != job_digest(plan, MODEL)
 
 
+def test_weights_as_they_are_in_the_file_are_other_settings(plan: RunPlan, tmp_path: Path) -> None:
+    made = replace(plan, model=replace(plan.model, widen=True))
+    assert job_digest(made, MODEL) != job_digest(plan, MODEL)
+    assert "precision" not in settings_text(plan, MODEL)
+    values = json.loads(settings_text(made, MODEL))
+    assert values["precision"] == "file"
+    assert restored_plan(values, plan.site, tmp_path, plan.model).model.widen
+    assert not restored_plan(json.loads(settings_text(plan, MODEL)), plan.site, tmp_path, made.model).model.widen
+
+
 def test_long_settings_have_several_records_that_an_entry_can_hold(plan: RunPlan, tiny_model: Path) -> None:
     labels = (Label("a", "\0" * 12_000), Label("b", '"\\' * 10_000), Label("c", "\U0001f600" * 10_000))
     made = make_plan(plan.site, tiny_model, task=ClassifySettings(labels))
