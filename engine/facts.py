@@ -9,7 +9,7 @@ from engine.simd import LLVM_VERSION
 
 
 def facts(file: GgufFile) -> dict[str, str | int]:
-    """Architecture, types, in what 16-bit weights are computed, instruction set, CPU, versions of what compiles kernels."""
+    """What made vectors or answers: architecture, types, instruction set, CPU, and versions of what compiled the kernels."""
     types = sorted({type_in_file(tensor).name for tensor in file.tensors.values()})
     return {
         "architecture": file.require("general.architecture", str),

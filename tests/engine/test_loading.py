@@ -27,6 +27,6 @@ def test_garbage_is_looked_for_as_before(was_enabled: bool, tiny_model: Path, tm
 
 
 def test_nobody_looks_for_it_meanwhile(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.engine.make_model", lambda *_: gc.isenabled())
+    monkeypatch.setattr("engine.engine.make_model", lambda *_, **more: gc.isenabled())
     gc.enable()
     assert engine.load(tiny_model) is False
