@@ -9,7 +9,7 @@ from engine.simd import LLVM_VERSION
 
 
 def facts(file: GgufFile) -> dict[str, str | int]:
-    """What made vectors or answers: architecture, types, instruction set, CPU, and versions of what compiled the kernels."""
+    """What made vectors or answers: architecture, types, instruction set, CPU, versions of what compiled kernels."""
     types = sorted({type_in_file(tensor).name for tensor in file.tensors.values()})
     return {
         "architecture": file.require("general.architecture", str),

@@ -13,6 +13,7 @@ from engine.kernels.rows import quantize
 from engine.models.layers import start, stop
 from engine.models.weights import GROUPS
 from engine.simd import CHUNK, ROW_TOP, SMALL_TOP, fma, gelu_near, load_f32, store_f32
+from tests.engine.kernels.called import called
 from tests.engine.kernels.tiles import from_left, from_tiles, left_bytes, to_tiles
 
 Floats = NDArray[np.float32]
@@ -108,7 +109,7 @@ def check(m: int, k: int, n: int, *, group: int, layers: int = 1, first: int = 0
         operand = np.full(left_bytes(m + ROWS, n), -1, np.int8)
         run(layer, GELU, np.zeros(0, np.float32), 0, n, inverse, operand)
         quantized = np.zeros(left_bytes(m + ROWS, n), np.int8)
-        quantize(to_tiles(made), 0, m, n, quantized, np.zeros(m, np.float32))
+        called(quantize)(to_tiles(made), 0, m, n, quantized, np.zeros(m, np.float32))
         assert np.array_equal(from_left(operand, m, n), from_left(quantized, m, n))
 
 

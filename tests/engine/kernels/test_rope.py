@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from engine.kernels import rope
+from tests.engine.kernels.called import called
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 
 RANDOM = np.random.default_rng(8)
@@ -49,7 +50,7 @@ def test_turn(half: int) -> None:
     x = RANDOM.standard_normal((starts[-1], n)).astype(np.float32)
     angles = RANDOM.standard_normal((20, 2, half)).astype(np.float32)
     tiles = to_tiles(x, 0)
-    rope.turn(tiles, starts, n, column, heads, half, angles.reshape(-1))
+    called(rope.turn)(tiles, starts, n, column, heads, half, angles.reshape(-1))
     expected = x.copy()
     for t in range(starts[-1]):
         cosine, sine = angles[t - max(s for s in starts if s <= t)]

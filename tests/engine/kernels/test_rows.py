@@ -5,11 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from engine.kernels import rows
+from engine.kernels import rows as kernels
 from engine.kernels.places import place
 from engine.simd import ROW_TOP
+from tests.engine.kernels.called import Called
 from tests.engine.kernels.tiles import from_left, from_tiles, left_bytes, to_tiles
 
+rows = Called(kernels)
 RANDOM = np.random.default_rng(3)
 TOP = np.float32(ROW_TOP)
 LENGTHS = [*range(16, 129, 16), 384, 1536]

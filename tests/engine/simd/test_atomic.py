@@ -7,8 +7,10 @@ import numpy as np
 
 from engine.kernels.compiled import kernel
 from engine.simd import atomic_add, atomic_load, atomic_store, give_way, pause
+from tests.engine.kernels.called import called
 
 
+@called
 @kernel
 def count(counters: Any, times: int) -> None:
     for _ in range(times):
@@ -17,6 +19,7 @@ def count(counters: Any, times: int) -> None:
     give_way()
 
 
+@called
 @kernel
 def exchange(counters: Any) -> Any:
     atomic_store(counters, 2, 9)

@@ -13,6 +13,7 @@ from engine.models.layers import aligned
 from engine.simd import coded_tile, digits
 from engine.simd.codes import numbers_at
 from engine.simd.operands import CODED
+from tests.engine.kernels.called import called
 
 SIZES = (1, 2, 4, 8, 12)
 CHUNKS = 4
@@ -54,6 +55,7 @@ def test_digits() -> None:
 _tile = coded_tile(SIZES, VECTORS_ISA)
 
 
+@called
 @kernel
 def run_tile(rows: int, a: Any, steps: int, codes: Any, group: int, factors: Any, out: Any) -> None:
     _tile(rows, a.ctypes.data, 128 * rows, steps, codes.ctypes.data, group, factors.ctypes.data, out.ctypes.data)

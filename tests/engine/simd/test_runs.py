@@ -37,6 +37,7 @@ from engine.simd.runs import (
     words_of,
 )
 from tests.engine.isas import need
+from tests.engine.kernels.called import called
 from tests.reference.whole_numbers import fma
 
 NESTED = (NESTED4, NESTED5, NESTED6)
@@ -201,6 +202,7 @@ def test_meaning(kind: int, side: int) -> None:
 _tile = run_tile(SIZES, VECTORS_ISA)
 
 
+@called
 @kernel
 def multiply(kind: int, rows: int, a: Any, stride: int, runs: int, codes: Any, out: Any) -> None:
     _tile(kind, rows, a.ctypes.data, stride, runs, codes.ctypes.data, out.ctypes.data)
@@ -226,6 +228,7 @@ _few_centred, _few_offset = run_products(CENTRED4, FEW_RUNS), run_products(OFFSE
 _nested4, _nested5, _nested6 = (run_products(kind, MOST_RUNS) for kind in NESTED)
 
 
+@called
 @kernel
 def make_panel(kind: int, codes: Any, panel: Any) -> None:
     _panel(kind, codes.ctypes.data, MOST_RUNS, panel.ctypes.data)
@@ -256,6 +259,7 @@ def test_panel(kind: int) -> None:
             assert np.array_equal(of_columns[:, 0], factors[:, 2] * factors[:, 0])
 
 
+@called
 @kernel
 def run_panels(kind: int, runs: int, codes: Any, a: Any, stride: int, count: int, panel: Any, out: Any) -> None:
     here, totals, sums = panel.ctypes.data, out.ctypes.data, panel.ctypes.data + PANEL_BYTES
