@@ -52,6 +52,7 @@ from pipeline.tasks import (
     SummarizeSettings,
     Writing,
 )
+from pipeline.unread import set_aside
 from pipeline.verify import Verification, verify
 from pipeline.warming import Warming
 
@@ -135,6 +136,7 @@ __all__ = [
     "running",
     "scan",
     "search",
+    "set_aside",
     "status",
     "story",
     "verify",

@@ -89,7 +89,7 @@ class Committer:
         sync(staging, self.plan.archive)
         ended = {
             "type": "part", "run": self.run, "job": self.plan.job, "file": name, "sha256": sha256, "rows": len(rows),
-            "first": first, "folder": self._input_folder(), "afterwards": self.plan.input.afterwards,
+            "first": first, "folder": self.plan.input_folder, "afterwards": self.plan.input.afterwards,
         }  # fmt: skip
         self.placing = True
         self.log.commit([*self._placed, *documents, ended])
@@ -113,11 +113,6 @@ class Committer:
             write_openings(openings_file(self.plan.site.root, self.plan.job, first), openings)
         return hidden
 
-    def _input_folder(self) -> str:
-        """Where inputs really lie: below the workspace as a relative path, so that it can be moved, else absolute."""
-        folder, root = self.plan.input.folder.resolve(), self.plan.site.root.resolve()
-        return str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
-
     def _committed(self, first: int, count: int) -> Iterator[tuple[int, dict[str, Any]]]:
         entries = read_entries(self.plan.site, first)
         return (entry for entry, _ in zip(entries, range(count), strict=False))
@@ -132,6 +127,7 @@ class Committer:
             "path_bytes": None if raw == arrival.path.encode() else base64.b64encode(raw).decode(),
             "result_sha256": result_sha256(row),
             "markdown": self._write_markdown(row),
+            "unread": None if row["document"] else arrival.unread,
             **self.facts,
         }  # fmt: skip
 

@@ -33,6 +33,8 @@ class Candidate:
     size: int
     mtime_ns: int
     inode: int
+    ctime_ns: int = 0
+    mode: int = 0
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class _Sorting:
         elif settling and not named and not self.batches.complete(status):
             self.settling.append((shown(path), settling))
         else:
-            self.ready.append(Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino))
+            self.ready.append(_candidate(path, status))
 
     def _never(self, folder: str, name: str, path: str, status: os.stat_result) -> str | None:
         """Why the file is no document; a marker or manifest takes effect."""
@@ -156,6 +158,10 @@ class _Sorting:
             ready.sort(key=lambda candidate: rank(candidate.path))
         ignored = ((path, f"{reason}; {waiting[path]}" if path in waiting else reason) for path, reason in self.ignored)
         return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(ignored))
+
+
+def _candidate(path: str, status: os.stat_result) -> Candidate:
+    return Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns, status.st_mode)
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, str, os.stat_result | str | OSError]]:

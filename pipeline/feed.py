@@ -24,6 +24,7 @@ from pipeline.parse import StoppedError
 from pipeline.plan import RunPlan
 from pipeline.reader import Reader, failed
 from pipeline.states import State
+from pipeline.unread import digest_for, refuse_size
 from pipeline.visible import shown
 
 _AHEAD_FILES = 32
@@ -88,10 +89,13 @@ class Feed:
         assert node.source is not None
         nameless = _nameless(node.source)
         try:
+            if not isinstance(node.source, Inner):
+                refuse_size(node.source, self.plan.site.max_document_bytes, self.plan.input_folder)
             arrival = self._take(node.source)
         except StillChangingError as error:
             node.outcome = now(Outcome(Ended(nameless, State.PENDING, str(error))))
         except DocumentError as error:
+            nameless = replace(nameless, unread=digest_for(node.source, error))
             known = self.decisions.known(nameless, node.source)
             node.outcome = now(Outcome(known or failed(nameless, error)))
         else:
@@ -150,9 +154,11 @@ def closed(item: Work | Ended) -> Outcome:
 
 
 def _nameless(source: Source | Inner) -> Arrival:
-    """A document of which only the name is known."""
+    """A document of which only the name is known; of one that is taken up again, its sha256 too."""
     if isinstance(source, Inner):
         container = source.unpacked.container
         path, raw = inner_path(container, source.member)
         return Arrival(path, raw, source.size, parent=container.sha256)
+    if isinstance(source, Again):
+        return Arrival(shown(source.path), source.path, source.size, source.sha256, source.parent)
     return Arrival(shown(source.path), source.path, source.size)

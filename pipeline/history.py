@@ -12,6 +12,7 @@ from pipeline.placement import raw_path
 from pipeline.private import is_closed
 from pipeline.register import Register
 from pipeline.states import State
+from pipeline.unread import Unread, remember
 
 _ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
 
@@ -45,6 +46,7 @@ class History:
     `last`: the entries of this job whose rows are current (current.py). `copies`: its last run answered copies too.
     `failed`: (document, path) -> what is known of
     those whose last row, whatever the settings, is a failure.
+    `unread`: path -> how a file lay there that was not read, and its failure (unread.py), whatever the settings.
     `has_settings`: whether the log has these settings themselves, beside their digest.
     `cut_off`: states that the last run (of any job) had committed, if it has no closing entry.
     `unplaced`: part entries (of every job) not yet said to be in place, each with its document entries.
@@ -60,6 +62,7 @@ class History:
     inner: dict[str, dict[tuple[str, str | None], Held]] = field(default_factory=dict)
     last: MutableMapping[Identity, int] = field(default_factory=dict)
     failed: MutableMapping[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
+    unread: MutableMapping[str, Unread] = field(default_factory=dict)
     unplaced: dict[str, tuple[Entry, list[Entry]]] = field(default_factory=dict)
     has_settings: bool = False
     openings: set[tuple[str, int]] = field(default_factory=set)
@@ -159,6 +162,7 @@ def _remember(history: History, number: int, entry: Entry, job_digest: str) -> N
     history.dispositions.forget(path)
     if entry["job_digest"] == job_digest:
         _remember_inner(history, entry)
+    remember(history.unread, entry)
     if document is None:
         return
     if entry["state"] == State.FAILED:

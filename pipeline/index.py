@@ -20,7 +20,7 @@ from pipeline.remembered import Tables, from_text, to_text
 LONG = 20_000
 """Entries, from which on a log is long: fewer are read in a second or two, and proved to be what was signed."""
 
-_VERSION = 2
+_VERSION = 3
 _AT_ONCE = 200_000  # entries between two commits of the file
 
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 from pipeline.beneath import open_beneath
 from pipeline.discover import Candidate
@@ -32,8 +33,8 @@ class Arrival:
     """A document as it was taken in.
 
     `path` is below the input folder, as people read it; `raw` is the same as the system knows it. `sha256` is None for
-    one that could not be read; else its bytes are staged, in the folder `staging`. `parent` is the sha256 of the
-    container that it was in.
+    one that was not read, of which `unread` may say how it lay (unread.py); else its bytes are staged, in the folder
+    `staging`. `parent` is the sha256 of the container that it was in.
     """
 
     path: str
@@ -42,6 +43,7 @@ class Arrival:
     sha256: str | None = None
     parent: str | None = None
     staging: str | None = None
+    unread: str | None = None
 
     @property
     def name(self) -> str:
@@ -98,7 +100,7 @@ def take(candidate: Candidate, folder: Path, archive: Path) -> Arrival:
         if not _is_as_found(source, candidate):
             raise StillChangingError("it changed since the folder was looked at")
         arrival = Arrival(shown(candidate.path), candidate.path, candidate.size)
-        return _stage(arrival, _chunks(source), archive, lambda: _refuse_changed(source, candidate))
+        return _stage(arrival, _chunks(source, candidate.size), archive, lambda: _refuse_changed(source, candidate))
     finally:
         os.close(source)
 
@@ -125,7 +127,7 @@ def take_again(again: Again, failed: Path, archive: Path) -> Arrival:
         except OSError:
             continue
         try:
-            staged = _stage(arrival, _chunks(source), archive)
+            staged = _stage(arrival, _chunks(source, again.size), archive)
         finally:
             os.close(source)
         if staged.sha256 == again.sha256:
@@ -145,7 +147,8 @@ def _stage(
         with (folder / COPY).open("wb") as copy:
             for chunk in chunks:
                 digest.update(chunk)
-                copy.write(chunk)
+                _write_or_skip(copy, chunk)
+            copy.truncate()
         check()
     except DocumentError:
         shutil.rmtree(folder)
@@ -169,10 +172,18 @@ def _open(folder: Path, candidate: Candidate) -> int:
     return descriptor
 
 
-def _chunks(source: int) -> Iterator[bytes]:
+def _write_or_skip(copy: IO[bytes], chunk: bytes) -> None:
+    """Zeros are left out as a hole, so that a file which is mostly holes takes no more room than it did."""
+    if chunk.count(0) == len(chunk):
+        copy.seek(len(chunk), os.SEEK_CUR)
+    else:
+        copy.write(chunk)
+
+
+def _chunks(source: int, size: int) -> Iterator[bytes]:
+    """The first `size` bytes: what is written behind them meanwhile may have no end."""
     try:
-        while chunk := os.read(source, _CHUNK):
-            yield chunk
+        yield from _range(source, 0, size)
     except OSError as error:
         raise DocumentError(Failure.UNREADABLE, f"it cannot be read: {error.strerror}") from error
 

@@ -46,7 +46,7 @@ def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
         if entry["document"] and not entry["parent"] and entry["state"] != State.FAILED:
             _keep_bytes(root, inputs, entry)
     sync(root, *(root / name / part["job"] for name in ("outbox", "archive", "failed")))
-    for entry in [entry for entry in documents if not entry["parent"]] if emptied else ():
+    for entry in [entry for entry in documents if entry["document"] and not entry["parent"]] if emptied else ():
         _remove_input(inputs, entry)
     sync(inputs)
 

@@ -118,6 +118,12 @@ class RunPlan:
         return isinstance(self.task, BatchSettings)
 
     @property
+    def input_folder(self) -> str:
+        """Where inputs really lie: below the workspace as a relative path, so that it can be moved, else absolute."""
+        folder, root = self.input.folder.resolve(), self.site.root.resolve()
+        return str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
+
+    @property
     def outbox(self) -> Path:
         """Finished parts, and the folder .staging/ of unfinished ones."""
         return self.site.root / "outbox" / self.job

@@ -25,7 +25,7 @@ _HIDDEN: dict[str, tuple[str, ...]] = {
     "document": (
         "path", "path_bytes", "reason", "duplicate_of", "parent", "markdown", "outputs", "document", "text_sha256",
         "result_sha256", "size", "media_type", "encoding", "encoding_confidence", "language", "pages", "failure",
-        "hidden", "parser", "tokens",
+        "hidden", "parser", "tokens", "unread",
     ),
     "inputs": ("paths", "reason"),
 }  # fmt: skip

@@ -117,7 +117,7 @@ KINDS: dict[str, Kind] = {
         "a document's row, and everything that made it",
         "document path path_bytes parent size media_type encoding encoding_confidence language pages state failure "
         "reason hidden duplicate_of supersedes replaces parser text_sha256 tokens finished_at result_sha256 markdown "
-        "outputs part row job_digest model model_sha256 tokenizer_sha256 numerics engine software parse_options",
+        "outputs unread part row job_digest model model_sha256 tokenizer_sha256 numerics engine software parse_options",
     ),
     "part": _run("a table of results, of the documents before it", "file sha256 rows first folder afterwards"),
     "placed": _run("a part and its documents are in place", "file"),

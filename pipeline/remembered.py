@@ -17,6 +17,7 @@ from pipeline.current import Identity
 from pipeline.dispositions import Dispositions
 from pipeline.history import FailedBefore, Held, History
 from pipeline.register import Register
+from pipeline.unread import Unread
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -96,7 +97,7 @@ class Tables:
     """The tables of a file, which is empty or was saved before."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        for name in ("done", "met", "last", "failed", "answered"):
+        for name in ("done", "met", "last", "failed", "answered", "unread"):
             db.execute(f"CREATE TABLE IF NOT EXISTS {name} (key BLOB PRIMARY KEY, value) WITHOUT ROWID")
         self.done: Remembered[str, str] = Remembered(db, "done", bytes.fromhex, bytes.hex, str, str)
         self.met: Remembered[bytes, int] = Remembered(db, "met", bytes, bytes, int, int)
@@ -105,17 +106,22 @@ class Tables:
         self.answered: Remembered[str, list[str]] = Remembered(
             db, "answered", str.encode, bytes.decode, to_text, from_text
         )
+        self.unread: Remembered[str, Unread] = Remembered(
+            db, "unread", str.encode, bytes.decode, to_text, lambda text: tuple(from_text(text))
+        )
 
     def history(self, rest: dict[str, Any] | None) -> History:
         """A history over the tables; `rest` is what `save` gave with them."""
-        history = History(self.done, MetPaths(self.met), {}, self.last, self.failed, answered=self.answered)
+        history = History(
+            self.done, MetPaths(self.met), {}, self.last, self.failed, self.unread, answered=self.answered
+        )
         if rest is not None:
             _restore(history, rest)
         return history
 
     def save(self, history: History) -> dict[str, Any]:
         """Save what changed in the tables; gives the rest as JSON has it. sqlite3.Error."""
-        for table in (self.done, self.met, self.last, self.failed, self.answered):
+        for table in (self.done, self.met, self.last, self.failed, self.answered, self.unread):
             table.save()
         held = {
             parent: [[*key, *astuple(each)] for key, each in found.items()] for parent, found in history.inner.items()

@@ -13,8 +13,8 @@ def again(
     """The documents of the job whose last row is a failure of one of `classes`, by path, but for those in a container
     (sha256, path) of `left`.
 
-    Those that could not be read when they came still lie in the input folder, where the next run finds them. A name
-    that was refused would be refused again.
+    Those that were not read when they came still lie in the input folder (unread.py). A name that was refused would be
+    refused again.
     """
     found = [
         (path, Again(before.raw, before.size, document, before.parent))

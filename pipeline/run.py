@@ -57,6 +57,7 @@ from pipeline.sightings import Sightings
 from pipeline.software import label
 from pipeline.space import hold_reserve, log_full, look_before_run
 from pipeline.states import State
+from pipeline.unread import set_aside, taken_up
 
 _PATIENCE = 15.0  # seconds that a run waits for files to become still: others wait for the workspace meanwhile
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
@@ -346,10 +347,12 @@ def _found(
     """What lies in the input folder and, of it, what is taken; or what failed before and is taken up again, but for
     what is in containers of which rows are lost."""
     if plan.retry is not None:
-        return Scan((), (), (), ()), again(history, plan.retry, lost)
+        unread = taken_up(scan(plan.input, sightings=sightings), history.unread, plan.retry)
+        return Scan((), (), (), ()), (*again(history, plan.retry, lost), *unread)
     comparing = Comparing(lambda path, sha256: (path, sha256) in history.paths, stop)
     look = partial(scan, plan.input, sightings=sightings, comparing=comparing)
     found = _wait_until_still(look, plan.input.settle_seconds, observer, stop)
+    found = set_aside(found, history.unread, plan.site.max_document_bytes)
     return found, found.ready
 
 

@@ -30,7 +30,8 @@ def look_before_run(plan: RunPlan, sources: Sequence[Source]) -> None:
     if not sources:
         return
     first = sources[: plan.part_documents]
-    size, rows = sum(source.size for source in first), len(first) * _ROW
+    copied = (source.size for source in first if source.size <= plan.site.max_document_bytes)
+    size, rows = sum(copied), len(first) * _ROW
     _look("a part", {plan.archive: 2 * size + rows, plan.outbox: size + rows, plan.site.audit: rows})
 
 

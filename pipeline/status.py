@@ -8,7 +8,9 @@ from typing import Any
 from pipeline.entries import read_entries
 from pipeline.isolation import Isolation, from_record
 from pipeline.plan import Site
+from pipeline.private import is_closed
 from pipeline.states import State
+from pipeline.unread import Unread, remember
 
 _OF_RUNS = ("run.started", "run.finished", "run.stopped", "run.empty", "run.refused")
 
@@ -21,7 +23,7 @@ class JobStatus:
     `last_state` is "finished", "interrupted", "stopped" (a disk was full), "refused" (model or machine, for a `reason`)
     or "unfinished" (no closing entry: it is on its way, or was cut off). `seen` is the sum of `counts`, which of a run
     that did not finish are those of its rows. `isolation`: how the parsers of the last run that read documents were
-    held.
+    held; `unread`: the files that were not read when they came (unread.py).
     """
 
     job: str
@@ -33,6 +35,7 @@ class JobStatus:
     counts: Counter[str] = field(default_factory=Counter)
     totals: Counter[str] = field(default_factory=Counter)
     isolation: Isolation | None = None
+    unread: dict[str, Unread] = field(default_factory=dict)
     before: "JobStatus | None" = None
 
     @property
@@ -68,6 +71,8 @@ def _take(job: JobStatus, entry: Mapping[str, Any]) -> None:
         case "document":
             job.totals[entry["state"]] += 1
             job.counts[entry["state"]] += 1
+            if not is_closed(entry):
+                remember(job.unread, entry)
         case "run.stopped":
             job.last_state = "stopped"
         case "run.refused":

@@ -31,10 +31,10 @@ def retry(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take up failed documents again, from failed/.
+    """Take up failed documents again, from failed/ or, if they could not be read, from the input folder.
 
     For when a limit was raised, Tesseract installed or Cloister updated. A document that can be read now gets its
-    row, which supersedes the failed one, and leaves failed/. What lies in the input folder waits for the next run.
+    row, which supersedes the failed one, and leaves failed/. What else lies in the input folder waits for the next run.
     Exit codes are those of run.
     """
     place = open_workspace(workspace)

@@ -73,7 +73,8 @@ def _job(
     try:
         job = load_job_of(workspace, path)
         plan = make_plan(workspace, job)
-        scan = pipeline.scan(plan.input)
+        before = known[path.stem].unread if path.stem in known else {}
+        scan = pipeline.set_aside(pipeline.scan(plan.input), before, plan.site.max_document_bytes)
     except (ConfigError, OSError) as error:
         return {"job": path.stem, "problems": str(error), **_history(known.get(path.stem), on_its_way)}
     start = next_start_of(job)

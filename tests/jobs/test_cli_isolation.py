@@ -32,14 +32,14 @@ def allow_less(place: Place) -> None:
 
 def test_a_run_is_refused_before_any_document_with_the_reason_and_the_remedy(ready: Place) -> None:
     document = ready.drop("sort", "lease.txt", LEASE)
-    before = len(entries(ready))
     done = hindered("run", "sort")
     assert done.returncode == 2
     assert "cannot be isolated on this machine" in done.stderr
     assert "system_call_filter: needs seccomp filters" in done.stderr
     assert "isolation: best_effort under limits: in site.yaml" in done.stderr
     assert document.read_text() == LEASE
-    assert len(entries(ready)) == before
+    (refused,) = entries(ready)
+    assert (refused["type"], "system_call_filter" in refused["reason"]) == ("run.refused", True)
     assert not any((ready.root / "archive").rglob("copy"))
 
 

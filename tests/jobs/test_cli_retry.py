@@ -1,5 +1,6 @@
 """`cloister retry`: what failed is read again, by class."""
 
+import os
 from pathlib import Path
 
 from tests.jobs.conftest import LEASE, Cloister, Place
@@ -47,3 +48,13 @@ def test_a_class_that_is_none(ready: Place, cloister: Cloister) -> None:
     assert done.code == 2
     assert "--class bored: no class of failures" in done.err
     assert "needs_ocr" in done.err
+
+
+def test_a_file_that_is_too_large_is_not_shown_as_waiting_once_it_has_failed(ready: Place, cloister: Cloister) -> None:
+    path = ready.drop("sort", "huge.txt", "")
+    os.truncate(path, 257 << 20)
+    assert cloister("run", "sort").code == 1
+    (job,) = cloister("status", "--json").json["jobs"]
+    assert (job["ready"], job["ignored"]) == (0, 1)
+    assert cloister("run", "sort").code == 0
+    assert path.exists()

@@ -155,8 +155,7 @@ def test_bytes_that_were_deleted_by_rule(done: RunPlan) -> None:
 def test_a_failed_document_that_was_taken_up_again(plan: RunPlan, drop: Drop) -> None:
     """Both of its rows are made again, though its copy has left failed/: with the limits of each."""
     drop("a.txt", INVOICE + b" It is long.")
-    small = replace(plan, site=replace(plan.site, max_document_bytes=len(INVOICE)))
-    go(small)
+    go(replace(plan, site=replace(plan.site, limits=replace(plan.site.limits, output_characters=len(INVOICE)))))
     go(replace(plan, retry=frozenset(Failure)))
     rows = pipeline.replay(plan.site, ALL).rows
     assert [row.verdict for row in rows] == ["identical", "identical"]
