@@ -6,7 +6,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -154,8 +154,12 @@ def _history(plan: RunPlan, digest: str, size: int, shelf: Shelf) -> History:
 
 
 def _delete_by_rule(plan: RunPlan, shelf: Shelf, committer: Committer, history: History, observer: Observer) -> None:
-    """What the job keeps no longer, before there is more of it."""
-    records = due(shelf, plan.retention, datetime.now(UTC), held_documents(plan.site, shelf.holds.values()))
+    """What the job keeps no longer, before there is more of it; nothing in a run that finds the clock in doubt."""
+    now = shelf.look(asdict(audit.stamp_now()))
+    if shelf.doubt:
+        observer.note("nothing is deleted by rule in this run", reason=shelf.doubt)
+        return
+    records = due(shelf, plan.retention, now, held_documents(plan.site, shelf.holds.values()))
     if records:
         committer.delete(records)
         history.forget(part for record in records for part in record["parts"])
