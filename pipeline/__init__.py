@@ -55,6 +55,7 @@ from pipeline.tasks import (
 from pipeline.unread import set_aside
 from pipeline.verify import Verification, verify
 from pipeline.warming import Warming
+from pipeline.words import members_in_words
 
 __all__ = [
     "KINDS",
@@ -123,6 +124,7 @@ __all__ = [
     "jobs_and_runs",
     "label",
     "list_models",
+    "members_in_words",
     "model_news",
     "model_sha256",
     "open_journal",

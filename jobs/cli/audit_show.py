@@ -12,7 +12,7 @@ from jobs.workspace import open_workspace
 
 Entry = Mapping[str, Any]
 
-_OF_LOG = {"v", "n", "time", "boot", "uptime_us", "host", "user", "type", "run", "job", "handed", "document"}
+_LABEL = 9  # characters
 
 
 def show(
@@ -43,8 +43,10 @@ def show(
     say(f"document {story.document}" if story.document else f"{document}, which got no row yet")
     for entry in story.entries:
         say()
-        for name, told in (*_head(entry), *_facts(entry, story.placed)):
-            say(f"  {name:<9} {told}")
+        facts = list(_facts(entry, story.placed))
+        width = max(_LABEL, *(len(name) for name, _ in facts))
+        for name, told in (*_head(entry), *facts):
+            say(f"  {name:<{width}} {told}")
 
 
 def _head(entry: Entry) -> Iterator[tuple[str, str]]:
@@ -69,18 +71,16 @@ def _other(entry: Entry) -> Iterator[tuple[str, str]]:
 
     kind = pipeline.KINDS.get(entry["type"])
     yield "what", f"{entry['type']}: {kind.says}" if kind else f"{entry['type']}, which this version does not know"
-    for name, value in entry.items():
-        if name not in _OF_LOG and value not in (None, [], ""):
-            yield name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    yield from pipeline.members_in_words(entry)
 
 
 def _row(entry: Entry, placed: bool) -> Iterator[tuple[str, str]]:
     """The entry of a row as lines, the question a reader has first on top."""
     kind = f", {entry['media_type']}" if entry["media_type"] else ""
-    yield "file", f"{entry['path']} ({entry['size']:,} bytes{kind})"
+    yield "file", entry["path"] + (f" ({entry['size']:,} bytes{kind})" if entry["size"] is not None else "")
     yield "state", str(entry["state"]) + (f": {entry['reason']}" if entry["reason"] else "")
-    if entry["supersedes"] is not None:
-        yield "replaces", f"the row of entry {entry['supersedes']}"
+    if gone := entry.get("replaces", [entry["supersedes"]] if entry["supersedes"] is not None else []):
+        yield "replaces", f"the row of {', '.join(f'entry {number}' for number in gone)}"
     if entry["text_sha256"]:
         yield (
             "text",

@@ -34,6 +34,14 @@ def first_few(files: Sequence[tuple[str, str]], total: int) -> str:
     return f"{counted(total, 'file')}: {told}{more}"
 
 
+def pace_of(documents: int, seconds: float) -> str:
+    """Documents a second, or an hour where they are few, with at least two digits that mean something."""
+    if documents >= seconds:
+        return f"{documents / seconds:,.1f} a second"
+    hourly = 3600 * documents / seconds
+    return f"{hourly:,.0f} an hour" if hourly >= 10 else f"{hourly:.2g} an hour"
+
+
 def asks(job: LoadedJob) -> str:
     """The task in a line."""
     task = job.config.task

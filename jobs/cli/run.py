@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from jobs.cli.describe import pace_of
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
@@ -234,7 +235,7 @@ def _outcome(report: "pipeline.RunReport") -> str:
     """The run in a line."""
     worked = report.seen - report.counts["ignored"] - report.counts["pending"]
     if worked:
-        pace = f", {worked / report.seconds:.1f} a second" if report.seconds >= 1 else ""
+        pace = f", {pace_of(worked, report.seconds)}" if report.seconds >= 1 else ""
         return f"{counted(worked, 'document')} in {report.seconds:.1f} s{pace}"
     if report.lost and not report.seen:
         return "nothing was taken up again"

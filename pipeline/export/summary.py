@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import audit
+from pipeline.records import KINDS
 from pipeline.visible import visible
+from pipeline.words import members_in_words, value_in_words
 
 LISTED = 5_000
 """More runs, documents or events than so many are counted, not listed; records.jsonl has them."""
-_FACTS = 400  # characters
+_FACTS = 1_000  # characters of one member
 _COUNTS = ("done", "abstained", "review", "failed", "duplicate", "ignored", "pending")
-_OF_THE_LOG = {"v", "n", "time", "boot", "uptime_us", "host", "user", "type", "run"}
+_OF_DOCUMENT = ("path", "document", "reason")
 _PARTS_OF_OTHERS = {"part", "placed", "settings"}  # counted, not listed
 
 Entry = Mapping[str, Any]
@@ -60,7 +62,7 @@ class Summary:
         elif kind in ("run.started", "run.finished"):
             self._run(entry)
         elif kind not in _PARTS_OF_OTHERS:
-            self.events.add(_brief(entry) | {"type": visible(kind), "facts": _facts(entry)})
+            self.events.add(_brief(entry) | {"type": visible(kind), "says": says(kind), "facts": _facts(entry)})
 
     def _document(self, entry: Entry) -> None:
         state, job = _text(entry, "state"), _text(entry, "job")
@@ -69,8 +71,9 @@ class Summary:
             self.failures[_text(entry, "failure")] += 1
         if entry.get("model_sha256"):
             self.models[_text(entry, "model"), _text(entry, "model_sha256")] += 1
-        told = {name: _text(entry, name) for name in ("path", "document", "reason", "result_sha256")}
-        self.documents.add(_brief(entry) | {"state": state, "job": job} | told)
+        told = {name: "" if audit.is_commitment(entry.get(name)) else _text(entry, name) for name in _OF_DOCUMENT}
+        path = told["path"] or "not told: the job is private"
+        self.documents.add(_brief(entry) | {"state": state, "job": job} | told | {"path": path})
 
     def _run(self, entry: Entry) -> None:
         run = self.runs.setdefault(entry["run"], {"run": visible(entry["run"]), "job": _text(entry, "job")})
@@ -93,13 +96,22 @@ def _brief(entry: Entry) -> dict[str, Any]:
     return {"n": entry["n"], "time": entry["time"], "user": visible(entry["user"]), "run": visible(entry["run"])}
 
 
+def says(kind: str) -> str:
+    """What records of a type say, in words."""
+    return KINDS[kind].says.replace("`", "") if kind in KINDS else "a type that this version does not know"
+
+
 def _text(entry: Entry, name: str) -> str:
-    """A member for people: empty where there is none, as JSON where it is no text."""
+    """A member for people: empty where there is none."""
     value = entry.get(name)
-    return "" if value is None else visible(value if isinstance(value, str) else audit.canonical(value).decode())
+    return "" if value is None else visible(value_in_words(name, value))
 
 
-def _facts(entry: Entry) -> str:
-    facts = {name: value for name, value in entry.items() if name not in _OF_THE_LOG and value is not None}
-    told = visible(", ".join(f"{name}: {_text(facts, name)}" for name in sorted(facts)))
-    return told if len(told) <= _FACTS else told[:_FACTS] + f" … ({len(told)} characters)"
+def _facts(entry: Entry) -> list[tuple[str, str]]:
+    """The members of a record as labels and text."""
+    job = [("job", _text(entry, "job"))] if entry.get("job") else []
+    return [*job, *((visible(label), _cut(visible(text))) for label, text in members_in_words(entry))]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _FACTS else f"{text[:_FACTS]} … ({len(text):,} characters)"

@@ -167,3 +167,19 @@ def test_erase_says_where_the_bytes_of_an_attachment_remain(ready: Place, cloist
     assert told.json["around"] == []
     assert not list(ready.root.glob("archive/sort/*/*/bytes/*"))
     assert cloister("audit", "verify").code == 0
+
+
+def test_what_was_done_to_a_document_is_told_in_words(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    ready.drop("sort", "copy.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    assert cloister("audit", "hold", "lease.txt", "--reason", "case 12").code == 0
+    assert cloister("audit", "release", "lease.txt", "--reason", "case 12 is closed").code == 0
+    told = cloister("audit", "erase", "lease.txt", "--reason", "request 7", "--archive", "--rows")
+    assert told.code == 0, told.err
+    first, second = (entry["n"] for entry in entries(ready, "document"))
+    shown = cloister("audit", "show", "lease.txt").out
+    assert f"bytes and text erased entries {first} to {second}\n" in shown
+    assert f"parts written anew    outbox/sort/{ready.parts('sort')[0].name} without the rows of entries" in shown
+    assert "reason                request 7" in shown
+    assert not set("{}[]'") & set(shown)
