@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.export.summary import Summary, says
 
-_DIGEST = r"(?:[a-z0-9]+-sha256:)?\b[0-9a-f]{32,}\b|[^\s/]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{40,}"
+_DIGEST = r"(?:hmac-sha256:)?\b[0-9a-f]{32,}\b|(?<!\S)[^\s+]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{40,}"
 _PIECES = re.compile(rf"({_DIGEST}|\s+)")
 _SIGNS = r"/\\._@:,;+=!?&~-"
 _BEHIND_SIGNS = re.compile(rf"(?<=[{_SIGNS}])(?=[^{_SIGNS}])")
