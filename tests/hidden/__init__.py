@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from tests.hidden import characters, docx, html, pdf, pptx
+from tests.hidden import characters, docx, html, pdf, pptx, xlsx
 from tests.hidden.base import Technique
 
 FAMILIES: dict[str, Callable[[], list[Technique]]] = {
     "docx": docx.techniques,
     "pptx": pptx.techniques,
+    "xlsx": xlsx.techniques,
     "html": html.techniques,
     "pdf": pdf.techniques,
     "characters": characters.techniques,

@@ -4,8 +4,6 @@ Values are the stored ones: formulas' results, numbers at full precision, dates 
 above and below each page of a sheet follows its rows, then text boxes and charts, then comments.
 """
 
-import math
-
 from lxml import etree
 
 from pipeline.document import Parsed
@@ -15,13 +13,12 @@ from pipeline.parse.office.cell_styles import CellStyles
 from pipeline.parse.office.drawing import R, write_shapes
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import LXML, Package
-from pipeline.parse.office.sheet import Strings, text_runs, write_sheet
-from pipeline.parse.office.view import View
+from pipeline.parse.office.sheet import Rich, Strings, rich_runs, text_runs, write_sheet
+from pipeline.parse.office.stage import sheet_stage
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"xlsx/2 {LXML}"
+PARSER = f"xlsx/3 {LXML}"
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_EVERYWHERE = View(math.inf, math.inf)
 
 
 def parse(source: Source, media_type: str) -> Parsed:
@@ -45,9 +42,13 @@ class _Workbook:
     def __init__(self, package: Package, workbook: etree._Element, characters: int) -> None:
         self._package = package
         self._relations = package.relations(package.main)
-        texts = ["".join(text_runs(item)) for part in package.related(package.main, "sharedStrings")
-                 for item in package.elements(part, S + "si")]  # fmt: skip
-        self._strings = Strings(texts, CellStyles(package, workbook), characters // 2)
+        styles, texts, rich = CellStyles(package, workbook), list[str](), dict[int, Rich]()
+        for part in package.related(package.main, "sharedStrings"):
+            for item in package.elements(part, S + "si"):
+                if runs := rich_runs(item, styles):
+                    rich[len(texts)] = runs
+                texts.append("".join(text_runs(item)))
+        self._strings = Strings(texts, rich, styles, characters // 2)
         self._persons = _persons(package)
 
     def write(self, writer: TextWriter, sheet: etree._Element) -> int:
@@ -76,7 +77,9 @@ class _Workbook:
         package = self._package
         write_sheet(writer, package, part, self._strings)
         for drawing in package.related(part, "drawing"):
-            write_shapes(writer, package, drawing, package.xml(drawing))
+            tree = package.xml(drawing)
+            stage = sheet_stage(package, drawing, tree, self._strings.styles.theme)
+            write_shapes(writer, package, drawing, tree, stage)
         threads = [package.xml(one) for one in package.related(part, "threadedComment")]
         known = {"tc=" + one.get("id", "") for root in threads for one in root.iter("{*}threadedComment")}
         for comments in package.related(part, "comments"):

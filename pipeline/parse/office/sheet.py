@@ -1,7 +1,7 @@
 """The rows of a sheet (ISO/IEC 29500-1, 18.3.1): cells as they come, so that one at XFD1048576 costs one cell.
 
-Nobody sees the cells of hidden rows and columns (also filtered ones, and those of no height or width), of a number
-format that shows nothing, in tiny letters, or in the colour of their fill; but a table or a condition may fill them.
+Nobody sees the cells of hidden rows and columns (also filtered ones, and those of no height or width), cells that are
+merged with others, and those whose format, letters or colours show nothing; but a table or a condition may fill them.
 """
 
 import re
@@ -11,41 +11,67 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.office.cell_styles import CellStyles
+from pipeline.parse.appearance import Appearance
+from pipeline.parse.colours import WHITE, Colour
+from pipeline.parse.office.areas import Areas
+from pipeline.parse.office.cell_styles import CellStyles, Font
 from pipeline.parse.office.cells import column_number, number_text
-from pipeline.parse.office.package import Package, whole_number
+from pipeline.parse.office.conditions import X14, Conditions
+from pipeline.parse.office.fills import UNKNOWN
+from pipeline.parse.office.package import Package, stream, whole_number
 from pipeline.parse.writer import TextWriter
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _TRUE = {"1", "true"}
 _COLUMNS = 16_384
 _EMPTY = 50  # empty cells in a row, between two that are not, that are written
-_DIGITS = re.compile(r"\d+")
-_COMPARED = 10_000_000
+_SHUT = 0.2  # of a usual letter: the width of a column that is not to be seen
+_NARROW = 0.7  # ... of one that shows less than a letter of what does not run over into an empty cell
+_CONDITIONS = (S + "conditionalFormatting", X14 + "conditionalFormatting")
+_AHEAD = (b"conditionalFormatting", b"mergeCell", b"picture")  # what stands behind the rows and changes what is seen
 _PRINTED = [S + name for name in ("oddHeader", "evenHeader", "firstHeader", "oddFooter", "evenFooter", "firstFooter")]
 _CODES = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[BEHISUXY])')  # fonts, colours...
 _FILLED_IN = re.compile(r"(?<!&)(?:&&)*&[ADFGNPTZ]")
-_Area = tuple[int, int, int, int]
+_WIDE, _CLOSED, _TIGHT = range(3)
+Rich = list[tuple[str, Font]]
+"""The runs of a text, each with what it says of its letters."""
 
 
 @dataclass(frozen=True)
 class Strings:
-    """What the cells of a workbook refer to: texts and styles; and how many cells its text has room for."""
+    """What the cells of a workbook refer to: texts and styles; and how many cells its text has room for.
+
+    `rich` are the runs of those texts, by their place, of which a run says how it looks.
+    """
 
     texts: list[str]
+    rich: dict[int, Rich]
     styles: CellStyles
     most: int
 
 
 @dataclass
 class _Sheet:
-    """What is gathered while a sheet is read."""
+    """What is gathered while a sheet is read. `paper` is the colour of cells without a fill."""
 
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
-    hidden_columns: bytearray = field(default_factory=lambda: bytearray(_COLUMNS + 1))
-    merged: list[tuple[int, int]] = field(default_factory=list)  # cells in the colour of their fill
-    filled: list[_Area] = field(default_factory=list)  # what may have another fill than its cells say
+    columns: bytearray = field(default_factory=lambda: bytearray(_COLUMNS + 1))  # what _width makes of each
+    hidden_row: bool = False  # rows that say nothing of it
+    paper: Colour = WHITE
+    merged: Areas[None] = field(default_factory=Areas)
+    tables: Areas[None] = field(default_factory=Areas)
+    conditions: Conditions = field(default_factory=Conditions)
     cells: int = 0
+    is_plain: bool = True  # without tables, merged cells, conditions
+
+    def width(self, column: int) -> int:
+        """What a column shows: _WIDE, _CLOSED or _TIGHT."""
+        return self.columns[column] if column <= _COLUMNS else _WIDE
+
+    def covers(self, row: int, column: int) -> bool:
+        """Whether a cell is merged with one to the left of it or above."""
+        found = self.merged.at(row, column)
+        return any(area[:2] != (row, column) for area, _ in found or ())
 
 
 def write_sheet(writer: TextWriter, package: Package, part: str, strings: Strings) -> None:
@@ -53,23 +79,51 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
 
     Raises DocumentError.
     """
-    sheet, number, printed = _Sheet(), 0, dict[str, None]()  # a header may be the same on all kinds of pages
+    data, number, printed = package.bytes(part), 0, dict[str, None]()  # a header may be the same on all kinds of pages
+    sheet = _ahead(data, part, strings)
+    rows = _Rows(writer, sheet, strings)
     for table in package.related(part, "table"):
-        sheet.filled += _areas(package.xml(table).get("ref", ""))
-    for element in package.elements(part, S + "col", S + "row", S + "conditionalFormatting", *_PRINTED):
+        sheet.tables.add(package.xml(table).get("ref", ""), None)
+        sheet.is_plain = False
+    for element in stream(data, part, S + "sheetFormatPr", S + "col", S + "row", *_PRINTED):
         if element.tag == S + "row":
             number = whole_number(element.get("r"), number + 1)
-            _read_row(writer, sheet, element, number, strings)
+            rows.read(element, number)
         elif element.tag == S + "col":
             _read_column(sheet, element)
-        elif element.tag in _PRINTED:
-            printed |= dict.fromkeys(_printed(element.text or ""))
+        elif element.tag == S + "sheetFormatPr":
+            _read_usual(sheet, element)
         else:
-            sheet.filled += _areas(element.get("sqref", ""))
-    _hide_merged(writer, sheet)
+            printed |= dict.fromkeys(_printed(element.text or ""))
     _write(writer, sheet.rows)
     for text in printed:
         writer.block(text)
+
+
+def _ahead(data: bytes, part: str, strings: Strings) -> _Sheet:
+    """What stands behind the rows and says how they look, in a pass of its own where there is any of it."""
+    sheet = _Sheet()
+    if not any(name in data for name in _AHEAD):
+        return sheet
+    sheet.is_plain = False
+    for element in stream(data, part, S + "row", S + "mergeCell", S + "picture", *_CONDITIONS):
+        if element.tag == S + "mergeCell":
+            sheet.merged.add(element.get("ref", ""), None)
+        elif element.tag == S + "picture":
+            sheet.paper = UNKNOWN
+        elif element.tag != S + "row":
+            sheet.conditions.read(element, strings.styles.changes)
+    return sheet
+
+
+def rich_runs(item: etree._Element | None, styles: CellStyles) -> Rich | None:
+    """The runs of rich text of which one says how it looks; None where none does."""
+    runs: Rich = []
+    for child in () if item is None else item:
+        if child.tag in {S + "t", S + "r"}:
+            texts = [child] if child.tag == S + "t" else child.iterchildren(S + "t")
+            runs.append(("".join(text.text or "" for text in texts), styles.font(child.find(S + "rPr"))))
+    return runs if any(font != Font() for _, font in runs) else None
 
 
 def text_runs(item: etree._Element | None) -> Iterator[str]:
@@ -88,42 +142,98 @@ def _printed(code: str) -> Iterator[str]:
             yield " ".join(_CODES.sub(" ", piece).replace("&&", "&").split())
 
 
+def _read_usual(sheet: _Sheet, element: etree._Element) -> None:
+    """How rows and columns are that say nothing themselves."""
+    sheet.hidden_row = element.get("zeroHeight") in _TRUE or _is_cut(element.get("defaultRowHeight"))
+    sheet.columns = bytearray([_width(element.get("defaultColWidth"))]) * (_COLUMNS + 1)
+
+
 def _read_column(sheet: _Sheet, element: etree._Element) -> None:
     first = whole_number(element.get("min"), 1)
     last = min(whole_number(element.get("max"), first), _COLUMNS)
-    if first <= last and (element.get("hidden") in _TRUE or _is_zero(element.get("width"))):
-        sheet.hidden_columns[first : last + 1] = b"\1" * (last + 1 - first)
+    width = _CLOSED if element.get("hidden") in _TRUE else _width(element.get("width"))
+    if first <= last and (width == _CLOSED or element.get("width") is not None):
+        sheet.columns[first : last + 1] = bytes([width]) * (last + 1 - first)
 
 
-def _read_row(writer: TextWriter, sheet: _Sheet, row: etree._Element, number: int, strings: Strings) -> None:
-    hidden = row.get("hidden") in _TRUE or _is_zero(row.get("ht"))
-    shown, unseen = dict[int, str](), dict[str, dict[int, str]]()
-    column = 0
-    for cell in row.iterchildren(S + "c"):
-        column = column_number(cell.get("r", "")) or column + 1
-        text = _text(cell, strings)
-        if not text:
-            continue
-        kind = strings.styles.of(cell.get("s")).hides
-        if hidden or (column <= _COLUMNS and sheet.hidden_columns[column]):
-            kind = "hidden_row"
-        if kind == "same_colour":
-            sheet.merged.append((number, column))
-        if kind in {None, "same_colour"}:
-            shown[column] = text
-        else:
-            unseen.setdefault(kind or "", {})[column] = text
-    for kind, cells in unseen.items():
-        shown |= {} if writer.hide(kind, " ".join(cells.values())) else cells
-    if shown:
-        sheet.rows.setdefault(number, {}).update(shown)
-        sheet.cells += len(shown)
-    if sheet.cells > strings.most:
-        raise DocumentError(Failure.TOO_LARGE, f"a sheet has more than {strings.most:,} cells with text")
+class _Rows:
+    """Reads the rows of a sheet."""
+
+    def __init__(self, writer: TextWriter, sheet: _Sheet, strings: Strings) -> None:
+        self._writer = writer
+        self._sheet = sheet
+        self._strings = strings
+
+    def read(self, row: etree._Element, number: int) -> None:
+        """Take up a row; raises DocumentError(TOO_LARGE)."""
+        sheet, column = self._sheet, 0
+        said = row.get("hidden") is not None or row.get("ht") is not None
+        hidden = (row.get("hidden") in _TRUE or _is_cut(row.get("ht"))) if said else sheet.hidden_row
+        shown, unseen, tight = dict[int, str](), dict[str, dict[int, str]](), dict[int, bool]()
+        for cell in row.iterchildren(S + "c"):
+            column = column_number(cell.get("r", "")) or column + 1
+            if text := _text(cell, self._strings):
+                text, kind = (text, "hidden_row") if hidden else self._seen(cell, (number, column), text)
+                (unseen.setdefault(kind, {}) if kind else shown)[column] = text
+                if not kind and sheet.width(column) == _TIGHT:
+                    tight[column] = cell.get("t", "n") == "n"
+        for column, is_number in tight.items():
+            if is_number or column + 1 in shown:
+                unseen.setdefault("clipped", {})[column] = shown.pop(column)
+        for kind, cells in unseen.items():
+            shown |= {} if self._writer.hide(kind, " ".join(cells.values())) else cells
+        if shown:
+            sheet.rows.setdefault(number, {}).update(shown)
+            sheet.cells += len(shown)
+        if sheet.cells > self._strings.most:
+            raise DocumentError(Failure.TOO_LARGE, f"a sheet has more than {self._strings.most:,} cells with text")
+
+    def _seen(self, cell: etree._Element, place: tuple[int, int], text: str) -> tuple[str, str | None]:
+        """What of a cell's text at a row and column is seen, and how the rest is hidden if nothing is."""
+        sheet, style, runs = self._sheet, self._strings.styles.of(cell.get("s")), self._runs(cell)
+        if sheet.width(place[1]) == _CLOSED:
+            return text, "hidden_row"
+        if sheet.is_plain and runs is None and style.format is None:  # as nearly all are
+            return text, style.hides(None, style.font, sheet.paper)
+        if sheet.covers(*place):
+            return text, "covered"
+        number = _size(cell.findtext(S + "v")) if cell.get("t", "n") == "n" else None
+        style = sheet.conditions.applied(style, place, text, number)
+        paper = sheet.paper if sheet.tables.at(*place) == [] else UNKNOWN
+        if runs is None:
+            return text, style.hides(number, style.font, paper)
+        pieces = []
+        for piece, font in runs:
+            kind = style.hides(None, style.font if font == Font() else font, paper)
+            pieces.append("" if kind and piece.strip() and self._writer.hide(kind, piece) else piece)
+        return "".join(pieces), None
+
+    def _runs(self, cell: etree._Element) -> Rich | None:
+        """The runs of a cell with rich text of which one says how it looks."""
+        kind = cell.get("t")
+        if kind == "s":
+            return self._strings.rich.get(whole_number(cell.findtext(S + "v"), -1)) if self._strings.rich else None
+        inline = cell.find(S + "is") if kind == "inlineStr" else None
+        return None if inline is None or inline.find(S + "r") is None else rich_runs(inline, self._strings.styles)
 
 
-def _is_zero(size: str | None) -> bool:
-    return size is not None and bool(re.fullmatch(r"0*(\.0*)?", size.strip() or "1"))
+def _is_cut(height: str | None) -> bool:
+    """Whether a row of so many points shows nothing."""
+    found = _size(height)
+    return found is not None and Appearance(line=found).hides is not None
+
+
+def _width(letters: str | None) -> int:
+    """What a column shows that is as wide as so many letters."""
+    found = _size(letters)
+    return _WIDE if found is None or found > _NARROW else _TIGHT if found > _SHUT else _CLOSED
+
+
+def _size(text: str | None) -> float | None:
+    try:
+        return float(text) if text and text.strip() else None
+    except ValueError:
+        return None
 
 
 def _text(cell: etree._Element, strings: Strings) -> str:
@@ -149,31 +259,6 @@ def _shared(value: str, texts: list[str]) -> str:
     if place >= len(texts):
         raise DocumentError(Failure.CORRUPT, f"a cell refers to text {value[:20]}, which there is not")
     return texts[place]
-
-
-def _hide_merged(writer: TextWriter, sheet: _Sheet) -> None:
-    """Cells in the colour of their fill; too many to compare with what else may fill them count as seen."""
-    if len(sheet.merged) * len(sheet.filled) > _COMPARED:
-        return
-    for row, column in sheet.merged:
-        if any(top <= row <= bottom and left <= column <= right for top, left, bottom, right in sheet.filled):
-            continue
-        text = sheet.rows[row].get(column)
-        if text and writer.hide("same_colour", text):
-            del sheet.rows[row][column]
-
-
-def _areas(references: str) -> Iterator[_Area]:
-    """The areas of "A1:B5 C3": top, left, bottom and right."""
-    for reference in references.split():
-        first, _, last = reference.partition(":")
-        (top, left), (bottom, right) = _place(first), _place(last or first)
-        yield top, left, bottom, right
-
-
-def _place(address: str) -> tuple[int, int]:
-    row = _DIGITS.search(address)
-    return whole_number(row[0] if row else None, 0), column_number(address)
 
 
 def _write(writer: TextWriter, rows: dict[int, dict[int, str]]) -> None:

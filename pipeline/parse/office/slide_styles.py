@@ -18,7 +18,8 @@ P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _KINDS = {"ctrTitle": "title", "subTitle": "body", "obj": "body"}
 _STYLES = {"title": "titleStyle", "dt": "otherStyle", "ftr": "otherStyle", "sldNum": "otherStyle"}
 _NO_PLACEHOLDER = "none"
-_USUAL_NAMES = {"bg1": "lt1", "tx1": "dk1", "bg2": "lt2", "tx2": "dk2"}
+USUAL_NAMES = {"bg1": "lt1", "tx1": "dk1", "bg2": "lt2", "tx2": "dk2"}
+"""The names of the colours of a theme in a document without a map of colours."""
 
 
 class SlideStyles:
@@ -70,7 +71,7 @@ class SlideStyles:
 
 def slide_theme(package: Package, parts: list[str], trees: list[etree._Element]) -> Theme:
     """The theme of a slide, by the names that its master's map of colours, or its layout's or its own, gives them."""
-    names, origin = dict(_USUAL_NAMES), parts[-1]
+    names, origin = dict(USUAL_NAMES), parts[-1]
     for part, tree in reversed(list(zip(parts, trees, strict=True))):
         origin = part if package.related(part, "themeOverride") else origin
         maps = [tree.find(P + "clrMap"), tree.find(f"{P}clrMapOvr/{A}overrideClrMapping")]

@@ -1,13 +1,17 @@
 """What of the shapes of a drawing a person sees: the shapes by their places, their text by how its letters look."""
 
+import math
+
 from lxml import etree
 
 from pipeline.parse.colours import Colour
 from pipeline.parse.office.fills import UNKNOWN, over, own_fill
 from pipeline.parse.office.letters import A, hides, inherited, read_letters, scale_of
-from pipeline.parse.office.package import local_name
-from pipeline.parse.office.scene import Scene
-from pipeline.parse.office.slide_styles import SlideStyles, level_of
+from pipeline.parse.office.package import Package, local_name
+from pipeline.parse.office.scene import Layer, Scene
+from pipeline.parse.office.slide_styles import USUAL_NAMES, SlideStyles, level_of
+from pipeline.parse.office.theme import Theme
+from pipeline.parse.office.view import View
 
 _SHAPES = {"sp", "graphicFrame"}
 _REMEMBERED = 10_000
@@ -53,3 +57,10 @@ class Stage:
         table = next(cell.iterancestors(A + "tbl"), None)
         styled = table is None or table.find(f"{A}tblPr/{A}tableStyleId") is not None
         return UNKNOWN if styled else behind
+
+
+def sheet_stage(package: Package, part: str, tree: etree._Element, theme: Theme) -> Stage:
+    """The shapes that lie on a sheet, which has no edges and whose cells may have any colour behind them."""
+    view, theme = View(math.inf, math.inf), theme.renamed(USUAL_NAMES)
+    styles = SlideStyles([tree], theme, tree, view)
+    return Stage(Scene(package, view, UNKNOWN, [Layer(part, tree, theme)], styles.place), styles)
