@@ -65,10 +65,10 @@ class Member:
 
 
 @dataclass(frozen=True)
-class PageImage:
-    """A page without text, from 1, as a picture: a PGM file, `size` bytes from `offset` of what the parser unpacked."""
+class Picture:
+    """A picture of text by its name: a PGM file, `size` bytes from `offset` of what the parser unpacked."""
 
-    page: int
+    name: str
     offset: int
     size: int
 
@@ -81,7 +81,7 @@ class Parsed:
     format has no pages. `parser` names parser and library version. `encoding` and `encoding_confidence` (0 to 1) are
     the guess for formats that are bytes of text, else None. `notes` are facts about the parse that a reader of the
     result should know. `sections` ascend by start. `members` are documents inside this one; an archive has nothing
-    else, and its text is "". `images` are pages that wait to be read by OCR. `unsure` says why it could not be told
+    else, and its text is "". `images` are pictures that wait to be read by OCR. `unsure` says why it could not be told
     whether some text is hidden; it is empty where the job keeps hidden text.
     """
 
@@ -95,7 +95,7 @@ class Parsed:
     sections: tuple[Section, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     members: tuple[Member, ...] = ()
-    images: tuple[PageImage, ...] = ()
+    images: tuple[Picture, ...] = ()
     unsure: tuple[str, ...] = ()
 
     @cached_property

@@ -164,4 +164,4 @@ def _like(entry: Entry, made: Row) -> Row:
 
 
 def _lost_pages(row: Row) -> bool:
-    return any(_PAGE_LOST in note for note in row.get("notes") or ())
+    return any(_PAGE_LOST in note for note in [*(row.get("notes") or ()), row.get("reason") or ""])

@@ -56,10 +56,10 @@ class Reader:
         try:
             parsed = self.pool.parse(descriptor, arrival.name, options, out.fileno())
             if self.pages and parsed.images:
-                texts, notes = self.pages.read(out.fileno(), parsed.images, self.stop)
+                texts, unread = self.pages.read(out.fileno(), parsed.images, self.stop)
                 out = self._scratch()
-                options = replace(options, images=False, page_texts=texts)
-                parsed = self.pages.named(self.pool.parse(descriptor, arrival.name, options, out.fileno()), notes)
+                options = replace(options, images=False, texts=texts, unread=unread)
+                parsed = self.pages.named(self.pool.parse(descriptor, arrival.name, options, out.fileno()))
             return parsed, out
         finally:
             os.close(descriptor)

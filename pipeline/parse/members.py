@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 
-from pipeline.document import Member, PageImage
+from pipeline.document import Member, Picture
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.limits import UNSUSPICIOUS, Limits
 
@@ -30,7 +30,7 @@ class Members:
         self._size = min(size, max(UNSUSPICIOUS, limits.unpacked_ratio * container))
         self._limits = limits
         self._members: list[Member] = []
-        self._images: list[PageImage] = []
+        self._images: list[Picture] = []
         self._names: dict[str, int] = {}  # how often each was asked for
         self._written = 0
         self.left = 0
@@ -61,11 +61,15 @@ class Members:
         self._count()
         self._members.append(Member(self._unique(name), max(0, size), None, failure, reason))
 
-    def picture(self, page: int, data: bytes) -> None:
-        """A page without text, as a PGM file. Raises DocumentError(BOMB)."""
+    def write_picture(self, data: bytes) -> tuple[int, int]:
+        """Write a PGM file: its offset and size. Raises DocumentError(BOMB)."""
         begin = self._written
         self._write(data, self._limits.unpacked_bytes)
-        self._images.append(PageImage(page, begin, len(data)))
+        return begin, len(data)
+
+    def picture(self, name: str, offset: int, size: int) -> None:
+        """A picture that was written, by a name; several names may have the same one."""
+        self._images.append(Picture(name, offset, size))
 
     @property
     def room(self) -> int:
@@ -73,7 +77,7 @@ class Members:
         holds for them nor what the documents around leave."""
         return self._limits.unpacked_bytes - self._written if self.open else 0
 
-    def finish(self) -> tuple[tuple[Member, ...], tuple[PageImage, ...]]:
+    def finish(self) -> tuple[tuple[Member, ...], tuple[Picture, ...]]:
         """All documents and pictures, in their order."""
         return tuple(self._members), tuple(self._images)
 

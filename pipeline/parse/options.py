@@ -9,7 +9,8 @@ from typing import Any
 class Options:
     """`hidden`: keep, or drop, text that no person sees. `documents` and `bytes`: what it may still unpack to.
 
-    `images`: give pages without text as pictures; `page_texts`: what OCR read on such pages, by number from 1.
+    `images`: give pictures of text away; `texts`: what was recognised on these, by the names that they were given with,
+    and `unread`: why others were not recognised.
     `media_type`: what it is because its job says so; "" where its bytes decide.
     """
 
@@ -17,14 +18,15 @@ class Options:
     documents: int = 10_000
     bytes: int = 1 << 30
     images: bool = False
-    page_texts: Mapping[int, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
     media_type: str = ""
 
     def to_message(self) -> dict[str, Any]:
-        """As JSON, whose keys are strings."""
-        return vars(self) | {"page_texts": {str(page): text for page, text in self.page_texts.items()}}
+        """As JSON."""
+        return vars(self) | {"texts": dict(self.texts), "unread": dict(self.unread)}
 
 
 def from_message(message: Mapping[str, Any]) -> Options:
     """What `to_message` made."""
-    return Options(**{**message, "page_texts": {int(page): text for page, text in message["page_texts"].items()}})
+    return Options(**message)

@@ -5,7 +5,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from pipeline.document import Hidden, Member, PageImage, Parsed, Section
+from pipeline.document import Hidden, Member, Parsed, Picture, Section
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.channel import BadMessageError
 from pipeline.parse.hidden import KINDS
@@ -41,7 +41,7 @@ def format_parsed(parsed: Parsed) -> dict[str, Any]:
         "sections": [[one.start, one.level, one.kind, one.title[:_NAME]] for one in parsed.sections[:_SECTIONS]],
         "hidden": {one.kind: one.characters for one in parsed.hidden},
         "members": [asdict(one) for one in parsed.members],
-        "images": [[one.page, one.offset, one.size] for one in parsed.images],
+        "images": [[one.name, one.offset, one.size] for one in parsed.images],
         "unsure": [_shortened(why) for why in parsed.unsure[:_NOTES]],
     }
 
@@ -177,10 +177,10 @@ def _member(value: object, limits: Limits) -> Member:
     )
 
 
-def _image(value: object, limits: Limits) -> PageImage:
-    page, offset, size = _fields(value, 3)
+def _image(value: object, limits: Limits) -> Picture:
+    name, offset, size = _fields(value, 3)
     most = limits.unpacked_bytes
-    return PageImage(_number(page, _IMAGES), _number(offset, most), _number(size, most))
+    return Picture(_line(name, _NAME), _number(offset, most), _number(size, most))
 
 
 def _confidence(value: object) -> float | None:

@@ -16,15 +16,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.document import PageImage, Parsed
+from pipeline.document import Parsed, Picture
 from pipeline.parse.channel import ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.limits import Limits
+from pipeline.parse.pictures import NO_WORDS
 from pipeline.parse.process import ServerProcess
+from pipeline.parse.recognised import Detected, Recognised, parse_detected, parse_recognised
+from pipeline.parse.scripts import lacking
 
 _MEMORY = 1 << 30  # bytes of address space that Tesseract needs beside the picture
-_NOT_LANGUAGES = {"osd", "equ", "snum"}
+_OSD = "osd"
+_NOT_LANGUAGES = {_OSD, "equ", "snum"}
 _LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9_/-]{0,60}")
 _MOST_TEXT = 4 << 20  # bytes of one page
+_TABLE_AND_TEXT = ("-c", "tessedit_create_tsv=1", "-c", "tessedit_create_txt=1")
 _PATIENCE = 2.0  # seconds from its last word to its end
 
 
@@ -44,6 +49,7 @@ class Tesseract:
     version: str
     data: Path
     languages: Mapping[str, str]
+    osd: str = ""  # sha256 of the data that detects scripts; "" where it is not installed
 
     @property
     def name(self) -> str:
@@ -52,7 +58,7 @@ class Tesseract:
 
     def describe(self) -> dict[str, Any]:
         """For the record of a run."""
-        return {"tesseract": self.version, "languages": dict(self.languages)}
+        return {"tesseract": self.version, "languages": dict(self.languages), "osd": self.osd or None}
 
 
 def find_tesseract(wanted: Sequence[str]) -> Tesseract | str:
@@ -71,7 +77,8 @@ def find_tesseract(wanted: Sequence[str]) -> Tesseract | str:
         return f"Tesseract has no language {', '.join(missing)}; it has {', '.join(there) or 'none'}"
     if not there:
         return "Tesseract has no language"
-    return Tesseract(program, version, data, {name: _sha256(data / f"{name}.traineddata") for name in wanted or there})
+    digests = {name: _sha256(data / f"{name}.traineddata") for name in wanted or there}
+    return Tesseract(program, version, data, digests, _sha256(data / "osd.traineddata") if _OSD in listed else "")
 
 
 def _ask(program: str, option: str) -> str:
@@ -96,42 +103,79 @@ class PageReader:
         self._limits = replace(limits, memory_bytes=max(limits.memory_bytes, _MEMORY))
 
     def read(
-        self, unpacked: int, images: Sequence[PageImage], stop: Callable[[], bool] = lambda: False
-    ) -> tuple[dict[int, str], list[str]]:
-        """The text of each page, its picture lying in the file open at `unpacked`; and what went wrong, as notes.
+        self, unpacked: int, images: Sequence[Picture], stop: Callable[[], bool] = lambda: False
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """The text of each picture in the file open at `unpacked`, by its name; for those not recognised, the reason.
 
-        A page that could not be read has the text "". Each may take as long as a document. StoppedError when `stop()`
-        becomes true between two pages.
+        Each may take as long as a document; one that has several names is read once. StoppedError when `stop()`
+        becomes true between two pictures.
         """
-        texts, notes = {}, []
+        read: dict[int, tuple[str, str]] = {}
         for image in images:
-            if stop():
-                raise StoppedError
-            try:
-                texts[image.page] = self._page(unpacked, image)
-            except OcrError as error:
-                texts[image.page] = ""
-                notes.append(f"page {image.page} not recognised: {error}")
-        return texts, notes
+            if image.offset not in read:
+                if stop():
+                    raise StoppedError
+                read[image.offset] = self._text_or_reason(unpacked, image)
+        texts = {image.name: read[image.offset][0] for image in images if not read[image.offset][1]}
+        return texts, {image.name: read[image.offset][1] for image in images if image.name not in texts}
 
-    def named(self, parsed: Parsed, notes: Sequence[str]) -> Parsed:
-        """A document of which pages were read here: its parser's name says so, its notes what went wrong."""
-        parser = f"{parsed.parser}; {self._tesseract.name}"
-        return replace(parsed, parser=parser, notes=(*parsed.notes, *notes))
+    def named(self, parsed: Parsed) -> Parsed:
+        """A document of which pictures were read here: its parser's name says so."""
+        return replace(parsed, parser=f"{parsed.parser}; {self._tesseract.name}")
 
-    def _page(self, unpacked: int, image: PageImage) -> str:
-        source = os.memfd_create("page")  # sees this page only, and has an offset of its own
+    def _text_or_reason(self, unpacked: int, image: Picture) -> tuple[str, str]:
+        source = os.memfd_create("page")  # sees this picture only, and has an offset of its own
         try:
             _copy(unpacked, image.offset, image.size, source)
-            os.lseek(source, 0, os.SEEK_SET)
-            return self._recognise(source)
+            return self._judged(source)
+        except OcrError as error:
+            return "", f"not recognised: {error}"
         finally:
             os.close(source)
 
-    def _recognise(self, source: int) -> str:
-        program, data = self._tesseract.program, str(self._tesseract.data)
+    def _judged(self, source: int) -> tuple[str, str]:
+        """The text, or why there is none: what is in another language's letters comes out as nonsense."""
+        found = self._recognised(source)
+        if found.is_sure:
+            return found.text, ""
+        detected, used = self._detected(source), "+".join(self._tesseract.languages)
+        if needed := lacking(detected.script, self._tesseract.languages):
+            return "", f"not read: its script looks like {detected.script}, and it was read as {used}; install {needed}"
+        if found.is_likely:
+            return found.text, ""
+        if detected.rotate:
+            turned = self._recognised(source, "--psm", "1")
+            if turned.is_likely:
+                return turned.text, ""
+        return "", f"{NO_WORDS} as {used}; another language needs its data"
+
+    def _recognised(self, source: int, *options: str) -> Recognised:
         languages = "+".join(self._tesseract.languages)
-        command = [program, "stdin", "stdout", "--tessdata-dir", data, "-l", languages, "--dpi", "300"]
+        return parse_recognised(self._run(source, "-l", languages, *options, *_TABLE_AND_TEXT))
+
+    def _detected(self, source: int) -> Detected:
+        """Its script and which side is up, where the data for that is installed and there is enough to see."""
+        if not self._tesseract.osd:
+            return Detected("", 0)
+        try:
+            return parse_detected(self._run(source, "-l", _OSD, "--psm", "0"))
+        except OcrError:  # it ends with an error where it sees too few letters
+            return Detected("", 0)
+
+    def _run(self, source: int, *options: str) -> str:
+        """What Tesseract says of a picture."""
+        os.lseek(source, 0, os.SEEK_SET)
+        tesseract = self._tesseract
+        command = [
+            tesseract.program,
+            "stdin",
+            "stdout",
+            "--tessdata-dir",
+            str(tesseract.data),
+            "--dpi",
+            "300",
+            *options,
+        ]
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
             try:
@@ -150,7 +194,7 @@ class PageReader:
         ended = self._server.end(child, _PATIENCE)
         if ended is None or ended[0]:
             raise OcrError(f"Tesseract ended with {ended[0] if ended else 'its server'}")
-        return text.decode("utf-8", "replace").replace("\f", "")
+        return text.decode("utf-8", "replace")
 
 
 def _copy(source: int, offset: int, size: int, target: int) -> None:

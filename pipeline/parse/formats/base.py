@@ -12,6 +12,7 @@ from pipeline.parse.hidden import HiddenText
 from pipeline.parse.limits import Limits
 from pipeline.parse.members import Members
 from pipeline.parse.options import Options
+from pipeline.parse.pictures import Pictures
 from pipeline.parse.writer import TextWriter
 
 
@@ -37,6 +38,11 @@ class Source:
     def members(self) -> Members:
         """Takes the documents inside this one."""
         return Members(self.out, len(self.data), self.limits, self.options.documents, self.options.bytes)
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        """Takes the pictures of text in this document, and gives what was recognised on them."""
+        return Pictures(self.members, self.options)
 
     @cached_property
     def hidden(self) -> HiddenText:
@@ -68,14 +74,17 @@ def finish(
 ) -> Parsed:
     """What was written as a parsed document; raises DocumentError(EMPTY) where that is nothing but white space.
 
-    A document without a text of its own that holds others is no empty one.
+    A document without a text of its own that holds others is no empty one; one whose pictures could not be recognised
+    is NEEDS_OCR.
     """
     text, page_starts = writer.finish()
     members, images = source.members.finish()
-    notes = [*notes, *(decoded.notes if decoded else ()), *_left(source)]
+    notes = [*notes, *source.pictures.reasons(), *(decoded.notes if decoded else ()), *_left(source)]
     hidden = source.hidden.found()
     if not text or text.isspace():
         if not members and not images:
+            if source.pictures.unread:
+                raise DocumentError(Failure.NEEDS_OCR, "; ".join(source.pictures.reasons()))
             unseen = [f"{one.characters} characters of hidden text" for one in hidden]
             raise DocumentError(Failure.EMPTY, "; ".join(["there is no text in it", *unseen[:1], *notes]))
         text, page_starts = "", ()

@@ -1,75 +1,41 @@
-"""Pictures of text: PNG, JPEG, TIFF, WebP, GIF, BMP, PNM, through Pillow, for text recognition.
+"""Pictures of text: PNG, JPEG, TIFF, WebP, GIF, BMP, PNM, for text recognition. Pages are those of a TIFF file."""
 
-Pillow comes with `cloister[ocr]`. It is loaded with all its readers before the child is locked, and it decodes here,
-where a broken picture can do no harm; recognition gets plain grey pixels.
-"""
-
-import io
-import warnings
-from collections.abc import Iterator
-from importlib.metadata import version
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from functools import partial
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
+from pipeline.parse import pixels
 from pipeline.parse.formats.base import Source, finish
 
-if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
-
-PARSER = "image/1"
-_MOST_PIXELS = 100_000_000  # of one page; A3 at 600 dpi has 70 million
-_MOST_PAGES = 500
-_READERS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM")
-
-if find_spec("PIL"):
-    from PIL import Image, ImageOps, ImageSequence
-
-    warnings.simplefilter("error", Image.DecompressionBombWarning)
-    Image.MAX_IMAGE_PIXELS = _MOST_PIXELS
-    Image.preinit()
-    Image.init()
-    PARSER = f"image/1 Pillow {version('pillow')}"
+PARSER = f"image/2 {pixels.NAME}".strip()
 
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The pages' pictures, or the text that was read on them; raises DocumentError."""
-    if source.options.page_texts:
-        writer = source.writer()
-        for page in sorted(source.options.page_texts):
-            writer.page()
-            writer.line(source.options.page_texts[page])
-        return finish(source, writer, media_type, PARSER)
+    if source.pictures.is_known(_name(1)):
+        return _recognised(source, media_type)
     if not source.options.images:
         raise DocumentError(Failure.NEEDS_OCR, f"a picture ({media_type})")
-    if not find_spec("PIL"):
+    if not pixels.HERE:
         raise DocumentError(Failure.NEEDS_OCR, f"a picture ({media_type}), and Pillow is not installed: cloister[ocr]")
-    for place, pixels in enumerate(_pages(source.data, media_type), start=1):
-        source.members.picture(place, pixels)
+    for number, page in enumerate(pixels.pages(source.data, all_frames=media_type == "image/tiff"), start=1):
+        source.pictures.page(_name(number), partial(bytes, page))
+    if source.pictures.left:
+        raise DocumentError(
+            Failure.TOO_LARGE, f"{len(source.pictures.left)} of its pages have more pixels than allowed"
+        )
     return finish(source, source.writer(), media_type, PARSER)
 
 
-def _pages(data: bytes, media_type: str) -> Iterator[bytes]:
-    try:
-        with Image.open(io.BytesIO(data), formats=_READERS) as picture:
-            frames = ImageSequence.Iterator(picture) if media_type == "image/tiff" else iter([picture])
-            for number, frame in enumerate(frames):
-                if number == _MOST_PAGES:
-                    raise DocumentError(Failure.TOO_LARGE, f"a picture of more than {_MOST_PAGES} pages")
-                yield _grey(frame)
-    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
-        raise DocumentError(Failure.TOO_LARGE, f"a picture of more than {_MOST_PIXELS:,} pixels") from error
-    except (OSError, ValueError, SyntaxError, EOFError, TypeError, IndexError, KeyError, ArithmeticError) as error:
-        raise DocumentError(Failure.CORRUPT, f"not a readable picture: {error}") from error
+def _recognised(source: Source, media_type: str) -> Parsed:
+    """What was recognised on the pages that the first parse gave away."""
+    writer, number = source.writer(), 1
+    while source.pictures.is_known(_name(number)):
+        writer.page()
+        writer.line(source.pictures.page(_name(number), bytes) or "")
+        number += 1
+    return finish(source, writer, media_type, PARSER)
 
 
-def _grey(frame: "Picture") -> bytes:
-    """A PGM file: upright as its EXIF says, on white where it is transparent."""
-    upright = ImageOps.exif_transpose(frame)
-    if "A" in upright.getbands() or "transparency" in upright.info:
-        upright = upright.convert("RGBA")
-        white = Image.new("RGBA", upright.size, "white")
-        upright = Image.alpha_composite(white, upright)
-    grey = upright.convert("L")
-    return b"P5 %d %d 255\n" % grey.size + grey.tobytes()
+def _name(number: int) -> str:
+    return f"page {number}"

@@ -10,7 +10,7 @@ from pipeline.parse.pdf.outline import Bookmark, bookmarks_of, placed
 from pipeline.parse.pdf.pages import PageReader
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"pdf/2 {VERSION}"
+PARSER = f"pdf/3 {VERSION}"
 _LOCKED = {raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY}
 _XFA = {raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND}
 
@@ -39,9 +39,8 @@ def _read(document: pdfium.PdfDocument, source: Source, media_type: str) -> Pars
     if len(pages.broken) == len(document):
         told = "its one page cannot" if len(document) == 1 else f"none of its {len(document):,} pages can"
         raise DocumentError(Failure.CORRUPT, f"{told} be read")
-    if pages.needs_ocr():
-        told = "its one page is an image" if len(document) == 1 else f"its {len(document):,} pages are images or blank"
-        raise DocumentError(Failure.NEEDS_OCR, f"{told}, without text")
+    if lacking := pages.needs_ocr():
+        raise DocumentError(Failure.NEEDS_OCR, "; ".join([lacking, *source.pictures.reasons()]))
     attachments.add_all(document)
     _write(writer, pages, bookmarks_of(document))
     for doubt in pages.doubts():

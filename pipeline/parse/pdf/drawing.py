@@ -17,7 +17,7 @@ from pipeline.parse.pdf.survey import Survey
 _DRAWING = 300_000  # what a drawing costs, beyond the pixels of its pictures
 _PER_TEXT = 500
 _PER_AREA = 2000
-_HUGE = 400_000_000  # pixels of a picture that is never drawn
+HUGE = 400_000_000  # pixels of a picture that is never drawn
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Drawing:
         self._annotated = bool(survey.covers)
         self._budget = budget
         self._cost = _DRAWING + _PER_TEXT * len(survey.texts) + _PER_AREA * survey.scenery.areas
-        self._huge = {item: box for item, box in survey.scenery.images if pdf.pixels_of(item) > _HUGE}
+        self._huge = {item: box for item, box in survey.scenery.images if pdf.pixels_of(item) > HUGE}
 
     def may_show(self, area: Rectangle) -> bool:
         """Whether an area can be drawn as it is: no picture that is too large touches it."""

@@ -36,6 +36,7 @@ _LOOPS = loops(
             [Call(raw.FPDFFormObj_GetObject, "ptr %object, i64 %i", result="ptr", kept=0), *_KIND],
         ),
         "characters": (8, [Call(raw.FPDFText_GetTextObject, "ptr %object, i32 %place", result="ptr", kept=0)]),
+        "unmapped": (4, [Call(raw.FPDFText_HasUnicodeMapError, "ptr %object, i32 %place", kept=0)]),
         "texts": (
             _TEXT.size,
             [
@@ -105,6 +106,12 @@ def _items(records: "array[int]") -> Items:
 def objects_of_characters(textpage: int, count: int) -> list[int]:
     """For each character of a page the text that it stands in; 0 for those that pdfium adds."""
     return memoryview(_LOOPS["characters"]([textpage] * count)).cast("Q").tolist()
+
+
+def unmapped_characters(textpage: int, count: int) -> list[int]:
+    """The places of those characters of a page for which their font does not say what they are."""
+    found = _LOOPS["unmapped"]([textpage] * count).tobytes()
+    return [place for place, one in enumerate(memoryview(found).cast("i")) if one > 0] if any(found) else []
 
 
 def states_and_borders(texts: Sequence[int]) -> tuple[list[bytes], list[int]]:

@@ -18,6 +18,7 @@ _get_text = fast(raw.FPDFText_GetText, c_int)
 _text_place = fast(raw.FPDFText_GetTextIndexFromCharIndex, c_int)
 _place_of = fast(raw.FPDFText_GetCharIndexFromTextIndex, c_int)
 _count_characters = fast(raw.FPDFText_CountChars, c_int)
+_is_hyphen = fast(raw.FPDFText_IsHyphen, c_int)
 _get_unicode = fast(raw.FPDFText_GetUnicode, c_uint)
 _get_box = fast(raw.FPDFText_GetCharBox, c_int)
 _box = (c_double * 4)()
@@ -94,6 +95,36 @@ class Page:
         """Whether the character at a place in the text takes up any width."""
         left, _, right, _ = self.box_of_character(_place_of(argument(self.characters), text_place))
         return right > left
+
+    def next_to_dropped(self, text: str) -> set[int]:
+        """The places in its text before and after a character that was left out, as pdfium does with some controls."""
+        if self.count_characters() <= len(text):
+            return set()
+        found, last = set[int](), 0
+        for place in map(_text_place, repeat(argument(self.characters)), range(self.count_characters())):
+            if place < 0:
+                found |= {last, last + 1}
+            last = max(last, place)
+        return found
+
+    def is_hyphen(self, text_place: int) -> bool:
+        """Whether the character at a place in the text divides a word at the end of a line."""
+        characters = argument(self.characters)
+        return bool(_is_hyphen(characters, _place_of(characters, text_place)) > 0)
+
+    def line_boxes(self) -> list[Rectangle]:
+        """The box around each line of its text, in points; of one without letters that of the line before."""
+        boxes, start = list[Rectangle](), 0
+        for line in self.text().split("\r\n"):
+            places = [start + place for place, one in enumerate(line) if not one.isspace()]
+            found = [self.box_of_character(_place_of(argument(self.characters), place)) for place in places]
+            if found:
+                lefts, bottoms, rights, tops = zip(*found, strict=True)
+                boxes.append((min(lefts), min(bottoms), max(rights), max(tops)))
+            else:
+                boxes.append(boxes[-1] if boxes else self.box())
+            start += len(line) + 2
+        return boxes
 
     def text_places(self, places: Iterable[int]) -> set[int]:
         """Where in its text characters of these places stand."""

@@ -11,15 +11,11 @@ from pipeline.parse.pdf.hidden import Finding, find
 from pipeline.parse.pdf.layers import may_have_layers
 from pipeline.parse.pdf.objects import set_active
 from pipeline.parse.pdf.page import Page
-from pipeline.parse.pdf.picture import pgm
+from pipeline.parse.pdf.recognition import Recognition
 from pipeline.parse.pdf.remarks import Annotations, annotations_of
 from pipeline.parse.pdf.replaced import other_texts
-from pipeline.parse.pdf.survey import Survey, survey
+from pipeline.parse.pdf.survey import Survey, Suspect, survey
 from pipeline.parse.writer import TextWriter
-
-_FEW = 20  # characters on a picture of the whole page: a number or a stamp, no text layer
-_FILLED = 0.7  # of the page that pictures fill
-_PICTURES = 500  # pages of a document that are given to OCR
 
 
 class PageReader:
@@ -35,8 +31,7 @@ class PageReader:
         self._attachments = attachments
         self._layers = may_have_layers(source.data)
         self._budget = Budget()
-        self._given = 0  # pictures
-        self._unread: list[int] = []
+        self._recognition = Recognition(source.pictures, self._budget)
         self._scans: list[int] = []
         self._unsure: list[int] = []
         self._layered: list[int] = []
@@ -58,17 +53,17 @@ class PageReader:
         found = annotations_of(page, self._document.formenv, self._attachments.add)
         seen = survey(page.address, page.box(), self._layers, found.covers)
         self._annotations(page, seen, found, number)
-        text = self._text(page, seen, number)
-        if number in self._source.options.page_texts:
-            text = self._source.options.page_texts[number]
-        elif self._is_picture(text, seen):
-            self._picture(page, number)
-        self.texts[-1] = text
+        text, hidden = self._text(page, seen, number)
+        layer = [one.area for item, one in seen.suspects.items() if _is_unpainted(one) and item not in hidden]
+        self.texts[-1] = self._recognition.text_of(page, number, seen, text, layer)
 
-    def needs_ocr(self) -> bool:
-        """Whether there is nothing but pages that are pictures, and nobody to read them."""
-        others = (text for number, text in enumerate(self.texts, start=1) if number not in set(self._unread))
-        return bool(self._unread) and not self._given and not any(self.remarks) and not any(map(str.strip, others))
+    def needs_ocr(self) -> str:
+        """What must be recognised, where there is nothing else and nobody has done so; else ""."""
+        unread = set(self._recognition.unread)
+        others = (text for number, text in enumerate(self.texts, start=1) if number not in unread)
+        if not unread or self._source.pictures.pending or any(self.remarks):
+            return ""
+        return "" if any(map(str.strip, others)) else self._recognition.lacking(len(self.texts))
 
     def doubts(self) -> list[str]:
         """Why it could not be told of some pages whether all of their text is seen."""
@@ -81,11 +76,11 @@ class PageReader:
     def notes(self) -> list[str]:
         """What a reader of the result should know."""
         told = {
-            "images without text, not read": self._unread,
             "damaged, not read": self.broken,
             "pages whose text is a scan's text layer": self._scans,
             "further remarks and form fields, not read": self._crowded,
         }
+        told = self._recognition.told() | told
         return [f"{what}: {_pages(numbers)}" for what, numbers in told.items() if numbers]
 
     def _annotations(self, page: Page, seen: Survey, found: Annotations, number: int) -> None:
@@ -100,7 +95,8 @@ class PageReader:
         if found.layered and self._layers:
             self._layered.append(number)
 
-    def _text(self, page: Page, seen: Survey, number: int) -> str:
+    def _text(self, page: Page, seen: Survey, number: int) -> tuple[str, set[int]]:
+        """The page's text without what is hidden, and the texts that are hidden as a whole."""
         page.load_text()
         for replacement in other_texts(page, seen.texts, self._document, remove=self._source.options.hidden != "keep"):
             self._writer.hide("replaced", replacement)
@@ -112,24 +108,13 @@ class PageReader:
                 self._unsure.append(number)
             hidden = [self._writer.hide(kind, "".join(texts)) for kind, texts in finding.texts.items()]
             if any(hidden):
-                return _without(page, finding)
-        return _in_lines(page.text())
+                return _without(page, finding), set(finding.whole)
+        return _in_lines(page.text()), set()
 
-    def _is_picture(self, text: str, seen: Survey) -> bool:
-        if not seen.scenery.images or self.remarks[-1]:
-            return False
-        letters = len("".join(text.split()))
-        return not letters or (letters < _FEW and seen.scenery.share_of_images() >= _FILLED)
 
-    def _picture(self, page: Page, number: int) -> None:
-        members = self._source.members
-        if self._source.options.images and self._given < _PICTURES and members.open:
-            picture = pgm(page.handle)
-            if len(picture) <= members.room:
-                members.picture(number, picture)
-                self._given += 1
-                return
-        self._unread.append(number)
+def _is_unpainted(suspect: Suspect) -> bool:
+    """Whether a text is one that only a picture shows, as that of a scan's text layer, if it is not hidden."""
+    return suspect.kind == "covered" or (suspect.kind == "invisible" and (suspect.certain or suspect.outlined))
 
 
 def _in_lines(text: str) -> str:

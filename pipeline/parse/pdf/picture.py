@@ -24,11 +24,14 @@ _NOTICED = 10  # of 255 by which something must differ from what is behind it
 _INK = 48  # of 255 by which dark and light differ where something is written
 
 
-def pgm(page: Any) -> bytes:
-    """The page in grey, at 300 dots an inch where that is not too many."""
+def pgm(page: Any, area: Rectangle | None = None) -> bytes:
+    """The page, or an area of it, in grey, at 300 dots an inch where that is not too many."""
     width, height = _size(page, _DOTS / 72, _MOST_PIXELS)
-    whole = View(page, width, height, IDENTITY, right=width, bottom=height)
-    pixels, stride = _render(whole, raw.FPDFBitmap_Gray)
+    view = View(page, width, height, IDENTITY, right=width, bottom=height)
+    if area:
+        view = replace(view, matrix=_matrix(page, width, height)).of([area])
+    pixels, stride = _render(view, raw.FPDFBitmap_Gray)
+    width, height = view.right - view.left, view.bottom - view.top
     rows = (pixels[row * stride : row * stride + width] for row in range(height))
     return b"P5\n%d %d\n255\n" % (width, height) + (pixels if stride == width else b"".join(rows))
 

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse import Limits, ParserPool
+from pipeline.parse import Limits, ParserPool, Tesseract, find_tesseract
 from pipeline.parse.options import Options
 
 
@@ -65,6 +65,33 @@ def parse_members(pool: ParserPool) -> Callable[..., tuple[Parsed, dict[str, byt
         return parsed, given
 
     return parse_members
+
+
+@pytest.fixture(scope="session")
+def deu_eng() -> Tesseract:
+    found = find_tesseract(("deu", "eng"))
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
+
+
+@pytest.fixture
+def recognise(pool: ParserPool, deu_eng: Tesseract) -> Callable[..., Parsed]:
+    """recognise(data, name="document") -> Parsed, with what Tesseract read on its pictures, as a run reads it"""
+
+    def recognise(data: bytes, name: str = "document") -> Parsed:
+        with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as other:
+            file.write(data)
+            file.flush()
+            parsed = pool.parse(file.fileno(), name, Options(images=True), out.fileno())
+            if not parsed.images:
+                return parsed
+            reader = pool.reader(deu_eng)
+            texts, unread = reader.read(out.fileno(), parsed.images)
+            options = Options(texts=texts, unread=unread)
+            return reader.named(pool.parse(file.fileno(), name, options, other.fileno()))
+
+    return recognise
 
 
 @pytest.fixture

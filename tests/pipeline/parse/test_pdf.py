@@ -206,11 +206,11 @@ def test_pages_for_ocr(parse, parse_members, pool) -> None:
     scanned = pdf(words("First"), full_page, full_page)
     assert parse(scanned).notes == ("images without text, not read: pages 2-3",)
     parsed, _ = parse_members(scanned, options=Options(images=True))
-    assert [one.page for one in parsed.images] == [2, 3]
+    assert [one.name for one in parsed.images] == ["page 2 picture 1", "page 3 picture 1"]
     assert parsed.notes == ()
     assert parsed.images[0].size == len(b"P5\n2480 3507\n255\n") + 2480 * 3507
-    read = Options(page_texts={2: "Read by OCR", 3: "More"})
-    assert parse_members(scanned, options=read)[0].text == "First\n\nRead by OCR\n\nMore"
+    read = Options(texts={"page 2 picture 1": "Read by OCR", "page 3 picture 1": "More"})
+    assert parse_members(scanned, options=read)[0].text == "First\n\nRead by OCR\n\nPage 17\n\nMore\n\nPage 17"
     parsed, _ = parse_members(pdf(full_page), options=Options(images=True))
     assert (parsed.text, len(parsed.images)) == ("Page 17", 1)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.document import Hidden, Member, PageImage, Parsed, Section
+from pipeline.document import Hidden, Member, Parsed, Picture, Section
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.channel import BadMessageError
 from pipeline.parse.limits import Limits
@@ -20,7 +20,7 @@ PARSED = Parsed(
     sections=(Section(0, 0, "page", "one"), Section(5, 1, "heading", "two")),
     hidden=(Hidden("off_page", 3),),
     members=(Member("a/b.txt", 5, 0), Member("c", 9, None, Failure.ENCRYPTED, "with a password")),
-    images=(PageImage(2, 5, 10),),
+    images=(Picture("page 2", 5, 10),),
     unsure=("page 3: too much is drawn on it",),
 )  # fmt: skip
 MEMBER = {"name": "a", "size": 5, "offset": 0, "failure": None, "reason": None}
