@@ -44,6 +44,7 @@ FORMAT_LIBRARIES = {
     "PIL",
     "charset_normalizer",
     "puremagic",
+    "tinycss2",
 }
 NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
 FILES = [path for package in sorted(ARROW) for path in sorted((ROOT / package).rglob("*.py"))]

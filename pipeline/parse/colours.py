@@ -21,8 +21,6 @@ _NAMES = {
 }  # fmt: skip
 _HEX = re.compile(r"#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _RGB = re.compile(r"rgba?\(([^()]*)\)")
-_COLOUR = re.compile(rf"{_HEX.pattern}(?![\w-])|{_RGB.pattern}|(?<![\w#-])(?:{'|'.join(_NAMES)}|transparent)(?![\w-])")
-_PICTURE = re.compile(r"url\(|gradient|image|var\(")
 _LEGIBLE = 7.0
 """Steps of lightness (CIE L*, 0 to 100) below which letters are lost in what is behind them.
 
@@ -40,20 +38,6 @@ def colour_of(value: str | None) -> Colour | None:
     if match := _RGB.fullmatch(value):
         return _of_parts(re.findall(r"[\d.]+%?", match[1]))
     return value if value.isalpha() and value not in {"inherit", "initial", "unset", "revert"} else None
-
-
-def background_of(declared: dict[str, str], outer: Colour | None) -> Colour | None:
-    """What is behind the text of an element: its own colour, else that around it; None for pictures."""
-    if _PICTURE.search(declared.get("background-image", "")):
-        return None
-    value = declared.get("background-color", declared.get("background", ""))
-    if _PICTURE.search(value):
-        return None
-    found = _COLOUR.search(value)
-    colour = colour_of(found.group()) if found else None
-    if colour == TRANSPARENT or (colour is None and value in {"", "none", "inherit", "initial", "unset"}):
-        return outer
-    return colour
 
 
 def alike(one: Colour | None, other: Colour | None) -> bool:

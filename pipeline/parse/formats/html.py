@@ -5,19 +5,22 @@ silence: that is a failure here.
 """
 
 import re
+from dataclasses import replace
+from importlib.metadata import version
 
 from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
+from pipeline.parse.css.look import Look
+from pipeline.parse.css.paint import UNKNOWN
 from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.looks import NO_TEXT, PageStyles, all_text
+from pipeline.parse.looks import NO_TEXT, PageStyles, all_text, draws_own_text
 from pipeline.parse.office.numbering import format_number
 from pipeline.parse.office.package import LXML, whole_number
-from pipeline.parse.styles import Look
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = f"html/2 {LXML}"
+PARSER = f"html/3 {LXML}, tinycss2 {version('tinycss2')}"
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "menu",
@@ -31,6 +34,8 @@ _CLOSE = {"li", "dt", "dd", "div", "optgroup", "option", "legend", "summary", "t
 _AS_TYPED = {"pre", "textarea", "listing", "xmp"}
 _GROUPS = {"table", "thead", "tbody", "tfoot"}
 _VALUELESS = {"hidden", "password", "file"}  # input fields whose value is not shown
+_STANDARD = re.compile(r"<!doctype\s+html(?!\s+public[^>]*(?:3\.2|transitional//en\"\s*>))", re.IGNORECASE)
+_PROLOGUE = 2000  # characters in which a page says of which kind it is
 _LONG = 1000  # characters from which on a heading is one by mistake
 _WIDEST = 100  # columns that a cell is believed to span
 
@@ -59,10 +64,12 @@ def write_html(writer: TextWriter, markup: str) -> list[str]:
     if root is None:
         return []
     writer.block(_title(root))
-    styles = PageStyles(root)
+    styles = PageStyles(root, quirks=not _STANDARD.search(markup[:_PROLOGUE]))
     walk = _Walk(writer, styles, styles.first)
     walk.element(root)
     walk.flush()
+    if styles.doubt:
+        writer.doubt(styles.doubt)
     return [frame.get("src", "") for frame in root.iter("frame")]
 
 
@@ -122,7 +129,7 @@ class _Walk:
         if element.tag in NO_TEXT:
             if element.tag == "iframe" and "srcdoc" in element.attrib:
                 self.flush()
-                write_html(self._writer, element.get("srcdoc", ""))
+                self._frame(element)
             return False
         look, kind = self._styles.look_of(element, self._look)
         if kind and self._writer.hide(kind, all_text(element)):
@@ -130,19 +137,40 @@ class _Walk:
         self._look = look
         return True
 
+    def _frame(self, frame: etree._Element) -> None:
+        """The page in a frame, which has colours of its own."""
+        look, kind = self._styles.look_of(frame, self._look)
+        kind = kind or replace(look, colour=UNKNOWN, fill=None).hides
+        if {"0", "1"} & {frame.get("width"), frame.get("height")}:
+            kind = kind or "clipped"
+        if not kind:
+            write_html(self._writer, frame.get("srcdoc", ""))
+            return
+        inner = self._writer.unseen()
+        write_html(inner, frame.get("srcdoc", ""))
+        text, _ = inner.finish()
+        if not self._writer.hide(kind, text):
+            self._writer.block(text)
+
     def _inside(self, element: etree._Element) -> None:
-        self._text(element.text)
+        drawn = draws_own_text(element, self._look)
+        self._text(element.text, drawn=drawn)
         for child in element:
             self.element(child)
-            self._text(child.tail)
+            self._text(child.tail, drawn=drawn)
 
-    def _text(self, text: str | None) -> None:
-        if not text:
-            return
+    def _text(self, text: str | None, *, drawn: bool = True) -> None:
+        if text and (text := self._seen(text, drawn=drawn)):
+            self._line.append(text if self._pre else re.sub(r"\s+", " ", text))
+
+    def _seen(self, text: str, *, drawn: bool = True) -> str:
+        """The text, or nothing of it where nobody sees it and the rule is to leave that out."""
+        if text.isspace():
+            return text
         kind = self._look.hides
-        if kind and not text.isspace() and self._writer.hide(kind, text):
-            return
-        self._line.append(text if self._pre else re.sub(r"\s+", " ", text))
+        if not drawn and not self._look.counted:
+            kind = kind or "marked_hidden"
+        return "" if kind and self._writer.hide(kind, text) else text
 
     def _block(self, element: etree._Element, tag: str) -> None:
         self.flush()
@@ -151,7 +179,8 @@ class _Walk:
         self._pre += tag in _AS_TYPED
         if tag in _LISTS:
             self._lists.append(_start(element) if tag == "ol" else None)
-        self._line.append(self._label(element))
+        if not self._look.hides:
+            self._line.append(self._label(element))
         self._inside(element)
         self.flush()
         if tag in _LISTS:
@@ -212,13 +241,13 @@ class _Walk:
         """Cells in their columns: an empty one where a cell from the left or from above reaches."""
         self.flush()
         self._row_number += 1
-        cells: list[str] = [text] if (text := one_line(row.text or "")) else []
+        cells: list[str] = [text] if (text := one_line(self._seen(row.text or ""))) else []
         for cell in row:
             look = self._look
             if self._enter(cell):
                 self._cell(cells, cell)
             self._look = look
-            if text := one_line(cell.tail or ""):
+            if text := one_line(self._seen(cell.tail or "")):
                 cells.append(text)
         self._writer.cells(cells)
 

@@ -1,0 +1,112 @@
+"""The box of an element: whether it has one, how it is placed, and whether it has room for text."""
+
+from dataclasses import dataclass
+
+from pipeline.parse.appearance import SLIVER
+from pipeline.parse.css.cascade import Values, keyword
+from pipeline.parse.css.syntax import words
+from pipeline.parse.css.values import Measure, number
+
+_FAR = 999.0  # px
+_SLIVER = SLIVER * 4 / 3  # px
+_INLINE = {
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
+    "kbd", "label", "mark", "nobr", "output", "q", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong",
+    "sub", "sup", "time", "tt", "u", "var",
+}  # fmt: skip
+_BLOCKS = {
+    "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr",
+    "html", "legend", "li", "main", "menu", "nav", "ol", "optgroup", "option", "p", "pre", "search", "section",
+    "summary", "ul", "caption", "input", "button", "select", "textarea", "img", "svg", "iframe", "marquee", "listing",
+    "xmp", "text", "g", "foreignobject", "math",
+}  # fmt: skip
+_TABLES = {"table", "thead", "tbody", "tfoot", "tr", "td", "th", "col", "colgroup"}
+_HIDING = {"hidden", "clip", "scroll", "auto", "overlay"}
+
+
+@dataclass(frozen=True)
+class Box:
+    """`exists`: not `display: contents`. `is_block`: it can be moved, scaled and given a size. `left` and `top` are
+    how far it is moved, in px. `layer` is its z-index. `is_cut`: it has no room, and what does not fit is not shown.
+    `items`: the elements in it are boxes of their own. `may_be_flat`: its height is that of its lines.
+    """
+
+    exists: bool
+    is_block: bool
+    position: str
+    left: float
+    top: float
+    layer: int | None
+    overflow_hidden: bool
+    is_cut: bool
+    may_be_flat: bool
+    items: bool
+
+
+def box_of(tag: str, values: Values, size: float, *, laid_out: bool, quirks: bool) -> Box:
+    """The box of an element with text of a size in px; `laid_out`: it is an item of a flex or grid box."""
+    display, position = words(values.get("display", ())), keyword(values, "position") or "static"
+    free = laid_out or position in {"absolute", "fixed"} or keyword(values, "float") in {"left", "right"}
+    if display:
+        block = free or not ({"inline", "ruby", "contents"} & set(display)) or len(display) > 1
+    else:
+        block = free or (tag in _BLOCKS or tag in _TABLES)
+    table = tag in _TABLES if not display else display[0].startswith("table") or display[0] == "inline-table"
+    measure = Measure(size, None, quirks)
+    hidden = any(keyword(values, name) in _HIDING for name in ("overflow-x", "overflow-y"))
+    sized = block and not table
+    return Box(
+        exists="contents" not in display,
+        is_block=block,
+        position=position,
+        left=_sideways(values, position, measure) + _length(values, "margin-left", measure),
+        top=_downwards(values, position, measure) + (_length(values, "margin-top", measure) if block else 0.0),
+        layer=_layer(values) if position != "static" or laid_out else None,
+        overflow_hidden=hidden and sized,
+        is_cut=hidden and sized and _has_no_room(values, measure),
+        may_be_flat="height" not in values and "min-height" not in values,
+        items=bool({"flex", "inline-flex", "grid", "inline-grid"} & set(display)),
+    )
+
+
+def _length(values: Values, name: str, measure: Measure) -> float:
+    return measure.length(values.get(name, ())) or 0.0
+
+
+def _sideways(values: Values, position: str, measure: Measure) -> float:
+    if position not in {"relative", "absolute", "fixed"}:
+        return 0.0
+    left, right = (measure.length(values.get(name, ())) for name in ("left", "right"))
+    return left if left is not None else -right if right is not None and abs(right) >= _FAR else 0.0
+
+
+def _downwards(values: Values, position: str, measure: Measure) -> float:
+    """Upwards is negative; what is below the window and cannot be scrolled to is as far up."""
+    if position not in {"relative", "absolute", "fixed"}:
+        return 0.0
+    top, bottom = (measure.length(values.get(name, ())) for name in ("top", "bottom"))
+    if top is not None:
+        return -top if position == "fixed" and top >= 2 * _FAR else top
+    if bottom is None or abs(bottom) < _FAR:
+        return 0.0
+    return bottom if position == "relative" and bottom < 0 else -abs(bottom)
+
+
+def _layer(values: Values) -> int | None:
+    found = number(values["z-index"][0]) if "z-index" in values else None
+    return None if found is None else int(found)
+
+
+def _has_no_room(values: Values, measure: Measure) -> bool:
+    across = ("width", "padding-left", "padding-right"), ("height", "padding-top", "padding-bottom")
+    return any(_is_flat(values, measure, *names) for names in across)
+
+
+def _is_flat(values: Values, measure: Measure, name: str, *paddings: str) -> bool:
+    size, most, least = (measure.length(values.get(each, ())) for each in (name, f"max-{name}", f"min-{name}"))
+    sizes = [one for one in (size, most) if one is not None]
+    if not sizes or (least or 0.0) > _SLIVER or any(_length(values, one, measure) > _SLIVER for one in paddings):
+        return False
+    unsure = any(values.get(one) and measure.length(values[one]) is None for one in (*paddings, f"min-{name}"))
+    return min(sizes) <= _SLIVER and not (unsure and keyword(values, f"min-{name}") not in {"auto", "0"})

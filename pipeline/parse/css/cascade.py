@@ -1,0 +1,158 @@
+"""Which declarations hold for an element (CSS Cascading and Inheritance Level 5), its variables put in place."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from lxml import etree
+
+from pipeline.parse.css.declarations import SHORTHANDS, Block, Declared, read_style
+from pipeline.parse.css.pseudo import Budget, TooMuchError
+from pipeline.parse.css.selectors import Selector, Specificity
+from pipeline.parse.css.sheet import Layer, Rule, Sheets
+from pipeline.parse.css.shorthands import longhands
+from pipeline.parse.css.syntax import Value, word, words
+from pipeline.parse.css.variables import Variables, put_in
+
+Values = dict[str, Value]
+_ATTRIBUTE = (float("inf"),)
+_NO_SPECIFICITY = (0, 0, 0)
+_FEW = 100  # declarations of a rule that holds, however much has been spent
+
+
+class _Rank(NamedTuple):
+    """What the cascade orders declarations by; the greatest wins. `origin`: hints of markup, rules, `style`."""
+
+    important: bool
+    origin: int
+    layer: Layer
+    specificity: Specificity
+    order: int
+
+
+class Cascade:
+    """The rules of a page, found by the rarest thing that their selectors ask for."""
+
+    def __init__(self, sheets: Sheets) -> None:
+        self.exhausted = False
+        self._budget = Budget()
+        self._sheets = sheets
+        self._plain: dict[str, list[Rule]] = {}
+        self._others: dict[str, list[Rule]] = {}
+        for rule in sheets.rules:
+            index = self._plain if rule.selector.is_plain else self._others
+            index.setdefault(_key(rule.selector), []).append(rule)
+
+    def declared(self, element: etree._Element, hints: Block | None, variables: Variables) -> tuple[Values, Variables]:
+        """The values of the properties that are declared for an element, by longhands, and its variables.
+
+        `hints` is what attributes of the markup say of looks; `variables` are those of the element around it.
+        """
+        style = element.get("style")
+        rules = self._matching(element) if self._plain or self._others else []
+        if not rules and not style and hints is None:
+            return {}, variables
+        winners: dict[str, tuple[_Rank, Declared]] = {}
+        try:
+            self._budget.spend(sum(map(len, rules)))
+        except TooMuchError:
+            self.exhausted, rules = True, [rule for rule in rules if rule.selector.is_plain and len(rule) < _FEW]
+        if hints is not None:
+            _contend(winners, hints, 0, _ATTRIBUTE, _NO_SPECIFICITY)
+        for rule in rules:
+            _contend(winners, rule.block, 1, rule.layer, rule.selector.specificity)
+        if style:
+            _contend(winners, read_style(style), 2, _ATTRIBUTE, _NO_SPECIFICITY)
+        return self._settled(winners, variables)
+
+    def _settled(self, winners: dict[str, tuple[_Rank, Declared]], outer: Variables) -> tuple[Values, Variables]:
+        own = {name: declared.value for name, (_, declared) in winners.items() if name.startswith("--")}
+        variables = self._variables(own, outer) if own else outer
+        values: Values = {}
+        for name, (_, declared) in sorted(winners.items(), key=lambda one: one[1][0]):
+            if name.startswith("--"):
+                continue
+            value = put_in(declared.value, variables) if declared.varies else declared.value
+            if name in SHORTHANDS or name == "all":
+                values.update(longhands(name, value))
+            elif value is not None:
+                values[name] = value
+            else:
+                values.pop(name, None)
+        if "animation-name" in values:
+            self._animate(values, {name for name, (rank, _) in winners.items() if rank.important})
+        return values, variables
+
+    def _variables(self, own: Values, outer: Variables) -> Variables:
+        try:
+            self._budget.spend(30 * len(own) + (len(outer) >> 2))
+            return outer.inside(own)
+        except TooMuchError:
+            self.exhausted = True
+            return outer
+
+    def _animate(self, values: Values, important: set[str]) -> None:
+        """What an animation leaves: its last frame where it is filled forwards, nothing known where it is endless."""
+        forwards = {"forwards", "both"} & set(words(values.get("animation-fill-mode", ())))
+        endless = "infinite" in words(values.get("animation-iteration-count", ()))
+        for name in words(values["animation-name"]):
+            for place, block in self._sheets.frames.get(name, ()):
+                for one, declared in block.normal.items():
+                    if endless:
+                        values.pop(one, None)
+                    elif forwards and place == 100 and one not in important and not declared.varies:
+                        values[one] = declared.value
+
+    def _matching(self, element: etree._Element) -> list[Rule]:
+        found: list[Rule] = []
+        keys = _keys(element)
+        for key in keys:
+            found += self._plain.get(key, ())
+        if self.exhausted or not self._others:
+            return found
+        try:
+            for key in keys:
+                for rule in self._others.get(key, ()):
+                    if rule.selector.matches(element, self._budget):
+                        found.append(rule)
+        except TooMuchError:
+            self.exhausted = True
+        return found
+
+
+def _key(selector: Selector) -> str:
+    last = selector.compounds[0]
+    if last.names:
+        return f"#{last.names[0]}"
+    if last.classes:
+        return f".{last.classes[0]}"
+    if last.tag:
+        return last.tag
+    return f"[{last.attributes[0]}" if last.attributes else "*"
+
+
+def _keys(element: etree._Element) -> list[str]:
+    """All keys under which rules for an element may lie."""
+    keys = ["*", str(element.tag)]
+    for name, value in element.attrib.items():
+        keys.append(f"[{name}")
+        if name == "id":
+            keys.append(f"#{value}")
+        elif name == "class":
+            keys += [f".{one}" for one in dict.fromkeys(value.split())]
+    return keys
+
+
+def _contend(
+    winners: dict[str, tuple[_Rank, Declared]], block: Block, origin: int, layer: Layer, specificity: Specificity
+) -> None:
+    for important, holder in enumerate(block):
+        its = tuple(-place for place in layer) if important else layer
+        for name, declared in holder.items():
+            rank = _Rank(bool(important), origin, its, specificity, declared.order)
+            if name not in winners or rank >= winners[name][0]:
+                winners[name] = (rank, declared)
+
+
+def keyword(values: Mapping[str, Value], name: str) -> str:
+    """The keyword that a property is set to; "" for none."""
+    return word(values.get(name, ()))
