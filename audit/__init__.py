@@ -18,7 +18,7 @@ from audit.read import read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
 from audit.rotation import Rotation, current_key, key_history, rotations
-from audit.sign import generate_key, is_protected, parse_public_key, public_key_of
+from audit.sign import derive_secret, generate_key, is_protected, parse_public_key, public_key_of
 from audit.stamp import Stamp, stamp_now
 from audit.verify import verify
 from audit.witness import Witnessed, cosign_checkpoint, request_witness
@@ -47,6 +47,7 @@ __all__ = [
     "commit_to",
     "cosign_checkpoint",
     "current_key",
+    "derive_secret",
     "file_system_of",
     "generate_key",
     "hold",

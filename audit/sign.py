@@ -126,6 +126,15 @@ def open_signer(path: StrPath, passphrase_path: StrPath | None = None) -> Signer
     return Signer(found.public, Ed25519PrivateKey.from_private_bytes(seed))
 
 
+def derive_secret(path: StrPath, public_key: str, purpose: str, passphrase_path: StrPath | None = None) -> bytes:
+    """32 bytes that nobody can make without the private key, others for each purpose. KeyRefused as `read_signer`.
+
+    SHA-256 of the signature of a text that is neither a note nor a cosignature: no line of theirs has a NUL.
+    """
+    signer = read_signer(path, parse_public_key(public_key), passphrase_path)
+    return sha256(signer.sign_raw(b"cloister secret\0" + purpose.encode())).digest()
+
+
 @dataclass(frozen=True)
 class KeyFile:
     """What the file of a private key says. Without a passphrase there is a seed, else a salt and a box."""

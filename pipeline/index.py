@@ -2,8 +2,9 @@
 
 One SQLite file for each job. It holds for the entries before `size`, whose tree has `root`; of another log, other
 settings or another version of this code it is made anew. It is a cache: without it, or where it cannot be written, the
-log is read whole. A run only reads it; what comes of the run is in the log, from which the next one brings it up to
-date. Of a log with entries of private jobs nothing is kept, for what opens them may be gone tomorrow.
+log is read whole. It is sealed (seal.py), for a run acts on what it says. A run only reads it; what comes of the run is
+in the log, from which the next one brings it up to date. Of a log with entries of private jobs nothing is kept, for
+what opens them may be gone tomorrow.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ from pipeline.entries import read_entries
 from pipeline.history import Entry, History, read_history
 from pipeline.plan import Site
 from pipeline.remembered import Tables, from_text, to_text
+from pipeline.seal import check_seal, make_folder, remove_sealed, write_seal
 
 LONG = 20_000
 """Entries, from which on a log is long: fewer are read in a second or two, and proved to be what was signed."""
@@ -40,8 +42,12 @@ class _Index:
     """The file, and the history in it. sqlite3.Error, OSError or ValueError: it is no such file, or not to be had."""
 
     def __init__(self, site: Site, path: Path, key: str) -> None:
-        self._site, self._key = site, key
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._site, self._key, self._path = site, key, path
+        self._secret = audit.derive_secret(site.key_file, site.public_key, "state/history", site.passphrase_file)
+        make_folder(path.parent)
+        _journal_of(path).unlink(missing_ok=True)  # SQLite would bring into the file what it holds
+        if path.exists():
+            check_seal(path, self._secret)
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
@@ -86,9 +92,14 @@ class _Index:
             about = {"key": self._key, "size": self.size, "root": root, "rest": rest}
             self._db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
             self._db.execute("COMMIT")
+            write_seal(self._path, self._secret)
+
+
+def _journal_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-journal")
 
 
 def _remove(path: Path) -> None:
-    for name in (path, path.with_name(f"{path.name}-journal")):
-        with contextlib.suppress(OSError):
-            name.unlink()
+    with contextlib.suppress(OSError):
+        _journal_of(path).unlink(missing_ok=True)
+        remove_sealed(path)

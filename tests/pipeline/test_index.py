@@ -15,6 +15,7 @@ from pipeline.entries import read_entries
 from pipeline.history import History, read_history
 from pipeline.plan import RunPlan, Site
 from pipeline.run import run
+from pipeline.seal import write_seal
 from tests.pipeline.conftest import Witness
 
 JOB, DIGEST = "sort", "d1"
@@ -135,6 +136,54 @@ def test_a_broken_file_is_made_anew(site: Site, log: audit.Log, body: bytes | No
         with sqlite3.connect(file) as db:
             db.execute("UPDATE about SET value = x'00' WHERE name = 'root'")
     assert said(kept(site, log.next_index)) == whole
+
+
+FORGED = {
+    "a document that is done": "INSERT INTO done VALUES (x'{document}', 'forged.txt')",
+    "a deletion": "UPDATE about SET value = replace(value, '\"deletions\": []', '\"deletions\": [[0, {{}}]]')",
+    "an entry that is replaced": "INSERT OR REPLACE INTO last VALUES (x'{document}', 99)",
+    "nothing": "PRAGMA user_version = 7",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+def test_what_somebody_else_wrote_into_it_is_not_believed(site: Site, log: audit.Log, forged: str) -> None:
+    """The root is that of the log, the settings are the job's: only the seal tells."""
+    log.commit(commit(random.Random(5), 0))
+    kept(site, log.next_index)
+    (file,) = (site.state / "history").iterdir()
+    seal = site.state / "seals" / file.name
+    body, sealed = file.read_bytes(), seal.read_bytes()
+    with sqlite3.connect(file) as db:
+        db.execute(forged.format(document="ab" * 32))
+    assert file.read_bytes() != body
+    assert said(kept(site, log.next_index)) == said(read_history(read_entries(site), JOB, DIGEST))
+    assert not file.exists()
+    file.write_bytes(body)
+    seal.write_bytes(sealed)
+    other = audit.derive_secret(site.key_file, site.public_key, "another purpose")
+    write_seal(file, other)
+    kept(site, log.next_index)
+    assert not file.exists(), "sealed with another secret"
+
+
+def test_a_journal_that_somebody_left_changes_nothing(site: Site, log: audit.Log) -> None:
+    log.commit(commit(random.Random(5), 0))
+    whole = said(kept(site, log.next_index))
+    (file,) = (site.state / "history").iterdir()
+    file.with_name(f"{file.name}-journal").write_bytes(bytes.fromhex("d9d505f920a163d7") + bytes(1016))
+    assert said(kept(site, log.next_index)) == whole
+    assert list((site.state / "history").iterdir()) == [file]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o702])
+def test_a_folder_that_others_may_write_to_is_not_used(site: Site, log: audit.Log, mode: int) -> None:
+    log.commit(commit(random.Random(5), 0))
+    kept(site, log.next_index)
+    (site.state / "history").chmod(mode)
+    asked = said(kept(site, log.next_index))
+    assert asked == said(read_history(read_entries(site), JOB, DIGEST))
+    assert not list((site.state / "history").iterdir())
 
 
 def test_where_it_cannot_be_written_the_log_is_read(site: Site, log: audit.Log) -> None:
