@@ -79,7 +79,13 @@ def finish(
     """
     text, page_starts = writer.finish()
     members, images = source.members.finish()
-    notes = [*notes, *source.pictures.reasons(), *(decoded.notes if decoded else ()), *_left(source)]
+    notes = [
+        *notes,
+        *source.pictures.reasons(),
+        *(decoded.notes if decoded else ()),
+        *_left(source),
+        *source.hidden.notes(),
+    ]
     hidden = source.hidden.found()
     if not text or text.isspace():
         if not members and not images:

@@ -48,6 +48,33 @@ def test_what_a_script_needs_stays(text: str) -> None:
     assert seen(text) == (text, {})
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("log in at pаypal or gооgle", ["pаypal", "gооgle"]),  # with Cyrillic letters
+        ("IΝVOICE, аccount", ["IΝVOICE", "аccount"]),  # with a Greek and a Cyrillic one
+        ("слoвo, Mocквa", ["слoвo", "Mocквa"]),  # with Latin ones
+    ],
+)
+def test_words_of_letters_that_look_alike_are_noted_and_stay(text: str, words: list[str]) -> None:
+    hidden = HiddenText(drop=True)
+    assert hidden.visible(text) == text
+    assert hidden.found() == ()
+    assert len(hidden.notes()) == 1
+    assert all(word in hidden.notes()[0] for word in words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["5 µm, 5 μm, 3 kΩ", "α-Ketoglutarat, TNFα, IFNγ, NF-κB, ΔT, γGT, σx, ηp", "IT-отдел, SMSка, PRщик, Wi-Fi у нас",
+     "Ελληνικά και English", "Привет, world", "χ2 test, Χ2"],
+)  # fmt: skip
+def test_real_words_of_several_scripts_are_not_noted(text: str) -> None:
+    hidden = HiddenText(drop=True)
+    assert hidden.visible(text) == text
+    assert hidden.notes() == []
+
+
 def test_a_writer_counts_once_however_deep() -> None:
     for drop, text in ((True, "ab"), (False, "a\u200bb")):
         hidden = HiddenText(drop)

@@ -25,5 +25,5 @@ def test_techniques_say_what_they_hide(family: str) -> None:
     assert [name for name, count in Counter(one.name for one in techniques).items() if count > 1] == []
     assert any(one.hidden for one in techniques)
     assert any(not one.hidden for one in techniques), "a family has controls"
-    assert all(not one.name.startswith("control") for one in techniques if one.hidden)
+    assert all(not one.name.startswith("control:") for one in techniques if one.hidden)
     assert all(one.shown for one in techniques)
