@@ -7,6 +7,7 @@ where a broken picture can do no harm; recognition gets plain grey pixels.
 import io
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -20,6 +21,9 @@ HERE = find_spec("PIL") is not None
 NAME = ""
 _MOST_PIXELS = 100_000_000  # of one page; A3 at 600 dpi has 70 million
 _MOST_PAGES = 500
+_SMALLEST = 16, 48  # pixels of the lower and of the longer side of a picture on which a word may stand
+_LARGE_ENOUGH = 2000  # pixels across of a picture whose letters will be large enough as they are
+_MOST_TIMES = 3
 _READERS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM")
 
 if HERE:
@@ -32,27 +36,50 @@ if HERE:
     NAME = f"Pillow {version('pillow')}"
 
 
+def enlarged(data: bytes) -> bytes | None:
+    """A picture as a PGM file, small ones larger, as letters of a screen must be; None where it has no room for words.
+
+    Raises DocumentError.
+    """
+    with _opened(data) as picture:
+        if min(picture.size) < _SMALLEST[0] or max(picture.size) < _SMALLEST[1]:
+            return None
+        grey = _grey(picture)
+        times = min(_MOST_TIMES, -(-_LARGE_ENOUGH // grey.width))
+        size = (grey.width * times, grey.height * times)
+        return _pgm(grey.resize(size, Image.Resampling.BICUBIC) if times > 1 else grey)
+
+
 def pages(data: bytes, *, all_frames: bool) -> Iterator[bytes]:
     """Each page of a picture file, or only the first, as a PGM file. Raises DocumentError."""
+    with _opened(data) as picture:
+        frames = ImageSequence.Iterator(picture) if all_frames else iter([picture])
+        for number, frame in enumerate(frames):
+            if number == _MOST_PAGES:
+                raise DocumentError(Failure.TOO_LARGE, f"a picture of more than {_MOST_PAGES} pages")
+            yield _pgm(_grey(frame))
+
+
+@contextmanager
+def _opened(data: bytes) -> "Iterator[Picture]":
     try:
         with Image.open(io.BytesIO(data), formats=_READERS) as picture:
-            frames = ImageSequence.Iterator(picture) if all_frames else iter([picture])
-            for number, frame in enumerate(frames):
-                if number == _MOST_PAGES:
-                    raise DocumentError(Failure.TOO_LARGE, f"a picture of more than {_MOST_PAGES} pages")
-                yield _grey(frame)
+            yield picture
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise DocumentError(Failure.TOO_LARGE, f"a picture of more than {_MOST_PIXELS:,} pixels") from error
     except (OSError, ValueError, SyntaxError, EOFError, TypeError, IndexError, KeyError, ArithmeticError) as error:
         raise DocumentError(Failure.CORRUPT, f"not a readable picture: {error}") from error
 
 
-def _grey(frame: "Picture") -> bytes:
-    """A PGM file: upright as its EXIF says, on white where it is transparent."""
+def _grey(frame: "Picture") -> "Picture":
+    """In grey, upright as its EXIF says, on white where it is transparent."""
     upright = ImageOps.exif_transpose(frame)
     if "A" in upright.getbands() or "transparency" in upright.info:
         upright = upright.convert("RGBA")
         white = Image.new("RGBA", upright.size, "white")
         upright = Image.alpha_composite(white, upright)
-    grey = upright.convert("L")
+    return upright.convert("L")
+
+
+def _pgm(grey: "Picture") -> bytes:
     return b"P5 %d %d 255\n" % grey.size + grey.tobytes()

@@ -12,19 +12,20 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.members import Members
-from pipeline.parse.office.drawing import GRAPHICS, A, math_text, paragraph_text, write_graphic
+from pipeline.parse.office.drawing import GRAPHICS, A, math_text, paragraph_text, relation_of, write_graphic
 from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
 from pipeline.parse.office.numbering import Numbering
 from pipeline.parse.office.package import LXML, Package, children, stream_children
+from pipeline.parse.office.shown import Shown
 from pipeline.parse.office.sight import Around, Sight
-from pipeline.parse.office.word_boxes import Drawn
+from pipeline.parse.office.word_boxes import PICTURES, Drawn
 from pipeline.parse.office.word_fields import Fields
 from pipeline.parse.office.word_sections import read_sections
 from pipeline.parse.office.word_styles import BODY, Style, WordStyles
 from pipeline.parse.office.word_tables import Place, TableLooks, is_covered
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"docx/3 {LXML}"
+PARSER = f"docx/4 {LXML}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "rt", "numPr"}
@@ -35,7 +36,7 @@ _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The document; raises DocumentError."""
-    package, writer = Package(source.data), source.writer()
+    package, writer = Package(source.data, Shown(source.pictures)), source.writer()
     data = package.bytes(package.main)
     sections, styles = read_sections(package, data), WordStyles(package)
     sight = Sight(styles, sections)
@@ -119,6 +120,8 @@ class _Part:
             self.writer.line(paragraph_text(box.element))
         elif box.element.tag in GRAPHICS:
             write_graphic(self.writer, self._package, self._part, box.element)
+        elif box.element.tag in PICTURES:
+            self.writer.line(self._package.picture_text(self._part, relation_of(box.element)))
         else:
             self.writer.line(box.element.get("string", ""))
         self.writer.gap()
@@ -159,7 +162,8 @@ class _Part:
         if name in _NOTES:
             return self._mark(_NOTES[name], element)
         if name in {"drawing", "pict", "object"}:
-            self._boxes += self._sight.boxes.found(element, self._around.behind)
+            found = self._sight.boxes.found(element, self._around.behind)
+            self._boxes += [box for box in found if name != "object" or box.element.tag not in PICTURES]
             return ""
         if name in {"oMath", "oMathPara"}:
             return math_text(element)

@@ -8,15 +8,15 @@ from functools import partial
 from lxml import etree
 
 from pipeline.document import Parsed
-from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.odf import OpenDocument, attribute, full
 from pipeline.parse.office.odf_styles import Styles, master_pages
 from pipeline.parse.office.odf_text import Flow
 from pipeline.parse.office.package import LXML
+from pipeline.parse.office.shown import Shown
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = f"odp/1 {LXML}"
+PARSER = f"odp/2 {LXML}"
 _FURNITURE = {"header", "footer", "date-time", "page-number", "page"}  # what the program itself puts on each page
 _DECLARED = {"presentation:use-footer-name": "presentation:footer-decl",
              "presentation:use-date-time-name": "presentation:date-time-decl"}  # fmt: skip
@@ -24,12 +24,11 @@ _DECLARED = {"presentation:use-footer-name": "presentation:footer-decl",
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The presentation or drawing; a slide is a page. Raises DocumentError."""
-    document, writer = OpenDocument(source.data, source.members), source.writer()
+    document, writer = OpenDocument(source.data, source.members, Shown(source.pictures)), source.writer()
     kind = "drawing" if "graphics" in media_type else "presentation"
     slides = _Slides(writer, document, document.body(f"office:{kind}"))
     slides.write("slide" if kind == "presentation" else "page")
-    if not writer.length and document.pictures:
-        raise DocumentError(Failure.NEEDS_OCR, "its slides hold pictures and no text")
+    document.refuse_pictures_alone(writer, "its slides hold")
     return finish(source, writer, media_type, PARSER, notes=document.notes())
 
 

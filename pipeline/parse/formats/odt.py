@@ -6,15 +6,15 @@ Order: headers, body with its comments, footnotes and endnotes, footers.
 from lxml import etree
 
 from pipeline.document import Parsed
-from pipeline.errors import DocumentError, Failure
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.odf import OpenDocument, attribute, full, named
 from pipeline.parse.office.odf_styles import Styles, master_pages
 from pipeline.parse.office.odf_text import Flow
 from pipeline.parse.office.package import LXML
+from pipeline.parse.office.shown import Shown
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"odt/1 {LXML}"
+PARSER = f"odt/2 {LXML}"
 _HEADERS = ("style:header-first", "style:header", "style:header-left")
 _FOOTERS = ("style:footer-first", "style:footer", "style:footer-left")
 _FIRST = "Standard"  # the page on which a text begins that names none
@@ -22,7 +22,7 @@ _FIRST = "Standard"  # the page on which a text begins that names none
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The document; raises DocumentError."""
-    document, writer = OpenDocument(source.data, source.members), source.writer()
+    document, writer = OpenDocument(source.data, source.members, Shown(source.pictures)), source.writer()
     body = document.body("office:text")
     flow = Flow(writer, document, Styles(document.common, document.content))
     pages = _pages_used(document, body, flow.styles)
@@ -30,8 +30,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     flow.blocks(body)
     flow.write_notes()
     _write_margins(writer, document, pages, _FOOTERS)
-    if not writer.length and document.pictures:
-        raise DocumentError(Failure.NEEDS_OCR, "it holds pictures and no text")
+    document.refuse_pictures_alone(writer, "it holds")
     return finish(source, writer, media_type, PARSER, notes=document.notes())
 
 

@@ -16,12 +16,13 @@ from pipeline.parse.office.drawing import A, R, is_furniture, paragraph_text, wr
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import LXML, Package
 from pipeline.parse.office.scene import Layer, Scene, background
+from pipeline.parse.office.shown import Shown
 from pipeline.parse.office.slide_styles import SlideStyles, slide_theme
 from pipeline.parse.office.stage import Stage
 from pipeline.parse.office.view import View
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"pptx/3 {LXML}"
+PARSER = f"pptx/4 {LXML}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _TITLES = {"title", "ctrTitle"}
 _ENDLESS = View(math.inf, math.inf)
@@ -30,7 +31,7 @@ _FALSE = {"0", "false", "off"}
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The presentation; a slide is a page. Raises DocumentError."""
-    package, writer = Package(source.data), source.writer()
+    package, writer = Package(source.data, Shown(source.pictures)), source.writer()
     presentation = package.xml(package.main)
     slides = _Slides(writer, package, presentation)
     relations = package.relations(package.main)

@@ -65,8 +65,15 @@ def write_shapes(
             _write_table(writer, child, stage)
         elif child.tag in GRAPHICS:
             write_graphic(writer, package, part, child)
+        elif child.tag == A + "blip":
+            writer.block(package.picture_text(part, relation_of(child)))
         else:
             write_shapes(writer, package, part, child, stage)
+
+
+def relation_of(picture: etree._Element) -> str:
+    """The relation by which a picture is named (a:blip, v:imagedata); "" where there is none."""
+    return str(picture.get(R + "embed") or picture.get(R + "id") or "")
 
 
 def _write_hidden(writer: TextWriter, package: Package, part: str, shape: etree._Element, kind: str) -> None:

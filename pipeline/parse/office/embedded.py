@@ -24,9 +24,12 @@ def add_embedded(members: Members, package: Package) -> list[str]:
     for part in package.names:
         if "/embeddings/" in part.lower() and not part.endswith("/") and part.lower() not in behind:
             objects += not add_part(members, package, part)
-    counts = {"pictures and other media": package.count("media"), "workbooks behind charts": len(behind),
-              "embedded objects": objects}  # fmt: skip
-    return [f"{what} not read: {count}" for what, count in counts.items() if count]
+    media = package.count("media")
+    notes = (
+        package.shown.notes(media) if package.shown else [f"pictures and other media not read: {media}"] * bool(media)
+    )
+    counts = {"workbooks behind charts": len(behind), "embedded objects": objects}
+    return notes + [f"{what} not read: {count}" for what, count in counts.items() if count]
 
 
 def add_part(members: Members, package: Package, part: str) -> bool:
@@ -60,9 +63,12 @@ def _add_object(members: Members, name: str, data: bytes) -> bool:
 
 
 def refuse_pictures_alone(source: Source, writer: TextWriter, package: Package, what: str) -> None:
-    """Raises DocumentError(NEEDS_OCR) where there is nothing but pictures."""
-    if not writer.length and package.count("media") and not source.members.finish()[0]:
-        raise DocumentError(Failure.NEEDS_OCR, f"{what} pictures and no text")
+    """Raises DocumentError(NEEDS_OCR) where there is nothing but pictures, and not all were looked at."""
+    looked_at = package.shown.read if package.shown else 0
+    if writer.length or source.pictures.pending or source.members.finish()[0]:
+        return
+    if package.count("media") > looked_at:
+        raise DocumentError(Failure.NEEDS_OCR, "; ".join([f"{what} pictures and no text", *source.pictures.reasons()]))
 
 
 def _behind_charts(package: Package) -> set[str]:

@@ -3,7 +3,7 @@
 import base64
 import posixpath
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from urllib.parse import unquote
 
 from lxml import etree
@@ -12,6 +12,8 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.members import Members
 from pipeline.parse.office.archive import Archive
 from pipeline.parse.office.package import parse_xml, whole_number
+from pipeline.parse.office.shown import Shown
+from pipeline.parse.writer import TextWriter
 
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
 _PREFIXES = {
@@ -62,9 +64,10 @@ def repeats(element: etree._Element, name: str) -> int:
 class OpenDocument:
     """An open document; raises DocumentError for whatever is wrong with it. What is inside it goes to `members`."""
 
-    def __init__(self, data: bytes, members: Members) -> None:
+    def __init__(self, data: bytes, members: Members, shown: Shown | None = None) -> None:
         self._archive = Archive(data, "an OpenDocument file") if data.startswith(_ZIP) else None
         self._members = members
+        self.shown = shown  # takes its pictures of text, if they are to be read
         self._given: set[str] = set()
         self._unread = 0
         if self._archive is None:
@@ -115,6 +118,17 @@ class OpenDocument:
         else:
             self.skip()
 
+    def picture_text(self, element: etree._Element) -> str:
+        """What was recognised on the picture that a draw:image shows; "" where nothing was, or not yet."""
+        if self.shown is None:
+            return ""
+        name, inside = _path(element), element.findtext(full("office:binary-data"))
+        if inside is not None:
+            return self.shown.text(inside, partial(_decoded, inside))
+        if self._archive is None or not self._archive.has(name):
+            return ""
+        return self.shown.text(name, partial(self._archive.bytes, name))
+
     @cached_property
     def _controls(self) -> dict[str, etree._Element]:
         fields = [field for forms in named(self.content, "office:forms") for field in forms.iter(etree.Element)]
@@ -128,9 +142,20 @@ class OpenDocument:
             return sum(1 for _ in named(self.content, "draw:image"))
         return self._archive.count("pictures") + self._archive.count("media")
 
+    def refuse_pictures_alone(self, writer: TextWriter, what: str) -> None:
+        """Raises DocumentError(NEEDS_OCR) where there is nothing but pictures, and not all were looked at."""
+        if writer.length or (self.shown and self.shown.pending):
+            return
+        if self.pictures > (self.shown.read if self.shown else 0):
+            reasons = self.shown.reasons() if self.shown else []
+            raise DocumentError(Failure.NEEDS_OCR, "; ".join([f"{what} pictures and no text", *reasons]))
+
     def notes(self) -> list[str]:
         """What a reader of its text should know was not read."""
-        notes = [f"pictures and other media not read: {self.pictures}"] if self.pictures else []
+        if self.shown:
+            notes = self.shown.notes(self.pictures)
+        else:
+            notes = [f"pictures and other media not read: {self.pictures}"] if self.pictures else []
         return notes + ([f"embedded documents not read: {self._unread}"] if self._unread else [])
 
     def _xml(self, part: str) -> etree._Element:

@@ -43,6 +43,7 @@ class Flow:
             "text:p": self._paragraph, "text:h": self._paragraph, "text:list": self._list,
             "text:section": self._section, "table:table": self._table, "office:annotation": self._comment,
             "draw:object": self._object, "draw:object-ole": self._file, "draw:control": self._control,
+            "draw:image": self._image,
         }  # fmt: skip
 
     def blocks(self, element: etree._Element) -> None:
@@ -199,6 +200,15 @@ class Flow:
         author = comment.findtext(full("dc:creator")) or ""
         if text:
             self.writer.block(f"Comment{f' ({author})' if author else ''}: {text}")
+
+    def _image(self, image: etree._Element) -> None:
+        """A picture; not the one that stands in for an object, nor the same in a second form."""
+        frame = image.getparent()
+        before = [] if frame is None else [name_of(one.tag) for one in frame if one is not image]
+        first = frame is None or next(frame.iterchildren(full("draw:image")), None) is image
+        if first and _OBJECTS.isdisjoint(before) and not self._inside:
+            self.writer.block(self._document.picture_text(image))
+        self.blocks(image)
 
     def _control(self, shape: etree._Element) -> None:
         control = self._document.control(attribute(shape, "draw:control"))

@@ -18,6 +18,7 @@ from lxml import etree
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.office.archive import Archive
+from pipeline.parse.office.shown import Shown
 
 CONTENT_TYPES = "[Content_Types].xml"
 LXML = f"lxml {etree.__version__}"
@@ -57,8 +58,9 @@ class Relation:
 class Package(Archive):
     """An open package; raises DocumentError for whatever is wrong with it."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, shown: Shown | None = None) -> None:
         super().__init__(data, "an Office package")
+        self.shown = shown  # takes its pictures of text, if they are to be read
         self._relations: dict[str, dict[str, Relation]] = {}
         self.main = next((r.target for r in self.relations("").values() if r.kind == "officeDocument"), "")
         if not self.has(self.main):
@@ -101,6 +103,13 @@ class Package(Archive):
             for relation in self.relations(part).values()
             if relation.kind == kind and not relation.external and self.has(relation.target)
         ]
+
+    def picture_text(self, part: str, identifier: str) -> str:
+        """What was recognised on the picture that a relation of a part leads to; "" where nothing was, or not yet."""
+        relation = self.relations(part).get(identifier)
+        if self.shown is None or relation is None or relation.external or not self.has(relation.target):
+            return ""
+        return self.shown.text(relation.target, lambda: self.bytes(relation.target))
 
 
 def parse_xml(data: bytes, what: str, *, doctype: bool = False) -> etree._Element:

@@ -19,7 +19,9 @@ from pipeline.parse.office.view import EMU, TRUE, View
 from pipeline.parse.office.word_frames import Page
 from pipeline.parse.office.word_looks import W
 
-_TEXT = {W + "txbxContent", A + "p"} | GRAPHICS
+PICTURES = {A + "blip", "{urn:schemas-microsoft-com:vml}imagedata"}
+"""What refers to a picture's file, in DrawingML and in VML."""
+_TEXT = {W + "txbxContent", A + "p"} | GRAPHICS | PICTURES
 _WPS = "{http://schemas.microsoft.com/office/word/2010/wordprocessingShape}"
 _FROM_EDGE_X, _FROM_EDGE_Y = {"page", "leftMargin"}, {"page", "topMargin"}
 _VML = {"shape", "rect", "roundrect", "oval", "group", "line", "polyline", "arc", "curve", "image"}

@@ -88,6 +88,6 @@ def test_without_a_place_they_are_counted() -> None:
 def test_pictures_of_pages_lie_in_the_same_file(out: int) -> None:
     held = members(out)
     held.add("a", [b"12345"])
-    held.picture(3, b"P5 1 1 255 x")
+    held.picture("page 3", *held.write_picture(b"P5 1 1 255 x"))
     (image,) = held.finish()[1]
-    assert (image.page, image.offset, image.size) == (3, 5, 12)
+    assert (image.name, image.offset, image.size) == ("page 3", 5, 12)
