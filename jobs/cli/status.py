@@ -178,7 +178,8 @@ def _ended(run: dict[str, Any]) -> str:
         return f"refused {run['finished_at']}: {one_line(run['reason'])}"
     if run["state"] == "unfinished":
         return f"begun {run['started_at']}, not ended: {counts_line(run['counts'])} so far; the next run goes on"
-    return f"{run['state']} {run['finished_at'] or run['started_at']}: {counts_line(run['counts'])}"
+    how = "stopped by a full disk" if run["state"] == "stopped" else run["state"]
+    return f"{how} {run['finished_at'] or run['started_at']}: {counts_line(run['counts'])}"
 
 
 def _far(running: "pipeline.Running | None") -> str:
