@@ -22,7 +22,7 @@ _BOUNDS = Struct("=4fi")  # left, bottom, right, top; whether there are any
 _BORDER = Struct("=4fi4f3i")  # the same; two ends of a border, whether there are, how many there are in all
 _MARKS = 4  # marks around a text that are looked at, the outermost first
 _REPLACEMENT = ctypes.create_string_buffer(b"ActualText")
-_HAS_REPLACEMENT = f"ptr inttoptr (i64 {ctypes.addressof(_REPLACEMENT)} to ptr)"
+_REPLACES = f"ptr inttoptr (i64 {ctypes.addressof(_REPLACEMENT)} to ptr)"
 _GET_BOUNDS = Call(raw.FPDFPageObj_GetBounds, answers=(0, 4, 8, 12), kept=16)
 
 _LOOPS = loops(
@@ -49,14 +49,14 @@ _LOOPS = loops(
                 Call(raw.FPDFPageObj_GetMatrix, answers=(36,)),
             ],
         ),
-        "marks": (
-            4 * (1 + _MARKS),
+        "marks": (4, [Call(raw.FPDFPageObj_CountMarks, kept=0)]),
+        "replacements": (
+            4 * _MARKS,
             [
-                Call(raw.FPDFPageObj_CountMarks, kept=0),
                 *(Call(raw.FPDFPageObj_GetMark, f"ptr %object, i64 {place}", result="ptr") for place in range(_MARKS)),
                 *(
-                    Call(raw.FPDFPageObjMark_GetParamValueType, f"ptr %r{place}, {_HAS_REPLACEMENT}", kept=4 * place)
-                    for place in range(1, 1 + _MARKS)
+                    Call(raw.FPDFPageObjMark_GetParamValueType, f"ptr %r{place}, {_REPLACES}", kept=4 * place)
+                    for place in range(_MARKS)
                 ),
             ],
         ),
@@ -124,11 +124,14 @@ def states_and_borders(texts: Sequence[int]) -> tuple[list[bytes], list[int]]:
 
 def replaced(texts: Sequence[int]) -> list[int]:
     """The places of the texts in whose stead something else may have to be read: an ActualText, or too many marks."""
-    marks = memoryview(_LOOPS["marks"](texts)).cast("i")
-    counts, *keys = (marks[place :: 1 + _MARKS].tolist() for place in range(1 + _MARKS))
-    if max(counts, default=0) <= _MARKS and not any(map(any, keys)):
+    counts = memoryview(_LOOPS["marks"](texts)).cast("i").tolist()
+    if not any(counts):
         return []
-    return [place for place, (count, *has) in enumerate(zip(counts, *keys, strict=True)) if count > _MARKS or any(has)]
+    found = _LOOPS["replacements"](texts)
+    if max(counts) <= _MARKS and not any(found):
+        return []
+    each = zip(*[iter(memoryview(found).cast("i"))] * _MARKS, strict=True)
+    return [place for place, (count, keys) in enumerate(zip(counts, each, strict=True)) if count > _MARKS or any(keys)]
 
 
 class Painting(NamedTuple):
