@@ -18,14 +18,14 @@ _bytes = c_size_t()
 
 
 def may_be_blank(font: int) -> bool:
-    """Whether a font's letters may show nothing: one of Type 3, or none of its common letters has an outline."""
+    """Whether a font's letters may show nothing: it is of Type 3, or none of its common letters has an outline."""
     if not font or not _is_embedded(argument(font)):
         return False
-    return is_type_3(font) or not any(map(_has_outline, [font] * len(_COMMON), _COMMON))
+    return _is_type_3(font) or not any(map(_has_outline, [font] * len(_COMMON), _COMMON))
 
 
-def is_type_3(font: int) -> bool:
-    """Whether the letters of an embedded font are drawn by content of the PDF, which may be anything."""
+def _is_type_3(font: int) -> bool:
+    """Whether the letters of an embedded font are drawn by content of the PDF: it has no program."""
     _bytes.value = 0
     _get_data(argument(font), None, _bytes, argument(ctypes.addressof(_bytes)))
     return not _bytes.value

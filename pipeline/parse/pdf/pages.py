@@ -9,6 +9,7 @@ from pipeline.parse.pdf.binding import pdfium
 from pipeline.parse.pdf.drawing import Budget, Drawing
 from pipeline.parse.pdf.hidden import Finding, find
 from pipeline.parse.pdf.layers import may_have_layers
+from pipeline.parse.pdf.letters import Letters
 from pipeline.parse.pdf.objects import set_active
 from pipeline.parse.pdf.page import Page
 from pipeline.parse.pdf.recognition import Recognition
@@ -35,6 +36,8 @@ class PageReader:
         self._scans: list[int] = []
         self._unsure: list[int] = []
         self._layered: list[int] = []
+        self._letters = Letters()
+        self._misread: list[int] = []
         self._crowded: list[int] = []
 
     def read(self, number: int) -> None:
@@ -69,6 +72,7 @@ class PageReader:
         """Why it could not be told of some pages whether all of their text is seen."""
         told = {
             "too much is drawn to look at it on": self._unsure,
+            "fonts draw other letters than are read on": self._misread,
             "remarks and form fields may be in layers that are off on": self._layered,
         }
         return [f"{what} {_pages(sorted(set(numbers)))}" for what, numbers in told.items() if numbers]
@@ -98,6 +102,8 @@ class PageReader:
     def _text(self, page: Page, seen: Survey, number: int) -> tuple[str, set[int]]:
         """The page's text without what is hidden, and the texts that are hidden as a whole."""
         page.load_text()
+        if any(map(self._letters.are_others, seen.fonts)):
+            self._misread.append(number)
         for replacement in other_texts(page, seen.texts, self._document, remove=self._source.options.hidden != "keep"):
             self._writer.hide("replaced", replacement)
         if seen.suspects:

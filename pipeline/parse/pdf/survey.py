@@ -76,6 +76,7 @@ class Survey:
     suspects: dict[int, Suspect] = field(default_factory=dict)
     groups: list[_Group] = field(default_factory=list)
     modes: list[int] = field(default_factory=list)  # the ways of painting them
+    fonts: set[int] = field(default_factory=set)  # of the texts
     covers: Sequence[Rectangle] = ()  # boxes of annotations, which are painted over all the rest
 
 
@@ -133,7 +134,8 @@ class _Judge:
         self._layers = layers
         self._states, self._borders = many.states_and_borders(found.texts)
         self._kinds = {state: many.painting(state) for state in set(self._states)}
-        self._blank = {font for font in {of.font for of in self._kinds.values()} if may_be_blank(font)}
+        found.fonts.update(of.font for of in self._kinds.values())
+        self._blank = set(filter(may_be_blank, found.fonts))
         self._resembling = {
             state for state, of in self._kinds.items() if of.colour and found.scenery.has_like(of.colour[:3])
         }

@@ -1,0 +1,101 @@
+"""Whether a font's letters have the shapes that they must have, as far as every Latin typeface agrees.
+
+A font may say of its letters that they are others than it draws (ISO 32000-2, 9.10.3). Typefaces differ, but in none
+is an "m" narrower than an "i", does an "e" rise above an "h", or an "n" reach further down than a "p": a font in which
+much of that is so draws other letters than are read. Widths are asked for first; only where they look odd, or tell
+nothing, outlines are compared.
+"""
+
+from collections.abc import Iterable
+from ctypes import addressof, c_float, c_int, c_void_p
+from itertools import product
+
+from pipeline.parse.pdf.binding import raw
+from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.objects import argument, fast
+
+_ABSENT = 0xE5A7  # for private use: no font has it
+_MEASURED = [*map(ord, "ilmo"), _ABSENT]
+_NARROW = 2  # of them are narrow, the next ones wide
+_DEFAULT = 1000.0  # the width of letters of which a font says nothing
+_SAMPLE = ord("p")
+_THIN, _BROAD = "ijlt", "mw"
+_LOW, _HIGH = "acemnorsuvwxz", "bdhkl"
+_FLAT, _DEEP = "abcdehiklmnorstuvwx", "gpqy"
+_LETTERS = sorted({*_LOW, *_HIGH, *_DEEP, *_THIN})
+_SIZE = c_float(1000.0)
+_CLEARLY = 1.1  # times as wide or high
+_DEEPER = 80.0  # thousandths of the size
+_FEWEST = 24  # comparisons
+_LIES = 0.2  # of them that must fail
+
+_get_width = fast(raw.FPDFFont_GetGlyphWidth, c_int)
+_get_path = fast(raw.FPDFFont_GetGlyphPath, c_void_p)
+_count = fast(raw.FPDFGlyphPath_CountGlyphSegments, c_int)
+_get_segment = fast(raw.FPDFGlyphPath_GetGlyphPathSegment, c_void_p)
+_get_point = fast(raw.FPDFPathSegment_GetPoint, c_int)
+_point = (c_float * 2)()
+_X, _Y = argument(addressof(_point)), argument(addressof(_point) + 4)
+
+
+class Letters:
+    """What is known of the letters of one document's fonts, by their widths and some of their outlines."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], bool] = {}
+
+    def are_others(self, font: int) -> bool:
+        """Whether the outlines of a font's letters cannot be those of the letters that they are said to be."""
+        widths = tuple(_width(font, one) for one in _MEASURED) if font else ()
+        if not font or not _are_odd(widths):
+            return False
+        known = *widths, _box(font, _SAMPLE)
+        if known not in self._known:
+            self._known[known] = _contradicts({one: box for one in _LETTERS if (box := _box(font, ord(one)))}, font)
+        return self._known[known]
+
+
+def _are_odd(widths: tuple[float, ...]) -> bool:
+    """Whether these widths of narrow letters, wide ones and one that is absent call for a look at the outlines."""
+    *some, absent = widths
+    if len(set(some)) == 1:
+        return some[0] != _DEFAULT
+    narrow, wide = ([one for one in part if one != absent] for part in (some[:_NARROW], some[_NARROW:]))
+    return bool(narrow and wide) and max(narrow) >= min(wide)
+
+
+def _contradicts(boxes: dict[str, Rectangle], font: int) -> bool:
+    """Whether the outlines of the letters that there are cannot be theirs."""
+    absent = _box(font, _ABSENT)
+    boxes = {one: box for one, box in boxes.items() if box != absent}
+    wide = {one: box[2] - box[0] for one, box in boxes.items()}
+    fails = [wide[thin] > _CLEARLY * wide[broad] for thin, broad in _pairs(_THIN, _BROAD, boxes)]
+    fails += [boxes[low][3] > _CLEARLY * boxes[high][3] for low, high in _pairs(_LOW, _HIGH, boxes)]
+    fails += [boxes[flat][1] < boxes[deep][1] - _DEEPER for flat, deep in _pairs(_FLAT, _DEEP, boxes)]
+    return len(fails) >= _FEWEST and sum(fails) >= _LIES * len(fails)
+
+
+def _pairs(some: str, others: str, boxes: dict[str, Rectangle]) -> Iterable[tuple[str, str]]:
+    return ((one, other) for one, other in product(some, others) if one in boxes and other in boxes)
+
+
+def _width(font: int, character: int) -> float:
+    _point[0] = 0.0
+    _get_width(argument(font), character, _SIZE, _X)
+    return _point[0]
+
+
+def _box(font: int, character: int) -> Rectangle | None:
+    """Around the outline of a letter, in thousandths of the font's size; None where it has none."""
+    path = _get_path(argument(font), character, _SIZE)
+    count = _count(argument(path)) if path else 0
+    points = [_at(_get_segment(argument(path), place)) for place in range(count)]
+    if not points:
+        return None
+    xs, ys = zip(*points, strict=True)
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _at(segment: int) -> tuple[float, float]:
+    _get_point(argument(segment), _X, _Y)
+    return _point[0], _point[1]
