@@ -15,6 +15,7 @@ _SPACES = " ".join(
         "wpg": "http://schemas.microsoft.com/office/word/2010/wordprocessingGroup",
         "w14": "http://schemas.microsoft.com/office/word/2010/wordml",
         "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
+        "m": f"{OFFICE}/math",
         "v": "urn:schemas-microsoft-com:vml",
     }.items()
 )
@@ -71,6 +72,17 @@ def _box(
 def _vml(text: str, style: str, attributes: str = "", run: str = "", fill: str = "") -> str:
     content = f"<v:textbox><w:txbxContent>{_p(text, run)}</w:txbxContent></v:textbox>"
     return f"<w:p><w:r><w:pict><v:rect style='{style}' {attributes}>{fill}{content}</v:rect></w:pict></w:r></w:p>"
+
+
+def _group(text: str, x: int) -> str:
+    """A group of one text box, which lies x points to the right within it."""
+    box = _box(text, 100, 100)
+    begin, end = box.index("<wps:wsp>"), box.index("</a:graphicData>")
+    shape = box[begin:end].replace("<a:off x='0'", f"<a:off x='{x * 12700}'")
+    place = "<a:off x='0' y='0'/><a:ext cx='2540000' cy='508000'/>"
+    place += place.replace("a:off", "a:chOff").replace("a:ext", "a:chExt")
+    group = f"<wpg:wgp><wpg:cNvGrpSpPr/><wpg:grpSpPr><a:xfrm>{place}</a:xfrm></wpg:grpSpPr>{shape}</wpg:wgp>"
+    return (box[:begin] + group + box[end:]).replace("wordprocessingShape'>", "wordprocessingGroup'>", 1)
 
 
 _PLACED = "position:absolute;margin-left:40pt;margin-top:40pt;width:200pt;height:40pt"
@@ -156,6 +168,18 @@ _BODIES = {
     + _FIELD.format("begin") + _CODE.format("QUOTE x") + _FIELD.format("separate") + _RESULT.format(HIDDEN)
     + _FIELD.format("end") + _CODE.format(" = y a b") + _FIELD.format("separate") + _RESULT.format("after")
     + _FIELD.format("end") + "</w:p>",
+    "floating table off the page": _table(
+        _row(_cell(HIDDEN)),
+        properties="<w:tblpPr w:horzAnchor='page' w:vertAnchor='page' w:tblpX='30000' w:tblpY='30000'/>",
+    ),
+    "table indented off the page": _table(_row(_cell(HIDDEN)), properties="<w:tblInd w:w='-25000' w:type='dxa'/>"),
+    "white formula": "<w:p><m:oMath><m:r><w:rPr>" + _WHITE + f"</w:rPr><m:t>{HIDDEN}</m:t></m:r></m:oMath></w:p>",
+    "white number of a list": _p("after", "", "<w:numPr><w:ilvl w:val='0'/><w:numId w:val='1'/></w:numPr>"),
+    "choice that no program understands": (
+        "<w:p><w:r><mc:AlternateContent><mc:Choice xmlns:zz='urn:nobody' Requires='zz'>"
+        f"<w:t>{HIDDEN}</w:t></mc:Choice><mc:Fallback><w:t>after</w:t></mc:Fallback></mc:AlternateContent></w:r></w:p>"
+    ),
+    "shape of a group off the page": _group(HIDDEN, 5000),
     "alternative text": _box("after", 100, 100, attributes=f"descr='{HIDDEN}'"),
 }  # fmt: skip
 _CONTROLS = {
@@ -192,6 +216,18 @@ _CONTROLS = {
         "show", _fill("<w14:noFill/>") + "<w14:textOutline w14:w='9525'>" + _solid("FF0000") + "</w14:textOutline>"
     ),
     "letters half transparent": _p("show", _fill(_solid("000000", "<w14:alpha w14:val='50000'/>"))),
+    "choice that programs understand": (
+        "<w:p><w:r><mc:AlternateContent><mc:Choice Requires='wps'><w:t>show</w:t></mc:Choice><mc:Fallback>"
+        "<w:t>else</w:t></mc:Fallback></mc:AlternateContent></w:r></w:p>"
+    ),
+    "formula": "<w:p><m:oMath><m:r><m:t>show</m:t></m:r></m:oMath></w:p>",
+    "floating table": _table(
+        _row(_cell("show")),
+        properties="<w:tblpPr w:horzAnchor='page' w:vertAnchor='page' w:tblpX='3000' w:tblpY='5000'/>",
+    ),
+    "shape of a group": _group("show", 0),
+    "button of a field": "<w:p>" + _FIELD.format("begin") + _CODE.format("MACROBUTTON none ") + _RESULT.format("show")
+    + _FIELD.format("end") + "</w:p>",
     "insertion with changes tracked": (
         "<w:p><w:ins w:id='1' w:author='a'><w:r><w:t>show</w:t></w:r></w:ins></w:p>"
     ),
@@ -227,14 +263,21 @@ def _document(body: str) -> bytes:
     section = "<w:sectPr><w:pgSz w:w='11906' w:h='16838'/><w:pgMar w:top='1440' w:right='1440' w:bottom='1440' " \
               "w:left='1440' w:header='708' w:footer='708' w:gutter='0'/></w:sectPr>"  # fmt: skip
     main = f"<w:document {_SPACES} mc:Ignorable='w14'>{page}<w:body>{before}{body}{section}</w:body></w:document>"
+    numbering = (
+        f"<w:numbering {_SPACES}><w:abstractNum w:abstractNumId='0'><w:lvl w:ilvl='0'><w:start w:val='1'/>"
+        f"<w:numFmt w:val='decimal'/><w:lvlText w:val='{HIDDEN} %1'/><w:rPr>{_WHITE}</w:rPr></w:lvl></w:abstractNum>"
+        "<w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num></w:numbering>"
+    )
     kinds = {
         "word/document.xml": "wordprocessingml.document.main+xml",
+        "word/numbering.xml": "wordprocessingml.numbering+xml",
         "word/styles.xml": "wordprocessingml.styles+xml",
         "word/settings.xml": "wordprocessingml.settings+xml",
         "word/theme/theme1.xml": "theme+xml",
     }
-    related = relations(("styles", "styles.xml"), ("settings", "settings.xml"), ("theme", "theme/theme1.xml"))
+    related = relations(("styles", "styles.xml"), ("settings", "settings.xml"), ("theme", "theme/theme1.xml"),
+                        ("numbering", "numbering.xml"))  # fmt: skip
     return package(kinds, {
         "word/document.xml": main, "word/_rels/document.xml.rels": related, "word/styles.xml": _STYLES,
-        "word/settings.xml": settings, "word/theme/theme1.xml": THEME,
+        "word/numbering.xml": numbering, "word/settings.xml": settings, "word/theme/theme1.xml": THEME,
     })  # fmt: skip

@@ -130,6 +130,8 @@ _SLIDES = {
     "off the slide in a group": _group(_shape(HIDDEN, box=(0, 0, 100, 40)), (900, 100)),
     "marked as hidden": _shape(HIDDEN, attributes="hidden='1'"),
     "marked as hidden with its group": _group(_shape(HIDDEN, box=(0, 0, 100, 40)), (100, 100), "hidden='1'"),
+    "on the layout, white": "<!-- layout -->",
+    "on the layout, under a shape of the slide": "<!-- layout dark -->" + _panel("C0504D", _AROUND),
     "colour of a cell": _table(HIDDEN, _DARK, _DARK),
     "white in a cell without a fill": _table(HIDDEN, "<a:noFill/>", _WHITE),
     "under a merged cell": _table(HIDDEN, "", "", "hMerge='1'"),
@@ -152,6 +154,9 @@ _CONTROLS = {
     "no fill but a line": _shape("show", f"<a:ln w='9525'>{_fill('FF0000')}</a:ln><a:noFill/>"),
     "link in white": _shape("show", _WHITE, link="<a:hlinkClick r:id='rId1'/>"),
     "half transparent": _shape("show", _fill("000000", "<a:alpha val='50000'/>")),
+    "under a panel that comes when asked": _shape("show") + _panel("FFFFFF", _AROUND) + "<!-- moving -->",
+    "on the layout": "<!-- layout dark --><!-- show -->",
+    "of no size": _shape("show", box=(200, 200, 0, 0)),
     "under a transparent panel": _shape("show") + _panel("FFFFFF", _AROUND, "<a:alpha val='40000'/>"),
     "under a shape without a fill": _shape("show") + _shape("", box=_AROUND, number=9),
     "partly under a panel": _shape("show") + _panel("FFFFFF", (300, 150, 400, 200)),
@@ -218,6 +223,16 @@ def _presentation(drawn: str) -> bytes:
         "ppt/slideMasters/slideMaster1.xml": kind.format("slideMaster"),
         "ppt/theme/theme1.xml": "theme+xml",
     }
+    timing = (
+        "<p:timing><p:tnLst><p:par><p:cTn id='1' dur='indefinite' restart='never' nodeType='tmRoot'><p:childTnLst>"
+        "<p:set><p:cBhvr><p:cTn id='2' dur='1' fill='hold'/><p:tgtEl><p:spTgt spid='9'/></p:tgtEl><p:attrNameLst>"
+        "<p:attrName>style.visibility</p:attrName></p:attrNameLst></p:cBhvr><p:to><p:strVal val='visible'/></p:to>"
+        "</p:set></p:childTnLst></p:cTn></p:par></p:tnLst></p:timing>"
+    )
+    slide += timing if "<!-- moving -->" in drawn else ""
+    if "<!-- layout" in drawn:
+        text = "show" if "<!-- show -->" in drawn else HIDDEN
+        places += _shape(text, _fill("000000") if "<!-- layout dark" in drawn else _WHITE, number=12)
     layout = f"<p:cSld>{_tree(places)}</p:cSld><p:clrMapOvr><a:masterClrMapping/></p:clrMapOvr>"
     return package(kinds, {
         "ppt/presentation.xml": main,

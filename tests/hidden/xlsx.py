@@ -128,6 +128,8 @@ _FILLS: dict[str, Fill] = {
     "condition on the number": _condition({"type": "cell", "criteria": ">", "value": 100}, _NUMBER, font_color="white"),
     "condition on the text": _condition({"type": "cell", "criteria": "==", "value": f'"{HIDDEN}"'}, font_color="white"),
     "bar without its number": _condition({"type": "data_bar", "bar_only": True}, _NUMBER),
+    "white header of the printed pages": lambda book, sheet: sheet.set_header(f"&L&KFFFFFF{HIDDEN}&K000000 after"),
+    "header of 1 point": lambda book, sheet: sheet.set_footer(f"&Cafter &1{HIDDEN}"),
     "colour of the text box": _box(HIDDEN, "#1F497D", "#1F497D"),
 }
 _THEMED = {
@@ -156,6 +158,7 @@ _CONTROLS: dict[str, Fill] = {
     "condition that is not known": _condition(_always("=LEN($B$3)>99"), "show", font_color="white"),
     "merged cells": lambda book, sheet: sheet.merge_range("B3:D4", "show") and None,
     "low but legible row": lambda book, sheet: sheet.write(2, 1, "show") or sheet.set_row(2, 9),
+    "header in red": lambda book, sheet: sheet.set_header("&L&KFF0000show"),
     "white on a dark text box": _box("show", "#FFFFFF", "#1F497D"),
     "red run of rich text": _rich("show", font_color="red"),
 }

@@ -85,7 +85,7 @@ class _Part:
         style = self._style = self._sight.styles.paragraph(paragraph.find(W + "pPr"))
         text = self._placed(style, self._inline(paragraph))
         self._fields.end_paragraph()
-        label = self._numbering.label(style) if self._numbering and text.strip() else ""
+        label = self._label(style) if text.strip() else ""
         if not text.strip():
             self.writer.gap()
         elif style.outline is None or style.outline >= BODY:
@@ -100,6 +100,15 @@ class _Part:
         """The text of a paragraph, none where its place is not on the page and the job's rule is to leave it out."""
         kind = self._sight.hides_paragraph(style, text, self._around) if text.strip() else None
         return "" if kind and self.writer.hide(kind, text) else text
+
+    def _label(self, style: Style) -> str:
+        """The number that Word draws before a paragraph with text, as far as it is seen."""
+        level = self._numbering.level(style) if self._numbering else None
+        if self._numbering is None or level is None:
+            return ""
+        label = self._numbering.label(style)
+        kind = self._sight.hides(level, style, self._around)
+        return "" if kind and self.writer.hide(kind, label) else label
 
     def _box(self, box: Drawn) -> None:
         if not box.hides:
@@ -128,6 +137,9 @@ class _Part:
 
     def _table(self, table: etree._Element) -> None:
         outer, looks = self._around, TableLooks(table, self._sight.styles, self._around)
+        kind = looks.hides(self._sight.page)
+        if kind and self.writer.hide(kind, _text_in(table)):
+            return
         rows = [(row, _found(row, "tc")) for row in _found(table, "tr")]
         self.writer.gap()
         for number, (row, cells) in enumerate(rows):
@@ -166,7 +178,7 @@ class _Part:
             self._boxes += [box for box in found if name != "object" or box.element.tag not in PICTURES]
             return ""
         if name in {"oMath", "oMathPara"}:
-            return math_text(element)
+            return self._formula(element)
         if name == "sym":
             return _symbol(element)
         if name == "instrText":
@@ -176,6 +188,13 @@ class _Part:
             self._fields.read(element)
             return _check_box(element)
         return self._inline(element)
+
+    def _formula(self, element: etree._Element) -> str:
+        """A formula in one line, if any of its runs is seen."""
+        text = math_text(element)
+        runs = [run for run in element.iter("{*}r") if "".join(run.itertext()).strip()]
+        kinds = [self._sight.hides(run, self._style, self._around) for run in runs]
+        return "" if kinds and kinds[0] and all(kinds) and self.writer.hide(kinds[0], text) else text
 
     def _letters(self, text: str) -> str:
         hides = self._fields.hides and self.writer.hide("marked_hidden", text)

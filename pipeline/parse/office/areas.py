@@ -9,7 +9,7 @@ from pipeline.parse.office.package import whole_number
 
 _DIGITS = re.compile(r"\d+")
 _TALL = 1000  # rows, from which on an area is looked at for each cell
-_MOST = 1_000_000  # rows of areas that are listed
+_MOST = 200_000  # rows of areas that are listed
 _COMPARED = 10_000_000
 _ROWS = 1_048_576
 _COLUMNS = 16_384

@@ -163,6 +163,6 @@ def _tinted(colour: RGB, tint: str | None) -> RGB | None:
         share = float(tint or "0")
     except ValueError:
         return None
-    return (
-        lightened(colour, lambda one: one * (1 + share) if share < 0 else one + (1 - one) * share) if share else colour
-    )
+    if not share or not -1 <= share <= 1:
+        return None if share else colour
+    return lightened(colour, lambda one: one * (1 + share) if share < 0 else one + (1 - one) * share)

@@ -37,6 +37,10 @@ class Numbering:
         counts[level + 1 :] = [None] * (_LEVELS - level - 1)
         return _label(levels, level, counts)
 
+    def level(self, style: Style) -> etree._Element | None:
+        """The level (w:lvl) of a list that says how the number of such a paragraph looks."""
+        return self._levels.get(style.number or "", {}).get(whole_number(style.level, 0))
+
     def _read_lists(self, root: etree._Element, styles: WordStyles) -> None:
         abstract = {element.get(W + "abstractNumId", ""): element for element in root.iter(W + "abstractNum")}
         names = {num.get(W + "numId", ""): value(num, "abstractNumId") or "" for num in root.iterchildren(W + "num")}

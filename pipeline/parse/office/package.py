@@ -43,6 +43,10 @@ _TRANSITIONAL = {
     "officeDocument/relationships": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
 }
 _RENAMED = {_STRICT + strict.encode(): name.encode() for strict, name in _TRANSITIONAL.items()}
+_OF_OFFICE = re.compile(
+    r"http://schemas\.(?:openxmlformats\.org/|microsoft\.com/office/(?:mac/)?"
+    r"(?:word|drawing|drawingml|powerpoint|excel|spreadsheetml|thememl)/2\d{3}/)|urn:schemas-microsoft-com:"
+)
 _STRICT_NAME = re.compile(re.escape(_STRICT) + rb"[A-Za-z/]+")
 
 
@@ -214,10 +218,19 @@ def local_name(tag: str) -> str:
 
 
 def children(elements: Iterable[etree._Element]) -> Iterator[tuple[str, etree._Element]]:
-    """The children of an element with their local names; of mc:AlternateContent the first that holds something."""
+    """The children of an element with their local names; of mc:AlternateContent the first that programs understand.
+
+    One that holds nothing is passed over (ISO/IEC 29500-3, 9.3).
+    """
     for child in elements:
         name = local_name(child.tag)
         if name == "AlternateContent":
-            yield from children(next((branch for branch in child if len(branch)), child))
+            yield from children(next((branch for branch in child if len(branch) and _is_understood(branch)), ()))
         else:
             yield name, child
+
+
+def _is_understood(branch: etree._Element) -> bool:
+    """Whether the namespaces that a branch of mc:AlternateContent asks for are those of Office."""
+    names = (branch.nsmap.get(prefix) for prefix in branch.get("Requires", "").split())
+    return all(name is None or _OF_OFFICE.match(name) for name in names)

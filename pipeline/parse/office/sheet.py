@@ -12,13 +12,14 @@ from lxml import etree
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.appearance import Appearance
-from pipeline.parse.colours import WHITE, Colour
+from pipeline.parse.colours import BLACK, WHITE, Colour
 from pipeline.parse.office.areas import Areas
 from pipeline.parse.office.cell_styles import CellStyles, Font
 from pipeline.parse.office.cells import column_number, number_text
 from pipeline.parse.office.conditions import X14, Conditions
 from pipeline.parse.office.fills import UNKNOWN
 from pipeline.parse.office.package import Package, stream, whole_number
+from pipeline.parse.office.theme import rgb
 from pipeline.parse.writer import TextWriter
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -94,7 +95,7 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
         elif element.tag == S + "sheetFormatPr":
             _read_usual(sheet, element)
         else:
-            printed |= dict.fromkeys(_printed(element.text or ""))
+            printed |= dict.fromkeys(_printed(writer, element.text or ""))
     _write(writer, sheet.rows)
     for text in printed:
         writer.block(text)
@@ -135,11 +136,29 @@ def text_runs(item: etree._Element | None) -> Iterator[str]:
             yield from (text.text or "" for text in child.iterchildren(S + "t"))
 
 
-def _printed(code: str) -> Iterator[str]:
+def _printed(writer: TextWriter, code: str) -> Iterator[str]:
     """The left, middle and right of a header, without what Excel fills in, such as the number of the page."""
     for piece in re.split("&[LCR]", code):
         if not _FILLED_IN.search(piece):
-            yield " ".join(_CODES.sub(" ", piece).replace("&&", "&").split())
+            yield " ".join("".join(_seen_runs(writer, piece)).replace("&&", "&").split())
+
+
+def _seen_runs(writer: TextWriter, piece: str) -> Iterator[str]:
+    """The texts between codes for fonts and colours, as far as they can be seen on white paper."""
+    font, place = Font(), 0
+    for code in [*_CODES.finditer(piece), None]:
+        text = piece[place : code.start() if code else None]
+        kind = Appearance(colour=font.colour, background=WHITE, size=font.size).hides
+        yield " " if kind and text.strip() and writer.hide(kind, text) else text + " "
+        if code:
+            said, place = code.group()[1:], code.end()
+            font = font._replace(size=float(said)) if said.isdecimal() else font
+            font = font._replace(colour=_printed_colour(said)) if said.startswith("K") else font
+
+
+def _printed_colour(said: str) -> Colour | None:
+    """A colour of a header: six digits, or a number of the theme with a tint, of which white and black are known."""
+    return rgb(said[1:]) or {"K00+000": WHITE, "K01+000": BLACK}.get(said)
 
 
 def _read_usual(sheet: _Sheet, element: etree._Element) -> None:

@@ -47,7 +47,7 @@ class Sight:
         self.styles = styles
         self.boxes = Boxes(styles.theme, sections.page, alone=sections.floats <= 1)
         self.first = Around(sections.behind, origin=sections.page.origin)
-        self._page = sections.page
+        self.page = sections.page
         self._known: dict[tuple[Look, str | None, Style, Around], str | None] = {}
 
     def hides(self, run: etree._Element, style: Style, around: Around) -> str | None:
@@ -63,18 +63,18 @@ class Sight:
     def hides_paragraph(self, style: Style, text: str, around: Around) -> str | None:
         """How a paragraph of a style is hidden as a whole, if it is, by the place of its frame or by its indents."""
         if style.frame is not None:
-            return style.frame.appearance(self._page).hides
+            return style.frame.appearance(self.page).hides
         if style.aligned not in _LEFT or style.number is not None or "\t" in text:
             return None
         start, end, first = style.left or 0.0, style.right or 0.0, style.first or 0.0
         if not start and not first:
             return None
         size = (style.look.size or self.styles.defaults.size or _USUAL) / 2
-        origin, width = min(around.origin, self._page.width), widest(len(text), size)
-        hides = indented(self._page, origin, start + first, end, width).hides
-        if hides is None or width <= self._page.width - start - first - end:
+        origin, width = min(around.origin, self.page.width), widest(len(text), size)
+        hides = indented(self.page, origin, start + first, end, width).hides
+        if hides is None or width <= self.page.width - start - first - end:
             return hides
-        return indented(self._page, origin, start, end, width).hides
+        return indented(self.page, origin, start, end, width).hides
 
     def _judge(self, own: Look, named: str | None, style: Style, around: Around) -> str | None:
         character = self.styles.style(named).look if named else PLAIN
@@ -97,7 +97,7 @@ class Sight:
         if hides in {"invisible", "same_colour"} and look.outline is not None:
             return replace(appearance, colour=look.outline.colour, opacity=look.outline.opacity).hides
         if hides is None and look.raised:
-            return moved(self._page, look.raised, (size or _USUAL) / 2, line).hides
+            return moved(self.page, look.raised, (size or _USUAL) / 2, line).hides
         return hides
 
     def _vanishes(self, own: Look, *styles: Look) -> bool:

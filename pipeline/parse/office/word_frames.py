@@ -34,7 +34,7 @@ class Page(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The place of a paragraph in a frame (w:framePr, 17.3.1.11), in points; None where it is not said or aligned."""
+    """The place of a frame (w:framePr, 17.3.1.11) or of a table, in points; None where it is not said or aligned."""
 
     x: float | None
     y: float | None
@@ -62,6 +62,19 @@ def read_frame(properties: etree._Element) -> Frame:
         height if properties.get(W + "hRule") == "exact" else None,
         properties.get(W + "hAnchor") == "page" and x is not None,
         properties.get(W + "vAnchor") == "page" and y is not None,
+    )
+
+
+def read_floating(properties: etree._Element, width: float | None) -> Frame:
+    """What a w:tblpPr (17.4.57) says of the place of a table so wide."""
+    x, y = points(properties, "tblpX", _TWIP), points(properties, "tblpY", _TWIP)
+    return Frame(
+        None if properties.get(W + "tblpXSpec") else x,
+        None if properties.get(W + "tblpYSpec") else y,
+        width,
+        None,
+        properties.get(W + "horzAnchor") == "page" and x is not None,
+        properties.get(W + "vertAnchor") == "page" and y is not None,
     )
 
 

@@ -13,6 +13,7 @@ from pipeline.parse.colours import TRANSPARENT, Colour
 from pipeline.parse.office.fills import UNKNOWN
 from pipeline.parse.office.package import whole_number
 from pipeline.parse.office.sight import Around
+from pipeline.parse.office.word_frames import Frame, Page, read_floating
 from pipeline.parse.office.word_looks import AUTO, OFF, PLAIN, Look, W, over, points, read_fill, read_look
 from pipeline.parse.office.word_styles import WordStyles, value
 
@@ -51,7 +52,12 @@ class TableLooks:
         self._styles = styles
         self._around = around.on(read_fill(properties, styles.theme))._replace(table=PLAIN, origin=Around().origin)
         self._regions, self._bands = _read_style(styles, value(properties, "tblStyle"))
+        self._frame = _read_place(table)
         self._parts = _read_parts(None if properties is None else properties.find(W + "tblLook"))
+
+    def hides(self, page: Page) -> str | None:
+        """How the table is hidden as a whole by its place on a page, if it is."""
+        return self._frame.appearance(page).hides if self._frame else None
 
     def around(self, row: etree._Element, cell: etree._Element, place: Place) -> Around:
         """What is around the paragraphs of a cell."""
@@ -92,6 +98,18 @@ def is_covered(cell: etree._Element, row: int) -> bool:
         return False
     merges = [properties.find(W + "hMerge"), properties.find(W + "vMerge") if row else None]
     return any(one is not None and one.get(W + "val", "continue") == "continue" for one in merges)
+
+
+def _read_place(table: etree._Element) -> Frame | None:
+    """Where a table lies that floats, or is indented; its columns say how wide it is."""
+    columns = [points(one, "w", 0.05) or 0.0 for one in table.iterfind(f"{W}tblGrid/{W}gridCol")]
+    width = sum(columns) or None
+    floating, indent = table.find(f"{W}tblPr/{W}tblpPr"), table.find(f"{W}tblPr/{W}tblInd")
+    if floating is not None:
+        return read_floating(floating, width)
+    if indent is None or indent.get(W + "type", "dxa") != "dxa":
+        return None
+    return Frame(points(indent, "w", 0.05), None, width, None, x_from_page=False, y_from_page=False)
 
 
 def _height(row: etree._Element) -> float:
