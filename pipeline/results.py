@@ -110,6 +110,7 @@ class _Reader:
         self._batch: pa.RecordBatch | None = None
         self._first = 0
         self._batches = batches(part)
+        self._names: dict[str, None] = {}
 
     def row(self, number: int) -> dict[str, Any]:
         """The row as plain values. BadPartError."""
@@ -118,11 +119,18 @@ class _Reader:
                 self._batch, self._first, self._batches = None, 0, batches(self._part)
             while self._batch is None or number >= self._first + len(self._batch):
                 self._first += len(self._batch or ())
-                self._batch = next(self._batches, None)
-                if self._batch is None:
-                    raise BadPartError(self._part)
-            row: dict[str, Any] = self._batch.slice(number - self._first, 1).to_pylist()[0]
-            return row | {"finished_at": to_text(row["finished_at"])}
+                self._batch = self._next()
+            row: dict[str, Any] = self._names | self._batch.slice(number - self._first, 1).to_pylist()[0]
+            ended = row["finished_at"]
+            return row | {"finished_at": to_text(ended) if ended else None}
+
+    def _next(self) -> pa.RecordBatch:
+        """The next batch without the columns that are null in all of it: those of other tasks need not be decoded."""
+        batch = next(self._batches, None)
+        if batch is None:
+            raise BadPartError(self._part)
+        self._names = dict.fromkeys(batch.schema.names)
+        return batch.select([name for name in self._names if batch.column(name).null_count < len(batch)])
 
 
 def batches(part: Path) -> Iterator[pa.RecordBatch]:

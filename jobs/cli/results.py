@@ -30,6 +30,7 @@ class Settings(StrEnum):
 _ANSWER_CHARACTERS = 160
 _NOTE_CHARACTERS = 80
 _NOTES = 3
+_UNKNOWN = "unknown"
 
 
 def results(
@@ -95,7 +96,8 @@ class _Shown(NamedTuple):
     @classmethod
     def of(cls, row: dict[str, Any]) -> "_Shown":
         """Of the whole row, which may be long."""
-        settings = (row["job_digest"], row["model_sha256"]) if row.get("other_settings") else None
+        made_by = (row["job_digest"] or _UNKNOWN, row["model_sha256"] or _UNKNOWN)
+        settings = made_by if row.get("other_settings") else None
         return cls(row["job"], row["path"], row["document"], _notes(row), row["state"], answer_of(row), settings)
 
 
@@ -122,7 +124,7 @@ def _tell_others(rows: Sequence[_Shown]) -> None:
 
 def _notes(row: dict[str, Any]) -> list[str]:
     """Those of the document, and of an answer that needs one."""
-    marked = [f"of other settings ({row['job_digest'][:8]})"] if row.get("other_settings") else []
+    marked = [f"of other settings ({(row['job_digest'] or _UNKNOWN)[:8]})"] if row.get("other_settings") else []
     reason = [row["reason"]] if row["state"] == "done" and row["reason"] else []
     return [*marked, *(row["notes"] or ()), *reason]
 
