@@ -26,7 +26,7 @@ from pipeline.models import (
 )
 from pipeline.parse import Limits, find_tesseract
 from pipeline.plan import Input, ModelRef, Ocr, Retention, RunPlan, Site
-from pipeline.records import KINDS
+from pipeline.records import KINDS, says
 from pipeline.register import model_news
 from pipeline.replay import Replay, replay
 from pipeline.report import Observer, RunReport
@@ -136,6 +136,7 @@ __all__ = [
     "results",
     "run",
     "running",
+    "says",
     "scan",
     "search",
     "set_aside",

@@ -7,11 +7,9 @@ from typing import Any
 import audit
 from pipeline.plan import Site
 from pipeline.private import Reader
-from pipeline.records import HANDED
+from pipeline.records import HANDED, UNPROVED
 
 Entry = dict[str, Any]
-UNPROVED = "handed."
-"""What the type of an entry begins with that was handed over and may not be."""
 _NEAR = 4096  # entries that are read through rather than looked up anew
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import audit
 from pipeline.deletion import Deletions, Rewritten
-from pipeline.entries import UNPROVED, entries_at
+from pipeline.entries import entries_at
 from pipeline.failures import Failures
 from pipeline.finding import UNOPENED, Found
 from pipeline.holding import ANSWERED, OF_DOCUMENT, OF_PART, FilesTask, PartTask, archived_names
@@ -16,6 +16,7 @@ from pipeline.names import archive_name
 from pipeline.openings import Openings
 from pipeline.placement import archive_folder, made_files, raw_path, staged_name
 from pipeline.plan import Site
+from pipeline.records import UNPROVED
 from pipeline.states import State
 
 Entry = Mapping[str, Any]

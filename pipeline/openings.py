@@ -2,7 +2,6 @@
 there?"""
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any
 import audit
 from pipeline.deletion import Deletions
 from pipeline.finding import Found
-from pipeline.private import MEMBERS, format_openings, openings_file, parse_openings
+from pipeline.private import OPENINGS_NAME, format_openings, openings_file, parse_openings
+from pipeline.records import KINDS
 
 Entry = Mapping[str, Any]
 FOLDER = "private"
-_NAME = re.compile(r"(\d{12})\.jsonl(\.tmp)?", re.ASCII)
+_MEMBERS = KINDS["document"].members.keys() | KINDS["inputs"].members.keys()
 _COMMANDS = frozenset({"hold", "released", "erased", "deleted"})
 """What commands write that, as each run does, first remove the openings of commits which did not happen."""
 
@@ -71,7 +71,7 @@ class Openings:
         for file, is_file in _walk(self._root, Path(FOLDER), found):
             if file in self._files and is_file:
                 continue
-            name = _NAME.fullmatch(file.name)
+            name = OPENINGS_NAME.fullmatch(file.name)
             if name and is_file and len(file.parts) == 3 and first <= int(name[1]) <= last:
                 waiting += 1
             else:
@@ -97,7 +97,7 @@ class Openings:
         for number in closed:
             found.alter(str(file), number, "it does not open the entry, and no entry says that this was erased")
         openings = parse_openings(data)
-        foreign = openings.keys() - numbers or any(opening.keys() - MEMBERS for opening in openings.values())
+        foreign = openings.keys() - numbers or any(opening.keys() - _MEMBERS for opening in openings.values())
         if foreign or data != format_openings(openings):
             found.alter(str(file), min(numbers), "it holds more than what opens the entries that name it")
         if back := sorted(openings.keys() & deletions.erased):

@@ -11,6 +11,7 @@ line of JSON for each entry, with value and salt of each member. It is on the di
 
 import errno
 import json
+import re
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,20 +22,21 @@ import audit
 Record = Mapping[str, Any]
 Opening = dict[str, list[Any]]  # member -> salt, value
 
-_HIDDEN: dict[str, tuple[str, ...]] = {
-    "document": (
-        "path", "path_bytes", "reason", "duplicate_of", "parent", "markdown", "outputs", "document", "text_sha256",
-        "result_sha256", "size", "media_type", "encoding", "encoding_confidence", "language", "pages", "failure",
-        "hidden", "parser", "tokens", "unread",
-    ),
-    "inputs": ("paths", "reason"),
+_CLEAR: dict[str, frozenset[str]] = {
+    "document": frozenset({
+        "type", "run", "job", "state", "supersedes", "replaces", "finished_at", "part", "row", "job_digest", "model",
+        "model_sha256", "tokenizer_sha256", "numerics", "engine", "software", "parse_options",
+    }),
+    "inputs": frozenset({"type", "run", "job", "state"}),
 }  # fmt: skip
-"""Type of a record -> the members that are hidden: names, texts that may hold names, and whatever is a function of a
-document's bytes, so that nobody can hold a guess against it. Earlier versions left some of them in the clear."""
+"""Types of records of which members are hidden -> those that are not. Whatever else they have is: names, texts that may
+hold names, and any function of a document's bytes, against which a guess could be held. Earlier versions hid less."""
 _LEFT_OUT = {"run.finished": ("tokens",)}
 """Members that are null in a private job's log: sums of what its entries hide."""
-MEMBERS = frozenset(member for members in _HIDDEN.values() for member in members)
-"""Everything that an opening can open."""
+
+
+OPENINGS_NAME = re.compile(r"(\d{12})\.jsonl(\.tmp)?", re.ASCII)
+"""How a file of openings is called, or one that was being written: by its first entry's number."""
 
 
 def openings_file(root: Path, job: str, first: int) -> Path:
@@ -46,10 +48,10 @@ def hide(records: Sequence[Record], first: int) -> tuple[list[dict[str, Any]], d
     """The records that are to be the entries from `first` on, hidden, and what opens them."""
     hidden, openings = [], {}
     for number, record in enumerate(records, first):
-        if record["type"] not in _HIDDEN:
+        if record["type"] not in _CLEAR:
             hidden.append({**record, **dict.fromkeys(_LEFT_OUT.get(record["type"], ()))})
             continue
-        made = {key: audit.commit_to(record[key]) for key in _HIDDEN[record["type"]]}
+        made = {key: audit.commit_to(value) for key, value in record.items() if key not in _CLEAR[record["type"]]}
         openings[number] = {key: [salt, record[key]] for key, (_, salt) in made.items()}
         hidden.append({**record, **{key: commitment for key, (commitment, _) in made.items()}, "private": first})
     return hidden, openings
@@ -96,10 +98,10 @@ def refuse_open(root: Path) -> None:
 
 
 def remove_unused_openings(root: Path, used: Collection[tuple[str, int]]) -> None:
-    """Those of commits that did not happen. OSError."""
+    """Remove those of commits that did not happen. What has other names is left, for `verify` to tell. OSError."""
     wanted = {openings_file(root, job, first) for job, first in used}
     for file in root.glob("private/*/*.jsonl*"):
-        if file not in wanted:
+        if file not in wanted and OPENINGS_NAME.fullmatch(file.name) and not file.is_dir():
             file.unlink()
 
 
@@ -128,7 +130,7 @@ class Reader:
 
 def hidden_members(entry: Mapping[str, Any]) -> list[str]:
     """The members of an entry, as the log has it, that are commitments."""
-    return sorted(key for key in MEMBERS if audit.is_commitment(entry.get(key)))
+    return sorted(key for key, value in entry.items() if audit.is_commitment(value))
 
 
 def _values(entry: Mapping[str, Any], hidden: Collection[str], opening: Opening) -> dict[str, Any]:

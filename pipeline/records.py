@@ -158,6 +158,17 @@ HANDED = frozenset(name for name, kind in KINDS.items() if kind.handed)
 changes what holds (exports, erasures, holds, releases, models brought in) is written by its command alone."""
 
 
+UNPROVED = "handed."
+"""What the type of an entry begins with, as it is read, that was handed over and may not be (entries.py)."""
+
+
+def says(kind: str) -> str | None:
+    """What records of a type say, in words; None for a type that this version does not know."""
+    if kind.startswith(UNPROVED):
+        return "it was handed over, so it proves nothing"
+    return KINDS[kind].says if kind in KINDS else None
+
+
 def check_record(record: Mapping[str, Any]) -> None:
     """ValueError unless a command may make this record: a type of the table, with exactly its members."""
     kind = KINDS.get(str(record.get("type")))

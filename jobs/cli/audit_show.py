@@ -69,8 +69,8 @@ def _other(entry: Entry) -> Iterator[tuple[str, str]]:
     """An entry that is no row: what its type means, and what it says."""
     import pipeline
 
-    kind = pipeline.KINDS.get(entry["type"])
-    yield "what", f"{entry['type']}: {kind.says}" if kind else f"{entry['type']}, which this version does not know"
+    told = pipeline.says(entry["type"])
+    yield "what", f"{entry['type']}: {told}" if told else f"{entry['type']}, which this version does not know"
     yield from pipeline.members_in_words(entry)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.export.summary import Summary, says
+from pipeline.export.summary import Summary, type_in_words
 
 _DIGEST = r"(?:hmac-sha256:)?\b[0-9a-f]{32,}\b|(?<!\S)[^\s+]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{40,}"
 _PIECES = re.compile(rf"({_DIGEST}|\s+)")
@@ -37,7 +37,7 @@ def write_report(path: Path, about: Mapping[str, Any], summary: Summary) -> None
         lstrip_blocks=True,
     )
     environment.filters["broken"] = broken
-    environment.globals["says"] = says
+    environment.globals["says"] = type_in_words
     environment.get_template("report.html").stream(about=about, summary=summary).dump(str(path), encoding="utf-8")
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import audit
-from pipeline.records import KINDS
+from pipeline.entries import without_authority
+from pipeline.records import says
 from pipeline.visible import visible
 from pipeline.words import members_in_words, value_in_words
 
@@ -54,6 +55,7 @@ class Summary:
 
     def add(self, entry: Entry) -> None:
         """One record, in the order of the log."""
+        entry = without_authority(dict(entry))
         kind = entry["type"]
         self.types[visible(kind)] += 1
         self.people[visible(entry["user"]), visible(entry["host"])] += 1
@@ -62,7 +64,9 @@ class Summary:
         elif kind in ("run.started", "run.finished"):
             self._run(entry)
         elif kind not in _PARTS_OF_OTHERS:
-            self.events.add(_brief(entry) | {"type": visible(kind), "says": says(kind), "facts": _facts(entry)})
+            self.events.add(
+                _brief(entry) | {"type": visible(kind), "says": type_in_words(kind), "facts": _facts(entry)}
+            )
 
     def _document(self, entry: Entry) -> None:
         state, job = _text(entry, "state"), _text(entry, "job")
@@ -96,9 +100,9 @@ def _brief(entry: Entry) -> dict[str, Any]:
     return {"n": entry["n"], "time": entry["time"], "user": visible(entry["user"]), "run": visible(entry["run"])}
 
 
-def says(kind: str) -> str:
-    """What records of a type say, in words."""
-    return KINDS[kind].says.replace("`", "") if kind in KINDS else "a type that this version does not know"
+def type_in_words(kind: str) -> str:
+    """What records of a type say, for people."""
+    return (says(kind) or "a type that this version does not know").replace("`", "")
 
 
 def _text(entry: Entry, name: str) -> str:

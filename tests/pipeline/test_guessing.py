@@ -191,7 +191,8 @@ def test_what_is_erased_is_confirmed_by_nobody_who_keeps_the_workspace(tmp_path:
     salts = [
         pair[0] for row in map(json.loads, lines) if row["n"] in mine for pair in row.values() if type(pair) is list
     ]
-    assert len(salts) == 20 * len(mine) == 40
+    assert len(mine) == 2
+    assert len(salts) == len(set(salts)) >= 40
     pipeline.erase(plan.site, "Anna Meier.txt", "request 7", archive=True, rows=True)
     assert (file_sha256(part) != before, pq.read_schema(part).metadata[SALT.encode()] != salt) == (True, True)
     kept = b"\0".join(path.read_bytes() for path in plan.site.root.rglob("*") if path.is_file())

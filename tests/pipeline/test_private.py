@@ -18,6 +18,8 @@ from audit import standalone
 from pipeline import Failure, RunPlan
 from pipeline.about import about
 from pipeline.entries import read_entries
+from pipeline.private import hide
+from pipeline.records import KINDS
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.test_containers import zipped
 from tests.pipeline.test_recover import POST, fill, rows, run_and_die, tree
@@ -66,6 +68,33 @@ def test_the_log_has_no_name_and_no_digest(plan: RunPlan, drop: Drop) -> None:
         assert stat.S_IMODE(file.parent.parent.stat().st_mode) == 0o700
     report = pipeline.verify(plan.site)
     assert (report.ok, report.absent, report.checked["rows"], report.checked["archived"]) == (True, (), 3, 1)
+
+
+def test_a_member_that_is_new_is_hidden_until_somebody_says_that_it_tells_nothing() -> None:
+    records = [
+        {"type": kind, "run": "r", "job": "sort", **dict.fromkeys(KINDS[kind].members, 7), "new": "Anna"}
+        for kind in ("document", "inputs")
+    ]
+    hidden, openings = hide(records, 3)
+    assert hidden[0]["new"] != hidden[1]["new"]
+    assert all(audit.is_commitment(record["new"]) for record in hidden)
+    assert openings[4]["new"][1] == "Anna"
+    clear = {key for key, value in hidden[0].items() if not audit.is_commitment(value)}
+    assert clear == {
+        "type", "run", "job", "private", "state", "supersedes", "replaces", "finished_at", "part", "row", "job_digest",
+        "model", "model_sha256", "tokenizer_sha256", "numerics", "engine", "software", "parse_options",
+    }  # fmt: skip
+
+
+def test_rows_of_a_private_job_are_computed_again(plan: RunPlan, drop: Drop) -> None:
+    drop("Anna.txt", LEASE)
+    drop("broken.pdf", "%PDF-1.7\nbroken")
+    plan.site.models.mkdir()
+    shutil.copy(plan.model.path, plan.site.models / "tiny.gguf")
+    run(plan)
+    replayed = pipeline.replay(plan.site, pipeline.Choice())
+    assert [row.path for row in replayed.rows] == ["Anna.txt", "broken.pdf"]
+    assert replayed.counts["identical"] == 2
 
 
 def test_who_has_private_reads_as_ever(plan: RunPlan, drop: Drop) -> None:
@@ -279,7 +308,10 @@ def test_openings_of_a_commit_that_did_not_happen_go(plan: RunPlan, drop: Drop) 
     kept = openings(plan)
     kept[0].with_name("000000000999.jsonl").write_text('{"n": 999}\n')
     kept[0].with_name("000000000998.jsonl.tmp").write_text("{")
+    kept[0].with_name("evidence.jsonl").write_text("{")
+    kept[0].with_name("000000000997.jsonl").mkdir()
     run(plan)
+    assert {"evidence.jsonl", "000000000997.jsonl"} <= {path.name for path in openings(plan)}, "it is told, not removed"
     assert set(kept) <= set(openings(plan))
     assert not {"000000000999.jsonl", "000000000998.jsonl.tmp"} & {path.name for path in openings(plan)}
 
