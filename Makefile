@@ -32,7 +32,7 @@ demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
 	@echo "== A workspace with five jobs, a model that finds for three of them, and one that writes for two"
 	$(BIN)/cloister init $(DEMO) $(patsubst %,--example %,$(JOBS) $(WRITTEN))
 	$(BIN)/cloister model import $(MODEL_FOLDER) --type q8_0 --name $(MODEL) --workspace $(DEMO)
-	cp $(LANGUAGE_GGUF) $(DEMO)/models/$(LANGUAGE_MODEL).gguf
+	$(BIN)/cloister model import $(LANGUAGE_GGUF) --name $(LANGUAGE_MODEL) --workspace $(DEMO)
 	cp -R $(JOBS:%=tests/corpus/demo/%) $(DEMO)/inbox/
 	cp -R tests/corpus/demo/invoice-fields/en $(DEMO)/inbox/invoice-quotes/
 	cp -R $(patsubst %,tests/corpus/demo/report-digest/%,inspections trials) $(DEMO)/inbox/report-summary/

@@ -199,6 +199,18 @@ class RetentionConfig(Section):
         return self
 
 
+def by_type(schema: dict[str, Any]) -> None:
+    """Write a union as conditions on `type`, so that an editor tells what is wrong with the task that was chosen: of a
+    value that fits none of several schemas it can only tell that."""
+    members = schema.pop("discriminator")["mapping"]
+    del schema["oneOf"]
+    schema |= {"type": "object", "required": ["type"], "properties": {"type": {"enum": list(members)}}}
+    schema["allOf"] = [
+        {"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": {"$ref": reference}}
+        for name, reference in members.items()
+    ]
+
+
 class JobConfig(Section):
     """A job of Cloister: which documents, which model, which question, which results."""
 
@@ -208,7 +220,7 @@ class JobConfig(Section):
         None, description="when to start; without it, as soon as a complete file lies in the input folder"
     )
     model: ModelConfig = Field(description="the model that answers")
-    task: Asked = Field(discriminator="type", description="what is asked of each document")
+    task: Asked = Field(discriminator="type", description="what is asked of each document", json_schema_extra=by_type)
     private: bool = Field(
         False,
         description="the log has salted commitments for whatever names or confirms a document; private/ opens them",

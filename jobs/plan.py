@@ -1,6 +1,7 @@
 """A job and its workspace become a RunPlan: from here on there is no YAML, no default and no environment."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -55,7 +56,9 @@ def _limits(limits: LimitsConfig) -> pipeline.Limits:
 
 def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
     """The run of `job`. ConfigError with all problems that the file alone does not show."""
-    config, problems = job.config, list(_folder_problems(workspace, job))
+    config = job.config
+    _make_inbox(workspace, job)
+    problems = list(_folder_problems(workspace, job))
     task = _task(job, problems)
     if problems or task is None:
         raise ConfigError(*problems)
@@ -106,6 +109,14 @@ def _input(workspace: Workspace, job: LoadedJob) -> pipeline.Input:
 def input_folder(workspace: Workspace, job: LoadedJob) -> Path:
     """Where the job's documents come from."""
     return workspace.root / (job.config.input.folder or f"inbox/{job.name}")
+
+
+def _make_inbox(workspace: Workspace, job: LoadedJob) -> None:
+    """Make the job's input folder if it is missing and would lie in inbox/: a folder elsewhere may be on a disk that
+    is not mounted, and one made in its place would hide that."""
+    folder, inbox = input_folder(workspace, job), workspace.root / "inbox"
+    if not folder.exists() and Path(os.path.normpath(folder)).is_relative_to(inbox):
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def model_file(workspace: Workspace, job: LoadedJob) -> Path:

@@ -12,6 +12,8 @@ from jobs.rotation import settle_rotation
 
 VARIABLE = "CLOISTER_WORKSPACE"
 CREDENTIAL = "cloister-key-passphrase"
+SCHEMA = "job.schema.json"
+"""The file in jobs/ from which an editor knows the keys of a job."""
 FOLDERS = ("jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "private", "state")
 
 
@@ -45,7 +47,8 @@ class Workspace:
 
     def other_files(self) -> list[Path]:
         """What lies in jobs/ and is no job file by its name, such as job.yml."""
-        return sorted(path for path in self.jobs.glob("*") if not path.name.startswith(".") and path.suffix != ".yaml")
+        others = (path for path in self.jobs.glob("*") if not path.name.startswith(".") and path.suffix != ".yaml")
+        return sorted(path for path in others if path.name != SCHEMA)
 
 
 def credential() -> Path | None:

@@ -1,5 +1,8 @@
 """Model files of a workspace: checked against the job's pin, loaded, imported, listed."""
 
+import difflib
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ EMBEDDING, TEXT = "embedding", "text"
 """What a model is for, of those that jobs can use: engine.head_of says it."""
 
 Loaded = engine.Model | engine.LanguageModel
+_CAN_BE_USED = "jobs need a model that gives embeddings, or one that writes text"
 
 
 class ModelRefusedError(Exception):
@@ -77,16 +81,31 @@ def _check_there(plan: RunPlan) -> None:
     except OSError as error:
         raise _unreadable(model, error) from error
     if not there:
-        told = f"model {model.name}: there is no file {model.path}; copy a GGUF file there"
-        both = "of a model that writes text or of one that gives embeddings, which"
-        made = f", {both} `cloister model import FOLDER --name {model.name}` also makes"
-        raise ModelRefusedError(told if _must_write(plan) else told + made)
+        source = "FILE.gguf" if _must_write(plan) else "FILE.gguf or a Hugging Face FOLDER"
+        remedy = did_you_mean(model.path) or f"`cloister model import {source} --name {model.name}`"
+        raise ModelRefusedError(f"model {model.name}: there is no file {model.path}; {remedy}")
 
 
 def _unreadable(model: ModelRef, error: OSError) -> ModelRefusedError:
     """Until somebody does something about it, every run will end so."""
     remedy = f"allow the user who runs cloister to read it (chmod u+r {model.path}), or put the file there again"
     return ModelRefusedError(f"model {model.name}: {model.path} cannot be read: {error.strerror}; {remedy}")
+
+
+def did_you_mean(path: Path) -> str | None:
+    """The name of a model beside a missing one, if it is nearly the same."""
+    known = [file.stem for file in path.parent.glob("*.gguf")]
+    close = difflib.get_close_matches(path.stem.lower(), known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def existing(path: Path) -> Path:
+    """The path of a model file that is there. ModelRefusedError."""
+    if not path.is_file():
+        raise ModelRefusedError(
+            f"there is no file {path}; {did_you_mean(path) or '`cloister model list` shows models'}"
+        )
+    return path
 
 
 def examine_model(plan: RunPlan) -> None:
@@ -122,7 +141,7 @@ def _must_write(plan: RunPlan) -> bool:
 def _check_head(plan: RunPlan, head: str) -> None:
     here = f"model {plan.model.name}: {plan.model.path} has the head {head!r}"
     if head not in (TEXT, EMBEDDING):
-        raise ModelRefusedError(f"{here}; jobs need a model that gives embeddings, or one that writes text")
+        raise ModelRefusedError(f"{here}; {_CAN_BE_USED}")
     if head == TEXT:
         return
     if TASKS[name_of(plan.task)].embed is None:
@@ -195,6 +214,29 @@ def import_model(
     return facts.to_dict()
 
 
+def copy_model(models: Path, file: Path, name: str) -> dict[str, Any]:
+    """Copy a GGUF file that a job can use to models/NAME.gguf, whole or not at all; its facts. Raises
+    ModelRefusedError, and OSError if it cannot be read or written."""
+    try:
+        head = engine.head_of(file)
+    except engine.EngineError as error:
+        raise ModelRefusedError(str(error)) from error
+    if head not in (TEXT, EMBEDDING):
+        raise ModelRefusedError(f"{file} has the head {head!r}; {_CAN_BE_USED}")
+    models.mkdir(parents=True, exist_ok=True)
+    target, partial = models / f"{name}.gguf", models / f".{name}.gguf.{os.getpid()}.part"
+    try:
+        with file.open("rb") as source, partial.open("wb") as copy:
+            shutil.copyfileobj(source, copy, 1 << 20)
+            copy.flush()
+            os.fsync(copy.fileno())
+        facts = inspect_model(partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return facts | {"path": str(target)}
+
+
 def quantize_model(
     source: Path, out_path: Path, mix: str, progress: Callable[[int, int, str], None] | None = None
 ) -> dict[str, Any]:
@@ -214,11 +256,12 @@ def inspect_model(path: Path) -> dict[str, Any]:
 
 
 def list_models(site: Site) -> list[dict[str, Any]]:
-    """The facts of every model file of the workspace, by name; a bad one has `error` instead."""
+    """The facts of every model file of the workspace, by name, and what it is for (`head`); a bad one has `error`
+    instead."""
     listed = []
     for path in sorted(site.models.glob("*.gguf")):
         try:
-            listed.append({"name": path.stem, **inspect_model(path)})
-        except ModelRefusedError as error:
+            listed.append({**inspect_model(path), "name": path.stem, "head": engine.head_of(path)})
+        except (ModelRefusedError, engine.EngineError) as error:
             listed.append({"name": path.stem, "error": str(error)})
     return listed

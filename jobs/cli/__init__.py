@@ -124,7 +124,9 @@ def _without_types(parameters: list[Any]) -> list[Any]:
 def make_app() -> typer.Typer:
     """All commands."""
     app = typer.Typer(
-        **_SETTINGS, cls=_Group, help="Documents in, audited answers out: on your own CPUs, without a network."
+        **_SETTINGS | {"add_completion": True},
+        cls=_Group,
+        help="Documents in, audited answers out: on your own CPUs, without a network.",
     )
     app.callback()(_options)
     for name, command in COMMANDS.items():
@@ -194,6 +196,7 @@ def _run(arguments: list[str]) -> int:
     except OutputError:
         raise
     except _UsageError as error:
+        error.message = error.message.replace("Value error, ", "")  # pydantic's, through which typer reads an Enum
         rich_utils.rich_format_error(error)
         ending = Ending(ExitCode.BAD_CONFIG, error.format_message())
     except (Exception, KeyboardInterrupt) as error:

@@ -31,11 +31,12 @@ def erase(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Erase a document, and those that were in it, from private jobs.
+    """Erase a document, and those that were in it: of any job its bytes, text and rows, as far as --archive and --rows
+    say.
 
-    What opens its entries is removed, so that the log says no more what it was called and which it was. The log's
-    proofs stay right, and the erasure is an entry of it. What is held is not erased. A copy that still lies in the
-    input folder is taken as a new document.
+    Of private jobs, what opens its entries is removed too, so that the log says no more what it was called and which
+    it was; entries of other jobs keep its names. The log's proofs stay right, and the erasure is an entry of it. What
+    is held is not erased. A copy that still lies in the input folder is taken as a new document.
     """
     import pipeline
     from jobs.plan import make_site

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from jobs.cli.describe import asks, first_few, starts
-from jobs.cli.options import JobsArgument, JsonOption, WorkspaceOption
+from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import LoadedJob, shown
@@ -28,14 +28,19 @@ class Checked:
     plan: dict[str, Any] | None = None
 
 
-def check(jobs: JobsArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """Check jobs without running them: YAML, folders, model file, its sha256 and what it is for.
+def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+    """Check jobs without running them, all of the workspace if none is named: YAML, folders, model file, its sha256
+    and what it is for.
 
     Tells all problems at once, or what the job would do. Exit 2 for a mistake in the job, or where this machine does
     not have what CLOISTER_ISA, CLOISTER_THREADS or limits.isolation ask for; 3 for a refused model.
     """
     place = open_workspace(workspace)
-    checked, machine = [_check(place, name) for name in jobs], _machine_problem(place)
+    names = jobs or [shown(path) for path in place.job_files()]
+    if not names:
+        found, remedy = f"no job in {shown(place.jobs)}", "copy an example: cloister init DIR --example NAME"
+        raise ConfigError(Problem("cloister check", found, "jobs/NAME.yaml", remedy))
+    checked, machine = [_check(place, name) for name in names], _machine_problem(place)
     code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * (machine is not None))
     if as_json:
         print_json({"jobs": checked, "machine": machine, "exit_code": int(code)})

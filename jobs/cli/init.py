@@ -14,8 +14,9 @@ from jobs.cli.output import print_json, say
 from jobs.config import ORIGIN, ORIGIN_MEANS
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, load_job, load_site, shown
-from jobs.workspace import FOLDERS
+from jobs.workspace import FOLDERS, SCHEMA
 
+_CONFIGS = Path(jobs.__file__).parent.parent / "configs"
 _SITE = """\
 # A workspace of Cloister. Keep a copy of public_key elsewhere: it is what proves the audit log.
 log:
@@ -46,8 +47,11 @@ def init(
 ) -> None:
     """Make a workspace: folders, signing key, empty audit log, site.yaml.
 
-    On a workspace it adds missing folders and the examples asked for, and changes nothing else.
+    On a workspace it adds missing folders, the examples asked for and today's jobs/job.schema.json, from which editors
+    know the keys of a job, and changes nothing else.
     """
+    import audit
+
     if origin is not None and not re.fullmatch(ORIGIN, origin):
         raise ConfigError(Problem("--origin", f"{origin!r}", ORIGIN_MEANS))
     files = [example_file(name) for name in example or []]
@@ -58,6 +62,7 @@ def init(
         raise ConfigError(Problem(shown(folder), "its log has another origin already", None, "leave out --origin"))
     for name in FOLDERS:
         (folder / name).mkdir(mode=0o700 if name in ("keys", "private") else 0o777, exist_ok=True)
+    audit.write_file_atomically(folder / "jobs" / SCHEMA, (_CONFIGS / SCHEMA).read_bytes())
     copied = [_copy(file, folder) for file in files]
     _tell(folder, new, copied, as_json)
 
@@ -69,8 +74,7 @@ def default_origin(folder: Path) -> str:
 
 def examples() -> dict[str, Path]:
     """The example jobs that came with Cloister, by name."""
-    folder = Path(jobs.__file__).parent.parent / "configs"
-    return {file.stem: file for file in sorted(folder.glob("*.yaml"))}
+    return {file.stem: file for file in sorted(_CONFIGS.glob("*.yaml"))}
 
 
 def example_file(name: str) -> Path:
@@ -127,5 +131,5 @@ def _tell(folder: Path, new: bool, copied: list[str], as_json: bool) -> None:
         say(f"  put documents into inbox/{name}/")
     if not copied:
         say(f"  write jobs/JOB.yaml, or copy an example: cloister init . --example {next(iter(examples()), 'NAME')}")
-    say("  cloister model import FOLDER --type q8_0 --name NAME, or copy a GGUF file into models/")
+    say("  cloister model import FILE.gguf, or a Hugging Face folder: cloister model import FOLDER --name NAME")
     say(f"  cloister check {job} && cloister run {job}")

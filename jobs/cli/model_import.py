@@ -1,9 +1,9 @@
-"""`cloister model import`: a Hugging Face folder becomes a model file of the workspace."""
+"""`cloister model import`: a GGUF file or a Hugging Face folder becomes a model of the workspace."""
 
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from jobs.cli.output import print_json, say
 from jobs.config import MODEL_NAME, MODEL_NAME_MEANS
 from jobs.errors import ConfigError, Problem
 from jobs.load import shown
-from jobs.workspace import open_workspace
+from jobs.workspace import Workspace, open_workspace
 
 
 class FileType(StrEnum):
@@ -24,35 +24,69 @@ class FileType(StrEnum):
 
 
 def import_(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder with config.json and model.safetensors.")],
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The file becomes models/NAME.gguf.")],
-    file_type: Annotated[FileType, typer.Option("--type", help="How weights are stored.")] = FileType.Q8_0,
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="SOURCE", help="A GGUF file, or a folder with config.json and model.safetensors."),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="NAME", help="The file becomes models/NAME.gguf; else the GGUF file's own name."
+        ),
+    ] = None,
+    file_type: Annotated[
+        FileType | None, typer.Option("--type", help="How weights of a folder are stored; q8_0 if left out.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace another model of that name.")] = False,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Convert a model to GGUF.
+    """Bring a model into the workspace: copy a GGUF file, or convert a Hugging Face folder to one.
 
     The same folder, type and name give the same bytes, so that jobs can pin the sha256.
     """
     import pipeline
     from jobs.cli.model_inspect import print_facts
     from jobs.plan import make_site
-    from jobs.progress import saying
     from jobs.record import record
 
     place = open_workspace(workspace)
-    if not re.fullmatch(MODEL_NAME, name):
-        raise ConfigError(Problem("--name", f"{name!r}", MODEL_NAME_MEANS))
+    name = _name(source, name, file_type)
     path = place.root / "models" / f"{name}.gguf"
     before = pipeline.model_sha256(path)
-    with saying() as progress:
-        facts = pipeline.import_model(place.root / "models", folder, file_type.value, name, progress)
+    if before is not None and source.is_file() and not force and before != pipeline.model_sha256(source):
+        raise ConfigError(Problem(shown(path), "is another model", "a new name", "--force replaces it"))
+    facts = _bring(place, source, name, file_type)
     for news in pipeline.model_news(name, before, facts["sha256"], "import"):
         record(make_site(place), news)
     if as_json:
-        print_json({"path": path, **facts})
+        print_json({**facts, "path": path})
         return
     say(f"Made {shown(path)}")
     print_facts(facts)
     say("A job pins it with:")
     say(f'  model: {{name: {name}, sha256: "{facts["sha256"]}"}}')
+
+
+def _bring(place: Workspace, source: Path, name: str, file_type: FileType | None) -> dict[str, Any]:
+    import pipeline
+    from jobs.progress import saying
+
+    if source.is_file():
+        return pipeline.copy_model(place.root / "models", source, name)
+    with saying() as progress:
+        kind = (file_type or FileType.Q8_0).value
+        return pipeline.import_model(place.root / "models", source, kind, name, progress)
+
+
+def _name(source: Path, name: str | None, file_type: FileType | None) -> str:
+    """What the model is called in the workspace. ConfigError."""
+    if source.is_file() and file_type is not None:
+        remedy = f"cloister model quantize {source} --type {file_type.value} --name NAME stores it otherwise"
+        raise ConfigError(Problem("--type", f"{shown(source)} is a file, which is copied as it is", None, remedy))
+    if name is None and not source.is_file():
+        raise ConfigError(Problem("--name", "is missing", "a name for the model, which a folder does not have"))
+    name = source.stem.lower() if name is None else name
+    if not re.fullmatch(MODEL_NAME, name):
+        raise ConfigError(Problem("--name", f"{name!r}", MODEL_NAME_MEANS))
+    return name

@@ -31,10 +31,12 @@ def inspect(
 
 
 def model_file(model: str, workspace: Path | None) -> Path:
-    """The file of a path, which needs no workspace, or of a model of the workspace."""
+    """The file of a path, which needs no workspace, or of a model of the workspace. pipeline.ModelRefusedError."""
     if "/" in model or model.endswith(".gguf"):
         return Path(model)
-    return open_workspace(workspace).root / "models" / f"{model}.gguf"
+    import pipeline
+
+    return pipeline.existing(open_workspace(workspace).root / "models" / f"{model}.gguf")
 
 
 def print_facts(facts: dict[str, Any]) -> None:

@@ -1,11 +1,23 @@
 """Options that every command has, and arguments that several have."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from jobs.errors import ConfigError, Problem
+from jobs.workspace import find_workspace
+
+
+def job_names(incomplete: str) -> list[str]:
+    """The jobs that a shell may complete a word to: those of the workspace that the environment or the current folder
+    gives."""
+    try:
+        folder = find_workspace(None) / "jobs"
+    except ConfigError:
+        return []
+    return sorted(path.stem for path in folder.glob("*.yaml") if path.stem.startswith(incomplete))
+
 
 WorkspaceOption = Annotated[
     Path | None,
@@ -37,10 +49,11 @@ WaitOption = Annotated[
     float,
     typer.Option("--wait", min=0, metavar="SECONDS", help="Wait so long while another process holds the workspace."),
 ]
-JobsArgument = Annotated[
-    list[str],
-    typer.Argument(metavar="JOB", help="A job of the workspace (jobs/NAME.yaml), or a path to a YAML file."),
-]
+_JOBS: Any = typer.Argument(
+    metavar="JOB", help="A job of the workspace (jobs/NAME.yaml), or a path to a YAML file.", autocompletion=job_names
+)
+JobsArgument = Annotated[list[str], _JOBS]
+SomeJobsArgument = Annotated[list[str] | None, _JOBS]
 DocumentArgument = Annotated[
     str, typer.Argument(metavar="DOC", help="Its path below the input folder, or its sha256 (six digits or more).")
 ]

@@ -39,8 +39,8 @@ def retry(
     """
     place = open_workspace(workspace)
     chosen = _chosen(classes)
-    plans = [(job, replace(plan, retry=chosen)) for job, plan in plans_of(place, jobs)]
-    end(place, run_all(plans, wait), as_json)
+    plans, wrong = plans_of(place, jobs)
+    end(place, run_all([(job, replace(plan, retry=chosen)) for job, plan in plans], wait, wrong), as_json)
 
 
 def _chosen(classes: list[str] | None) -> "frozenset[pipeline.Failure]":

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -42,7 +43,7 @@ class Night:
 def run(
     jobs: JobsArgument, wait: WaitOption = 0, workspace: WorkspaceOption = None, as_json: JsonOption = False
 ) -> None:
-    """Run jobs once, one after another.
+    """Run jobs once, one after another; a mistake in one of them does not keep the others from running.
 
     A run takes all documents that lie in the job's folder and are not done yet. Ctrl-C or SIGTERM commits what is
     computed and leaves the rest to the next run. Exit 0: done; 1: some documents failed; 2: a mistake in a job;
@@ -50,7 +51,8 @@ def run(
     as long as --wait says; 130: stopped.
     """
     place = open_workspace(workspace)
-    end(place, run_all(plans_of(place, jobs), wait), as_json)
+    plans, wrong = plans_of(place, jobs)
+    end(place, run_all(plans, wait, wrong), as_json)
 
 
 def end(workspace: Workspace, night: Night, as_json: bool) -> NoReturn:
@@ -65,38 +67,40 @@ def end(workspace: Workspace, night: Night, as_json: bool) -> NoReturn:
     raise typer.Exit(int(night.code))
 
 
-def plans_of(workspace: Workspace, names: list[str]) -> "list[tuple[LoadedJob, pipeline.RunPlan]]":
-    """All jobs are read before the first one runs. ConfigError with the problems of all."""
-    loaded: list[LoadedJob] = []
-    problems: list[Problem] = []
+def plans_of(workspace: Workspace, names: list[str]) -> "tuple[list[tuple[LoadedJob, pipeline.RunPlan]], list[Ending]]":
+    """The jobs that can run, and what is wrong with the others. All are read before the first one runs.
+
+    ConfigError with the problems of all if none can run.
+    """
+    plans, wrong = [], []
     for name in names:
         try:
-            loaded.append(load_job_of(workspace, find_job(workspace, name)))
+            plans.append(_plan_of(workspace, name))
         except ConfigError as error:
-            problems += error.problems
-    if problems:  # told at once, without loading what a run needs
-        raise ConfigError(*problems)
-    from jobs.plan import make_plan
-
-    plans = []
-    for job in loaded:
-        try:
-            plans.append((job, make_plan(workspace, job)))
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(*problems)
-    return plans
+            wrong.append(error)
+    if not plans:
+        raise ConfigError(*(problem for error in wrong for problem in error.problems))
+    return plans, [ending_of(error) for error in wrong]
 
 
-def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]", wait: float = 0) -> Night:
-    """A refused model ends its job only; a log that cannot be trusted, or is held for `wait` seconds, ends them all."""
+def _plan_of(workspace: Workspace, name: str) -> "tuple[LoadedJob, pipeline.RunPlan]":
+    job = load_job_of(workspace, find_job(workspace, name))
+    from jobs.plan import make_plan  # only now: a mistake in YAML is told without loading what a run needs
+
+    return job, make_plan(workspace, job)
+
+
+def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]", wait: float = 0, wrong: Sequence[Ending] = ()) -> Night:
+    """Run the jobs; `wrong` tells of those that cannot run. A refused model ends its job only; a log that cannot be
+    trusted, or is held for `wait` seconds, ends them all."""
     import audit
     import pipeline
     from jobs.progress import watcher_for
     from jobs.stop import Stop
 
-    night, deadline = Night(), time.monotonic() + wait
+    night, deadline = Night(refusals=[*wrong]), time.monotonic() + wait
+    for each in wrong:
+        print(visible(each.message), file=sys.stderr)
     with Stop() as stop, pipeline.Warming([plan for _, plan in plans]) as warming:
         for job, plan in plans:
             try:

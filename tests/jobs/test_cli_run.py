@@ -64,19 +64,21 @@ def test_json_is_one_document(ready: Place, cloister: Cloister) -> None:
     assert run["failed"][0]["failure"] == "empty"
 
 
-def test_a_mistake_in_one_job_keeps_all_from_running(ready: Place, cloister: Cloister) -> None:
+def test_mistakes_in_jobs_are_told_together_and_the_others_run(ready: Place, cloister: Cloister) -> None:
     document = ready.drop("sort", "lease.txt", LEASE)
     ready.job("other", SORT.replace("labels:", "lables:"))
     done = cloister("run", "sort", "other", "third", "--json")
     assert (done.code, done.json["exit_code"]) == (2, 2)
-    assert [(p["where"], p["line"], p["column"]) for p in done.json["error"]["problems"]] == [
+    assert [(p["where"], p["line"], p["column"]) for error in done.json["errors"] for p in error["problems"]] == [
         ("jobs/other.yaml", 4, 1),
         ("jobs/other.yaml", 7, 3),
         ("jobs/third.yaml", None, None),
     ]
     assert "jobs/other.yaml:7:3: unknown key 'lables' in task" in done.err
-    assert document.exists()
-    assert ready.parts("sort") == []
+    assert not document.exists()
+    assert len(ready.parts("sort")) == 1
+    refused = cloister("run", "other", "third", "--json")
+    assert len(refused.json["error"]["problems"]) == 3
 
 
 def test_a_missing_folder_is_told_at_its_place(ready: Place, cloister: Cloister) -> None:
@@ -86,7 +88,8 @@ def test_a_missing_folder_is_told_at_its_place(ready: Place, cloister: Cloister)
     assert "jobs/other.yaml:2:36: no folder nowhere" in done.err
     assert "remedy:   mkdir -p nowhere" in done.err
     (ready.root / "inbox" / "sort").rmdir()
-    assert "jobs/sort.yaml:1:6: no folder inbox/sort" in cloister("run", "sort").err
+    (ready.root / "inbox" / "sort").write_text("")
+    assert "jobs/sort.yaml:1:6: inbox/sort, which is no folder" in cloister("run", "sort").err
 
 
 @pytest.mark.parametrize("folder", ["outbox", "outbox/sort", ".", "audit", "keys", "archive"])

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import io
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -179,12 +180,13 @@ def test_what_would_keep_a_job_from_running_tonight_is_told_today(bench: Bench) 
 
 
 def test_a_missing_folder_is_told_once_and_the_job_runs_when_it_comes(bench: Bench) -> None:
-    folder = bench.place.root / "inbox" / "sort"
-    folder.rmdir()
+    folder = bench.place.root.parent / "mounted"
+    file = bench.place.root / "jobs" / "sort.yaml"
+    file.write_text(re.sub(r"settle_seconds: 0,", f"settle_seconds: 0, folder: {folder},", file.read_text()))
     assert bench.turn() == ["job read", "job refused until its files change"]
     assert bench.turn() == []
     folder.mkdir()
-    bench.place.drop("sort", "lease.txt", LEASE)
+    (folder / "lease.txt").write_text(LEASE)
     assert "run finished" in bench.turn()
 
 

@@ -132,11 +132,14 @@ def test_another_model_is_refused_before_any_document_is_touched(
     with pytest.raises(ModelRefusedError, match="pins 0000"):
         go(pinned)
     missing = replace(plan, model=replace(plan.model, path=plan.model.path.with_name("none.gguf")))
-    both = "writes text or of one that gives embeddings, which `cloister model import FOLDER --name tiny` also makes$"
-    with pytest.raises(ModelRefusedError, match=f"none.gguf; copy a GGUF file there, of a model that {both}"):
+    both = "`cloister model import FILE.gguf or a Hugging Face FOLDER --name tiny`$"
+    with pytest.raises(ModelRefusedError, match=f"there is no file .*none.gguf; {both}"):
         go(missing)
-    with pytest.raises(ModelRefusedError, match=r"there is no file .*none.gguf; copy a GGUF file there$"):
+    with pytest.raises(ModelRefusedError, match=r"none.gguf; `cloister model import FILE.gguf --name tiny`$"):
         go(replace(missing, writing=Writing()))
+    near = replace(plan.model, path=plan.model.path.with_name(f"{plan.model.path.stem}x.gguf"))
+    with pytest.raises(ModelRefusedError, match=f"did you mean '{plan.model.path.stem}'"):
+        go(replace(plan, model=near))
     classifier = write_encoder(site.root / "hf", "bert", "sequence")
     engine.import_model(classifier, site.root / "c.gguf", file_type="q8_0", name="c")
     with pytest.raises(ModelRefusedError, match="has the head 'sequence'; jobs need"):
