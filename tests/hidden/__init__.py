@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.hidden import characters, docx, html, pdf, pptx, xlsx
+from tests.hidden import characters, docx, html, odf, pdf, pptx, xlsx
 from tests.hidden.base import Technique
 
 FAMILIES: dict[str, Callable[[], list[Technique]]] = {
@@ -11,6 +11,7 @@ FAMILIES: dict[str, Callable[[], list[Technique]]] = {
     "xlsx": xlsx.techniques,
     "html": html.techniques,
     "pdf": pdf.techniques,
+    "odf": odf.techniques,
     "characters": characters.techniques,
 }
 """The techniques of each format, built when they are asked for; their names are unique within a family."""

@@ -12,6 +12,7 @@ from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.odf import OpenDocument, attribute, full
 from pipeline.parse.office.odf_styles import Styles, master_pages
 from pipeline.parse.office.odf_text import Flow
+from pipeline.parse.office.odf_view import Page, slide_page
 from pipeline.parse.office.package import LXML
 from pipeline.parse.office.shown import Shown
 from pipeline.parse.writer import TextWriter, one_line
@@ -39,12 +40,16 @@ class _Slides:
         self._flow = Flow(writer, document, Styles(document.common, document.content))
         self._behind = Flow(writer, document, Styles(document.common, document.common))
         self._body = body
+        self._common = document.common
         self._masters = {attribute(page, "style:name"): page for page in master_pages(document.common)}
 
     def write(self, kind: str) -> None:
         """Each as a page; a hidden one is an empty page, by the job's rule."""
         writer = self._flow.writer
         for slide in self._body.iterchildren(full("draw:page")):
+            page = slide_page(self._flow.styles, self._flow.looks, self._common, slide)
+            self._flow.on(page)
+            self._behind.on(page)
             if self._says(slide, "presentation:visibility") == "hidden":
                 writer.page()
                 self._flow.hidden("hidden_slide", partial(self._write, slide))
@@ -65,9 +70,17 @@ class _Slides:
                 if attribute(declared, "presentation:name") == wanted:
                     self._flow.writer.block(declared.text or "")
         for notes in slide.iterchildren(full("presentation:notes")):
-            text = self._flow.text_of(partial(_write_notes, self._flow, notes))
+            text = self._notes(notes)
             self._flow.writer.block(f"Notes: {text}" if text else "")
         self._flow.write_notes()
+
+    def _notes(self, notes: etree._Element) -> str:
+        """Notes stand on a page of their own."""
+        page = self._flow.page
+        self._flow.on(Page())
+        text = self._flow.text_of(partial(_write_notes, self._flow, notes))
+        self._flow.on(page)
+        return text
 
     def _write_behind(self, slide: etree._Element) -> None:
         """What stands on the page behind the slides and is no placeholder, with the first slide that shows it."""

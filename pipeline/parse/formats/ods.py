@@ -6,24 +6,28 @@ sheet are left out. Values are the stored ones, as of xlsx.py. Shapes and commen
 
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
+from pipeline.parse.colours import WHITE
 from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text
 from pipeline.parse.office.odf import OpenDocument, attribute, full, name_of, repeats
+from pipeline.parse.office.odf_looks import length
 from pipeline.parse.office.odf_styles import Styles
 from pipeline.parse.office.odf_text import Flow
 from pipeline.parse.office.package import LXML
 from pipeline.parse.writer import CELL
 
-PARSER = f"ods/1 {LXML}"
+PARSER = f"ods/2 {LXML}"
 _HIDDEN = {"collapse", "filter"}
 _HOLDERS = {"table:table-header-rows", "table:table-rows", "table:table-row-group", "table:table-header-columns",
             "table:table-columns", "table:table-column-group"}  # fmt: skip
+_ROW = "style:table-row-properties"
 _NUMBERS = {"float", "percentage", "currency"}
 
 
@@ -71,6 +75,7 @@ class _Sheet:
         self._characters = 0  # of all cells, with what stands between them
         self._rows: list[tuple[int, int, dict[int, str]]] = []  # the first of equal rows, how many, text by column
         self._hidden: list[tuple[int, bool]] = []  # the column from which on columns are hidden, or are not
+        self._defaults: list[tuple[int, str]] = []  # the column from which on cells have a style, if they say none
         self._comments: list[str] = []
         self._shapes: list[Callable[[], None]] = []
 
@@ -82,6 +87,7 @@ class _Sheet:
                 self._read_row(child)
             elif name == "table:table-column":
                 self._hidden.append((self._column, attribute(child, "table:visibility") in _HIDDEN))
+                self._defaults.append((self._column, attribute(child, "table:default-cell-style-name")))
                 self._column += repeats(child, "table:number-columns-repeated")
             elif name == "table:shapes":
                 self._shapes += [partial(self._flow.block, shape) for shape in child]
@@ -112,7 +118,7 @@ class _Sheet:
         cells: dict[int, str] = {}
         for cell in row:
             width = repeats(cell, "table:number-columns-repeated")
-            text = self._read_cell(cell, column)
+            text = self._read_cell(cell, column, row)
             if text:
                 self._reserve((len(text) + len(CELL)) * width * count)
                 self._place(cells, range(column, column + width), text, count, hidden)
@@ -134,17 +140,39 @@ class _Sheet:
         self._characters += characters
         self._flow.writer.reserve(self._characters)
 
-    def _read_cell(self, cell: etree._Element, column: int) -> str:
+    def _read_cell(self, cell: etree._Element, column: int, row: etree._Element) -> str:
         for child in cell:
             name = name_of(child.tag)
             if name == "office:annotation":
                 self._comment(child, f"{column_letters(column + 1)}{self._row + 1}")
             elif name.startswith("draw:"):
                 self._shapes.append(partial(self._flow.block, child))
-        text = self._text(cell)
+        text = self._seen(cell, self._style(cell, column, row), row)
         self._shapes += self._flow.take_hung()
         covered = name_of(cell.tag) == "table:covered-table-cell"
         return "" if covered and text and self._flow.writer.hide("covered", text) else text
+
+    def _style(self, cell: etree._Element, column: int, row: etree._Element) -> str:
+        """The style of a cell: its own, else that of its row, else of its column."""
+        place = bisect_right(self._defaults, column, key=lambda one: one[0])
+        of_column = self._defaults[place - 1][1] if place else ""
+        return attribute(cell, "table:style-name") or attribute(row, "table:default-cell-style-name") or of_column
+
+    def _seen(self, cell: etree._Element, style: str, row: etree._Element) -> str:
+        """The text of a cell as far as it is seen, by its style and the height of its row."""
+        flow, styles = self._flow, self._flow.styles
+        height = styles.value("table-row", attribute(row, "table:style-name"), _ROW, "style:row-height")
+        look = flow.looks.of("table-cell", style, replace(flow.looks.first, ground=WHITE, line=length(height)))
+        if styles.is_conditional("table-cell", style):
+            look = replace(look, ground=None, colour=None)
+        is_text = attribute(cell, "office:value-type") in {"string", ""}  # which is judged by its parts
+        written = styles.value("table-cell", style, "", "style:data-style-name") or ""
+        if styles.shows_nothing(written, of_text=is_text):
+            look = replace(look, shown=False)
+        outer, flow.look = flow.look, look
+        text, kind = self._text(cell), look.hides
+        flow.look = outer
+        return "" if kind and text and not is_text and flow.writer.hide(kind, text) else text
 
     def _comment(self, comment: etree._Element, place: str) -> None:
         text = self._flow.text_of(partial(self._flow.blocks, comment))

@@ -10,6 +10,7 @@ from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.odf import OpenDocument, attribute, full, named
 from pipeline.parse.office.odf_styles import Styles, master_pages
 from pipeline.parse.office.odf_text import Flow
+from pipeline.parse.office.odf_view import Page, text_page
 from pipeline.parse.office.package import LXML
 from pipeline.parse.office.shown import Shown
 from pipeline.parse.writer import TextWriter
@@ -25,11 +26,13 @@ def parse(source: Source, media_type: str) -> Parsed:
     document, writer = OpenDocument(source.data, source.members, Shown(source.pictures)), source.writer()
     body = document.body("office:text")
     flow = Flow(writer, document, Styles(document.common, document.content))
+    page = text_page(document.common)
+    flow.on(page)
     pages = _pages_used(document, body, flow.styles)
-    _write_margins(writer, document, pages, _HEADERS)
+    _write_margins(writer, document, pages, _HEADERS, page)
     flow.blocks(body)
     flow.write_notes()
-    _write_margins(writer, document, pages, _FOOTERS)
+    _write_margins(writer, document, pages, _FOOTERS, page)
     document.refuse_pictures_alone(writer, "it holds")
     return finish(source, writer, media_type, PARSER, notes=document.notes())
 
@@ -52,16 +55,17 @@ def _pages_used(document: OpenDocument, body: etree._Element, styles: Styles) ->
 
 
 def _write_margins(
-    writer: TextWriter, document: OpenDocument, pages: list[etree._Element], kinds: tuple[str, ...]
+    writer: TextWriter, document: OpenDocument, pages: list[etree._Element], kinds: tuple[str, ...], page: Page
 ) -> None:
     """Headers or footers, each text once."""
     seen = set[str]()
     styles = Styles(document.common, document.common)
-    for margin in (margin for page in pages for kind in kinds for margin in page.iterchildren(full(kind))):
+    for margin in (margin for one in pages for kind in kinds for margin in one.iterchildren(full(kind))):
         if attribute(margin, "style:display") == "false":
             continue
         inner = writer.inner()
         flow = Flow(inner, document, styles)
+        flow.on(page)
         flow.blocks(margin)
         flow.write_notes()
         text, _ = inner.finish()

@@ -19,6 +19,7 @@ _OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
 _PREFIXES = {
     **{_OASIS + name + ":1.0": name for name in ("office", "text", "table", "style", "form", "chart", "presentation")},
     _OASIS + "drawing:1.0": "draw",
+    _OASIS + "datastyle:1.0": "number",
     _OASIS + "xsl-fo-compatible:1.0": "fo",
     _OASIS + "svg-compatible:1.0": "svg",
     "http://www.w3.org/1999/xlink": "xlink",

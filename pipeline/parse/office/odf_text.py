@@ -4,6 +4,7 @@ A text box, chart or comment follows the paragraph that it hangs on. Insertions 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from lxml import etree
@@ -11,7 +12,9 @@ from lxml import etree
 from pipeline.parse.office.odf import OpenDocument, attribute, full, name_of, named, repeats
 from pipeline.parse.office.odf_line import Line, blank, control_text, formula_text
 from pipeline.parse.office.odf_lists import Lists
+from pipeline.parse.office.odf_looks import Look, Looks, length
 from pipeline.parse.office.odf_styles import Styles
+from pipeline.parse.office.odf_view import Page, style_of
 from pipeline.parse.office.package import whole_number
 from pipeline.parse.writer import CELL, TextWriter
 
@@ -19,6 +22,7 @@ _NOT_SHOWN = {"text:tracked-changes", "table:tracked-changes", "office:forms", "
               "table:content-validations", "table:table-source"}  # fmt: skip
 _NO_INLINE = {"text:ruby-text", "text:script", "svg:title", "svg:desc", "text:note-citation"}
 _BLANK = {"text:s", "text:tab", "text:line-break"}
+_NO_SHAPES = {"draw:g", "draw:text-box", "draw:a", "draw:image"}
 _OBJECTS = {"draw:object", "draw:object-ole"}
 _MARKS = {"footnote": "[{}]", "endnote": "[e{}]"}
 _TITLES = {"Title": 1, "Subtitle": 2}
@@ -34,6 +38,9 @@ class Flow:
         self.writer = writer
         self.styles = styles
         self.notes: dict[str, list[str]] = {kind: [] for kind in _MARKS}
+        self.looks = Looks(styles)
+        self.look = self.looks.first  # of what is around the paragraphs
+        self.page = Page()
         self._document = document
         self._inside = inside
         self._lists = Lists(styles)
@@ -61,11 +68,37 @@ class Flow:
         elif name not in _NOT_SHOWN:
             self.blocks(element)
 
+    def on(self, page: Page) -> None:
+        """Go on with what stands on a page."""
+        self.page = page
+        self.look = replace(self.looks.first, ground=page.ground)
+
     def shape(self, shape: etree._Element) -> None:
         """A shape, a block of its own."""
+        kind = self.page.hides(shape, self.styles)
+        if kind:
+            self.hidden(kind, partial(self._shape, shape))
+        else:
+            self._shape(shape)
+
+    def _shape(self, shape: etree._Element) -> None:
         self.writer.gap()
-        self.blocks(shape)
+        self._within(self._look_in(shape), partial(self.blocks, shape))
         self.writer.gap()
+
+    def _look_in(self, shape: etree._Element) -> Look:
+        """The look in a shape: in a text it has its own ground only, on a slide its style holds for letters, too."""
+        if name_of(shape.tag) in _NO_SHAPES or not name_of(shape.tag).startswith("draw:"):
+            return self.look
+        look = replace(self.looks.first, ground=self.page.behind(shape, self.styles))
+        if self.page.flows:
+            return replace(look, ground=self.looks.fill(*style_of(shape), look.ground))
+        return self.looks.of(*style_of(shape), look)
+
+    def _within(self, look: Look, write: Callable[[], None]) -> None:
+        outer, self.look = self.look, look
+        write()
+        self.look = outer
 
     def aside(self, styles: Styles) -> "Flow":
         """A flow for what is looked at only: it counts nothing, and follows no objects."""
@@ -110,8 +143,8 @@ class Flow:
     def inline(self, paragraph: etree._Element) -> str:
         """The text of one paragraph; what hangs on it waits."""
         line = Line()
-        hidden = bool(self.styles.is_hidden("paragraph", attribute(paragraph, "text:style-name")))
-        self._inline(paragraph, line, hidden or _hides_itself(paragraph))
+        look = self.looks.of("paragraph", attribute(paragraph, "text:style-name"), self.look)
+        self._inline(paragraph, line, replace(look, shown=False) if _hides_itself(paragraph) else look)
         return line.finish()
 
     def _paragraph(self, paragraph: etree._Element) -> None:
@@ -160,7 +193,7 @@ class Flow:
 
     def _table(self, table: etree._Element) -> None:
         self.writer.gap()
-        self._rows(table)
+        self._within(self._look_of("table", table), partial(self._rows, table))
         self.writer.gap()
 
     def _rows(self, holder: etree._Element) -> None:
@@ -170,7 +203,7 @@ class Flow:
                 if attribute(child, "table:visibility") in {"collapse", "filter"}:
                     self.hidden("hidden_row", partial(self._row, child))
                 else:
-                    self._row(child)
+                    self._within(self._look_of("table-row", child), partial(self._row, child))
             elif name in {"table:table-header-rows", "table:table-rows", "table:table-row-group"}:
                 self._rows(child)
 
@@ -188,7 +221,23 @@ class Flow:
         for _ in range(count):
             self.writer.cells(cells)
 
+    def _look_of(self, family: str, part: etree._Element) -> Look:
+        """The look in a part of a table; a row of a fixed height cuts what is in it."""
+        name = attribute(part, "table:style-name")
+        look = self.looks.of(family, name, self.look)
+        if family != "table-row":
+            return look
+        return replace(
+            look, line=length(self.styles.value(family, name, "style:table-row-properties", "style:row-height"))
+        )
+
     def _cell(self, cell: etree._Element) -> str:
+        outer, self.look = self.look, self._look_of("table-cell", cell)
+        text = self._text_of_cell(cell)
+        self.look = outer
+        return text
+
+    def _text_of_cell(self, cell: etree._Element) -> str:
         if name_of(cell.tag) == "table:covered-table-cell":
             text = self.text_of(lambda: self.hidden("covered", lambda: self.blocks(cell)))
         else:
@@ -240,47 +289,46 @@ class Flow:
         if not charts:
             self._document.skip()
 
-    def _inline(self, element: etree._Element, line: Line, hidden: bool) -> None:
-        self._literal(element.text, line, hidden)
+    def _inline(self, element: etree._Element, line: Line, look: Look) -> None:
+        self._literal(element.text, line, look)
         for child in element:
-            self._piece(child, line, hidden)
-            self._literal(child.tail, line, hidden)
+            self._piece(child, line, look)
+            self._literal(child.tail, line, look)
 
-    def _literal(self, text: str | None, line: Line, hidden: bool) -> None:
-        if text and not (hidden and self.writer.hide("marked_hidden", text)):
+    def _literal(self, text: str | None, line: Line, look: Look) -> None:
+        if text and not ((kind := look.hides) and not text.isspace() and self.writer.hide(kind, text)):
             line.literal(text)
 
-    def _piece(self, element: etree._Element, line: Line, hidden: bool) -> None:
+    def _piece(self, element: etree._Element, line: Line, look: Look) -> None:
         name = name_of(element.tag)
         if name in _BLANK:
             line.exact(blank(element))
         elif name == "text:note":
-            line.exact(self._note(element, hidden))
+            line.exact(self._note(element, look.hides))
         elif name == "text:hidden-text":
-            self._hidden_text(element, line, hidden)
+            self._hidden_text(element, line, look)
         elif name == "office:annotation":
             self._hung.append(partial(self._comment, element))
         elif name.startswith("draw:") and name != "draw:a":
             self._hang(element, line)
         elif name not in _NO_INLINE:
-            shown = self.styles.is_hidden("text", attribute(element, "text:style-name"))
-            self._inline(element, line, hidden if shown is None else shown)
+            self._inline(element, line, self.looks.of("text", attribute(element, "text:style-name"), look))
 
-    def _note(self, note: etree._Element, hidden: bool) -> str:
+    def _note(self, note: etree._Element, kind_hidden: str | None) -> str:
         kind = attribute(note, "text:note-class")
         kind = kind if kind in _MARKS else "footnote"
         hung, self._hung = self._hung, []
         text = self.text_of(lambda: self.blocks(note))
         self._hung = hung
-        if hidden and self.writer.hide("marked_hidden", text):
+        if kind_hidden and self.writer.hide(kind_hidden, text):
             return ""
         self.notes[kind].append(text)
         return _MARKS[kind].format(len(self.notes[kind]))
 
-    def _hidden_text(self, element: etree._Element, line: Line, hidden: bool) -> None:
+    def _hidden_text(self, element: etree._Element, line: Line, look: Look) -> None:
         """A field whose text is shown only on a condition."""
-        hidden = hidden or attribute(element, "text:is-hidden") == "true"
-        self._literal(element.text or attribute(element, "text:string-value"), line, hidden)
+        look = replace(look, shown=False) if attribute(element, "text:is-hidden") == "true" else look
+        self._literal(element.text or attribute(element, "text:string-value"), line, look)
 
     def _hang(self, element: etree._Element, line: Line) -> None:
         """A shape waits for the end of the paragraph, but a formula is part of its line."""
