@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.hidden import characters, docx, html, odf, pdf, pptx, xlsx
+from tests.hidden import characters, docx, html, odf, pdf, pptx, rtf, xlsx
 from tests.hidden.base import Technique
 
 FAMILIES: dict[str, Callable[[], list[Technique]]] = {
@@ -12,6 +12,7 @@ FAMILIES: dict[str, Callable[[], list[Technique]]] = {
     "html": html.techniques,
     "pdf": pdf.techniques,
     "odf": odf.techniques,
+    "rtf": rtf.techniques,
     "characters": characters.techniques,
 }
 """The techniques of each format, built when they are asked for; their names are unique within a family."""

@@ -41,6 +41,7 @@ _SEEN = {
     "small print": 'fo:font-size="6pt" style:text-scale="80%"',
     "white on a dark highlight": 'fo:color="#ffffff" fo:background-color="#003366"',
     "colour of the window": 'fo:color="#ffffff" style:use-window-font-color="true"',
+    "colour of the window, as LibreOffice writes it": f'{_LO} style:use-window-font-color="true" loext:opacity="0%"',
     "half opaque": f'{_LO} loext:opacity="50%" fo:color="#000000"',
     "superscript": 'style:text-position="super 58%"',
 }

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from pipeline.document import Parsed
 from pipeline.parse import codepages
 from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.office.rtf_looks import Ground, Letters, Paper
 from pipeline.parse.writer import TextWriter
 
-PARSER = "rtf/2"
+PARSER = "rtf/3"
 _TOKEN = re.compile(
     rb"\\([A-Za-z]{1,32})(-?\d{1,10})? ?|\\'([0-9A-Fa-f]{2})|\\(.)|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+|.)", re.DOTALL
 )
@@ -57,6 +58,8 @@ class _Group:
     aside: "_Flow | None" = None  # the flow that this group opened
     in_table: bool = False
     level: int = 0  # of the heading that the paragraph is, 0 for none
+    letters: Letters = field(default_factory=Letters)
+    ground: Ground = field(default_factory=Ground)
 
 
 @dataclass
@@ -115,6 +118,8 @@ class _Reader:
         self._page = "cp1252"
         self._default_font = -1
         self._in_fonts = 0  # the depth of the font table, 0 outside
+        self._in_colours = 0  # the depth of the table of colours, 0 outside
+        self._paper = Paper()
         self._font = -1  # the one that the font table describes
         self._bytes = bytearray()
         self._skip = 0
@@ -182,6 +187,7 @@ class _Reader:
             self._end_paragraph()
             self._flow = self._flows.pop()
         self._in_fonts = 0 if self.depth < self._in_fonts else self._in_fonts
+        self._in_colours = 0 if self.depth < self._in_colours else self._in_colours
         self._group = self._stack.pop() if self._stack else _Group()
 
     def _word(self, word: str, value: int | None) -> None:
@@ -192,15 +198,28 @@ class _Reader:
             self._open_aside(_ASIDE[word])
         elif word in _SPOKEN:
             self._group.silent = False
+            if word == "shptxt":
+                self._group.ground = replace(self._group.ground, in_shape=True)
         elif word in _SILENT or starred:
             self._group.silent = True
             self._in_fonts = self.depth if word == "fonttbl" else self._in_fonts
+            self._in_colours = self.depth if word == "colortbl" else self._in_colours
+            self._paper.take(word, value)
             self.pictures += word == "pict"
             self.objects += word == "objdata"
         elif self._in_fonts:
             self._describe_font(word, value)
+        elif self._in_colours:
+            self._paper.describe(word, value)
         else:
+            self._look(word, value)
             self._format(word, value)
+
+    def _look(self, word: str, value: int | None) -> None:
+        group = self._group
+        group.letters = group.letters.changed(word, value)
+        group.ground = group.ground.changed(word, value)
+        self._paper.take(word, value)
 
     def _describe_font(self, word: str, value: int | None) -> None:
         if word == "f":
@@ -280,6 +299,8 @@ class _Reader:
 
     def _flush(self) -> None:
         """Decode the bytes that have come in one code page."""
+        if self._in_colours:
+            self._paper.end_colours(self._bytes.count(b";"))
         if self._bytes and not (self._group.silent or self._group.deleted):
             data = bytes(self._bytes)
             try:
@@ -291,9 +312,16 @@ class _Reader:
 
     def _put(self, text: str) -> None:
         group = self._group
-        if group.silent or group.deleted or (group.hidden and self._writer.hide("marked_hidden", text)):
+        if group.silent or group.deleted:
             return
-        self._flow.line.append(text)
+        kind = "marked_hidden" if group.hidden else None if text.isspace() else self._lost()
+        if kind is None or not self._writer.hide(kind, text):
+            self._flow.line.append(text)
+
+    def _lost(self) -> str | None:
+        """How the characters that come next are hidden by their look, if they are."""
+        group = self._group
+        return self._paper.hides(group.letters, group.ground, len(self._flow.row) if group.in_table else None)
 
     def _open_aside(self, kind: str) -> None:
         aside = _Flow(kind)

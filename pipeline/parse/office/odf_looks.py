@@ -116,6 +116,8 @@ class Looks:
             display, automatic = said.get("text:display"), said.get("style:use-window-font-color") == "true"
             colour = None if automatic else colour_of(said["fo:color"].lower()) if "fo:color" in said else look.colour
             opacity = length(said.get("loext:opacity"), 1.0)
+            if automatic or (opacity is None and "fo:color" in said):
+                opacity = 1.0  # it is the colour's; that of the window is written with 0 % and drawn in full
             size = length(said.get("fo:font-size"), look.size)
             stretch, position = length(said.get("style:text-scale"), 1.0), said.get("style:text-position", "").split()
             spacing = length(said.get("fo:letter-spacing"))

@@ -1,0 +1,164 @@
+"""How text of an RTF document is drawn, by control words of characters, paragraphs, cells and shapes (RTF 1.9.1)."""
+
+from dataclasses import dataclass, field, replace
+
+from pipeline.parse.appearance import Appearance
+from pipeline.parse.colours import WHITE, Colour
+
+TWIP = 1 / 20
+"""Points."""
+_ADVANCE = 0.5  # of the size: the width of a letter
+_UNKNOWN = -1  # instead of a number of a colour
+_OUTLINES = {"outl", "shad", "embo", "impr"}
+_SHADED = {"chshdng", "chbghoriz", "chbgvert", "chbgcross", "chbgdcross", "chbgfdiag", "chbgbdiag"}
+_SIDES = ("shpleft", "shptop", "shpright", "shpbottom")
+
+
+@dataclass(frozen=True)
+class Letters:
+    """What the characters of a group look like; colours are numbers in the table of colours, 0 for none."""
+
+    colour: int = 0
+    highlight: int = 0
+    ground: int = 0
+    size: float = 12.0
+    stretch: float = 1.0
+    spacing: float = 0.0
+    outlined: bool = False
+
+    def changed(self, word: str, value: int | None) -> "Letters":
+        """By a control word; those that are none of characters change nothing."""
+        number = value or 0
+        if word == "cf":
+            return replace(self, colour=number)
+        if word == "highlight":
+            return replace(self, highlight=number)
+        if word in {"cb", "chcbpat"}:
+            return replace(self, ground=number)
+        if word in _SHADED:
+            return replace(self, ground=_UNKNOWN)
+        if word == "fs":
+            return replace(self, size=24 / 2 if value is None else value / 2)
+        if word == "charscalex":
+            return replace(self, stretch=1.0 if value is None else value / 100)
+        if word in {"expnd", "expndtw"}:
+            return replace(self, spacing=number / 4 if word == "expnd" else number * TWIP)
+        if word in _OUTLINES:
+            return replace(self, outlined=value != 0)
+        return Letters() if word == "plain" else self
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What is around the characters of a group: its paragraph, the shape that it is in."""
+
+    paragraph: int = 0
+    line: int = 0  # twips; below 0 lines are exactly so high
+    nested: bool = False  # in a table in a table
+    in_shape: bool = False
+    box: tuple[int, int, int, int] = (0, 0, 0, 0)  # left, top, right, bottom of a shape in twips
+
+    def changed(self, word: str, value: int | None) -> "Ground":
+        """By a control word; those that are none of paragraphs and shapes change nothing."""
+        number = value or 0
+        if word == "pard":
+            return replace(self, paragraph=0, line=0, nested=False)
+        if word == "cbpat":
+            return replace(self, paragraph=number)
+        if word == "shading" or word.startswith("bg"):
+            return replace(self, paragraph=_UNKNOWN)
+        if word == "sl":
+            return replace(self, line=number)
+        if word == "itap":
+            return replace(self, nested=number > 1)
+        if word in _SIDES:
+            sides = list(self.box)
+            sides[_SIDES.index(word)] = number
+            return replace(self, box=(sides[0], sides[1], sides[2], sides[3]))
+        return self
+
+
+@dataclass
+class Paper:
+    """What holds for the whole document: its colours, the size of its pages in twips, the cells of the row begun."""
+
+    colours: list[Colour | None] = field(default_factory=list)
+    width: int = 12240
+    height: int = 15840
+    coloured: bool = False  # whether pages may have a background
+    cells: list[int] = field(default_factory=list)
+    row: int = 0  # the height of rows in twips; below 0 they are exactly so high
+    _cell: int = 0
+    _parts: list[int] = field(default_factory=list)
+
+    def describe(self, word: str, value: int | None) -> None:
+        """Take up a control word of the table of colours."""
+        if word in {"red", "green", "blue"}:
+            self._parts.append(min(255, max(0, value or 0)))
+
+    def end_colours(self, count: int) -> None:
+        """Take up colours that so many semicolons end: the first has parts, or is that of the window."""
+        for _ in range(count):
+            parts = self._parts
+            self.colours.append((parts[0], parts[1], parts[2]) if len(parts) == 3 else None)
+            self._parts = []
+
+    def take(self, word: str, value: int | None) -> None:
+        """Take up a control word of pages, rows and cells."""
+        number = value or 0
+        if word == "paperw":
+            self.width = number
+        elif word == "paperh":
+            self.height = number
+        elif word in {"viewbksp", "background"}:
+            self.coloured = True
+        elif word == "trowd":
+            self.cells, self._cell, self.row = [], 0, 0
+        elif word == "trrh":
+            self.row = number
+        elif word == "clcbpat":
+            self._cell = number
+        elif word.startswith(("clshdng", "clbg", "trshdng", "trcbpat", "trbg")):
+            self._cell = _UNKNOWN
+        elif word == "cellx":
+            self.cells.append(self._cell)
+            self._cell = 0
+
+    def hides(self, letters: Letters, ground: Ground, cell: int | None) -> str | None:
+        """The kind of hidden text (of hidden.KINDS) that characters are; `cell` is their place in a row of a table."""
+        spacing = letters.spacing
+        squeezed = max(0.0, 1 + spacing / (_ADVANCE * letters.size)) if spacing < 0 < letters.size else 1.0
+        heights = [-twips * TWIP for twips in (ground.line, self.row if cell is not None else 0) if twips < 0]
+        box, clip = self._places(ground)
+        return Appearance(
+            colour=None if letters.outlined else self._colour(letters.colour),
+            background=self._behind(letters, ground, cell),
+            size=letters.size,
+            stretch=letters.stretch * squeezed,
+            line=min(heights, default=None),
+            box=box,
+            clip=clip,
+        ).hides
+
+    def _behind(self, letters: Letters, ground: Ground, cell: int | None) -> Colour | None:
+        of_cell = 0
+        if cell is not None:
+            of_cell = self.cells[cell] if cell < len(self.cells) and not ground.nested else _UNKNOWN
+        numbers = (letters.highlight, letters.ground, ground.paragraph, of_cell)
+        number = next((one for one in numbers if one), 0)
+        if number:
+            return self._colour(number)
+        return None if self.coloured or ground.in_shape else WHITE
+
+    def _colour(self, number: int) -> Colour | None:
+        return self.colours[number] if 0 < number < len(self.colours) else None
+
+    def _places(
+        self, ground: Ground
+    ) -> tuple[tuple[float, float, float, float] | None, tuple[float, float, float, float] | None]:
+        """Where a shape lies, and where it can be seen: its place counts from anywhere on the page."""
+        left, top, right, bottom = (side * TWIP for side in ground.box)
+        if not ground.in_shape or ground.box == (0, 0, 0, 0):
+            return None, None
+        width, height = self.width * TWIP, self.height * TWIP
+        return (left, top, right - left, bottom - top), (-width, -height, 3 * width, 3 * height)
