@@ -135,6 +135,9 @@ _BODIES = {
     "fill of the letters of the theme": _p(
         HIDDEN, _fill("<w14:solidFill><w14:schemeClr w14:val='bg1'/></w14:solidFill>")
     ),
+    "white with a white shadow": _p(
+        HIDDEN, _WHITE + "<w14:shadow w14:blurRad='0' w14:dist='0'><w14:srgbClr w14:val='FFFFFF'/></w14:shadow>"
+    ),
     "white by a table style": _table(_row(_cell(HIDDEN)), properties="<w:tblStyle w:val='Ghost'/>"),
     "white in the first row by a table style": _table(
         _row(_cell(HIDDEN)), _row(_cell("after")),
@@ -214,6 +217,10 @@ _CONTROLS = {
     "text box partly off the page": _box("show", -30, 100),
     "letters without a fill but with a line": _p(
         "show", _fill("<w14:noFill/>") + "<w14:textOutline w14:w='9525'>" + _solid("FF0000") + "</w14:textOutline>"
+    ),
+    "white with a shadow": _p(
+        "show", _WHITE + "<w14:shadow w14:blurRad='50800' w14:dist='38100'><w14:srgbClr w14:val='000000'>"
+        "<w14:alpha w14:val='40000'/></w14:srgbClr></w14:shadow>"
     ),
     "letters half transparent": _p("show", _fill(_solid("000000", "<w14:alpha w14:val='50000'/>"))),
     "choice that programs understand": (

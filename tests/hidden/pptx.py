@@ -132,6 +132,15 @@ _SLIDES = {
     "marked as hidden with its group": _group(_shape(HIDDEN, box=(0, 0, 100, 40)), (100, 100), "hidden='1'"),
     "on the layout, white": "<!-- layout -->",
     "on the layout, under a shape of the slide": "<!-- layout dark -->" + _panel("C0504D", _AROUND),
+    "white with a white glow": _shape(
+        HIDDEN, _WHITE + "<a:effectLst><a:glow rad='63500'><a:srgbClr val='FFFFFF'/></a:glow></a:effectLst>"
+    ),
+    "white in a table without a style": _table(HIDDEN, "", _WHITE).replace(
+        "<a:tblPr/>", "<a:tblPr><a:tableStyleId>{2D5ABB26-0587-4C30-8999-92F81FD0307C}</a:tableStyleId></a:tblPr>"
+    ),
+    "colour of the layout's placeholder": _shape(
+        HIDDEN, _DARK, fill="", box=None, placeholder="<p:ph type='body' idx='3'/>"
+    ),
     "colour of a cell": _table(HIDDEN, _DARK, _DARK),
     "white in a cell without a fill": _table(HIDDEN, "<a:noFill/>", _WHITE),
     "under a merged cell": _table(HIDDEN, "", "", "hMerge='1'"),
@@ -149,6 +158,15 @@ _CONTROLS = {
     "white on a gradient": _shape(
         "show", _WHITE, fill="<a:gradFill><a:gsLst><a:gs pos='0'><a:srgbClr val='FFFFFF'/></a:gs><a:gs pos='100000'>"
         "<a:srgbClr val='000000'/></a:gs></a:gsLst><a:lin ang='0'/></a:gradFill>"
+    ),
+    "white with a dark glow": _shape(
+        "show", _WHITE + "<a:effectLst><a:glow rad='63500'><a:srgbClr val='000000'/></a:glow></a:effectLst>"
+    ),
+    "white on the fill of the layout's placeholder": _shape(
+        "show", _WHITE, fill="", box=None, placeholder="<p:ph type='body' idx='3'/>"
+    ),
+    "white in a table with a style": _table("show", "", _WHITE).replace(
+        "<a:tblPr/>", "<a:tblPr><a:tableStyleId>{5C22544A-7EE6-4342-B048-85BDC9FD1C3A}</a:tableStyleId></a:tblPr>"
     ),
     "white in a dark cell": _table("show", _DARK, _WHITE),
     "no fill but a line": _shape("show", f"<a:ln w='9525'>{_fill('FF0000')}</a:ln><a:noFill/>"),
@@ -195,10 +213,18 @@ def _presentation(drawn: str) -> bytes:
     accents = " ".join(f"{name}='{name}'" for name in (*(f"accent{n}" for n in range(1, 7)), "hlink", "folHlink"))
     orange = _shape(SHOWN, _fill("F79646"), box=(20, 20, 200, 40), number=3)
     slide = f"<p:cSld>{dark}{_tree(orange + drawn)}</p:cSld><p:clrMapOvr>{override.format(accents)}</p:clrMapOvr>"
-    places = _shape("prompt", size="", placeholder=_BODY) + _shape(
-        "prompt", size="", box=(100, 300, 300, 60), placeholder="<p:ph type='body' idx='2'/>",
-        styles=f"<a:lvl1pPr><a:defRPr>{_WHITE}</a:defRPr></a:lvl1pPr>",
-    ) + _shape("date", size="", placeholder="<p:ph type='dt' idx='10'/>")  # fmt: skip
+    places = (
+        _shape("prompt", size="", placeholder=_BODY)
+        + _shape(
+            "prompt",
+            size="",
+            box=(100, 300, 300, 60),
+            placeholder="<p:ph type='body' idx='2'/>",
+            styles=f"<a:lvl1pPr><a:defRPr>{_WHITE}</a:defRPr></a:lvl1pPr>",
+        )
+        + _shape("filled", size="", fill=_DARK, box=(100, 200, 300, 60), placeholder="<p:ph type='body' idx='3'/>")
+    )
+    places += _shape("date", size="", placeholder="<p:ph type='dt' idx='10'/>")  # fmt: skip
     dates = _shape(
         "date", size="", placeholder="<p:ph type='dt' idx='2'/>", styles="<a:lvl1pPr><a:defRPr sz='100'/></a:lvl1pPr>"
     )

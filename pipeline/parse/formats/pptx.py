@@ -86,7 +86,7 @@ class _Slides:
         styles = SlideStyles(trees, themes[0], self._presentation, self._view)
         layers = [Layer(one, self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
         layers = [*reversed(layers), Layer(part, slide, themes[0])]
-        stage = Stage(Scene(package, self._view, background(trees, themes), layers, styles.place), styles)
+        stage = Stage(Scene(package, self._view, background(trees, themes), layers, styles), styles)
         write_shapes(self._writer, package, part, slide, stage)
         for one in behind:
             if one not in self._written:

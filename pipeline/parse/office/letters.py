@@ -15,14 +15,13 @@ from pipeline.parse.office.theme import Paint, Theme
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _LETTER = 0.5  # the usual width of letters, in heights of their font
 _USUAL = 18.0  # points
-_RELIEF = {A + name for name in ("effectLst", "effectDag")}
+_RELIEF = {A + name for name in ("outerShdw", "innerShdw", "prstShdw", "glow", "fillOverlay")}
 
 
 class Letters(NamedTuple):
     """What is said of letters; None where nothing is. `size` and `spacing` (beside each letter) in points.
 
-    `line` is drawn around them, `marker` behind them; `relief`: a shadow or a glow, which shows even letters that have
-    no colour.
+    `line` is drawn around them, `marker` behind them; `relief`: their shadow or glow.
     """
 
     size: float | None = None
@@ -30,7 +29,7 @@ class Letters(NamedTuple):
     ink: Fill | None = None
     line: Fill | None = None
     marker: Fill | None = None
-    relief: bool | None = None
+    relief: Fill | None = None
 
 
 def read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
@@ -40,7 +39,7 @@ def read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
     marker = properties.find(A + "highlight")
     ink = own_fill(properties, theme)
     link = theme.colour("hlink") if properties.find(A + "hlinkClick") is not None else None
-    relief = any(child.tag in _RELIEF and len(child) for child in properties)
+    effects = properties.find(A + "effectLst")
     line = properties.find(A + "ln")
     return Letters(
         _hundredths(properties.get("sz")),
@@ -48,7 +47,7 @@ def read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
         ink if link is None else [Paint(link)],
         None if line is None else own_fill(line, theme),
         None if marker is None else [theme.paint(marker)],
-        relief or None,
+        None if effects is None else [theme.paint(one) for one in effects if one.tag in _RELIEF],
     )
 
 
@@ -65,9 +64,9 @@ def hides(letters: Letters, behind: Colour, scale: float) -> str | None:
     size = (_USUAL if letters.size is None else letters.size) * scale
     stretch = max(0.0, 1 + min(letters.spacing or 0.0, 0.0) / (size * _LETTER)) if size else None
     plain = Appearance(size=size, stretch=stretch, background=behind)
-    if plain.hides or letters.relief or letters.ink is None:
+    if plain.hides or letters.ink is None:
         return plain.hides
-    paints = [*letters.ink, *(letters.line or [])] or [Paint(TRANSPARENT)]
+    paints = [*letters.ink, *(letters.line or []), *(letters.relief or [])] or [Paint(TRANSPARENT)]
     kinds = [replace(plain, colour=paint.colour, opacity=paint.opacity).hides for paint in paints]
     return kinds[0] if all(kinds) else None
 

@@ -4,7 +4,7 @@ A shape later in the tree is drawn over those before it; those of the master and
 behind a text is known where it stands wholly on a rectangle of one colour, or on nothing but the background.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from lxml import etree
@@ -14,16 +14,13 @@ from pipeline.parse.colours import WHITE, Colour
 from pipeline.parse.office.fills import UNKNOWN, Fill, is_opaque, over, own_fill, shape_fill, styled_fill
 from pipeline.parse.office.package import Package, children, local_name
 from pipeline.parse.office.pictures import is_opaque_picture
+from pipeline.parse.office.slide_styles import SlideStyles
 from pipeline.parse.office.theme import Paint, Theme
 from pipeline.parse.office.view import SHAPES, View, is_turned
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _RECTANGLES = {"rect", "roundRect", "flowChartProcess"}
 _COMPARED = 2_000_000  # pairs of shapes, beyond which nothing is known of what lies over what
-
-
-Places = Callable[[etree._Element], Box | None]
-"""The box of the placeholder, on a layout or master, whose place a shape without one of its own takes."""
 
 
 @dataclass
@@ -58,9 +55,11 @@ class Layer:
 class Scene:
     """All shapes of a slide before a background. What an animation shows or moves neither covers nor is covered."""
 
-    def __init__(self, package: Package, view: View, background: Colour, layers: list[Layer], places: Places) -> None:
+    def __init__(
+        self, package: Package, view: View, background: Colour, layers: list[Layer], styles: SlideStyles
+    ) -> None:
         self._package = package
-        self._places = places
+        self._styles = styles
         self._background = background
         self._moving = {
             one.get("spid", "") for layer in layers for one in layer.tree.iterfind(".//{*}timing//{*}spTgt")
@@ -86,7 +85,7 @@ class Scene:
                 continue
             lies = view.appearance(child)
             if lies.box is None:
-                lies = replace(lies, box=self._places(child))
+                lies = replace(lies, box=self._styles.place(child))
             moves = _number(child) in self._moving
             hides = None if moves and lies.shown else lies.hides
             fill, whole = self._fill(layer, child, name)
@@ -104,9 +103,12 @@ class Scene:
             return [Paint()], name == "pic" and straight  # of a table or a chart parts may be filled
         if element.get("useBgFill") in {"1", "true"}:
             return [Paint(self._background if isinstance(self._background, tuple) else None)], False
-        form = element.find(f"{{*}}spPr/{A}prstGeom")
-        is_rectangle = form is not None and form.get("prst") in _RECTANGLES
-        return shape_fill(element, layer.theme) or [], straight and is_rectangle
+        family = [element, *self._styles.origins(element)]
+        forms = (one.find(f"{{*}}spPr/{A}prstGeom") for one in family)
+        form = next((one for one in forms if one is not None), None)
+        fills = (shape_fill(one, layer.theme) for one in family)
+        fill = next((one for one in fills if one is not None), None)
+        return fill or [], straight and form is not None and form.get("prst") in _RECTANGLES
 
     def _stack(self, shapes: list[Shape]) -> None:
         """Find what is behind and over each shape with text."""

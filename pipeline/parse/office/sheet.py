@@ -84,8 +84,10 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
     sheet = _ahead(data, part, strings)
     rows = _Rows(writer, sheet, strings)
     for table in package.related(part, "table"):
-        sheet.tables.add(package.xml(table).get("ref", ""), None)
-        sheet.is_plain = False
+        root = package.xml(table)
+        if any(style.get("name") for style in root.iterchildren(S + "tableStyleInfo")):
+            sheet.tables.add(root.get("ref", ""), None)
+            sheet.is_plain = False
     for element in stream(data, part, S + "sheetFormatPr", S + "col", S + "row", *_PRINTED):
         if element.tag == S + "row":
             number = whole_number(element.get("r"), number + 1)

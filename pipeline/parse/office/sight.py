@@ -86,19 +86,18 @@ class Sight:
         line = min(around.line, math.inf if style.line is None else style.line)
         appearance = Appearance(
             shown=not look.always_hidden and not self._vanishes(own, character, style.look, around.table),
-            colour=None if look.relief else (look.ink or AUTO).colour,
-            opacity=None if look.relief else (look.ink or AUTO).opacity,
             background=behind,
             size=None if size is None else size / 2,
             stretch=_squeezed(look.stretch, look.spacing, (size or _USUAL) / 2),
             line=line,
         )
-        hides = appearance.hides
-        if hides in {"invisible", "same_colour"} and look.outline is not None:
-            return replace(appearance, colour=look.outline.colour, opacity=look.outline.opacity).hides
-        if hides is None and look.raised:
-            return moved(self.page, look.raised, (size or _USUAL) / 2, line).hides
-        return hides
+        if appearance.hides:
+            return appearance.hides
+        paints = [look.ink or AUTO, *(one for one in (look.outline, look.relief) if one is not None)]
+        kinds = [replace(appearance, colour=paint.colour, opacity=paint.opacity).hides for paint in paints]
+        if all(kinds):
+            return kinds[0]
+        return moved(self.page, look.raised, (size or _USUAL) / 2, line).hides if look.raised else None
 
     def _vanishes(self, own: Look, *styles: Look) -> bool:
         """A toggle: what styles of different kinds say of it is added up (17.7.3)."""

@@ -35,13 +35,13 @@ class SlideStyles:
 
     def place(self, shape: etree._Element) -> Box | None:
         """The box of the placeholder whose place a shape takes."""
-        boxes = (self._view.box(one) for one in self._origins(shape))
+        boxes = (self._view.box(one) for one in self.origins(shape))
         return next((box for box in boxes if box is not None), None)
 
     def said(self, shape: etree._Element, level: int) -> Iterator[Letters]:
         """What is said of the letters of a paragraph of a level, from 1, the nearest first."""
         kind = _kind(shape)
-        origins = self._origins(shape)
+        origins = self.origins(shape)
         for holder in (shape, *origins):
             yield self._of_level(holder.find("{*}txBody/" + A + "lstStyle"), level)
         reference = shape.find(f"{{*}}style/{A}fontRef")
@@ -56,7 +56,7 @@ class SlideStyles:
     def _of_level(self, styles: etree._Element | None, level: int) -> Letters:
         return Letters() if styles is None else read_letters(styles.find(f"{A}lvl{level}pPr/{A}defRPr"), self.theme)
 
-    def _origins(self, shape: etree._Element) -> list[etree._Element]:
+    def origins(self, shape: etree._Element) -> list[etree._Element]:
         """The placeholders of the layout and of the master that a shape is made from."""
         place, found = _placeholder(shape), list[etree._Element]()
         if place is None:

@@ -13,8 +13,8 @@ from pipeline.parse.office.slide_styles import USUAL_NAMES, SlideStyles, level_o
 from pipeline.parse.office.theme import Theme
 from pipeline.parse.office.view import View
 
-_SHAPES = {"sp", "graphicFrame"}
-_REMEMBERED = 10_000
+_WITHOUT_FILLS = {"{2D5ABB26-0587-4C30-8999-92F81FD0307C}", "{5940675A-B579-460E-94D1-54222C63F5DA}"}
+"""The styles of tables that Office calls "No Style"."""
 
 
 class Stage:
@@ -55,12 +55,12 @@ class Stage:
         if fill is not None:
             return over(fill, behind)
         table = next(cell.iterancestors(A + "tbl"), None)
-        styled = table is None or table.find(f"{A}tblPr/{A}tableStyleId") is not None
-        return UNKNOWN if styled else behind
+        style = None if table is None else table.findtext(f"{A}tblPr/{A}tableStyleId")
+        return behind if style is None or style.upper() in _WITHOUT_FILLS else UNKNOWN
 
 
 def sheet_stage(package: Package, part: str, tree: etree._Element, theme: Theme) -> Stage:
     """The shapes that lie on a sheet, which has no edges and whose cells may have any colour behind them."""
     view, theme = View(math.inf, math.inf), theme.renamed(USUAL_NAMES)
     styles = SlideStyles([tree], theme, tree, view)
-    return Stage(Scene(package, view, UNKNOWN, [Layer(part, tree, theme)], styles.place), styles)
+    return Stage(Scene(package, view, UNKNOWN, [Layer(part, tree, theme)], styles), styles)

@@ -35,15 +35,15 @@ _MAPPED = {"bg1": ("lt1", "background1"), "t1": ("dk1", "text1"), "bg2": ("lt2",
 class Look(NamedTuple):
     """What is said of letters; None where nothing is. Sizes in half points, lengths in points, `stretch` 1 for none.
 
-    `marker` and `fill` are behind the letters, the marker before the fill. `outline` is the line around them;
-    `relief`: a shadow or a glow, which shows even letters that have no colour.
+    `marker` and `fill` are behind the letters, the marker before the fill. `outline` is the line around them,
+    `relief` their shadow or glow.
     """
 
     hidden: bool | None = None
     always_hidden: bool | None = None
     ink: Paint | None = None
     outline: Paint | None = None
-    relief: bool | None = None
+    relief: Paint | None = None
     size: int | None = None
     complex_size: int | None = None
     is_complex: bool | None = None
@@ -180,6 +180,7 @@ def _read_fitted(element: etree._Element, _: Theme) -> float | None:
     return 0.0 if width is not None and width < 1 else None
 
 
+_RELIEFS = ("shadow", "emboss", "imprint")
 _Reader = Callable[[etree._Element, Theme], object]
 _READERS: dict[str, tuple[str, _Reader]] = {
     W + "vanish": ("hidden", lambda element, _: is_on(element)),
@@ -187,8 +188,8 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     W + "color": ("ink", _read_ink),
     W14 + "textFill": ("ink", _read_text_fill),
     W14 + "textOutline": ("outline", _read_text_fill),
-    **{W + name: ("relief", lambda element, _: is_on(element)) for name in ("shadow", "emboss", "imprint")},
-    **{W14 + name: ("relief", lambda _element, _theme: True) for name in ("shadow", "glow", "reflection", "props3d")},
+    **{W + name: ("relief", lambda element, _: AUTO if is_on(element) else None) for name in _RELIEFS},
+    **{W14 + name: ("relief", lambda element, theme: theme.paint(element)) for name in ("shadow", "glow")},
     W + "sz": ("size", _read_size),
     W + "szCs": ("complex_size", _read_size),
     **{W + name: ("is_complex", lambda element, _: is_on(element)) for name in ("cs", "rtl")},
