@@ -34,6 +34,8 @@ _OF_TYPES = {
     "replayed": {"asked": "asked for", "different": "came out differently"},
 }
 """Labels that hang on the type of the record."""
+_OPEN_ENDS = {"0001-01-01T00:00:00.000000Z": "the beginning", "9999-12-31T00:00:00.000000Z": "the end"}
+"""Times that exports give where no day was asked for."""
 _ENTRIES = frozenset({"entries", "archive", "markdown", "failed", "different", "replaces"})
 """Members that are lists of numbers of entries."""
 _ENTRY = frozenset({"deletion", "hold", "entry", "n", "part", "supersedes", "first", "end"})
@@ -65,7 +67,8 @@ def value_in_words(name: str, value: Any) -> str:
         case float():
             return f"{value:,.6g}"
         case str():
-            return f"not told (private): {value}" if audit.is_commitment(value) else value
+            told = _OPEN_ENDS.get(value, value)
+            return f"not told (private): {value}" if audit.is_commitment(value) else told
         case Mapping():
             return _part(value) if "file" in value else _pairs(value)
         case Sequence():

@@ -1,11 +1,15 @@
 """Records in words: whatever a record says, no JSON and no Python is shown to people."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+import pipeline
+from pipeline.entries import read_entries
 from pipeline.records import KINDS
 from pipeline.words import members_in_words
+from tests.pipeline.conftest import make_site
 
 SHA = "ab" * 32
 ERASED = {
@@ -31,6 +35,16 @@ def test_an_erasure_in_words() -> None:
             f"outbox/sort/part-2.parquet without the rows of entries 7 to 8 (sha256 {SHA})"
         ),
     }
+
+
+def test_an_export_of_all_days_in_words(tmp_path: Path) -> None:
+    site = make_site(tmp_path / "ws")
+    pipeline.export(site, tmp_path / "out")
+    ((_, entry),) = read_entries(site)
+    told = dict(members_in_words(entry))
+    sha256 = told.pop("export sha256")
+    assert re.fullmatch("[0-9a-f]{64}", sha256)
+    assert told == {"days from": "the beginning", "days before": "the end", "from": "entry 0", "to before": "entry 0"}
 
 
 def test_a_replay_in_words() -> None:
