@@ -12,6 +12,7 @@ import engine
 import pipeline
 from pipeline import ModelRef, ModelRefusedError, RunPlan, Writing
 from tests.encoders import write_encoder
+from tests.hidden.pdf_objects import Added, image, say
 from tests.pipeline.conftest import Witness, make_plan
 
 Drop = Callable[[str, bytes | str], Path]
@@ -47,6 +48,20 @@ def test_documents_become_rows_entries_and_files(plan: RunPlan, drop: Drop) -> N
     assert not any(path.is_file() for path in plan.input.folder.rglob("*"))
     assert not list(plan.site.root.rglob(".staging"))
     assert pipeline.verify(plan.site).ok
+
+
+@pytest.mark.parametrize(("rule", "state"), [("drop", "review"), ("review", "review"), ("keep", "done")])
+def test_what_may_be_hidden_is_never_done(plan: RunPlan, drop: Drop, rule: str, state: str) -> None:
+    """A picture of 3,600 million pixels lies over a text, and cannot be drawn to see whether it hides it."""
+    content = say(LEASE.strip().encode()) + b"q 500 0 0 60 50 380 cm /I Do Q"
+    pictures = b"/XObject << /I 6 0 R >>"
+    drop("lease.pdf", Added(content, pictures, objects=(image(60_000, 60_000, bytes(100)),)).pdf())
+    _, witness = go(replace(plan, input=replace(plan.input, hidden=rule)))
+    assert witness.states == {"lease.pdf": state}
+    (row,) = pipeline.results(plan.site, plan.job)
+    assert row["state"] == state
+    told = "it may hold what no person sees, which could not be told: too much is drawn to look at it on page 1"
+    assert row["reason"] == (told if state == "review" else None)
 
 
 def test_a_second_run_has_nothing_to_do(plan: RunPlan, drop: Drop) -> None:
