@@ -6,12 +6,20 @@ _LAYERS = b"/OCProperties << /OCGs [6 0 R 7 0 R] /D << /ON [7 0 R] /OFF [6 0 R] 
 _GROUPS = (b"<< /Type /OCG /Name (off) >>", b"<< /Type /OCG /Name (on) >>")
 _PROPERTIES = b"/Properties << /Off 6 0 R /On 7 0 R >>"
 _BOX = b"/Type /XObject /Subtype /Form /BBox [0 0 400 20] /Resources << /Font << /F 5 0 R >> >>"
+_STYLE = b"/F 12 Tf 0 g"
+_WEATHER = say(b"The weather is fine today.")
 _SAYS = stream(say(x=2, y=4), _BOX)
 
 
-def _remark(kind: bytes, rectangle: bytes = b"[72 390 472 410]", more: bytes = b"", *objects: bytes) -> Added:
-    entries = b"/Annots [<< /Type /Annot /Subtype /%s /Rect %s /Contents (%s) /DA (/F 12 Tf 0 g) %s >>]"
-    return Added(page=entries % (kind, rectangle, SECRET, more), objects=objects)
+def _remark(
+    kind: bytes,
+    rectangle: bytes = b"[72 390 472 410]",
+    more: bytes = b"",
+    *objects: bytes,
+    style: bytes = b"/F 12 Tf 0 g",
+) -> Added:
+    entries = b"/Annots [<< /Type /Annot /Subtype /%s /Rect %s /Contents (%s) /DA (%s) %s >>]"
+    return Added(page=entries % (kind, rectangle, SECRET, style, more), objects=objects)
 
 
 def _field(rectangle: bytes = b"[72 390 472 410]", more: bytes = b"", *objects: bytes, form: bytes = b"") -> Added:
@@ -50,6 +58,9 @@ HIDING = {
     "free text that is drawn in white": _remark(
         b"FreeText", b"[72 390 472 410]", b"/AP << /N 6 0 R >>", stream(b"1 g " + say(x=2, y=4), _BOX)
     ),
+    "free text in white without an appearance": _remark(b"FreeText", style=b"/F 12 Tf 1 g"),
+    "free text in pale yellow without an appearance": _remark(b"FreeText", style=b"1 1 .95 rg /F 12 Tf"),
+    "free text of a tenth of a point": _remark(b"FreeText", style=b"0 g /F .1 Tf"),
     "a note off the page": _remark(b"Text", b"[-400 390 -380 410]"),
     "a field without a box": _field(b"[72 390 72 390]"),
     "a field off the page": _field(b"[72 -90 472 -70]"),
@@ -64,6 +75,15 @@ HIDING = {
         b"/Span << /ActualText (%s) >> BDC " % SECRET + say(b"The weather is fine today.") + b" EMC",
         shown=("weather",),
     ),
+    "a text added to what is drawn": Added(
+        b"/Span << /ActualText (The weather is fine today. %s) >> BDC " % SECRET + _WEATHER + b" EMC",
+        shown=("weather",),
+    ),
+    "a text in place of blanks": Added(b"/Span << /ActualText (%s) >> BDC " % SECRET + say(b"     ") + b" EMC"),
+    "a text in place of another, marks within marks": Added(
+        b"/Span << /ActualText (%s) >> BDC " % SECRET + b"/P BMC " * 6 + _WEATHER + b" EMC" * 7,
+        shown=("weather",),
+    ),
 }  # fmt: skip
 
 CONTROLS = {
@@ -72,6 +92,7 @@ CONTROLS = {
     ),
     "free text": _shown(_remark(b"FreeText", b"[72 390 472 410]", b"/AP << /N 6 0 R >>", _SAYS)),
     "free text without an appearance": _shown(_remark(b"FreeText")),
+    "free text in white on blue": _shown(_remark(b"FreeText", more=b"/C [0 0 1]", style=b"/F 12 Tf 1 g")),
     "a note": _shown(_remark(b"Text", b"[72 390 92 410]")),
     "a field": _shown(_field(b"[72 390 472 410]", b"/AP << /N 7 0 R >>", _SAYS)),
     "a field without an appearance": _shown(_field(form=b"/NeedAppearances true")),

@@ -3,6 +3,7 @@
 Some are seen by nobody: by their flags, by their place, or because what is drawn of them shows nothing.
 """
 
+import re
 from collections.abc import Iterator
 from ctypes import c_int
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ _REMARKS = {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIG
 _BARE = {raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FILEATTACHMENT}
 _CHECKED = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
 _UNSEEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
+_NUMBER = r"\d*\.?\d+"
+_SIZE = re.compile(rf"({_NUMBER})\s+Tf")
+_COLOUR = re.compile(rf"({_NUMBER}\s+{_NUMBER}\s+{_NUMBER}(?=\s+rg)|{_NUMBER}(?=\s+g\b))")
 _ICON = 20.0  # points of the sign for a remark, which has its size whatever its box says
 _MOST = 100_000  # annotations of a page
 _OPTIONS = 10_000  # of a list
@@ -85,7 +89,7 @@ def _add(found: Annotations, annotation: Any, number: int, text: str, clip: Rect
     if not text:
         return
     marked |= form is not None and _is_password(annotation, form)
-    hides = "marked_hidden" if marked else _place_hides(subtype, box, clip)
+    hides = "marked_hidden" if marked else _place_hides(subtype, box, clip) or _style_hides(annotation, subtype)
     if hides:
         found.hidden[text] = hides
         return
@@ -112,6 +116,28 @@ def _place_hides(subtype: int, box: Rectangle, clip: Rectangle) -> str | None:
         return None
     page = clip[0], clip[1], clip[2] - clip[0], clip[3] - clip[1]
     return Appearance(box=(left, top - height, width, height), clip=page).hides
+
+
+def _style_hides(annotation: Any, subtype: int) -> str | None:
+    """The way in which free text without an appearance is hidden by the size and colour in which it is to be drawn."""
+    if subtype != raw.FPDF_ANNOT_FREETEXT or raw.FPDFAnnot_HasKey(annotation, b"AP"):
+        return None
+    style = string(lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, b"DA", buffer, size))
+    size = _SIZE.search(style)
+    return Appearance(
+        colour=_colour_of(style),
+        background=None if raw.FPDFAnnot_HasKey(annotation, b"C") else (255, 255, 255),
+        size=float(size[1]) or None if size else None,  # 0: as fits
+    ).hides
+
+
+def _colour_of(style: str) -> tuple[int, int, int] | None:
+    """The colour of "1 0 0 rg" or "0.5 g" among the operators of a style."""
+    found = _COLOUR.search(style)
+    if not found:
+        return None
+    parts = [min(round(255 * float(part)), 255) for part in found[1].split()]
+    return parts[0], parts[len(parts) // 2], parts[-1]
 
 
 def _is_password(annotation: Any, form: Any) -> bool:

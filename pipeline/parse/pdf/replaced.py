@@ -20,6 +20,7 @@ from pipeline.parse.pdf.page import Page
 _KEY = b"ActualText"
 _FEW = 4  # letters of a replacement that may stand for a sign
 _ALIKE = 0.5  # of the letters
+_MORE = 8  # letters that are not drawn
 _COMPARED = 400  # letters
 _MEANINGLESS = {"Cc", "Cn", "Co"}
 
@@ -38,9 +39,8 @@ class _Replacement:
         said, drawn = _letters(self.value), _letters(self.drawn)
         if not self.drawn or any(map(_is_meaningless, self.drawn)):
             return False
-        if said.isascii():
-            return SequenceMatcher(None, said, drawn, autojunk=False).ratio() < _ALIKE
-        return 2 * (Counter(said) & Counter(drawn)).total() < _ALIKE * (len(said) + len(drawn))
+        common = _common(said, drawn)
+        return 2 * common < _ALIKE * (len(said) + len(drawn)) or len(said) - common > max(_MORE, len(said) // 4)
 
 
 def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool) -> list[str]:
@@ -100,6 +100,13 @@ def _restore(document: Any, one: _Replacement) -> None:
     for item in one.texts:
         text = ctypes.cast(item, raw.FPDF_PAGEOBJECT)
         raw.FPDFPageObjMark_SetBlobParam(document, text, _marks(item)[-1], _KEY, value, len(value))
+
+
+def _common(said: str, drawn: str) -> int:
+    """How many letters two texts share, in their order; in any order beyond ASCII, where it may be that of writing."""
+    if said.isascii():
+        return sum(block.size for block in SequenceMatcher(None, said, drawn, autojunk=False).get_matching_blocks())
+    return (Counter(said) & Counter(drawn)).total()
 
 
 def _letters(text: str) -> str:
