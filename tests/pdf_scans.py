@@ -78,7 +78,7 @@ def layer(*lines: str) -> Draw:
     return draw
 
 
-def together(*draws: Draw) -> Draw:
+def all_of(*draws: Draw) -> Draw:
     """A page of all these."""
 
     def draw(canvas: Canvas) -> None:

@@ -83,6 +83,13 @@ py-pdf-sample-files/imagemagick-images.pdf
 pypdf/encrypted_doc_no_id.pdf
 """
 
+# A word, and beside it another in a font that does not say which characters it shows.
+_FONTS = """
+py-pdf-sample-files/habibi-oneline-cmap.pdf
+py-pdf-sample-files/habibi-rotated.pdf
+py-pdf-sample-files/habibi.pdf
+"""
+
 # No bytes; pages with nothing on them; a script and a malformed form on such pages; a drawing of bare shapes; a Word
 # document of which every letter was deleted or moved away; RTF that holds a picture of ten bytes.
 _EMPTY = """
@@ -140,7 +147,7 @@ tika/test_ignore_IBM420.html
 
 GROUPS = (
     ("encrypted", _ENCRYPTED),
-    ("needs_ocr", _PICTURES + _NEARLY_PICTURES),
+    ("needs_ocr", _PICTURES + _NEARLY_PICTURES + _FONTS),
     ("empty", _EMPTY),
     ("corrupt", _CORRUPT),
     ("unsupported", _OTHER_FORMATS + _OTHER_ARCHIVES + _OTHER_ENCODINGS),

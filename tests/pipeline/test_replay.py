@@ -15,15 +15,21 @@ from pipeline import Choice, Failure, Limits, Replay, RunPlan, Site, SummarizeSe
 from pipeline.deletion import delete
 from pipeline.journal import open_journal
 from pipeline.judge import Judge, unreplayable
+from pipeline.parse import find_tesseract
+from pipeline.plan import Ocr
 from pipeline.schema import RUN_COLUMNS
 from pipeline.tasks import classify
 from tests.faults.samples import SAMPLES
 from tests.models import write_bert_folder
+from tests.pdf_files import pdf
+from tests.pdf_scans import A4, LINES, all_of, drawn, png, scan, shuffled, typed
 from tests.pipeline.conftest import Witness, make_plan
+from tests.pipeline.parse.odf import opendocument
 from tests.pipeline.test_containers import INVOICE, LEASE, zipped
 
 Drop = Callable[[str, bytes | str], Path]
 ALL = Choice()
+PICTURE = '<text:p>Lease <draw:frame><draw:image xlink:href="Pictures/a.png"/></draw:frame></text:p>'
 
 
 def go(plan: RunPlan) -> pipeline.RunReport:
@@ -282,3 +288,19 @@ def test_jobs_of_several_tasks_and_documents_for_review(plan: RunPlan, drop: Dro
     rows = pipeline.replay(plan.site, ALL).rows
     assert [(row.job, row.verdict) for row in rows] == [("sort", "identical"), ("short", "identical")]
     assert {row["job"]: row["state"] for row in pipeline.results(plan.site)} == {"sort": "review", "short": "done"}
+
+
+def test_what_was_recognised_is_recognised_again(plan: RunPlan, drop: Drop) -> None:
+    """A scan with a stamp, a font without a mapping, a picture in a text and one that is no text: the same bytes."""
+    if isinstance(lacking := find_tesseract(("deu", "eng")), str):
+        pytest.skip(lacking)
+    plan = replace(plan, input=replace(plan.input, ocr=Ocr(languages=("deu", "eng"))))
+    drop("stamped.pdf", pdf(all_of(drawn(scan(), *A4), typed(250, 20, "ACME-LITIGATION-00012345"))))
+    drop("fonts.pdf", shuffled(LINES, 33))
+    drop("lease.odt", opendocument("text", PICTURE, **{"Pictures/a.png": png(scan())}))
+    drop("side.png", png(scan().rotate(90, expand=True)))
+    drop("noise.png", png(scan(*["\u2020\u00a4\u2021 \u00a7\u00b6" * 9] * 6)))
+    go(plan)
+    read = [row["path"] for row in pipeline.results(plan.site) if "tesseract" in (row["parser"] or "")]
+    assert {"stamped.pdf", "fonts.pdf", "lease.odt", "side.png"} <= set(read)
+    assert set(verdicts(pipeline.replay(plan.site, ALL)).values()) == {"identical"}

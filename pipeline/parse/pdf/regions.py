@@ -5,6 +5,8 @@ Pictures that touch are one region: scans come in strips and tiles.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawing import HUGE, Drawing
@@ -20,9 +22,11 @@ _LOWEST, _NARROWEST = 7.0, 20.0  # points of a picture on which a word may stand
 _PART = 0.01  # of a page from which on a picture is worth recognising
 _PIXELS = 1_000  # that it has at least then; a word of small letters has more
 _LAYER = 0.25  # of a region that the lines of a text layer fill where it is a page of text
-_CELL = 8.0  # points; where a region shows something is looked up cell by cell
+_CELL = 8  # pixels; where a region shows something is looked up cell by cell
+_LEVELS = bytes(1 << grey // 43 for grey in range(256))  # a bit for each of six levels of grey
+_APART = 2  # levels between dark and light where something is written
 _NOT_LIGHT, _NOT_DARK = bytes(range(176)), bytes(range(128, 256))
-_PAPER, _INK = 0.6, 0.003  # of a picture that is light and dark where something is written
+_PAPER, _DRAWN = 0.6, 0.003  # of a picture that is light and dark where something is written
 _EXPLAINED = 0.6  # of the cells that show something in which the layer has text
 
 
@@ -91,9 +95,12 @@ def is_explained(drawing: Drawing, region: Region, layer: Sequence[Rectangle]) -
     if not on_it:
         return False
     with drawing.of([region.box], 1) as picture:
-        cells = _cells_with_ink(picture, region.box) if picture else []
-    explained = sum(any(_touch(cell, area) for area in on_it) for cell in cells)
-    return explained >= _EXPLAINED * len(cells)
+        if picture is None:
+            return True
+        shown, explained = _cells_with_ink(picture), set[tuple[int, int]]()
+        for area in on_it:
+            explained |= _cells_of(picture, area)
+    return len(shown & explained) >= _EXPLAINED * len(shown)
 
 
 def shows_writing(drawing: Drawing, region: Region) -> bool:
@@ -103,21 +110,32 @@ def shows_writing(drawing: Drawing, region: Region) -> bool:
     if not green:
         return False
     light, dark = (len(green.translate(None, not_these)) / len(green) for not_these in (_NOT_LIGHT, _NOT_DARK))
-    return light >= _PAPER and dark >= _INK
+    return light >= _PAPER and dark >= _DRAWN
 
 
-def _cells_with_ink(picture: Look, box: Rectangle) -> list[Rectangle]:
-    across, upwards = int((box[2] - box[0]) / _CELL), int((box[3] - box[1]) / _CELL)
-    cells = [
-        (box[0] + column * _CELL, box[1] + row * _CELL, box[0] + (column + 1) * _CELL, box[1] + (row + 1) * _CELL)
-        for row in range(upwards)
-        for column in range(across)
-    ]
-    return [cell for cell in cells if picture.has_ink(cell)]
+def _cells_with_ink(picture: Look) -> set[tuple[int, int]]:
+    """The cells of a picture, by column and row, that show something rather than one colour."""
+    view, found = picture.view, set[tuple[int, int]]()
+    width, height = view.right - view.left, view.bottom - view.top
+    for row in range(0, height, _CELL):
+        levels = 0
+        for line in range(row, min(row + _CELL, height)):
+            start = line * picture.stride
+            green = picture.pixels[start : start + 4 * width][1::4]
+            levels |= int.from_bytes(green.translate(_LEVELS), "big")
+        of_pixels = levels.to_bytes(width, "big")
+        for column in range(0, width, _CELL):
+            met = reduce(or_, of_pixels[column : column + _CELL])
+            if met.bit_length() - (met & -met).bit_length() >= _APART:
+                found.add((column // _CELL, row // _CELL))
+    return found
 
 
-def _touch(one: Rectangle, other: Rectangle) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _cells_of(picture: Look, area: Rectangle) -> set[tuple[int, int]]:
+    left, top, right, bottom = picture.view.pixels_of(area)
+    columns = range((left - picture.view.left) // _CELL, (right - picture.view.left) // _CELL + 1)
+    rows = range((top - picture.view.top) // _CELL, (bottom - picture.view.top) // _CELL + 1)
+    return {(column, row) for column in columns for row in rows}
 
 
 def _size(box: Rectangle) -> float:

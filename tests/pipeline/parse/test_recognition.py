@@ -9,13 +9,13 @@ from tests.pdf_files import pdf, words
 from tests.pdf_scans import (
     A4,
     LINES,
+    all_of,
     drawn,
     glyph_numbers,
     layer,
     photograph,
     scan,
     shuffled,
-    together,
     type3,
     typed,
 )
@@ -44,7 +44,7 @@ def read_lines(text: str) -> list[str]:
 
 @pytest.mark.parametrize(("y", "place"), [(20, -1), (820, 0)])
 def test_a_scan_with_a_stamp_keeps_both_in_their_order(recognise, y: int, place: int) -> None:
-    parsed = recognise(pdf(together(drawn(scan(), *A4), typed(250, y, BATES))))
+    parsed = recognise(pdf(all_of(drawn(scan(), *A4), typed(250, y, BATES))))
     lines = read_lines(parsed.text)
     assert lines.pop(place) == BATES
     assert lines == list(LINES)
@@ -56,21 +56,21 @@ def test_a_scan_in_strips_is_one_picture(recognise) -> None:
     strips = [
         drawn(page.crop((0, 234 * n, 1654, 234 * (n + 1))), 0, 842 - 84.2 * (n + 1), 595, 84.2) for n in range(10)
     ]
-    parsed = recognise(pdf(together(*strips, typed(250, 20, BATES))))
+    parsed = recognise(pdf(all_of(*strips, typed(250, 20, BATES))))
     assert read_lines(parsed.text) == [*LINES, BATES]
 
 
 @pytest.mark.parametrize(("picture_at", "text_at"), [(470, 300), (40, 780)])
 def test_a_half_page_that_is_a_picture_is_read_where_it_stands(recognise, picture_at: int, text_at: int) -> None:
     half = drawn(scan(size=(1654, 1000)), 0, picture_at, 595, 360)
-    parsed = recognise(pdf(together(half, typed(72, text_at, *TYPED))))
+    parsed = recognise(pdf(all_of(half, typed(72, text_at, *TYPED))))
     assert read_lines(parsed.text) == ([*LINES, *TYPED] if picture_at > text_at else [*TYPED, *LINES])
     assert parsed.notes == (BESIDE,)
 
 
 def test_two_pictures_between_lines(recognise) -> None:
     first, second = scan(LINES[0], LINES[1], size=(1654, 500)), scan(LINES[2], LINES[3], size=(1654, 500))
-    page = together(
+    page = all_of(
         typed(72, 800, TYPED[0]),
         drawn(first, 0, 580, 595, 180),
         typed(72, 500, TYPED[1]),
@@ -82,31 +82,31 @@ def test_two_pictures_between_lines(recognise) -> None:
 def test_a_picture_without_words_adds_a_note_and_nothing_else(recognise) -> None:
     logo = drawn(scan("ACME", size=(400, 400)), 400, 700, 100, 100)
     for picture in (drawn(photograph(), 72, 200, 400, 300), drawn(photograph(), *A4), logo):
-        parsed = recognise(pdf(together(picture, typed(72, 650, *LINES))))
+        parsed = recognise(pdf(all_of(picture, typed(72, 650, *LINES))))
         assert read_lines(parsed.text) == list(LINES)
         assert parsed.notes == ("pictures beside text, without words: page 1",)
 
 
 def test_a_text_layer_explains_its_scan(recognise) -> None:
-    parsed = recognise(pdf(together(drawn(scan(), *A4), layer(*LINES), typed(250, 20, BATES))))
+    parsed = recognise(pdf(all_of(drawn(scan(), *A4), layer(*LINES), typed(250, 20, BATES))))
     assert read_lines(parsed.text) == [*LINES, BATES]
     assert parsed.notes == ("pages whose text is a scan's text layer: page 1",)
     assert "tesseract" not in parsed.parser
 
 
 def test_a_text_layer_of_a_part_leaves_the_rest_to_be_recognised(recognise) -> None:
-    parsed = recognise(pdf(together(drawn(scan(), *A4), layer(LINES[0]))))
+    parsed = recognise(pdf(all_of(drawn(scan(), *A4), layer(LINES[0]))))
     assert sorted(read_lines(parsed.text)) == sorted(LINES)
 
 
 def test_text_that_stands_on_a_picture_is_not_recognised_again(recognise) -> None:
     """The picture is drawn without it: words on a background come once."""
-    parsed = recognise(pdf(together(drawn(photograph(), *A4), typed(72, 650, *LINES))))
+    parsed = recognise(pdf(all_of(drawn(photograph(), *A4), typed(72, 650, *LINES))))
     assert read_lines(parsed.text) == list(LINES)
 
 
 def test_one_picture_on_many_pages_is_given_once(parse_members) -> None:
-    page = together(drawn(scan(), *A4), typed(250, 20, BATES))
+    page = all_of(drawn(scan(), *A4), typed(250, 20, BATES))
     parsed, _ = parse_members(pdf(page, page, page), options=Options(images=True))
     assert [one.name for one in parsed.images] == [f"page {number} picture 1" for number in (1, 2, 3)]
     assert len({one.offset for one in parsed.images}) == 1
@@ -114,7 +114,7 @@ def test_one_picture_on_many_pages_is_given_once(parse_members) -> None:
 
 def test_pictures_beside_text_are_limited_in_number(parse_members) -> None:
     def page(number: int):
-        return together(drawn(scan(f"Number {number}", size=(400, 200)), 72, 500, 200, 100), typed(72, 700, *LINES))
+        return all_of(drawn(scan(f"Number {number}", size=(400, 200)), 72, 500, 200, 100), typed(72, 700, *LINES))
 
     parsed, _ = parse_members(pdf(*map(page, range(103))), options=Options(images=True))
     assert len(parsed.images) == 100
@@ -122,13 +122,13 @@ def test_pictures_beside_text_are_limited_in_number(parse_members) -> None:
 
 
 def test_without_recognition_pictures_are_noted(parse, fail) -> None:
-    half = together(drawn(scan(size=(1654, 1000)), 0, 470, 595, 360), typed(72, 300, *TYPED))
+    half = all_of(drawn(scan(size=(1654, 1000)), 0, 470, 595, 360), typed(72, 300, *TYPED))
     assert parse(pdf(half)).notes == ("pictures beside text, not read: page 1",)
-    stamped = together(drawn(scan(), *A4), typed(250, 20, BATES))
+    stamped = all_of(drawn(scan(), *A4), typed(250, 20, BATES))
     assert parse(pdf(words(*LINES), stamped)).notes == ("images without text, not read: page 2",)
     error = fail(pdf(stamped, stamped))
     assert error.failure is Failure.NEEDS_OCR
-    slide = together(drawn(photograph(), *A4), typed(72, 300, "A slide with few words on it"))
+    slide = all_of(drawn(photograph(), *A4), typed(72, 300, "A slide with few words on it"))
     assert parse(pdf(slide)).text == "A slide with few words on it"
 
 
