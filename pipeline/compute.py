@@ -20,7 +20,8 @@ from pipeline.tasks.passages import budget
 
 BATCH_CHARACTERS: Final = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress
 BATCH_DOCUMENTS: Final = 256
-_SLICE_TOKENS = 16_384  # one or two seconds on two cores
+_LEAST_TOKENS, _FIRST_TOKENS, _MOST_TOKENS = 1024, 4096, 65_536  # of a slice, between which the pulse is heard
+_SLICE_SECONDS = 0.25
 _DOUBT = "it may hold what no person sees, which could not be told: {}"
 
 Row = dict[str, Any]
@@ -98,16 +99,24 @@ def answer_all(
 def _embed(texts: Sequence[str], tokens: Sequence[int], model: Embedder, pulse: Pulse) -> NDArray[np.float32]:
     """float32 [n, dim], in slices between which the pulse is heard: a long document may take minutes."""
     slices: list[NDArray[np.float32]] = []
-    first, done, total = 0, 0, sum(tokens)
+    first, done, total, most = 0, 0, sum(tokens), _FIRST_TOKENS
     while first < len(texts) or not slices:
         last, size = first, 0
-        while last < len(texts) and size < _SLICE_TOKENS:
+        while last < len(texts) and size < most:
             size += tokens[last]
             last += 1
         pulse(done, total)
+        begun = time.perf_counter()
         slices.append(model.embed(texts[first:last]))
+        most = _next_size(size, time.perf_counter() - begun)
         first, done = last, done + size
     return np.concatenate(slices)
+
+
+def _next_size(size: int, seconds: float) -> int:
+    """Tokens of a slice that takes a quarter of a second, by the last one: as a slow machine has to stop as soon as a
+    fast one, and a fast one needs many to be busy. What is computed depends on none of it."""
+    return max(_LEAST_TOKENS, min(_MOST_TOKENS, int(size * _SLICE_SECONDS / max(seconds, 1e-6))))
 
 
 def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason: str) -> Row:

@@ -9,7 +9,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -29,6 +29,7 @@ from pipeline.visible import shown
 
 _AHEAD_FILES = 32
 _AHEAD_BYTES = 64 << 20
+_LOOK_SECONDS = 0.05  # between two looks whether to stop
 _AHEAD_UNPACKED = 32 << 20  # of each of them: so much of a disk may wait for its turn, not 32 bombs
 
 
@@ -52,7 +53,7 @@ class Feed:
         try:
             while not stop() and self._begin(order, coming, threads):
                 node = order.popleft()
-                outcome = self._outcome(node)
+                outcome = self._outcome(node, threads, stop)
                 item = self.decisions.decided(node, outcome)
                 if inner := _inner(node, item, outcome):
                     self.expect(len(inner))
@@ -61,8 +62,10 @@ class Feed:
                     yield self._kept(item)
         except StoppedError:  # in the middle of a document, which stays pending
             return
-        finally:  # also when the caller stops in the middle: what has not begun need not be parsed
-            threads.shutdown(cancel_futures=True)
+        finally:  # also when the caller stops in the middle: what is parsed ahead is for nobody any more
+            threads.shutdown(wait=False, cancel_futures=True)
+            self.reader.close()
+            threads.shutdown()
 
     def _begin(self, order: deque[Node], coming: Iterator[Source], threads: ThreadPoolExecutor) -> bool:
         """Start what there is room for, in order, at least the first; whether there is one."""
@@ -116,13 +119,14 @@ class Feed:
         unpacked = source.unpacked
         return take_member(source.member, unpacked.file.fileno(), unpacked.container, self.plan.archive)
 
-    def _outcome(self, node: Node) -> Outcome:
-        """What came of it; parsed anew if it was parsed ahead and that could have made a difference."""
+    def _outcome(self, node: Node, threads: ThreadPoolExecutor, stop: Callable[[], bool]) -> Outcome:
+        """What came of it; parsed anew if it was parsed ahead and that could have made a difference. StoppedError."""
         assert node.outcome is not None
-        outcome = node.outcome.result()
+        outcome = _waited_for(node.outcome, stop)
         if node.is_settled(outcome):
             return outcome
-        return self.reader(outcome.item.arrival, node.left.room, time.perf_counter())
+        again = threads.submit(self.reader, outcome.item.arrival, node.left.room, time.perf_counter())
+        return _waited_for(again, stop)
 
     def _kept(self, item: Work | Ended) -> Work | Ended:
         """With the parsed text beside the copy; an archive, which has none, needs no computing."""
@@ -131,6 +135,15 @@ class Feed:
             text.parent.mkdir()
             text.write_bytes(item.parsed.text.encode())
         return item
+
+
+def _waited_for(outcome: Future[Outcome], stop: Callable[[], bool]) -> Outcome:
+    """What came of a document, unless stopping is asked for before: it may take a minute to be read. StoppedError."""
+    while not outcome.done():
+        if stop():
+            raise StoppedError
+        wait([outcome], _LOOK_SECONDS)
+    return outcome.result()
 
 
 def _inner(node: Node, item: Work | Ended, outcome: Outcome) -> list[Node]:

@@ -120,6 +120,16 @@ def _to_archive(root: Path, entry: Entry) -> None:
         move(staging / COPY, final / "bytes" / archive_name(raw_path(entry)))
         for text in staging.glob("text/*"):
             move(text, final / "text" / text.name)
+        _remove_staged(staging)
+
+
+def _remove_staged(staging: Path) -> None:
+    """The folder of a document that was moved: as a rule it is empty, and rmtree looks at everything twice."""
+    try:
+        if (staging / "text").is_dir():
+            (staging / "text").rmdir()
+        staging.rmdir()
+    except OSError:
         shutil.rmtree(staging)
 
 

@@ -11,10 +11,12 @@ from pipeline.compute import Work
 from pipeline.document import Member, Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.intake import Arrival
+from pipeline.isolation import unconfined
 from pipeline.openai.line import BATCH_FILE, REQUEST
 from pipeline.order import Ended, Outcome, Room
-from pipeline.parse import Options, PageReader, ParserPool
+from pipeline.parse import Options, PageReader, ParserPool, Tesseract, find_tesseract
 from pipeline.plan import RunPlan
+from pipeline.report import Observer
 from pipeline.states import State
 
 
@@ -47,6 +49,10 @@ class Reader:
         work = Work(arrival, parsed, time.perf_counter() - begun)
         return Outcome(work, file if parsed.members else None, os.fstat(file.fileno()).st_size)
 
+    def close(self) -> None:
+        """End what is being read: nobody asks for it any more."""
+        self.pool.close()
+
     def _read(self, arrival: Arrival, room: Room, out: IO[bytes]) -> tuple[Parsed, IO[bytes]]:
         options = Options(
             self.plan.input.hidden, room.documents, room.bytes, self.pages is not None,
@@ -78,3 +84,16 @@ class Reader:
 def failed(arrival: Arrival, error: DocumentError) -> Ended:
     """A document that ended with `error`."""
     return Ended(arrival, State.FAILED, error.reason, error.failure)
+
+
+def recognition(plan: RunPlan, pool: ParserPool, observer: Observer) -> tuple[Tesseract | None, str]:
+    """What reads pictures of text in this run, or why nothing does: then they fail as needs_ocr."""
+    if not plan.input.ocr.enabled:
+        return None, "text recognition is off in the job"
+    found = find_tesseract(plan.input.ocr.languages)
+    if isinstance(found, Tesseract):
+        found = unconfined(plan.site, pool) or found
+    if isinstance(found, Tesseract):
+        return found, ""
+    observer.note("pictures of text are not read", reason=found)
+    return None, found

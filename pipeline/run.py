@@ -26,10 +26,11 @@ from pipeline.history import History, read_history
 from pipeline.holds import held_documents
 from pipeline.index import job_history
 from pipeline.intake import Arrival
-from pipeline.isolation import Isolation, isolation_of, open_parsers, unconfined
+from pipeline.isolation import Isolation, isolation_of, open_parsers
 from pipeline.journal import open_journal
 from pipeline.memory import give_back_freed
 from pipeline.models import (
+    Loaded,
     MachineRefusedError,
     ModelRefusedError,
     answerer,
@@ -41,11 +42,10 @@ from pipeline.models import (
 from pipeline.nights import Entry, is_told
 from pipeline.order import Ended, Source, ended_row
 from pipeline.outputs import begun_before
-from pipeline.parse import ParserPool, Tesseract, find_tesseract
 from pipeline.plan import Input, RunPlan
 from pipeline.private import refuse_open
 from pipeline.provenance import maker, started
-from pipeline.reader import Reader
+from pipeline.reader import Reader, recognition
 from pipeline.recover import clear_staging, describe, recover
 from pipeline.refused import log_refused
 from pipeline.report import LISTED, Observer, RunReport
@@ -117,7 +117,7 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         pool = held.enter_context(open_parsers(site, engine.threads())) if sources else None
         isolation = isolation_of(site, pool) if pool else None
         _tell(isolation, observer)
-        model = load_model(plan, model_sha256, lambda fact: observer.note(fact)) if sources else None
+        model = _loaded(plan, model_sha256, observer, stop) if sources else None
         answers = answerer(plan, model) if model else None
         settings = () if history.has_settings else settings_records(plan, model_sha256)
         news = [*history.register.news(plan, digest, model_sha256), *settings]
@@ -135,7 +135,7 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
             return report
         if model and answers and pool:
             with _tidied(committer), held.pop_all():
-                tesseract, lacking = _tesseract(plan, pool, observer)
+                tesseract, lacking = recognition(plan, pool, observer)
                 committer.facts = maker(plan, digest, model, pool.describe(), tesseract)
                 pages = pool.reader(tesseract) if tesseract else None
                 reader, decisions = Reader(plan, pool, pages, lacking, stop), Decisions(plan, history)
@@ -145,6 +145,21 @@ def _run(plan: RunPlan, name: str, observer: Observer, stop: Stop, sightings: Si
         report = replace(report, isolation=isolation)
         committer.note(*history.dispositions.news(tally.unread()), _finished(report))
     return report
+
+
+def _loaded(plan: RunPlan, sha256: str, observer: Observer, stop: Stop) -> Loaded | None:
+    """The model; None if stopping is asked for while its kernels are compiled, of which the cache keeps those that are
+    done."""
+
+    def progress(fact: str) -> None:
+        if stop():
+            raise _StoppedError
+        observer.note(fact)
+
+    try:
+        return load_model(plan, sha256, progress)
+    except _StoppedError:
+        return None
 
 
 def _history(plan: RunPlan, digest: str, size: int, shelf: Shelf) -> History:
@@ -322,19 +337,6 @@ def _tell(isolation: Isolation | None, observer: Observer) -> None:
     """Nobody should have to look for it that parsers are held by less than they could be."""
     if isolation and isolation.told:
         observer.note("isolation of the parsers", limits=isolation.told)
-
-
-def _tesseract(plan: RunPlan, pool: ParserPool, observer: Observer) -> tuple[Tesseract | None, str]:
-    """What reads pictures of text in this run, or why nothing does: then they fail as needs_ocr."""
-    if not plan.input.ocr.enabled:
-        return None, "text recognition is off in the job"
-    found = find_tesseract(plan.input.ocr.languages)
-    if isinstance(found, Tesseract):
-        found = unconfined(plan.site, pool) or found
-    if isinstance(found, Tesseract):
-        return found, ""
-    observer.note("pictures of text are not read", reason=found)
-    return None, found
 
 
 def check_inbox(source: Input) -> None:

@@ -4,6 +4,7 @@
 So the name is given to an empty package with the same folder, and only what parsing needs is imported through it.
 """
 
+import os
 import socket
 import sys
 import types
@@ -19,6 +20,7 @@ def main() -> None:
     from pipeline.parse.server import serve
 
     serve(Channel(socket.socket(fileno=int(sys.argv[1]))))
+    os._exit(0)  # its parent waits for it, and taking down what is loaded would be most of that time
 
 
 if __name__ == "__main__":
