@@ -77,13 +77,19 @@ class Loop:
 
 def loops(questions: Mapping[str, tuple[int, Sequence[Call]]]) -> dict[str, Loop]:
     """By name: for each the bytes of its record, and the calls, in that order."""
+    source = "".join(_source(name, *question) for name, question in questions.items())
+    addresses = compiled(source, *questions)
+    return {name: Loop(addresses[name], record) for name, (record, _) in questions.items()}
+
+
+def compiled(source: str, *names: str) -> dict[str, int]:
+    """The addresses of functions that LLVM reads; they last as long as the process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    source = "".join(_source(name, *question) for name, question in questions.items())
     machine = llvm.Target.from_default_triple().create_target_machine()
     _compiled.append(compiler := llvm.create_mcjit_compiler(llvm.parse_assembly(source), machine))
     compiler.finalize_object()
-    return {name: Loop(compiler.get_function_address(name), record) for name, (record, _) in questions.items()}
+    return {name: compiler.get_function_address(name) for name in names}
 
 
 def _source(name: str, record: int, calls: Sequence[Call]) -> str:

@@ -20,6 +20,7 @@ _place_of = fast(raw.FPDFText_GetCharIndexFromTextIndex, c_int)
 _count_characters = fast(raw.FPDFText_CountChars, c_int)
 _is_hyphen = fast(raw.FPDFText_IsHyphen, c_int)
 _get_unicode = fast(raw.FPDFText_GetUnicode, c_uint)
+_get_object = fast(raw.FPDFText_GetTextObject, c_void_p)
 _get_box = fast(raw.FPDFText_GetCharBox, c_int)
 _box = (c_double * 4)()
 _sides_of_box = [argument(addressof(_box) + 8 * place) for place in range(4)]
@@ -84,6 +85,10 @@ class Page:
     def character(self, place: int) -> str:
         """The one at a place."""
         return chr(_get_unicode(argument(self.characters), place))
+
+    def text_object(self, place: int) -> int:
+        """The text in which a character stands; 0 for one that pdfium adds."""
+        return _get_object(argument(self.characters), place) or 0
 
     def box_of_character(self, place: int) -> Rectangle:
         """In points of the page."""

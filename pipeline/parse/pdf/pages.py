@@ -7,6 +7,7 @@ from pipeline.parse.pdf.appearances import judge
 from pipeline.parse.pdf.attachments import Attachments
 from pipeline.parse.pdf.binding import pdfium
 from pipeline.parse.pdf.drawing import Budget, Drawing
+from pipeline.parse.pdf.heaps import has_heap
 from pipeline.parse.pdf.hidden import Finding, find
 from pipeline.parse.pdf.layers import may_have_layers
 from pipeline.parse.pdf.letters import Letters
@@ -38,6 +39,7 @@ class PageReader:
         self._layered: list[int] = []
         self._letters = Letters()
         self._misread: list[int] = []
+        self._heaps: list[int] = []
         self._crowded: list[int] = []
 
     def read(self, number: int) -> None:
@@ -57,6 +59,8 @@ class PageReader:
         seen = survey(page.address, page.box(), self._layers, found.covers)
         self._annotations(page, seen, found, number)
         text, hidden = self._text(page, seen, number)
+        if has_heap(page, hidden):
+            self._heaps.append(number)
         layer = [one.area for item, one in seen.suspects.items() if _is_unpainted(one) and item not in hidden]
         self.texts[-1] = self._recognition.text_of(page, number, seen, text, layer)
 
@@ -73,6 +77,7 @@ class PageReader:
         told = {
             "too much is drawn to look at it on": self._unsure,
             "fonts draw other letters than are read on": self._misread,
+            "letters stand on one spot on": self._heaps,
             "remarks and form fields may be in layers that are off on": self._layered,
         }
         return [f"{what} {_pages(sorted(set(numbers)))}" for what, numbers in told.items() if numbers]

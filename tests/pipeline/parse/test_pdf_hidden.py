@@ -356,3 +356,22 @@ def test_fonts_that_draw_other_letters_than_they_say(parse, objects: tuple[bytes
     parsed = parse(Added(say(PANGRAM, font=b"/O 12 Tf"), fonts=b"/O 6 0 R", objects=objects).pdf())
     assert (PANGRAM.decode() in parsed.text) is honest
     assert parsed.unsure == (() if honest else ("fonts draw other letters than are read on page 1",))
+
+
+def one_sign(text: str) -> bytes:
+    """A page on which a full stop is said to be a text."""
+    objects = (NOT_EMBEDDED, to_unicode({ord("."): text}))
+    return Added(say(b".", font=b"/O 12 Tf"), fonts=b"/O 6 0 R", objects=objects).pdf()
+
+
+def test_letters_on_one_spot_are_for_a_person(parse) -> None:
+    heap = b"BT /F 12 Tf 72 400 Td " + b" ".join(b"(%c) Tj 0 0 Td" % one for one in SECRET.encode()) + b" ET"
+    for data in (one_sign(SECRET), Added(heap).pdf()):
+        assert parse(data).unsure == ("letters stand on one spot on page 1",)
+    for data in (one_sign("ffi"), one_sign("\u0635\u0644\u0649 \u0627\u0644\u0644\u0647 \u0639\u0644\u064a\u0647")):
+        assert parse(data).unsure == ()
+
+
+def test_letters_on_one_spot_that_are_hidden_are_no_doubt(parse) -> None:
+    for content in (say(font=b"/F 0.1 Tf"), say(font=b"/F 0.1 Tf") + say(b"beyond " * 10, x=500, y=300)):
+        assert parse(Added(content).pdf()).unsure == ()
