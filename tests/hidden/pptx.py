@@ -141,6 +141,9 @@ _SLIDES = {
     "colour of the layout's placeholder": _shape(
         HIDDEN, _DARK, fill="", box=None, placeholder="<p:ph type='body' idx='3'/>"
     ),
+    "white by the paragraph's defaults": _shape(HIDDEN).replace(
+        "<a:p><a:r>", f"<a:p><a:pPr><a:defRPr>{_WHITE}</a:defRPr></a:pPr><a:r>"
+    ),
     "colour of a cell": _table(HIDDEN, _DARK, _DARK),
     "white in a cell without a fill": _table(HIDDEN, "<a:noFill/>", _WHITE),
     "under a merged cell": _table(HIDDEN, "", "", "hMerge='1'"),

@@ -15,6 +15,7 @@ from pipeline.parse.formats.base import Source, finish
 from pipeline.parse.office.drawing import A, R, is_furniture, paragraph_text, write_shapes
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import LXML, Package
+from pipeline.parse.office.pictures import Pictures
 from pipeline.parse.office.scene import Layer, Scene, background
 from pipeline.parse.office.shown import Shown
 from pipeline.parse.office.slide_styles import SlideStyles, slide_theme
@@ -58,6 +59,7 @@ class _Slides:
         self._trees: dict[str, etree._Element] = {}  # of layouts and masters
         self._drawn: dict[str, etree._Element] = {}  # the same without placeholders
         self._view = _view(presentation)
+        self._pictures = Pictures(package)
 
     def write(self, part: str) -> None:
         """A slide as a page; a hidden one is an empty page, by the job's rule."""
@@ -86,7 +88,7 @@ class _Slides:
         styles = SlideStyles(trees, themes[0], self._presentation, self._view)
         layers = [Layer(one, self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
         layers = [*reversed(layers), Layer(part, slide, themes[0])]
-        stage = Stage(Scene(package, self._view, background(trees, themes), layers, styles), styles)
+        stage = Stage(Scene(self._pictures, self._view, background(trees, themes), layers, styles), styles)
         write_shapes(self._writer, package, part, slide, stage)
         for one in behind:
             if one not in self._written:

@@ -12,7 +12,9 @@ _FILLS = {"noFill", "solidFill", "gradFill", "blipFill", "pattFill", "grpFill"}
 _BACKGROUNDS = 1001  # from which number on a fill of the theme is one for backgrounds
 
 Fill = list[Paint]
-"""The paints of a fill: none for no fill, one for each stop of a gradient, an unknown one for pictures and patterns."""
+"""The paints of a fill: none for no fill, one for each stop of a gradient, UNCLEAR for pictures and patterns."""
+UNCLEAR = Paint(None, 0.0)
+"""Of no known colour, and nobody knows how much shines through."""
 
 
 def own_fill(properties: etree._Element | None, theme: Theme) -> Fill | None:
@@ -36,7 +38,7 @@ def styled_fill(reference: etree._Element, theme: Theme) -> Fill:
         return []
     fills = theme.fills if number < _BACKGROUNDS else theme.backgrounds
     place = (number - 1) % (_BACKGROUNDS - 1)
-    return _read(fills[place], theme, theme.paint(reference)) if place < len(fills) else [Paint()]
+    return _read(fills[place], theme, theme.paint(reference)) if place < len(fills) else [UNCLEAR]
 
 
 def over(fill: Fill | None, behind: Colour) -> Colour:
@@ -49,7 +51,7 @@ def over(fill: Fill | None, behind: Colour) -> Colour:
 
 def is_opaque(fill: Fill | None) -> bool:
     """Whether a fill hides what it lies over."""
-    return bool(fill) and all(one.opacity >= 1 and one.colour is not None for one in fill or ())
+    return bool(fill) and all(one.opacity >= 1 for one in fill or ())
 
 
 def _read(fill: etree._Element, theme: Theme, around: Paint | None) -> Fill:
@@ -59,4 +61,4 @@ def _read(fill: etree._Element, theme: Theme, around: Paint | None) -> Fill:
     if name == "solidFill":
         return [theme.paint(fill, around)]
     stops = [theme.paint(stop, around) for stop in fill.iter("{*}gs")] if name == "gradFill" else []
-    return stops or [Paint()]
+    return stops or [UNCLEAR]

@@ -11,9 +11,9 @@ from lxml import etree
 
 from pipeline.parse.appearance import EDGE, Box, overlap
 from pipeline.parse.colours import WHITE, Colour
-from pipeline.parse.office.fills import UNKNOWN, Fill, is_opaque, over, own_fill, shape_fill, styled_fill
-from pipeline.parse.office.package import Package, children, local_name
-from pipeline.parse.office.pictures import is_opaque_picture
+from pipeline.parse.office.fills import UNCLEAR, UNKNOWN, Fill, is_opaque, over, own_fill, shape_fill, styled_fill
+from pipeline.parse.office.package import children, local_name
+from pipeline.parse.office.pictures import Pictures
 from pipeline.parse.office.slide_styles import SlideStyles
 from pipeline.parse.office.theme import Paint, Theme
 from pipeline.parse.office.view import SHAPES, View, is_turned
@@ -35,12 +35,12 @@ class Shape:
     hides: str | None
     behind: Colour = UNKNOWN
 
-    def covers(self, box: Box, package: Package) -> bool:
+    def covers(self, box: Box, pictures: Pictures) -> bool:
         """Whether nothing is seen of what lies under it in a box."""
         if not self.whole or self.box is None or not _holds(self.box, box):
             return False
         is_picture = local_name(self.element.tag) == "pic"
-        return is_opaque_picture(package, self.part, self.element) if is_picture else is_opaque(self.fill)
+        return pictures.is_opaque(self.part, self.element) if is_picture else is_opaque(self.fill)
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class Scene:
     """All shapes of a slide before a background. What an animation shows or moves neither covers nor is covered."""
 
     def __init__(
-        self, package: Package, view: View, background: Colour, layers: list[Layer], styles: SlideStyles
+        self, pictures: Pictures, view: View, background: Colour, layers: list[Layer], styles: SlideStyles
     ) -> None:
-        self._package = package
+        self._pictures = pictures
         self._styles = styles
         self._background = background
         self._moving = {
@@ -100,7 +100,7 @@ class Scene:
             return [], False
         straight = not is_turned(element)
         if name != "sp":
-            return [Paint()], name == "pic" and straight  # of a table or a chart parts may be filled
+            return [UNCLEAR], name == "pic" and straight  # of a table or a chart parts may be filled
         if element.get("useBgFill") in {"1", "true"}:
             return [Paint(self._background if isinstance(self._background, tuple) else None)], False
         family = [element, *self._styles.origins(element)]
@@ -122,7 +122,7 @@ class Scene:
             shape.behind = over(own, self._under(shape.box, below))
             above = [one for number, one in filled if number > place]
             box = shape.box
-            if shape.hides is None and box is not None and any(one.covers(box, self._package) for one in above):
+            if shape.hides is None and box is not None and any(one.covers(box, self._pictures) for one in above):
                 shape.hides = "covered"
 
     def _under(self, box: Box | None, below: list[Shape]) -> Colour:

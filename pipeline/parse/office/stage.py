@@ -6,8 +6,9 @@ from lxml import etree
 
 from pipeline.parse.colours import Colour
 from pipeline.parse.office.fills import UNKNOWN, over, own_fill
-from pipeline.parse.office.letters import A, hides, inherited, read_letters, scale_of
-from pipeline.parse.office.package import Package, local_name
+from pipeline.parse.office.letters import A, Letters, hides, inherited, read_letters, scale_of
+from pipeline.parse.office.package import Package
+from pipeline.parse.office.pictures import Pictures
 from pipeline.parse.office.scene import Layer, Scene
 from pipeline.parse.office.slide_styles import USUAL_NAMES, SlideStyles, level_of
 from pipeline.parse.office.theme import Theme
@@ -29,25 +30,30 @@ class Stage:
         return self._scene.hides(shape)
 
     def hides_run(self, paragraph: etree._Element, run: etree._Element) -> str | None:
-        """How a run (a:r) of a paragraph is hidden by its size or its colours."""
-        holders = {
-            local_name(one.tag): one
-            for one in paragraph.iterancestors("{*}tc", "{*}txBody", "{*}sp", "{*}graphicFrame")
-        }
-        shape = holders.get("sp", holders.get("graphicFrame"))
+        """How a run (a:r) of a paragraph is hidden by its size or its colours.
+
+        PowerPoint does not read the defaults of a paragraph (a:defRPr), others do: text that either hides is hidden.
+        """
+        shape = next(paragraph.iterancestors("{*}sp", "{*}graphicFrame"), None)
         if shape is None:
             return None
-        cell, theme = holders.get("tc"), self._styles.theme
-        own = read_letters(run.find(A + "rPr"), theme)
-        letters = inherited([own, *self._styles.said(shape, level_of(paragraph))])
+        theme = self._styles.theme
+        own, usual = (read_letters(one, theme) for one in (run.find(A + "rPr"), paragraph.find(f"{A}pPr/{A}defRPr")))
+        said = list(self._styles.said(shape, level_of(paragraph)))
+        kinds = [self._hides(paragraph, shape, inherited([own, *said]), own)]
+        if usual != Letters():
+            kinds.append(self._hides(paragraph, shape, inherited([own, usual, *said]), inherited([own, usual])))
+        return next((kind for kind in kinds if kind), None)
+
+    def _hides(self, paragraph: etree._Element, shape: etree._Element, letters: Letters, own: Letters) -> str | None:
+        """How letters in a shape are hidden; `own` is what is said of them without any style."""
         behind = self._scene.behind(shape)
+        cell = next(paragraph.iterancestors(A + "tc"), None)
         if cell is not None:
-            if letters.ink is not own.ink:
-                letters = letters._replace(ink=None)  # a table style may say it
+            letters = letters._replace(ink=own.ink)  # a table style may say it
             behind = self._behind_cell(cell, behind)
-        body = holders.get("txBody")
-        scale = 1.0 if body is None else scale_of(body)
-        return hides(letters, over(letters.marker, behind), scale)
+        body = next(paragraph.iterancestors("{*}txBody"), None)
+        return hides(letters, over(letters.marker, behind), 1.0 if body is None else scale_of(body))
 
     def _behind_cell(self, cell: etree._Element, behind: Colour) -> Colour:
         """The colour behind the text of a cell; one without a fill of its own may have one of the table's style."""
@@ -63,4 +69,4 @@ def sheet_stage(package: Package, part: str, tree: etree._Element, theme: Theme)
     """The shapes that lie on a sheet, which has no edges and whose cells may have any colour behind them."""
     view, theme = View(math.inf, math.inf), theme.renamed(USUAL_NAMES)
     styles = SlideStyles([tree], theme, tree, view)
-    return Stage(Scene(package, view, UNKNOWN, [Layer(part, tree, theme)], styles), styles)
+    return Stage(Scene(Pictures(package), view, UNKNOWN, [Layer(part, tree, theme)], styles), styles)

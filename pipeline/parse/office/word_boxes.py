@@ -12,7 +12,7 @@ from lxml import etree
 from pipeline.parse.appearance import EDGE, Appearance
 from pipeline.parse.colours import TRANSPARENT, Colour, colour_of
 from pipeline.parse.office.drawing import GRAPHICS, A
-from pipeline.parse.office.fills import UNKNOWN, over, shape_fill
+from pipeline.parse.office.fills import UNCLEAR, UNKNOWN, over, shape_fill
 from pipeline.parse.office.package import children
 from pipeline.parse.office.theme import Paint, Theme
 from pipeline.parse.office.view import EMU, TRUE, View
@@ -194,7 +194,7 @@ def _old_fill(shape: etree._Element) -> list[Paint]:
     if shape.get("filled", "t") in _FALSE or said.get("on", "t") in _FALSE:
         return []
     if said.get("type", "solid") != "solid":
-        return [Paint()]
+        return [UNCLEAR]
     value = str(said.get("color") or shape.get("fillcolor", "white"))
     colour = colour_of(value.partition("[")[0].strip().lower())
     return [Paint(colour if isinstance(colour, tuple) else None, _share(str(said.get("opacity", "1"))))]
