@@ -54,15 +54,19 @@ class Pictures:
         self._miss(name, draw, self._pages < _PAGES)
         return None
 
-    def beside(self, name: str, draw: Callable[[], bytes | None], *, demand_words: bool = True) -> str:
+    def beside(
+        self, name: str, draw: Callable[[], bytes | None], *, demand_words: bool = True, whole: bool = False
+    ) -> str:
         """The text of a picture that stands beside other text; "" where there is none, or not yet.
 
         `draw` makes it a PGM file, or gives None where that is not possible. `demand_words`: a text without words
-        counts as none, for the picture will be a logo or a photograph. Raises DocumentError(BOMB).
+        counts as none, for the picture will be a logo or a photograph. `whole`: it counts as a page, for it fills one.
+        Raises DocumentError(BOMB).
         """
         text = self._options.texts.get(name)
         if text is None and not self._options.unread.get(name, "").startswith(NO_WORDS):
-            self._miss(name, draw, self._beside < _BESIDE and self._pixels < _PIXELS_BESIDE, beside=True)
+            few = self._beside < _BESIDE and self._pixels < _PIXELS_BESIDE
+            self._miss(name, draw, self._pages < _PAGES if whole else few, beside=not whole)
             return ""
         if not text or (demand_words and not has_words(text)):
             self.wordless.append(name)

@@ -140,7 +140,8 @@ class PageReader:
             return found.text, ""
         detected, used = self._detected(source), "+".join(self._tesseract.languages)
         if needed := lacking(detected.script, self._tesseract.languages):
-            return "", f"not read: its script looks like {detected.script}, and it was read as {used}; install {needed}"
+            told = f"its script looks like {detected.script}, and it was read as {used}"
+            return "", f"not read: {told}; install {needed}, and name it in the job's ocr languages if it names any"
         if found.is_likely:
             return found.text, ""
         if detected.rotate:

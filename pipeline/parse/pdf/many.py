@@ -111,7 +111,9 @@ def objects_of_characters(textpage: int, count: int) -> list[int]:
 def unmapped_characters(textpage: int, count: int) -> list[int]:
     """The places of those characters of a page for which their font does not say what they are."""
     found = _LOOPS["unmapped"]([textpage] * count).tobytes()
-    return [place for place, one in enumerate(memoryview(found).cast("i")) if one > 0] if any(found) else []
+    if found.count(0) == len(found):  # as on nearly every page
+        return []
+    return [place for place, one in enumerate(memoryview(found).cast("i")) if one > 0]
 
 
 def states_and_borders(texts: Sequence[int]) -> tuple[list[bytes], list[int]]:

@@ -19,6 +19,7 @@ _MANY = 0.1  # of the letters of a page that stand in words with an unknown char
 _ODD = 0.5  # of a page that reads like no words at all
 _LEAST = 40  # characters of a page that are judged by how they read
 _COMMON = (" the ", " of ", " and ", " to ", " der ", " die ", " und ", " de ", " la ", " en ", " et ", " di ", " van ")
+_SAMPLE = 3000  # characters that are looked at for them
 _FEW = 3  # of these in a page that reads like words; to look closer would cost as much as to read it
 
 
@@ -38,11 +39,15 @@ def judge(page: Page, text: str) -> Mapping:
     share = _share_of_damaged(text, bad) if bad else 0.0
     if share >= _MANY:
         return Mapping.LOST
-    if len(text) < _LEAST or sum(map(text.count, _COMMON)) >= _FEW or language(text) is not None:
+    if len(text) < _LEAST or _has_common_words(text) or language(text) is not None:
         return Mapping.DAMAGED if share else Mapping.WHOLE
     if share_of_odd_words(text) >= _ODD:
         return Mapping.LOST
     return Mapping.DOUBTFUL if has_strange_letters(text) else Mapping.DAMAGED if share else Mapping.WHOLE
+
+
+def _has_common_words(text: str) -> bool:
+    return sum(map(text[:_SAMPLE].lower().replace("\xa0", " ").count, _COMMON)) >= _FEW
 
 
 def _unmapped(page: Page, text: str) -> set[int]:

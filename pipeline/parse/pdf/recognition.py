@@ -111,10 +111,9 @@ class Recognition:
             name = f"{_name(number)} picture {place}"
             if layer and not self._pictures.is_known(name) and is_explained(drawing, region, layer):
                 continue
-            whole = few and region.part >= _FILLED
-            area = None if whole else region.box
-            draw = partial(pgm, page.handle, area) if region.is_worth or whole else _nothing
-            recognised = self._pictures.beside(name, draw, demand_words=not whole)
+            whole = region.part >= _FILLED
+            draw = partial(pgm, page.handle, None if whole else region.box) if region.is_worth else _nothing
+            recognised = self._pictures.beside(name, draw, demand_words=not (few and whole), whole=whole)
             if layer:
                 recognised = _beyond(recognised, text)
             if recognised and _share_in(recognised, text) < _SAME:

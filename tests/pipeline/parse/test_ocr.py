@@ -207,7 +207,8 @@ def test_a_script_that_is_not_installed_is_named_and_not_read(recognise, deu_eng
         recognise(greek())
     assert raised.value.failure is Failure.NEEDS_OCR
     assert raised.value.reason == (
-        "page 1 not read: its script looks like Greek, and it was read as deu+eng; install ell or grc"
+        "page 1 not read: its script looks like Greek, and it was read as deu+eng; install ell or grc, "
+        "and name it in the job's ocr languages if it names any"
     )
 
 
