@@ -6,6 +6,7 @@ with a place of its own; its mode and attributes are kept by the filter of syste
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -15,6 +16,7 @@ from pipeline.errors import DocumentError, Failure
 
 SMALL = 32 << 20
 """Bytes, up to which a copy in memory costs less than the parsing by far."""
+_OURS = frozenset({errno.ENOMEM, errno.ENOSPC, errno.EFBIG, errno.EACCES, errno.EPERM})
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
 
@@ -25,13 +27,23 @@ def handed(fd: int) -> Iterator[int]:
     if not stat.S_ISREG(state.st_mode):
         raise DocumentError(Failure.UNREADABLE, "not a regular file")
     try:
-        given = _sealed(fd, state.st_size) if state.st_size <= SMALL else _opened_anew(fd)
+        given = _sealed_or_anew(fd, state.st_size) if state.st_size <= SMALL else _opened_anew(fd)
     except OSError as error:
         raise DocumentError(Failure.UNREADABLE, f"reading failed: {error.strerror}") from error
     try:
         yield given
     finally:
         os.close(given)
+
+
+def _sealed_or_anew(fd: int, size: int) -> int:
+    """A document is not to blame where there is no memory for a copy, or no leave to make one (vm.memfd_noexec)."""
+    try:
+        return _sealed(fd, size)
+    except OSError as error:
+        if error.errno not in _OURS:
+            raise
+        return _opened_anew(fd)
 
 
 def _sealed(fd: int, size: int) -> int:

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,24 @@ def test_a_large_document_is_opened_anew_for_reading_alone(tmp_path: Path) -> No
             with pytest.raises(OSError, match="Bad file descriptor"):
                 os.pwrite(given, b"other", 0)
         assert file.tell() == 3
+
+
+NO_ROOM = """
+import os, resource, signal, tempfile
+from pipeline.parse.handed import handed
+with tempfile.TemporaryFile() as file:
+    file.write(b"a document" * 1000)
+    file.flush()
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # which a copy in memory is under, too
+    with handed(file.fileno()) as given:
+        print(os.pread(given, 10, 0).decode())
+"""
+
+
+def test_where_no_copy_can_be_made_it_is_opened_anew() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_ROOM], capture_output=True, text=True, check=True)
+    assert done.stdout == "a document\n"
 
 
 def test_what_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
