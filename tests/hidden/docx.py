@@ -151,6 +151,11 @@ _BODIES = {
     ),
     "text box off the page": _box(HIDDEN, -3000, -3000),
     "text box beside the column, off the page": _box(HIDDEN, 4000, 4000, origin="column"),
+    "text box a page left of the column": _box(HIDDEN, -400, 100, origin="column"),
+    "old text box a page left of the column": _vml(
+        HIDDEN, "position:absolute;margin-left:-400pt;margin-top:40pt;width:200pt;height:40pt"
+    ),
+    "text box above the page": _box(HIDDEN, 100, -400),
     "text box of no size": _box(HIDDEN, 100, 100, (0, 0)),
     "text box marked as hidden": _box(HIDDEN, 100, 100, attributes="hidden='1'"),
     "white in a text box without a fill": _box(HIDDEN, 100, 100, fill="<a:noFill/>", run=_WHITE),
@@ -214,6 +219,7 @@ _CONTROLS = {
     "hidden on the web alone": _p("show", "<w:webHidden/>"),
     "hanging indent": _p("show", "", "<w:ind w:left='720' w:hanging='1440'/>"),
     "frame in the margin": _p("show", "", "<w:framePr w:w='1500' w:hAnchor='page' w:vAnchor='text' w:x='300'/>"),
+    "text box in the left margin": _box("show", -70, 100, (60, 40), origin="column"),
     "text box partly off the page": _box("show", -30, 100),
     "letters without a fill but with a line": _p(
         "show", _fill("<w14:noFill/>") + "<w14:textOutline w14:w='9525'>" + _solid("FF0000") + "</w14:textOutline>"

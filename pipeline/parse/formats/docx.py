@@ -174,7 +174,7 @@ class _Part:
         if name in _NOTES:
             return self._mark(_NOTES[name], element)
         if name in {"drawing", "pict", "object"}:
-            found = self._sight.boxes.found(element, self._around.behind)
+            found = self._sight.boxes.found(element, self._around.behind, self._around.origin)
             self._boxes += [box for box in found if name != "object" or box.element.tag not in PICTURES]
             return ""
         if name in {"oMath", "oMathPara"}:

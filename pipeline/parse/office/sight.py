@@ -63,7 +63,7 @@ class Sight:
     def hides_paragraph(self, style: Style, text: str, around: Around) -> str | None:
         """How a paragraph of a style is hidden as a whole, if it is, by the place of its frame or by its indents."""
         if style.frame is not None:
-            return style.frame.appearance(self.page).hides
+            return style.frame.appearance(self.page, around.origin).hides
         if style.aligned not in _LEFT or style.number is not None or "\t" in text:
             return None
         start, end, first = style.left or 0.0, style.right or 0.0, style.first or 0.0

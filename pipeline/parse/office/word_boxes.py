@@ -3,13 +3,14 @@
 DrawingML (ISO/IEC 29500-1, 20.4) says places in English Metric Units, VML (ISO/IEC 29500-4, 19) in a style like CSS's.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from lxml import etree
 
-from pipeline.parse.appearance import EDGE, Appearance
+from pipeline.parse.appearance import SLIVER, Appearance
 from pipeline.parse.colours import TRANSPARENT, Colour, colour_of
 from pipeline.parse.office.drawing import GRAPHICS, A
 from pipeline.parse.office.fills import UNCLEAR, UNKNOWN, over, shape_fill
@@ -23,7 +24,8 @@ PICTURES = {A + "blip", "{urn:schemas-microsoft-com:vml}imagedata"}
 """What refers to a picture's file, in DrawingML and in VML."""
 _TEXT = {W + "txbxContent", A + "p"} | GRAPHICS | PICTURES
 _WPS = "{http://schemas.microsoft.com/office/word/2010/wordprocessingShape}"
-_FROM_EDGE_X, _FROM_EDGE_Y = {"page", "leftMargin"}, {"page", "topMargin"}
+_FROM_EDGE = {"page", "leftMargin", "topMargin"}
+_FROM_COLUMN = {"margin", "column", "text"}
 _VML = {"shape", "rect", "roundrect", "oval", "group", "line", "polyline", "arc", "curve", "image"}
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(pt|in|cm|mm|pc|px|)")
 _UNITS = {"pt": 1.0, "in": 72.0, "cm": 72 / 2.54, "mm": 7.2 / 2.54, "pc": 12.0, "px": 0.75, "": 0.75}
@@ -52,6 +54,7 @@ class _Place:
     paper: Colour
     view: View | None = None
     in_group: bool = False
+    origin: float = math.inf  # the farthest from the left edge that its column begins
 
 
 class Boxes:
@@ -62,9 +65,12 @@ class Boxes:
         self._page = page
         self._alone = alone
 
-    def found(self, drawing: etree._Element, behind: Colour) -> list[Drawn]:
-        """Text boxes, paragraphs of DrawingML, charts, diagrams and word art in a drawing, with `behind` behind it."""
-        return list(self._found(drawing, _Place(Appearance(), UNKNOWN, behind)))
+    def found(self, drawing: etree._Element, behind: Colour, origin: float) -> list[Drawn]:
+        """Text boxes, paragraphs of DrawingML, charts, diagrams and word art in a drawing, with `behind` behind it.
+
+        Its column begins at most `origin` points from the left edge of the page.
+        """
+        return list(self._found(drawing, _Place(Appearance(), UNKNOWN, behind, origin=origin)))
 
     def _found(self, element: etree._Element, place: _Place) -> Iterator[Drawn]:
         for name, child in children(element):
@@ -76,6 +82,8 @@ class Boxes:
                 yield from self._found(child, self._anchored(child, name == "anchor", place))
             elif name in {"wsp", "wgp", "grpSp"}:
                 yield from self._found(child, self._shape(child, name != "wsp", place))
+            elif name == "textbox" and _is_marked(_style(child)):
+                yield from self._found(child, replace(place, appearance=replace(place.appearance, shown=False)))
             elif name in _VML:
                 yield from self._found(child, self._old_shape(child, name == "group", place))
             else:
@@ -90,16 +98,16 @@ class Boxes:
         size = None if extent is None else (_emu(extent.get("cx")), _emu(extent.get("cy")))
         if anchor.find("{*}sizeRelH") is not None or anchor.find("{*}sizeRelV") is not None:
             size = None
-        if size is not None and None not in size and min(one or 0.0 for one in size) <= 0 and not _grows(anchor):
+        if size is not None and None not in size and min(one or 0.0 for one in size) <= SLIVER and not _grows(anchor):
             appearance = replace(appearance, box=(0.0, 0.0, 0.0, 0.0))
         if not floats:
             return _Place(appearance, behind, behind)
         simple = anchor.find("{*}simplePos") if anchor.get("simplePos") in TRUE else None
-        x, x_is_known = _offset(anchor.find("{*}positionH"), _FROM_EDGE_X, simple, "x")
-        y, y_is_known = _offset(anchor.find("{*}positionV"), _FROM_EDGE_Y, simple, "y")
-        if appearance.box is not None or x is None or y is None:
+        x, right = _offset(anchor.find("{*}positionH"), place.origin, simple, "x")
+        y, down = _offset(anchor.find("{*}positionV"), math.inf, simple, "y")
+        if appearance.box is not None:
             return _Place(appearance, behind, behind)
-        clip = self._page.clip(x_is_known=x_is_known, y_is_known=y_is_known)
+        clip = self._page.clip(right, down)
         view = View(clip[2] * EMU, clip[3] * EMU, (x - clip[0]) * EMU, (y - clip[1]) * EMU)
         if size is not None and size[0] and size[1]:
             appearance = replace(appearance, box=(x, y, size[0], size[1]), clip=clip)
@@ -120,46 +128,57 @@ class Boxes:
     def _old_shape(self, shape: etree._Element, is_group: bool, place: _Place) -> _Place:
         """A shape of VML by its style."""
         style = _style(shape)
-        hidden = style.get("visibility") == "hidden" or style.get("display") == "none" or "mso-hide" in style
-        appearance = replace(place.appearance, shown=place.appearance.shown and not hidden)
+        appearance = replace(place.appearance, shown=place.appearance.shown and not _is_marked(style))
         floats = style.get("position") == "absolute"
         behind = place.paper if (self._alone or not floats) and not is_group else UNKNOWN
         if not place.in_group:
-            appearance = self._old_place(shape, style, floats, appearance)
+            appearance = self._old_place(shape, style, appearance, place.origin)
         return _Place(appearance, over([] if is_group else _old_fill(shape), behind), UNKNOWN, None, is_group)
 
     def _old_place(
-        self, shape: etree._Element, style: dict[str, str], floats: bool, appearance: Appearance
+        self, shape: etree._Element, style: dict[str, str], appearance: Appearance, origin: float
     ) -> Appearance:
+        """How a shape of VML lies that is in no group."""
         width, height = _length(style.get("width")), _length(style.get("height"))
         if width is None or height is None or "mso-width-percent" in style or "mso-height-percent" in style:
             return appearance
         if "mso-fit-shape-to-text:t" in "".join(one.get("style", "") for one in shape.iterchildren("{*}textbox")):
             height = max(height, _LINE)
-        if not floats or min(width, height) <= EDGE:
-            return replace(appearance, box=(0.0, 0.0, width, height))
-        x = _length(style.get("margin-left", style.get("left", "0")))
-        y = _length(style.get("margin-top", style.get("top", "0")))
-        aligned = {style.get(f"mso-position-{way}", "absolute") for way in ("horizontal", "vertical")}
-        if x is None or y is None or aligned != {"absolute"}:
-            return appearance
-        clip = self._page.clip(
-            x_is_known=style.get("mso-position-horizontal-relative") == "page",
-            y_is_known=style.get("mso-position-vertical-relative") == "page",
-        )
-        return replace(appearance, box=(x, y, width, height), clip=clip)
+        if style.get("position") != "absolute" or min(width, height) <= SLIVER:
+            small = min(width, height) <= SLIVER
+            return replace(appearance, box=(0.0, 0.0, 0.0, 0.0)) if small else appearance
+        x, right = _old_offset(style, ("margin-left", "left"), "horizontal", origin)
+        y, down = _old_offset(style, ("margin-top", "top"), "vertical", math.inf)
+        return replace(appearance, box=(x, y, width, height), clip=self._page.clip(right, down))
 
 
 def _offset(
-    position: etree._Element | None, known: set[str], simple: etree._Element | None, axis: str
-) -> tuple[float | None, bool]:
-    """How far right or down a drawing lies, in points, and whether from the edge of the page; None where aligned."""
+    position: etree._Element | None, origin: float, simple: etree._Element | None, axis: str
+) -> tuple[float, float]:
+    """How far right or down a drawing lies, in points, and how far from the edge of the page that is counted at most.
+
+    One that is aligned with something lies wherever that is.
+    """
     if simple is not None:
-        return _emu(simple.get(axis)), True
-    offset = None if position is None else position.find("{*}posOffset")
-    if position is None or offset is None:
-        return None, False
-    return _emu((offset.text or "").strip()), position.get("relativeFrom") in known
+        return _emu(simple.get(axis)) or 0.0, 0.0
+    offset = None if position is None else position.findtext("{*}posOffset")
+    found = _emu((offset or "").strip())
+    if position is None or found is None:
+        return 0.0, math.inf
+    return found, _counted_from(position.get("relativeFrom"), origin)
+
+
+def _old_offset(style: dict[str, str], names: tuple[str, str], way: str, origin: float) -> tuple[float, float]:
+    """The same of a shape of VML by its style."""
+    found = _length(style.get(names[0], style.get(names[1], "0")))
+    if found is None or style.get(f"mso-position-{way}", "absolute") != "absolute":
+        return 0.0, math.inf
+    return found, _counted_from(style.get(f"mso-position-{way}-relative", "text"), origin)
+
+
+def _counted_from(what: str | None, origin: float) -> float:
+    """How far from the edge of the page a place is counted at most, for which `origin` holds in its column."""
+    return 0.0 if what in _FROM_EDGE else origin if what in _FROM_COLUMN else math.inf
 
 
 def _inside(group: etree._Element, view: View | None, in_group: bool) -> View | None:
@@ -207,6 +226,11 @@ def _share(text: str) -> float:
         return min(max(float(text.rstrip("f%")) * scale, 0.0), 1.0)
     except ValueError:
         return 1.0
+
+
+def _is_marked(style: dict[str, str]) -> bool:
+    """Whether a style of VML says that something is not to be shown."""
+    return style.get("visibility") == "hidden" or style.get("display") == "none" or "mso-hide" in style
 
 
 def _style(shape: etree._Element) -> dict[str, str]:

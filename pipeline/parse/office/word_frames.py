@@ -27,10 +27,10 @@ class Page(NamedTuple):
     height: float = 792.0
     origin: float = 612.0
 
-    def clip(self, *, x_is_known: bool, y_is_known: bool) -> Box:
-        """What of a page is seen, from a place on it: its corner where that is known, else from anywhere."""
-        left, top = 0.0 if x_is_known else -self.width, 0.0 if y_is_known else -self.height
-        return left, top, self.width - left, self.height - top
+    def clip(self, right: float, down: float) -> Box:
+        """What of a page is seen, from a place on it that is at most so far right of its corner and down from it."""
+        right, down = min(right, self.width), min(down, self.height)
+        return -right, -down, self.width + right, self.height + down
 
 
 class Frame(NamedTuple):
@@ -43,12 +43,15 @@ class Frame(NamedTuple):
     x_from_page: bool
     y_from_page: bool
 
-    def appearance(self, page: Page) -> Appearance:
-        """How the frame lies on a page; one that says no width may be as wide as that."""
+    def appearance(self, page: Page, origin: float) -> Appearance:
+        """How the frame lies on a page; one that says no width may be as wide as that.
+
+        The column in which it stands begins at most `origin` points from the left edge.
+        """
         width = page.width if self.width is None else max(self.width, 1.0)
         height = page.height if self.height is None else max(self.height, 1.0)
         box = (self.x or 0.0, self.y or 0.0, width, height)
-        clip = page.clip(x_is_known=self.x_from_page, y_is_known=self.y_from_page)
+        clip = page.clip(0.0 if self.x_from_page else origin, 0.0 if self.y_from_page else page.height)
         return Appearance(box=box, clip=clip, line=self.height)
 
 

@@ -52,12 +52,13 @@ class TableLooks:
         self._styles = styles
         self._around = around.on(read_fill(properties, styles.theme))._replace(table=PLAIN, origin=Around().origin)
         self._regions, self._bands = _read_style(styles, value(properties, "tblStyle"))
+        self._origin = around.origin
         self._frame = _read_place(table)
         self._parts = _read_parts(None if properties is None else properties.find(W + "tblLook"))
 
     def hides(self, page: Page) -> str | None:
         """How the table is hidden as a whole by its place on a page, if it is."""
-        return self._frame.appearance(page).hides if self._frame else None
+        return self._frame.appearance(page, self._origin).hides if self._frame else None
 
     def around(self, row: etree._Element, cell: etree._Element, place: Place) -> Around:
         """What is around the paragraphs of a cell."""
