@@ -234,7 +234,7 @@ def test_a_photograph_has_nothing_to_read(recognise) -> None:
     ("script", "languages", "needed"),
     [
         ("Han", ["deu", "eng"], "chi_sim or chi_tra or jpn"),
-        ("Korean", ["eng"], "kor or kor_vert"),
+        ("Korean", ["eng"], "kor"),
         ("Cyrillic", ["eng"], "rus or ukr or bul, say"),
         ("Cyrillic", ["srp"], ""),
         ("Han", ["chi_tra_vert"], ""),
