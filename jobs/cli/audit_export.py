@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.options import JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
@@ -20,13 +20,15 @@ def export(
     until: Annotated[
         str | None, typer.Option("--to", metavar="DATE", help="The last day, included; else the log's last.")
     ] = None,
+    wait: WaitOption = 0,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the log's records of some days to a folder that proves itself.
 
     Records, report, Parquet table, public keys, the log as C2SP tlog-tiles, and verify.py, which checks all of it with
-    Python alone. Days are those of UTC. The log records the export.
+    Python alone. Days are those of UTC. The log records the export, and that record proves it: exit 5, and no folder,
+    if another process holds the log for as long as --wait says.
     """
     import pipeline
     from jobs.plan import make_site
@@ -36,7 +38,7 @@ def export(
         raise ConfigError(Problem("--to", f"{until} lies before {since}", "the first day, or a later one"))
     site = make_site(open_workspace(workspace))
     try:
-        exported = pipeline.export(site, target, first, last)
+        exported = pipeline.export(site, target, first, last, wait=wait)
     except (FileExistsError, NotADirectoryError) as error:
         raise ConfigError(
             Problem(str(target), "is there already, and is no empty folder", "a folder that is not there yet")
@@ -46,8 +48,8 @@ def export(
         return
     _tell(exported.folder, exported.records, exported.others, site.public_key)
     if exported.recorded.n is None:
-        why = exported.recorded.why or "another process holds the log, and will record it"
-        say(f"The log has no record of this export yet, so nothing proves the report and the table: {why}")
+        why = f"it could not be written: {exported.recorded.why}"
+        say(f"The log has no record of this export, so nothing proves the report and the table: {why}")
 
 
 def _tell(folder: Path, records: int, others: int, key: str) -> None:

@@ -6,9 +6,10 @@ report.html             the same for people
 keys/                   the log's public key and earlier ones
 verify.py               one file that checks all of it
 export.json             the range, and the sha256 of each file above
-                        (now the log gets its record of this export, which has the sha256 of export.json)
+                        (now the log gets its record of this export, which has the sha256 of export.json, as the very
+                        next entry: nothing can have come between)
 log/                    the log in the layout of C2SP tlog-tiles, with that record
-export.proof            that record with its proof; not there where the log could not be written
+export.proof            that record with its proof; not there where this user may not write the log
 keys/rotated-*.proof    how each earlier key handed over to the next
 SHA256SUMS              of all files, for sha256sum -c
 """
@@ -30,21 +31,26 @@ import audit
 from pipeline.entries import recorded_entries
 from pipeline.export.mirror import Mirror
 from pipeline.export.page import write_report
+from pipeline.export.range import AFTER, BEFORE, INSIDE, range_of
 from pipeline.export.summary import Summary
-from pipeline.journal import Recorded, record
+from pipeline.journal import Recorded, cut_record, open_journal
 from pipeline.placement import file_sha256
 from pipeline.plan import Site
+from pipeline.records import check_record
 from pipeline.software import label
 
 VERSION = 1
 _BUNDLE = 256  # entries
 _UNFINISHED = "cloister-export"
+_ATTEMPTS = 5
+
+Times = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Span:
-    """The entries `first` to `end` - 1 of a log of `size` entries with the root `root`: from the first to the last
-    whose time lies in [since, before). A clock that was set back can have put others between them."""
+    """The entries `first` to `end` - 1 of a log of `size` entries with the root `root`, among which are all whose time
+    lies in [since, before). range.py says which others are, where a clock was set back."""
 
     since: str
     before: str
@@ -74,27 +80,21 @@ class Exported:
     recorded: Recorded
 
 
-def export(site: Site, target: Path, since: date | None = None, until: date | None = None) -> Exported:
+def export(
+    site: Site, target: Path, since: date | None = None, until: date | None = None, *, wait: float = 0
+) -> Exported:
     """Write the entries of these days (UTC, both included) to `target`, which must not exist, or be an empty folder.
 
-    Everything is read and checked first: audit.AuditError. FileExistsError; OSError, and then nothing is left behind.
-    What an export to `target` left that was killed goes too.
+    Everything is read and checked first: audit.AuditError; of them LogHeld if another process holds the log for longer
+    than `wait` seconds. FileExistsError; OSError. Then nothing is left behind. A log that this user cannot write is
+    exported all the same, without a record of it. What an export to `target` left that was killed goes too.
     """
     target = target.resolve()  # "." has a name too
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise FileExistsError(f"{target} is there already, and is not an empty folder")
-    span = _find(site, _moment(since or date.min), _moment(until + timedelta(1) if until else date.max))
+    times = _moment(since or date.min), _moment(until + timedelta(1) if until else date.max)
     with _beside(target) as folder:
-        _write_records(site, span, folder)
-        _write_keys(site, folder)
-        shutil.copyfile(audit.VERIFIER, folder / "verify.py")
-        sha256 = _write_about(site, span, folder)
-        recorded = record(
-            site,
-            {"type": "exported", "from": span.since, "before": span.before, "first": span.first, "end": span.end,
-             "export_sha256": sha256},
-        )  # fmt: skip
-        checkpoint = _write_log(site, span, folder, recorded.n)
+        span, checkpoint, recorded = _fill(site, folder, times, wait)
         _write_sums(folder)
         audit.sync_filesystem(folder)
         folder.rename(target)
@@ -104,6 +104,51 @@ def export(site: Site, target: Path, since: date | None = None, until: date | No
     return Exported(target, records, span.first, held - records, checkpoint.size, checkpoint.root, recorded)
 
 
+def _fill(site: Site, folder: Path, times: Times, wait: float) -> tuple[Span, audit.Checkpoint, Recorded]:
+    """All files but SHA256SUMS. The log is read before it is held, so that no run has to wait for that; what was
+    committed meanwhile makes it read once more."""
+    span, sha256 = _prepare(site, folder, times)
+    try:
+        with open_journal(site, wait) as journal:
+            if cut := cut_record(journal):
+                journal.commit([{"run": "", **each} for each in cut])
+            if journal.next_index != span.size:
+                span, sha256 = _prepare(site, folder, times)
+            journal.commit([_record(span, sha256)])
+            return span, _write_log(site, span, folder, span.size), Recorded(n=span.size)
+    except audit.LogHeld:
+        raise
+    except audit.AuditError as error:
+        return *_without_record(site, folder, times), Recorded(why=str(error))
+
+
+def _prepare(site: Site, folder: Path, times: Times) -> tuple[Span, str]:
+    """All files that export.json names, and that; its sha256. What an earlier attempt made goes."""
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    span = _find(site, *times)
+    _write_records(site, span, folder)
+    _write_keys(site, folder)
+    shutil.copyfile(audit.VERIFIER, folder / "verify.py")
+    return span, _write_about(site, span, folder)
+
+
+def _without_record(site: Site, folder: Path, times: Times) -> tuple[Span, audit.Checkpoint]:
+    """The files, and a copy of the log as it was when its range was looked for: nobody says what came later."""
+    for _ in range(_ATTEMPTS):
+        span, _sha256 = _prepare(site, folder, times)
+        checkpoint = _write_log(site, span, folder, None)
+        if checkpoint.size == span.size:
+            return span, checkpoint
+    raise audit.LogUnwritable(f"{site.audit}: others write it all the time; try again when no run is at work")
+
+
+def _record(span: Span, sha256: str) -> dict[str, Any]:
+    told = {"from": span.since, "before": span.before, "first": span.first, "end": span.end, "export_sha256": sha256}
+    check_record({"type": "exported", **told})
+    return {"type": "exported", "run": "", **told}
+
+
 def _moment(day: date) -> str:
     return f"{datetime.combine(day, time(), UTC):%Y-%m-%dT%H:%M:%S}.000000Z".rjust(27, "0")
 
@@ -111,11 +156,12 @@ def _moment(day: date) -> str:
 def _find(site: Site, since: str, before: str) -> Span:
     """One pass over the whole log, at whose end it is known to be the signed one."""
     checkpoint = audit.read_checkpoint(site.audit, site.public_key)
-    first, end = checkpoint.size, 0
+    sides = bytearray()
     for n, entry in recorded_entries(site):
-        if since <= entry["time"] < before and n < checkpoint.size:
-            first, end = min(first, n), n + 1
-    return Span(since, before, first, max(first, end), checkpoint.size, checkpoint.root)
+        if n < checkpoint.size:
+            sides.append(BEFORE if entry["time"] < since else INSIDE if entry["time"] < before else AFTER)
+    first, end = range_of(sides, _BUNDLE)
+    return Span(since, before, first, end, checkpoint.size, checkpoint.root)
 
 
 @contextlib.contextmanager

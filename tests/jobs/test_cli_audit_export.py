@@ -68,5 +68,7 @@ def test_a_folder_that_is_not_empty(place: Place, cloister: Cloister) -> None:
 def test_while_a_run_holds_the_log(done: Place, cloister: Cloister, tmp_path: Path) -> None:
     log = load_site(done.root / "site.yaml").log
     with audit.Log.open(done.root / "audit", key_path=done.root / log.key, public_key=log.public_key):
-        told = cloister("audit", "export", tmp_path / "out")
-    assert (told.code, "The log has no record of this export yet" in told.out) == (0, True), told.err
+        for wait in ("0", "0.3"):
+            told = cloister("audit", "export", "--wait", wait, tmp_path / "out")
+            assert (told.code, "held by process" in told.err, told.out) == (5, True, ""), told.err
+    assert not (tmp_path / "out").exists()

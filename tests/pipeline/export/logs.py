@@ -2,6 +2,7 @@
 
 import io
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
 import audit
@@ -28,6 +29,11 @@ def fill(site: Site, counts: dict[str, int]) -> None:
             site.audit, key_path=site.key_file, public_key=site.public_key, stamp=lambda now=stamp: now
         ) as log:
             log.commit([document(i, day=day) for i in range(count)])
+
+
+def without_key(site: Site) -> Site:
+    """The same workspace for somebody who has not the log's key, and hence cannot write it."""
+    return replace(site, key_file=site.root / "keys" / "nothing")
 
 
 def check(folder: Path, *arguments: object) -> tuple[int, str]:

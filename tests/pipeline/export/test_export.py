@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from datetime import date
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import pipeline
 from pipeline import Site
 from pipeline.export.mirror import SCHEMA
 from tests.pipeline.conftest import make_site
-from tests.pipeline.export.logs import DAYS, check, document, fill, names
+from tests.pipeline.export.logs import DAYS, check, document, fill, names, without_key
 
 
 def test_it_holds_the_days_asked_for_and_what_proves_them(made: tuple[Site, Path]) -> None:
@@ -53,14 +54,61 @@ def test_it_is_checked_by_python_alone(made: tuple[Site, Path], tmp_path: Path) 
     assert (summed.returncode, summed.stdout) == (0, b"")
 
 
-def test_while_another_holds_the_log_it_says_that_it_is_not_recorded(tmp_path: Path) -> None:
+def test_while_another_holds_the_log_nothing_is_exported(tmp_path: Path) -> None:
     site = make_site(tmp_path / "ws")
     fill(site, {DAYS[0]: 3})
-    with audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key):
-        exported = pipeline.export(site, tmp_path / "out")
-    assert (exported.recorded.n, exported.recorded.handed, exported.records) == (None, True, 3)
+    with (
+        audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key),
+        pytest.raises(audit.LogHeld),
+    ):
+        pipeline.export(site, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["ws"]
+
+
+def test_it_waits_for_the_log_and_takes_what_was_committed_meanwhile(tmp_path: Path) -> None:
+    site = make_site(tmp_path / "ws")
+    fill(site, {DAYS[0]: 3})
+    log = audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key)
+
+    def end() -> None:
+        log.commit([document(3)])
+        log.close()
+
+    ending = threading.Timer(0.6, end)
+    ending.start()
+    exported = pipeline.export(site, tmp_path / "out", wait=60)
+    ending.join()
+    assert (exported.records, exported.recorded.n) == (4, 4)
+    assert check(tmp_path / "out", "--key", site.public_key)[0] == 0, check(tmp_path / "out")[1]
+
+
+def test_whoever_cannot_write_the_log_gets_an_export_that_says_so(tmp_path: Path) -> None:
+    site = make_site(tmp_path / "ws")
+    fill(site, {DAYS[0]: 3})
+    exported = pipeline.export(without_key(site), tmp_path / "out")
+    assert (exported.recorded.n, exported.recorded.handed, exported.records) == (None, False, 3)
+    assert "the signing key cannot be read" in str(exported.recorded.why)
     code, out = check(tmp_path / "out", "--key", site.public_key)
     assert (code, out.splitlines()[-1]) == (3, "LOG AND RECORDS ARE WHOLE, the other files unsigned")
+
+
+@pytest.mark.parametrize(
+    "days", ["1 2 3 1 2 3", "3 1 1 2", "2 3 3 1", "3 2 1", "1 3 1 3", "1 3", "3 1", "2", "1 1 3 3 2 3 1"]
+)
+@pytest.mark.parametrize("each", [1, 300])
+def test_ranges_of_a_log_whose_clock_was_set_back(tmp_path: Path, days: str, each: int) -> None:
+    """All that lies in the range is there, and what lies beside it shows that, in an export with the key or without."""
+    site = make_site(tmp_path / "ws")
+    order = [DAYS[int(day) - 1] for day in days.split()]
+    for day in order:
+        fill(site, {day: each})
+    for held in (without_key(site), site):
+        out = tmp_path / f"out-{held.key_file.name}"
+        exported = pipeline.export(held, out, date(2026, 11, 2), date(2026, 11, 2))
+        inside = [n for n in range(len(order) * each) if order[n // each] == DAYS[1]]
+        assert set(inside) <= set(range(exported.first, exported.first + exported.records))
+        code, told = check(out, "--key", site.public_key)
+        assert code == (0 if held is site else 3), told
 
 
 @pytest.mark.parametrize(
@@ -176,8 +224,7 @@ def test_what_killed_exports_left_is_removed_by_the_next_one_to_the_same_place(t
 def test_an_empty_log_does_not_go_on_from_a_kept_checkpoint(tmp_path: Path) -> None:
     """Made by whoever has the key, without a record of the export."""
     site = make_site(tmp_path / "ws")
-    with audit.Log.open(site.audit, key_path=site.key_file, public_key=site.public_key):
-        pipeline.export(site, tmp_path / "out")
+    pipeline.export(without_key(site), tmp_path / "out")
     fill(site, {DAYS[0]: 3})
     kept = shutil.copy(site.audit / "checkpoint", tmp_path / "kept")
     assert check(tmp_path / "out")[0] == 3
