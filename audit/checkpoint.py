@@ -8,6 +8,7 @@
 The extension lets a start see that the segments have their sizes without reading them.
 """
 
+import re
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from audit.sign import PublicKey, Signer, open_note
 
 MAX_BYTES = 4096
 _BYTES = "segment-bytes "
+_NUMBER = "(0|[1-9][0-9]{0,18})"
+_FORM = re.compile(f"([^\n]+)\n{_NUMBER}\n([+/0-9A-Za-z]{{43}}=)\n{_BYTES}{_NUMBER}\n")
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,12 @@ def format_body(checkpoint: Checkpoint) -> str:
 
 def parse_body(text: str) -> Checkpoint:
     """The strict inverse of format_body: ValueError for every other text."""
-    origin, size, root, segment_bytes, _end = text.split("\n")
-    if not (size.isascii() and size.isdigit() and segment_bytes.removeprefix(_BYTES).isdigit()):
-        raise ValueError("the sizes are not numbers")
-    checkpoint = Checkpoint(origin, int(size), b64decode(root), int(segment_bytes.removeprefix(_BYTES)))
+    if (found := _FORM.fullmatch(text)) is None:
+        raise ValueError("not a checkpoint of ours, whose lines are the origin, size, root and segment-bytes")
+    origin, size, root, segment_bytes = found.groups()
+    checkpoint = Checkpoint(origin, int(size), b64decode(root), int(segment_bytes))
     if format_body(checkpoint) != text or len(checkpoint.root) != HASH:
-        raise ValueError("not in the one form that a checkpoint has")
+        raise ValueError("the root of the checkpoint is not in its one form")
     return checkpoint
 
 

@@ -17,7 +17,7 @@ from hashlib import sha256
 
 from audit.checkpoint import Checkpoint, parse_checkpoint
 from audit.errors import KeyRefused
-from audit.sign import PublicKey, Signer, is_signed, parse_public_key
+from audit.sign import PublicKey, Signer, format_public_key, is_signed, parse_public_key
 
 MAX_COSIGNATURES = 16
 _COSIGNATURE = b"\x04"
@@ -79,19 +79,27 @@ def witness_key_of(key: PublicKey) -> WitnessKey:
 
 
 def parse_cosigned(data: bytes, key: PublicKey) -> Cosigned:
-    """ValueError unless `data` is a checkpoint that `key` signed, with at most 16 well-formed signatures of others
-    below it. Those are not checked: nobody said whose they are."""
-    note, further = split_note(data)
-    return Cosigned(parse_checkpoint(note, key), key, note, tuple(map(_parse_line, further)))
+    """ValueError unless `data` is a checkpoint that `key` signed once, with at most 16 well-formed signatures of others
+    before or after that. Those are not checked: nobody said whose they are."""
+    text, lines = split_note(data)
+    parsed = [_parse_line(line) for line in lines]
+    own = [line for line in parsed if (line.name, line.id) == (key.origin, key.id)]
+    if len(own) > 1:
+        raise ValueError(f"signed more than once by {format_public_key(key)}")
+    first = own[0] if own else parsed[0]  # parse_checkpoint tells what is wrong with it
+    note = f"{text}\n{_format_line(first)}".encode()
+    others = tuple(line for line in parsed if line is not first)
+    return Cosigned(parse_checkpoint(note, key), key, note, others)
 
 
-def split_note(data: bytes) -> tuple[bytes, list[str]]:
-    """A note with its first signature alone, and the other lines. ValueError if it is none by its form."""
+def split_note(data: bytes) -> tuple[str, list[str]]:
+    """The text of a note, ending with a newline, and the lines of its signatures. ValueError if it is none by its
+    form."""
     text, _, signatures = data.decode().rpartition("\n\n")
-    first, *further = signatures.split("\n")[:-1] or [""]
-    if not text or not signatures.endswith("\n") or len(further) > MAX_COSIGNATURES:
+    lines = signatures.split("\n")[:-1]
+    if not text or not signatures.endswith("\n") or not 1 <= len(lines) <= 1 + MAX_COSIGNATURES:
         raise ValueError("not a checkpoint: a text, an empty line, and 1 to 17 lines of signatures")
-    return f"{text}\n\n{first}\n".encode(), further
+    return f"{text}\n", lines
 
 
 def format_cosigned(cosigned: Cosigned) -> bytes:

@@ -24,4 +24,4 @@ def judge_names(size: int, listing: Listing) -> Iterator[Finding]:
     for path in sorted(path for path in listing.folders - folders if not FOLDER.fullmatch(path)):
         yield Finding(path, f"no folder of this log: {_AWAY}", beside=True)
     for path, kind in sorted(listing.others.items()):
-        yield Finding(path, f"{kind}, expected only files and folders: {_AWAY}", beside=True)
+        yield Finding(path, f"{kind}; expected are files and folders that the log makes: {_AWAY}", beside=True)

@@ -73,12 +73,13 @@ def prove_entries(
     under = today if checkpoint is None else _earlier(checkpoint, signers_of(folder, key, checkpoint), today, tree)
     if not 0 <= start < end <= under.size:
         raise LookupError(f"no entry {end - 1 if start >= 0 else start}: the checkpoint covers {under.size} entries")
+    shown = note if checkpoint is None else checkpoint
     lines = read_lines(folder, dict.fromkeys(segments_of(under.size), 1 << 62), start)
     for n in range(start, end):
         line = next(lines, None)
         if line is None or line.n != n:
             raise LogUntrusted(locate(n), "missing, though the checkpoint covers it")
-        proof = ProofFile(n, line.data, tuple(prove_inclusion(n, under.size, tree.root)), checkpoint or note)
+        proof = ProofFile(n, line.data, tuple(prove_inclusion(n, under.size, tree.root)), shown)
         _check_own(proof, under)
         yield format_proof(proof)
 
@@ -124,8 +125,11 @@ def parse_proof(text: str) -> ProofFile:
     number = index.removeprefix("index ")
     if header != HEADER or not (number.isascii() and number.isdigit() and len(number) < 16):
         raise ValueError(f"expected the lines {HEADER!r}, 'extra …', 'index …', hashes, and a checkpoint")
-    data = b64decode(extra.removeprefix("extra "))
-    proof = ProofFile(int(number), data, tuple(b64decode(hash) for hash in hashes[:-2]), note.encode())
+    try:
+        data, proved = b64decode(extra.removeprefix("extra ")), tuple(b64decode(hash) for hash in hashes[:-2])
+    except ValueError as error:
+        raise ValueError(f"the entry or a hash in it is no base64: {error}") from None
+    proof = ProofFile(int(number), data, proved, note.encode())
     if format_proof(proof) != text:
         raise ValueError("not in the one form that a proof has")
     return proof

@@ -29,7 +29,7 @@ CLAIMS = {  # what has to be proved, each by the method of that name: (the file 
 }
 NAMED = {"keys/log.pub", "records.jsonl", "records.parquet", "report.html", "verify.py"}  # in export.json
 OTHER = "not of this log, which has other, or not as many, entries"
-TIME, HASH, NUMBER = r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z", "[0-9a-f]{64}", "(0|[1-9][0-9]{0,15})"
+TIME, HASH, NUMBER = r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z", "[0-9a-f]{64}", "(0|[1-9][0-9]{0,18})"
 ABOUT: dict[str, Any] = {"v": int, "origin": str, "from": TIME, "before": TIME, "first": int, "end": int,
                          "size": int, "root": HASH, "bundles": list, "software": str, "files": dict}
 ENTRY: dict[str, Any] = {**dict.fromkeys(("boot", "host", "user", "type", "run"), str), "time": TIME, "uptime_us": int}

@@ -29,6 +29,7 @@ CHECKPOINT = "checkpoint"
 NEW_CHECKPOINT = CHECKPOINT + TEMPORARY
 ENTRIES = "entries"
 TILES = "tile"
+_DEEPEST = 12  # folders above another: tiles of 10**15 entries lie in eight
 SEGMENT_ENTRIES = 4096  # a multiple of 256, so that the entries of one tile lie in one segment
 
 
@@ -65,23 +66,28 @@ class Listing:
 
 
 def list_folder(folder: Path) -> Listing:
-    """A full scan; links are not followed."""
-    listing = Listing({}, set(), {})
+    """A full scan; links are not followed, nor are folders entered that lie deeper than any of a log."""
+    listing, waiting = Listing({}, set(), {}), list[str]()
     try:
-        _list(folder, "", listing)
+        _list(folder, "", listing, waiting)
+        while waiting:
+            with contextlib.suppress(FileNotFoundError):  # a writer removes old tiles meanwhile
+                _list(folder, waiting.pop(), listing, waiting)
     except OSError as error:
         raise failure(error, str(folder)) from error
     return listing
 
 
-def _list(folder: Path, prefix: str, listing: Listing) -> None:
-    with os.scandir(folder) as found:
+def _list(folder: Path, prefix: str, listing: Listing, waiting: list[str]) -> None:
+    """One folder; those in it are added to the ones that wait."""
+    with os.scandir(folder / prefix) as found:
         for item in found:
             path = prefix + item.name
-            if item.is_dir(follow_symlinks=False):
+            if item.is_dir(follow_symlinks=False) and prefix.count("/") == _DEEPEST:
+                listing.others[path] = "a folder deeper than any of a log, which was not looked into"
+            elif item.is_dir(follow_symlinks=False):
                 listing.folders.add(path)
-                with contextlib.suppress(FileNotFoundError):  # a writer removes old tiles meanwhile
-                    _list(folder / item.name, path + "/", listing)
+                waiting.append(path + "/")
             elif item.is_file(follow_symlinks=False):
                 with contextlib.suppress(FileNotFoundError):
                     listing.files[path] = item.stat(follow_symlinks=False).st_size

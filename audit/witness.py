@@ -114,7 +114,7 @@ def cosign_checkpoint(
     KeyRefused for a key that is the log's own, or not the one that cosigned before.
     """
     signer = open_signer(key_path, passphrase_path)
-    new_key = parse_public_key(log_key) if log_key else None
+    new_key = None if log_key is None else parse_public_key(log_key)
     try:
         request = parse_request(data)
         origin = request.note.decode().partition("\n")[0]
@@ -137,9 +137,11 @@ class _Memory:
 
     def keys(self) -> list[PublicKey]:
         """The log's keys, the present one first."""
-        if not self._keys.is_file():
+        try:
+            lines = self._keys.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
             return []
-        return [parse_public_key(line) for line in reversed(self._keys.read_text(encoding="utf-8").splitlines())]
+        return [parse_public_key(line) for line in reversed(lines)]
 
     def trust(self, keys: list[PublicKey]) -> None:
         lines = [format_public_key(key) + "\n" for key in reversed(keys)]
@@ -147,7 +149,11 @@ class _Memory:
 
     def last(self) -> Cosigned | None:
         """ValueError if the file is not what one of the log's keys signed."""
-        return parse_kept(self._last.read_bytes(), self.keys()) if self._last.is_file() else None
+        try:
+            data = self._last.read_bytes()
+        except FileNotFoundError:
+            return None
+        return parse_kept(data, self.keys())
 
     def remember(self, note: bytes) -> None:
         write_file_atomically(self._last, note)
@@ -173,7 +179,7 @@ def _witness(request: Request, memory: _Memory, signer: Signer, new: PublicKey |
     if not keys:
         raise ValueError("this witness does not know the log; give its public key, which has to come from elsewhere")
     asked, last = _asked(request, keys[0]), memory.last()
-    if last:
+    if last is not None:
         _check_extends(request, asked.checkpoint, last, signer, seconds)
     given = cosign(asked, signer, seconds)
     if keys != known:

@@ -150,3 +150,21 @@ def test_a_key_made_elsewhere_cosigns(site: Site, note: bytes) -> None:
         audit.check_proof(proof, site.public_key, [stranger])
     (finding,) = audit.verify(site.folder, site.public_key, against=data, witnesses=[stranger]).findings
     assert "not cosigned by wx" in finding.message
+
+
+def test_the_logs_own_signature_may_stand_anywhere(site: Site, note: bytes, witness: Signer) -> None:
+    """As other programs write notes: a signed note's signatures have no order."""
+    key, mine = parse_public_key(site.public_key), format_witness_key(witness_key_of(witness.public))
+    text, _, own = note.partition(b"\n\n")
+    line = format_cosigned(cosign(parse_cosigned(note, key), witness, 5))[len(note) :]
+    stranger = "— stranger ".encode() + b64encode(b"1234" + bytes(64)) + b"\n"
+    for lines in (line + own, stranger + line + own, line + own + stranger, own + stranger + line):
+        read = parse_cosigned(text + b"\n\n" + lines, key)
+        assert (read.checkpoint.size, read.note, check_witnesses(read, [mine])) == (3, note, {mine: 5})
+        assert audit.verify(site.folder, site.public_key, against=text + b"\n\n" + lines, witnesses=[mine]).ok
+        proof = audit.prove(site.folder, site.public_key, 1, text + b"\n\n" + lines)
+        assert audit.check_proof(proof, site.public_key, [mine]).cosigned == {mine: 5}
+    with pytest.raises(ValueError, match="signed more than once"):
+        parse_cosigned(note + own, key)
+    with pytest.raises(ValueError, match="not signed by"):
+        parse_cosigned(text + b"\n\n" + line + stranger, key)

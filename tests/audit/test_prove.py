@@ -7,6 +7,7 @@ import pytest
 
 import audit
 from audit.prove import ProofFile, format_proof, parse_proof
+from audit.sign import open_signer
 from tests.audit.conftest import Site
 
 
@@ -150,3 +151,38 @@ def test_a_log_that_grows_meanwhile_is_proved(site: Site) -> None:
         for _ in range(20):
             log.commit(site.records(1))
             assert audit.check_proof(audit.prove(site.folder, site.public_key, 2), site.public_key).index == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("{origin}\n1\n{root}\n", "not a checkpoint of ours"),
+        ("{origin}\n1\n{root}\nsegment-bytes 7\nmore\n", "not a checkpoint of ours"),
+        ("{origin}\n-1\n{root}\nsegment-bytes 7\n", "not a checkpoint of ours"),
+        ("{origin}\n1\n\nsegment-bytes 7\n", "not a checkpoint of ours"),
+        ("{origin}\n1\n{odd}\nsegment-bytes 7\n", "not in its one form"),
+    ],
+)
+def test_the_proof_of_another_programs_log_is_refused_in_words(site: Site, body: str, said: str) -> None:
+    """A tlog-proof under a checkpoint without our extension line, or under none, though the key signed it."""
+    site.commit(1)
+    root, odd = b64encode(bytes(32)).decode(), b64encode(bytes(32)).decode()[:-2] + "B="
+    signer = open_signer(site.key_path)
+    note = signer.sign(body.format(origin=signer.public.origin, root=root, odd=odd)).decode()
+    proof = f"c2sp.org/tlog-proof@v1\nextra e30=\nindex 0\n\n{note}"
+    with pytest.raises(audit.ProofRefused, match=said):
+        audit.check_proof(proof, site.public_key)
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("index 0", "expected the lines"), ("extra e30=\nindex x", "expected the lines"), ("", "expected the lines"),
+        ("extra e30\nindex 0", "no base64"), ("extra e30=\nindex 0\nx", "no base64"),
+    ],
+)  # fmt: skip
+def test_what_other_programs_write_is_refused_in_words(site: Site, head: str, said: str) -> None:
+    site.commit(1)
+    note = (site.folder / "checkpoint").read_text()
+    with pytest.raises(audit.ProofRefused, match=said):
+        audit.check_proof(f"c2sp.org/tlog-proof@v1\n{head}\n\n{note}", site.public_key)

@@ -116,6 +116,10 @@ def test_changed_bytes_are_judged_as_by_ours(value: dict[str, object], chance: r
         '{"a":"\\u00e4","n":7,"v":1}', '{"a":1E5,"n":7,"v":1}', '{"a":1.50,"n":7,"v":1}', '{"n":8,"v":1}', "[]", "7",
         "", '{"n":7,"v":2}', '{"a":9007199254740993,"n":7,"v":1}', '{"n":7,"v":1,"\U00010000":0,"\uff00":0}',
         '{"n":7,"v":1,"\uff00":0,"\U00010000":0}', "[" * 100_000,
+        '{"a":-0,"n":7,"v":1}', '{"a":' + "[" * 63 + '"x"' + "]" * 63 + ',"n":7,"v":1}',
+        '{"a":' + "[" * 64 + "]" * 64 + ',"n":7,"v":1}', '{"a":' + "[" * 900 + "]" * 900 + ',"n":7,"v":1}',
+        '{"a":' + "9" * 100_000 + ',"n":7,"v":1}', '{"a":1e-7,"n":7,"v":1}', '{"a":1e-07,"n":7,"v":1}',
+        '{"a":1e+21,"n":7,"v":1}', '{"a":-0.000001,"n":7,"v":1}', '{"a":-1.5e-300,"n":7,"v":1}', '{"n":"7","v":1}',
         '{"a":"/\\/","n":7,"v":1}', '{"a":"\x7f","n":7,"v":1}',
     ],
 )  # fmt: skip
@@ -151,3 +155,22 @@ def test_random_doubles() -> None:
         (value,) = struct.unpack("d", chance.randbytes(8))
         if value - value == 0 and value:
             assert standalone.write_number(value).encode() == canonical(value)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"n":7,"v":true}', '{"n":7,"v":"1"}', '{"n":7}', '{"n":true,"v":1}', '{"n":null,"v":1}']
+)
+def test_version_and_number_are_of_their_type(text: str) -> None:
+    assert not taken(text.encode())
+    with pytest.raises(standalone.BROKEN):
+        standalone.parse(text.replace("7", "1").encode(), 1)
+
+
+def test_the_form_of_members() -> None:
+    form = {"size": int, "root": "[0-9a-f]{4}", "name": str}
+    right = {"name": "", "root": "00ff", "size": 0, "v": 1}
+    assert standalone.parse(canonical(right), **form) == right
+    for wrong in ({"size": -1}, {"size": True}, {"size": "1"}, {"size": 0.5}, {"root": ""}, {"root": "00ff\n"}, {"name": None},
+                  {"name": []}):  # fmt: skip
+        with pytest.raises(standalone.BROKEN):
+            standalone.parse(canonical({**right, **wrong}), **form)

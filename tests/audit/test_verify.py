@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -378,3 +379,26 @@ def test_a_tree_of_the_report(large: Any) -> None:
         for line in (large[0] / name).read_bytes().splitlines():
             tree.append(leaf_hash(line))
     assert (report.root, report.size, report.ok) == (tree.root(), 9000, True)
+
+
+@pytest.mark.parametrize("place", [".", "entries", "tile/0"])
+def test_folders_nested_deeper_than_anybody_can_walk(site: Any, place: str) -> None:
+    """They are named, and neither verification nor a writer ends with them."""
+    site.commit(300)
+    deep = site.folder / place / "d"
+    at = os.open(deep.parent, os.O_RDONLY)
+    try:
+        for _ in range(1_500):
+            os.mkdir("d", dir_fd=at)
+            below = os.open("d", os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = below
+        report = site.verify()
+        site.commit(1)
+    finally:
+        os.close(at)
+        subprocess.run(["rm", "-rf", deep], check=True)  # shutil.rmtree calls itself for each
+    assert report.sound
+    assert any("deeper than any of a log" in finding.message for finding in report.findings)
+    assert {finding.where for finding in report.findings} >= {str(deep.relative_to(site.folder))}
+    assert site.verify().ok

@@ -359,7 +359,7 @@ def forge(forger: Forger, rng: random.Random) -> str:
     first, *more = done = rng.choices(sorted(FORGINGS), k=rng.choice((1, 1, 1, 2)))
     FORGINGS[first](forger, rng)
     for name in more:
-        with contextlib.suppress(ValueError, TypeError, LookupError, OSError):
+        with contextlib.suppress(ValueError, TypeError, LookupError, OSError, RecursionError):
             FORGINGS[name](forger, rng)
     if rng.random() < 0.3 and (forger.folder / "export.proof").is_file():
         (forger.folder / "export.proof").unlink()
