@@ -3,7 +3,7 @@
 # make bench-lm  language models beside llama.cpp: tests/benchmarks/lm/__main__.py says what it needs
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
 # make test-amx  the engine's kernels on AMX, emulated where the processor has none but AVX-512 VBMI
-# make torture  1,000 kills, failing and full disks, 10,000 tamperings, 1,000 results made again: an hour or more
+# make torture  1,000 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again: an hour or more
 
 PYTHON ?= python3
 DEMO := demo
@@ -77,6 +77,7 @@ torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.disk
 	$(BIN)/python -m tests.faults.full
 	$(BIN)/python -m tests.faults.tamper --count 10000
+	$(BIN)/python -m tests.faults.exports --count 100000
 	$(BIN)/python -m tests.faults.replay --results 1000
 
 $(BIN)/python:

@@ -65,7 +65,6 @@ def is_signed(key: bytes, signature: bytes, data: bytes) -> bool:
     x, y, z, t = add(multiply(s, decode_point(b"\x58" + 31 * b"\x66")), multiply(k, (P - x, y, z, P - t)))
     x, y = x * pow(z, P - 2, P) % P, y * pow(z, P - 2, P) % P
     return len(signature) == 64 and s < L and (y | (x & 1) << 255).to_bytes(32, "little") == signature[:32]
-
 def sha256(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 def parse_key(text: str) -> tuple[str, bytes, bytes]:
@@ -105,6 +104,7 @@ def root_from(index: int, size: int, leaf: bytes, proof: list[bytes]) -> bytes:
 def tile_path(level: object, start: int, width: int) -> str:
     *groups, last = [digits.zfill(3) for digits in f"{start // WIDTH:,}".split(",")]
     return f"log/tile/{level}/{''.join(f'x{g}/' for g in groups)}{last}" + (f".p/{width}" if width < WIDTH else "")
+quote = json.JSONEncoder(ensure_ascii=False).encode
 def write_number(value: float) -> str:
     """RFC 8785, 3.2.2.3: as ECMAScript does."""
     if 1e-6 <= abs(value) < 1e21:
@@ -113,12 +113,12 @@ def write_number(value: float) -> str:
 def encode(value: Any, levels: int = LEVELS) -> str:
     """RFC 8785. ValueError for what is nested deeper than so many levels."""
     if not isinstance(value, (dict, list)):
-        return write_number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+        return write_number(value) if isinstance(value, float) else quote(value)
     demand(levels, f"nested deeper than {LEVELS} levels")
     if isinstance(value, list):
         return f"[{','.join([encode(each, levels - 1) for each in value])}]"
     names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-    return "{" + ",".join([f"{encode(name)}:{encode(value[name], levels - 1)}" for name in names]) + "}"
+    return "{" + ",".join([f"{quote(name)}:{encode(value[name], levels - 1)}" for name in names]) + "}"
 decode = json.JSONDecoder(parse_int=lambda n: int(n) if len(n) < 18 and abs(int(n)) < 2**53 else float(n)).decode
 def parse(data: bytes, n: int | None = None, **form: Any) -> dict[str, Any]:
     """The object of these canonical bytes, entry n if given, its members of the types or patterns in `form`. BROKEN."""

@@ -50,6 +50,10 @@ def _print(proven: "audit.Proven") -> None:
     checkpoint = proven.checkpoint
     say(f"Proved: this is entry {proven.index} of the log {checkpoint.origin}, under a checkpoint of "
         f"{checkpoint.size:,} entries.")  # fmt: skip
+    if "handed" in proven.entry:
+        say(
+            "  It was handed to the log by who may write to state/: proved is that somebody said it, not that it is so."
+        )
     for name, seconds in proven.cosigned.items():
         say(f"  cosigned   {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC by {name}")
     for name, value in proven.entry.items():

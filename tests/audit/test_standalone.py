@@ -170,7 +170,7 @@ def test_the_form_of_members() -> None:
     form = {"size": int, "root": "[0-9a-f]{4}", "name": str}
     right = {"name": "", "root": "00ff", "size": 0, "v": 1}
     assert standalone.parse(canonical(right), **form) == right
-    for wrong in ({"size": -1}, {"size": True}, {"size": "1"}, {"size": 0.5}, {"root": ""}, {"root": "00ff\n"}, {"name": None},
-                  {"name": []}):  # fmt: skip
+    for wrong in ({"size": -1}, {"size": True}, {"size": "1"}, {"size": 0.5}, {"root": ""}, {"root": "00ff\n"},
+                  {"name": None}, {"name": []}):  # fmt: skip
         with pytest.raises(standalone.BROKEN):
             standalone.parse(canonical({**right, **wrong}), **form)

@@ -331,3 +331,14 @@ def test_a_key_that_is_not_the_logs_is_no_damage(done: Place, cloister: Cloister
     assert told.out.startswith("THE AUDIT LOG test.example/log IS NOT SIGNED BY THE KEY THAT WAS GIVEN")
     assert "CANNOT BE TRUSTED" not in told.out
     assert cloister("audit", "verify", "--key", key, "--json").json["exit_code"] == 4
+
+
+def test_the_proof_of_what_was_handed_over_says_so(done: Place, cloister: Cloister, alone: Path) -> None:
+    log = load_site(done.root / "site.yaml").log
+    handed = {"type": "exported", "run": "", "handed": {"user": "mallory"}}
+    with audit.Log.open(done.root / "audit", key_path=done.root / log.key, public_key=log.public_key) as writer:
+        number = writer.commit([handed])
+    assert cloister("audit", "prove", str(number), "-o", alone / "p", "--workspace", done.root).code == 0
+    told = cloister("audit", "check", alone / "p", "--key", public_key(done))
+    assert (told.code, "It was handed to the log" in told.out) == (0, True)
+    assert "handed to the log" not in cloister("audit", "prove", "0", "--workspace", done.root).out
