@@ -10,13 +10,14 @@ from pipeline.parse.pdf.picture import CLEAR, Look, look
 from pipeline.parse.pdf.remarks import Annotations, Drawn
 
 _FAMILIAR = 0x250  # letters before this one are in the fonts that pdfium brings along
+_MOST = 400  # annotations of a page that are looked at
 _ROUNDS = 8  # drawings in which annotations that lie over one another are left out one after another
 
 
 def judge(page: Page, found: Annotations, drawing: Drawing) -> None:
     """Take those for hidden without which the page looks the same; none that a missing font may be to blame for."""
     asked = [one for one in found.drawn if all(ord(letter) < _FAMILIAR for letter in one.text)]
-    drawable = [one for one in asked if drawing.may_show(one.box)]
+    drawable = [one for one in asked[:_MOST] if drawing.may_show(one.box)]
     sets = _apart(drawable)
     found.unsure |= sum(map(len, sets)) < len(asked)
     if not sets:

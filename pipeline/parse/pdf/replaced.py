@@ -37,7 +37,7 @@ class _Replacement:
     def is_other_text(self) -> bool:
         """Whether it says something else than letters that can be read."""
         said, drawn = _letters(self.value), _letters(self.drawn)
-        if not self.drawn or any(map(_is_meaningless, self.drawn)):
+        if said == drawn or not self.drawn or any(map(_is_meaningless, self.drawn)):
             return False
         common = _common(said, drawn)
         return 2 * common < _ALIKE * (len(said) + len(drawn)) or len(said) - common > max(_MORE, len(said) // 4)
