@@ -49,7 +49,7 @@ class Letters:
         widths = tuple(_width(font, one) for one in _MEASURED) if font else ()
         if not font or not _are_odd(widths):
             return False
-        known = *widths, _box(font, _SAMPLE)
+        known = *widths, *_start(font, _SAMPLE)
         if known not in self._known:
             self._known[known] = _contradicts({one: box for one in _LETTERS if (box := _box(font, ord(one)))}, font)
         return self._known[known]
@@ -94,6 +94,13 @@ def _box(font: int, character: int) -> Rectangle | None:
         return None
     xs, ys = zip(*points, strict=True)
     return min(xs), min(ys), max(xs), max(ys)
+
+
+def _start(font: int, character: int) -> tuple[float, ...]:
+    """The number of parts of a letter's outline, and where it starts: hardly two letters have them in common."""
+    path = _get_path(argument(font), character, _SIZE)
+    count = _count(argument(path)) if path else 0
+    return (count, *_at(_get_segment(argument(path), 0))) if count > 0 else (0,)
 
 
 def _at(segment: int) -> tuple[float, float]:
