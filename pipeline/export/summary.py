@@ -93,7 +93,7 @@ def _isolation(said: Any) -> str:
     """What a run says of how its parsers were held, where that may be less than all; of any value."""
     if not isinstance(said, dict) or said.get("wanted") == "required":
         return ""
-    return f"isolation of the parsers {_text(said, 'wanted')}; not in force: {_text(said, 'lacking')}"
+    return f"isolation of the parsers {_text(said, 'wanted')}; not in force: {_text(said, 'lacking') or 'none'}"
 
 
 def _brief(entry: Entry) -> dict[str, Any]:
