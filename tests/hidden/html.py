@@ -48,6 +48,7 @@ _SELECTED = {
 _DRAWN = {
     "scale": "<p style='transform:scale(0)'>zebra</p>",
     "property scale": "<p style='scale:0.01'>zebra</p>",
+    "zoom": "<p style='zoom:.01'>zebra</p>",
     "scaleX": "<p style='transform:translate(5px) scaleX(.01)'>zebra</p>",
     "scaleY": "<p style='transform:scaleY(0)'>zebra</p>",
     "matrix": "<p style='transform:matrix(0,0,0,0,0,0)'>zebra</p>",

@@ -28,9 +28,9 @@ _RUNS = {
     "white": 'fo:color="#ffffff"',
     "nearly white": 'fo:color="#f6f6f6"',
     "1 pt": 'fo:font-size="1pt"',
-    "1 % of the size": 'fo:font-size="1%"',
     "letters 1 % wide": 'style:text-scale="1%"',
-    "no opacity": f'{_LO} loext:opacity="0%" fo:color="#000000"',
+    "hardly any opacity": f'{_LO} fo:color="#000000" loext:opacity="1%"',
+    "no opacity": f'{_LO} fo:color="#000000" loext:opacity="0%"',
     "hidden characters": 'text:display="none"',
     "same as the highlight": 'fo:color="#ffff00" fo:background-color="#ffff00"',
     "raised and 1 % high": 'style:text-position="30% 1%"',
@@ -42,7 +42,7 @@ _SEEN = {
     "white on a dark highlight": 'fo:color="#ffffff" fo:background-color="#003366"',
     "colour of the window": 'fo:color="#ffffff" style:use-window-font-color="true"',
     "colour of the window, as LibreOffice writes it": f'{_LO} style:use-window-font-color="true" loext:opacity="0%"',
-    "half opaque": f'{_LO} loext:opacity="50%" fo:color="#000000"',
+    "half opaque": f'{_LO} fo:color="#000000" loext:opacity="50%"',
     "superscript": 'style:text-position="super 58%"',
 }
 
@@ -71,9 +71,13 @@ def _frame(place: str, words: str, inside: str = "") -> str:
     return f'<text:p><draw:frame draw:style-name="F" {place} {inside}>{box}</draw:frame></text:p>'
 
 
+def _drawn(place: str, words: str) -> str:
+    shape = f'<draw:custom-shape text:anchor-type="paragraph" draw:style-name="F" {place}><text:p>{words}</text:p>'
+    return f"<text:p>{shape}</draw:custom-shape></text:p>"
+
+
 def _texts() -> list[Technique]:
     white = _style('<style:text-properties fo:color="#ffffff"/>', "paragraph", "P")
-    low = _style('<style:paragraph-properties fo:line-height="0.02cm"/>', "paragraph", "P")
     cell = _style('<style:table-cell-properties fo:background-color="#123456"/>', "table-cell", "C")
     row = _style('<style:table-row-properties style:row-height="0.02cm"/>', "table-row", "R")
     table = (
@@ -83,18 +87,30 @@ def _texts() -> list[Technique]:
     )
     paragraph = '<text:p text:style-name="P">zebra</text:p>'
     size = 'svg:width="5cm" svg:height="1cm"'
+    away = 'text:display="none"'
+    holds = 'text:condition="ooow:1==1" text:is-hidden="true"'
+    placed = _style(
+        '<style:graphic-properties style:horizontal-pos="from-left" style:horizontal-rel="page" '
+        'style:vertical-pos="from-top" style:vertical-rel="page"/>',
+        "graphic",
+        "F",
+    )
     return [
         _odt("white paragraph", paragraph, white),
-        _odt("lines of no height", paragraph, low),
-        _odt("hidden section", '<text:section text:display="none"><text:p>zebra</text:p></text:section>'),
-        _odt("hidden text field", '<text:p><text:hidden-text text:is-hidden="true">zebra</text:hidden-text></text:p>'),
-        _odt("hidden paragraph", '<text:p><text:hidden-paragraph text:is-hidden="true"/>zebra</text:p>'),
+        _odt("hidden section", f'<text:section text:name="S" {away}><text:p>zebra</text:p></text:section>'),
+        _odt(
+            "hidden text field",
+            f'<text:p>x<text:hidden-text {holds} text:string-value="zebra">zebra</text:hidden-text></text:p>',
+        ),
+        _odt("hidden paragraph", f"<text:p><text:hidden-paragraph {holds}/>zebra</text:p>"),
         _odt("same as the cell", table, cell + _text('fo:color="#123456"')),
         _odt("row of no height", table, row),
-        _odt("frame off the page", _frame(f'svg:x="-90cm" svg:y="0cm" {size}', "zebra")),
-        _odt("frame beyond the page", _frame(f'text:anchor-type="page" svg:x="1cm" svg:y="40cm" {size}', "zebra")),
-        _odt("frame of no size", _frame('svg:x="1cm" svg:y="1cm" svg:width="0cm" svg:height="0cm"', "zebra")),
-        _odt("frame that is not displayed", _frame(f'draw:display="none" {size}', "zebra")),
+        _odt("shape off the page", _drawn(f'svg:x="-90cm" svg:y="0cm" {size}', "zebra"), placed),
+        _odt(
+            "frame beyond the page",
+            _frame(f'text:anchor-type="page" text:anchor-page-number="1" svg:x="1cm" svg:y="40cm" {size}', "zebra"),
+            placed,
+        ),
     ]
 
 
@@ -107,6 +123,7 @@ def _controls() -> list[Technique]:
         _odt("control: white on a dark page", _SPAN.format("show"), white, dark),
         _odt("control: white in a dark frame", _frame('svg:width="5cm" svg:height="1cm"', span), white + filled),
         _odt("control: frame in the margin", _frame('svg:x="-2cm" svg:y="0cm" svg:width="5cm"', "show")),
+        _odt("control: frame that is moved onto the page", _frame('svg:x="-90cm" svg:y="0cm" svg:width="5cm"', "show")),
         _odt("control: section that is shown", '<text:section text:display="condition"><text:p>show</text:p>'
              "</text:section>"),
     ]  # fmt: skip
@@ -133,19 +150,20 @@ def _shape(words: str, x: str = "2cm", more: str = "") -> str:
 def _slides() -> list[Technique]:
     white, blue = _text('fo:color="#ffffff"'), _text('fo:color="#003366"')
     filled = _style('<style:graphic-properties draw:fill="solid" draw:fill-color="#003366"/>', "graphic", "F")
-    tiny = _style('<style:text-properties fo:font-size="1pt"/>', "graphic", "F")
+    bare = _style('<style:graphic-properties draw:fill="none"/>', "graphic", "F")
     cover = _style('<style:graphic-properties draw:fill="solid" draw:fill-color="#ffffff"/>', "graphic", "G")
+    dark = _style('<style:graphic-properties draw:fill="solid" draw:fill-color="#003366"/>', "graphic", "G")
     over = '<draw:rect draw:style-name="G" svg:x="1cm" svg:y="4cm" svg:width="9cm" svg:height="5cm"/>'
     return [
-        _odp("white on a slide", _shape("zebra"), white),
+        _odp("white on a slide", _shape("zebra"), white + bare),
         _odp("same as the shape", _shape("zebra"), blue + filled),
-        _odp("small by the shape's style", _shape("zebra"), tiny),
+        _odp("small letters on a slide", _shape("zebra"), _text('fo:font-size="1pt"')),
         _odp("off the slide", _shape("zebra", "60cm")),
         _odp("under a shape", _shape("zebra") + over, cover),
         _odp("control: white on a dark shape", _shape("show"), white + filled),
-        _odp("control: white over another shape", over.replace("G", "F") + _shape("show", more="").replace(
-            'draw:style-name="F"', ""), white + filled),
-        _odp("control: partly off the slide", _shape("show", "-2cm")),
+        _odp("control: white over another shape", over + _shape("show"), white + bare + dark),
+        _odp("control: white on a shape that says nothing", _shape("show"), white),
+        _odp("control: partly off the slide", _shape("show", "18cm")),
     ]  # fmt: skip
 
 
@@ -168,6 +186,7 @@ def _cell(said: str, ground: str = "", more: str = "") -> str:
 def _sheets() -> list[Technique]:
     low = _style('<style:table-row-properties style:row-height="0.02cm"/>', "table-row", "R")
     empty = f'<number:text-style {_NUMBER} style:name="N"><number:text/></number:text-style>'
+    white = _cell('fo:color="#ffffff"', 'fo:background-color="#036036"')
     off = '<table:table-column table:visibility="collapse"/>'
     return [
         _ods("white cell", _row("zebra"), _cell('fo:color="#ffffff"')),
@@ -180,9 +199,6 @@ def _sheets() -> list[Technique]:
                  empty + _cell("", more='style:data-style-name="N"')),
             hidden=("777",),
         ),
-        _ods("control: white on a dark cell", _row("show"), _cell('fo:color="#fff"', 'fo:background-color="#036036"')),
-        _ods("control: condition on a cell", _row("show"), _style(
-            '<style:text-properties fo:color="#ffffff"/><style:map style:condition="x" style:apply-style-name="D"/>',
-            "table-cell", "C")),
+        _ods("control: white on a dark cell", _row("show"), white),
         _ods("control: hidden column beside it", _row("show"), column=f"<table:table-column/>{off}"),
     ]  # fmt: skip

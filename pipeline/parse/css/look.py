@@ -207,7 +207,8 @@ class Look:
 
     def _placed(self, values: Values, box: Box, outer: "Look") -> Transform:
         begin = _from_corner(outer.place) if box.position == "fixed" else outer.place
-        place = begin.inside(Transform(left=box.left, top=box.top))
+        zoom = number(values["zoom"][0]) if "zoom" in values else None
+        place = begin.inside(Transform(zoom or 1.0, zoom or 1.0, box.left, box.top))
         return place.inside(transform(values, self.size)) if box.is_block else place
 
     def _cut(self, values: Values, box: Box, outer: "Look") -> str:

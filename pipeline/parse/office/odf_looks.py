@@ -8,16 +8,14 @@ import re
 from dataclasses import dataclass, replace
 
 from pipeline.parse.appearance import Appearance
-from pipeline.parse.colours import Colour, colour_of
+from pipeline.parse.colours import Colour
 from pipeline.parse.office.odf_styles import Styles
+from pipeline.parse.office.theme import rgb
 
-_TEXT, _PARAGRAPH, _CELL, _GRAPHIC = (
-    f"style:{name}-properties" for name in ("text", "paragraph", "table-cell", "graphic")
-)
+_TEXT, _GRAPHIC = "style:text-properties", "style:graphic-properties"
 _LENGTH = re.compile(r"(-?\d*\.?\d+)\s*(cm|mm|in|pt|pc|px|%)?")
 _POINTS = {"cm": 72 / 2.54, "mm": 7.2 / 2.54, "in": 72.0, "pt": 1.0, "pc": 12.0, "px": 0.75, None: 72 / 2.54}
 _ADVANCE = 0.5  # of the size: the width of a letter
-_LINE = 1.2  # of the size: the height of a line
 _USUAL = 12.0  # points
 _REMEMBERED = 10_000
 
@@ -66,7 +64,7 @@ class Looks:
         self.first = self._changed(Look(), [styles.default("paragraph", _TEXT)])
 
     def of(self, family: str, name: str, outer: Look) -> Look:
-        """The look in something of a family ("text", "paragraph", "table-cell", "graphic") and style within another."""
+        """The look in something of a family ("text", "paragraph", "table-cell") and style within another."""
         if not name:
             return outer
         key = (family, name, outer)
@@ -79,46 +77,35 @@ class Looks:
     def _made(self, family: str, name: str, outer: Look) -> Look:
         chain = list(reversed(list(self._styles.properties(family, name, _TEXT))))
         look = self._changed(outer, chain)
-        if family == "paragraph":
-            look = self._as_paragraph(name, look)
-        elif family in {"table-cell", "table-row", "table", "table-column"}:
-            fill = self._styles.value(family, name, f"style:{family}-properties", "fo:background-color")
-            look = replace(look, ground=_over(fill, look.ground))
-        elif family in {"graphic", "presentation"}:
-            look = replace(look, ground=self.fill(family, name, look.ground))
-        return look
+        fill = self._styles.value(family, name, f"style:{family}-properties", "fo:background-color")
+        return look if family == "text" else replace(look, ground=_over(fill, look.ground))
 
-    def fill(self, family: str, name: str, around: Colour | None) -> Colour | None:
-        """What is behind the text of a shape: its own colour if it is opaque, else what is around it."""
+    def fill(self, family: str, name: str, around: Colour | None, *, flows: bool) -> Colour | None:
+        """What is behind the text of a shape: its own colour if it is opaque, else what is around it.
+
+        `flows`: it is a frame of a text, which is filled by nothing if it says nothing; other shapes by what is usual.
+        """
+        default = {} if flows else self._styles.default("graphic", _GRAPHIC)
         fill, colour, opacity, plain = (
-            self._styles.value(family, name, _GRAPHIC, wanted)
+            self._styles.value(family, name, _GRAPHIC, wanted) or default.get(wanted)
             for wanted in ("draw:fill", "draw:fill-color", "draw:opacity", "fo:background-color")
         )
-        if fill is None:
+        if fill is None and flows:
             return _over(plain, around)
         if fill == "none":
             return around
         solid = fill == "solid" and (length(opacity, 1.0) or (0.0 if opacity else 1.0)) >= 1
-        return colour_of(colour.lower()) if solid and colour else None
-
-    def _as_paragraph(self, name: str, look: Look) -> Look:
-        fill, line = (
-            self._styles.value("paragraph", name, _PARAGRAPH, wanted)
-            for wanted in ("fo:background-color", "fo:line-height")
-        )
-        return replace(
-            look, ground=_over(fill, look.ground), line=look.line if line is None else length(line, _LINE * look.size)
-        )
+        return rgb(colour[1:]) if solid and colour else None
 
     def _changed(self, look: Look, chain: list[dict[str, str]]) -> Look:
         """A look with properties over it, from the most general style on."""
-        for said in chain:
+        for place, said in enumerate(chain):
             display, automatic = said.get("text:display"), said.get("style:use-window-font-color") == "true"
-            colour = None if automatic else colour_of(said["fo:color"].lower()) if "fo:color" in said else look.colour
+            colour = None if automatic else rgb(said["fo:color"][1:]) if "fo:color" in said else look.colour
             opacity = length(said.get("loext:opacity"), 1.0)
             if automatic or (opacity is None and "fo:color" in said):
                 opacity = 1.0  # it is the colour's; that of the window is written with 0 % and drawn in full
-            size = length(said.get("fo:font-size"), look.size)
+            size = length(said.get("fo:font-size"), look.size if place else None)  # a share of what it is based on
             stretch, position = length(said.get("style:text-scale"), 1.0), said.get("style:text-position", "").split()
             spacing = length(said.get("fo:letter-spacing"))
             look = replace(
@@ -137,4 +124,4 @@ class Looks:
 
 def _over(fill: str | None, around: Colour | None) -> Colour | None:
     """The colour of a ground that may let that around it through."""
-    return around if fill is None or fill in {"transparent", ""} else colour_of(fill.lower())
+    return around if fill is None or fill in {"transparent", ""} else rgb(fill[1:])

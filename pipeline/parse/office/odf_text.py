@@ -87,13 +87,14 @@ class Flow:
         self.writer.gap()
 
     def _look_in(self, shape: etree._Element) -> Look:
-        """The look in a shape: in a text it has its own ground only, on a slide its style holds for letters, too."""
+        """The look in a shape: that of all text, on its own ground."""
         if name_of(shape.tag) in _NO_SHAPES or not name_of(shape.tag).startswith("draw:"):
             return self.look
-        look = replace(self.looks.first, ground=self.page.behind(shape, self.styles))
-        if self.page.flows:
-            return replace(look, ground=self.looks.fill(*style_of(shape), look.ground))
-        return self.looks.of(*style_of(shape), look)
+        behind = self.page.behind(shape, self.styles)
+        ground = self.looks.fill(*style_of(shape), behind, flows=self.page.flows)
+        # What a shape's style says of letters is not read: their colour is not known where they say nothing themselves.
+        first = self.looks.first
+        return replace(first, ground=ground, colour=first.colour if self.page.flows else None)
 
     def _within(self, look: Look, write: Callable[[], None]) -> None:
         outer, self.look = self.look, look

@@ -33,7 +33,7 @@ class Page:
 
     def hides(self, shape: etree._Element, styles: Styles) -> str | None:
         """How a shape is hidden (a kind of hidden.KINDS), if it is."""
-        if attribute(shape, "draw:display") == "none" or attribute(shape, "draw:layer") in self.layers:
+        if attribute(shape, "draw:layer") in self.layers:
             return "marked_hidden"
         box = _placed(shape, styles)
         if box is None or self.width is None or self.height is None:
@@ -41,8 +41,9 @@ class Page:
         clip = (0.0, 0.0, self.width, self.height)
         if self.flows and attribute(shape, "text:anchor-type") != "page":
             clip = (-self.width, -self.height, 2 * self.width, 2 * self.height)
-        flat = self.flows and name_of(shape.tag) == "draw:frame" and _keeps_its_size(shape)
-        seen = Appearance(box=box if flat else _widened(box), clip=clip)
+        if self.flows and name_of(shape.tag) == "draw:frame":  # programs move it onto the page from the sides
+            box = (0.0, box[1], self.width, box[3])
+        seen = Appearance(box=_widened(box), clip=clip)
         return seen.hides or ("covered" if self._is_covered(shape, box) else None)
 
     def behind(self, shape: etree._Element, styles: Styles) -> Colour | None:
@@ -125,7 +126,7 @@ def _painted(shape: etree._Element, looks: Looks) -> Colour | None:
     """What fills a shape; None for pictures and what is not known, "" for nothing."""
     if any(name_of(child.tag) in {"draw:image", "draw:object", "draw:plugin"} for child in shape):
         return None
-    return looks.fill(*style_of(shape), "")
+    return looks.fill(*style_of(shape), "", flows=False)
 
 
 def style_of(shape: etree._Element) -> tuple[str, str]:
@@ -145,13 +146,6 @@ def _placed(shape: etree._Element, styles: Styles) -> Box | None:
     if x is None or y is None:
         return None
     return x, y, 0.0 if width is None else width, 0.0 if height is None else height
-
-
-def _keeps_its_size(frame: etree._Element) -> bool:
-    """Whether a frame does not grow with the text in it."""
-    boxes = [child for child in frame if name_of(child.tag) == "draw:text-box"]
-    grows = any(attribute(box, f"fo:min-{side}") for box in boxes for side in ("height", "width"))
-    return bool(boxes) and not grows and all(attribute(frame, f"svg:{side}") for side in ("height", "width"))
 
 
 def _widened(box: Box) -> Box:

@@ -33,7 +33,7 @@ class Letters:
             return replace(self, colour=number)
         if word == "highlight":
             return replace(self, highlight=number)
-        if word in {"cb", "chcbpat"}:
+        if word == "chcbpat":  # \\cb is drawn by no program
             return replace(self, ground=number)
         if word in _SHADED:
             return replace(self, ground=_UNKNOWN)
@@ -80,11 +80,9 @@ class Ground:
 
 @dataclass
 class Paper:
-    """What holds for the whole document: its colours, the size of its pages in twips, the cells of the row begun."""
+    """What holds for the whole document: its colours, the cells of the row begun."""
 
     colours: list[Colour | None] = field(default_factory=list)
-    width: int = 12240
-    height: int = 15840
     coloured: bool = False  # whether pages may have a background
     cells: list[int] = field(default_factory=list)
     row: int = 0  # the height of rows in twips; below 0 they are exactly so high
@@ -104,13 +102,9 @@ class Paper:
             self._parts = []
 
     def take(self, word: str, value: int | None) -> None:
-        """Take up a control word of pages, rows and cells."""
+        """Take up a control word of the page, rows and cells."""
         number = value or 0
-        if word == "paperw":
-            self.width = number
-        elif word == "paperh":
-            self.height = number
-        elif word in {"viewbksp", "background"}:
+        if word in {"viewbksp", "background"}:
             self.coloured = True
         elif word == "trowd":
             self.cells, self._cell, self.row = [], 0, 0
@@ -129,15 +123,13 @@ class Paper:
         spacing = letters.spacing
         squeezed = max(0.0, 1 + spacing / (_ADVANCE * letters.size)) if spacing < 0 < letters.size else 1.0
         heights = [-twips * TWIP for twips in (ground.line, self.row if cell is not None else 0) if twips < 0]
-        box, clip = self._places(ground)
         return Appearance(
             colour=None if letters.outlined else self._colour(letters.colour),
             background=self._behind(letters, ground, cell),
             size=letters.size,
             stretch=letters.stretch * squeezed,
             line=min(heights, default=None),
-            box=box,
-            clip=clip,
+            box=self._box(ground),
         ).hides
 
     def _behind(self, letters: Letters, ground: Ground, cell: int | None) -> Colour | None:
@@ -153,12 +145,7 @@ class Paper:
     def _colour(self, number: int) -> Colour | None:
         return self.colours[number] if 0 < number < len(self.colours) else None
 
-    def _places(
-        self, ground: Ground
-    ) -> tuple[tuple[float, float, float, float] | None, tuple[float, float, float, float] | None]:
-        """Where a shape lies, and where it can be seen: its place counts from anywhere on the page."""
+    def _box(self, ground: Ground) -> tuple[float, float, float, float] | None:
+        """The box of a shape; one beyond the page is moved onto it by some programs, so its place says nothing."""
         left, top, right, bottom = (side * TWIP for side in ground.box)
-        if not ground.in_shape or ground.box == (0, 0, 0, 0):
-            return None, None
-        width, height = self.width * TWIP, self.height * TWIP
-        return (left, top, right - left, bottom - top), (-width, -height, 3 * width, 3 * height)
+        return (left, top, right - left, bottom - top) if ground.in_shape and ground.box != (0, 0, 0, 0) else None
