@@ -71,7 +71,7 @@ class Cascade:
         for name, (_, declared) in sorted(winners.items(), key=lambda one: one[1][0]):
             if name.startswith("--"):
                 continue
-            value = put_in(declared.value, variables) if declared.varies else declared.value
+            value = self._put_in(declared.value, variables) if declared.varies else declared.value
             if name in SHORTHANDS or name == "all":
                 values.update(longhands(name, value))
             elif value is not None:
@@ -84,11 +84,18 @@ class Cascade:
 
     def _variables(self, own: Values, outer: Variables) -> Variables:
         try:
-            self._budget.spend(30 * len(own) + (len(outer) >> 2))
-            return outer.inside(own)
+            self._budget.spend(2 * len(own) + (len(outer) >> 2))
+            return outer.inside(own, self._budget)
         except TooMuchError:
             self.exhausted = True
             return outer
+
+    def _put_in(self, value: Value, variables: Variables) -> Value | None:
+        try:
+            return put_in(value, variables, self._budget)
+        except TooMuchError:
+            self.exhausted = True
+            return None
 
     def _animate(self, values: Values, important: set[str]) -> None:
         """What an animation leaves: its last frame where it is filled forwards, nothing known where it is endless."""

@@ -22,24 +22,30 @@ class Variables:
         """The tokens of a property; None where there is none."""
         return self._values.get(name)
 
-    def inside(self, declared: Mapping[str, Value]) -> "Variables":
-        """The properties at an element in this one that declares some itself."""
+    def inside(self, declared: Mapping[str, Value], spent: Budget) -> "Variables":
+        """The properties at an element in this one that declares some itself; raises TooMuchError."""
         asked = {name: value for name, value in declared.items() if word(value) not in {"inherit", "unset"}}
         own = Variables({**self._values, **asked})
-        settled = {name: put_in(value, own, (name,)) for name, value in asked.items()}
+        settled = {name: put_in(value, own, spent, (name,)) for name, value in asked.items()}
         kept = {name: value for name, value in settled.items() if value is not None}
         return Variables({name: value for name, value in self._values.items() if name not in asked} | kept)
 
 
-def put_in(value: Sequence[Token], variables: Variables, around: tuple[str, ...] = ()) -> Value | None:
+def put_in(
+    value: Sequence[Token], variables: Variables, spent: Budget, around: tuple[str, ...] = ()
+) -> Value | None:
     """A value with its variables in place; None where one of them has no value, which makes the whole invalid.
+
+    What it costs is taken from the page's budget, `spent`; raises TooMuchError where nothing is left of that.
 
     `around` are the properties whose values are being put in place: one that leads to itself has no value.
     """
+    own = Budget(_LONGEST)
     try:
-        found = _expanded(value, variables, around, Budget(_LONGEST), 0)
+        found = _expanded(value, variables, around, own, 0)
     except TooMuchError:
-        return None
+        found = None
+    spent.spend(min(_LONGEST, _LONGEST - own.steps))
     return None if found is None else significant(found)
 
 
