@@ -31,9 +31,7 @@ class Variables:
         return Variables({name: value for name, value in self._values.items() if name not in asked} | kept)
 
 
-def put_in(
-    value: Sequence[Token], variables: Variables, spent: Budget, around: tuple[str, ...] = ()
-) -> Value | None:
+def put_in(value: Sequence[Token], variables: Variables, spent: Budget, around: tuple[str, ...] = ()) -> Value | None:
     """A value with its variables in place; None where one of them has no value, which makes the whole invalid.
 
     What it costs is taken from the page's budget, `spent`; raises TooMuchError where nothing is left of that.

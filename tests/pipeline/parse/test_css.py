@@ -159,3 +159,15 @@ def test_a_table_of_stripes_costs_little(parse) -> None:
     rows = "<tr><td>x</td></tr>" * 5000
     parsed = parse(f"<style>tr:nth-child(even){{color:#123}}</style><table>{rows}</table>".encode(), "page.html")
     assert parsed.unsure == ()
+
+
+def test_variables_that_grow_without_end_have_no_value() -> None:
+    """What putting them in place costs is taken from the budget of the page."""
+    doubled = "".join(f"--a{place}:var(--a{place - 1}) var(--a{place - 1});" for place in range(1, 60))
+    sheets = Sheets()
+    sheets.read(f"p{{--a0:none;{doubled}display:var(--a59, block)}}")
+    cascade = Cascade(sheets)
+    before = cascade._budget.steps
+    values, _ = cascade.declared(PAGE.find(".//p"), None, Variables({}))
+    assert word(values["display"]) == "block"
+    assert 10_000 < before - cascade._budget.steps < 100_000
