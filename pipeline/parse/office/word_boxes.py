@@ -23,7 +23,6 @@ from pipeline.parse.office.word_looks import W
 PICTURES = {A + "blip", "{urn:schemas-microsoft-com:vml}imagedata"}
 """What refers to a picture's file, in DrawingML and in VML."""
 _TEXT = {W + "txbxContent", A + "p"} | GRAPHICS | PICTURES
-_WPS = "{http://schemas.microsoft.com/office/word/2010/wordprocessingShape}"
 _FROM_EDGE = {"page", "leftMargin", "topMargin"}
 _FROM_COLUMN = {"margin", "column", "text"}
 _VML = {"shape", "rect", "roundrect", "oval", "group", "line", "polyline", "arc", "curve", "image"}
