@@ -13,12 +13,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tests.faults import concealing
 from tests.faults.samples import SAMPLES
 
 ANY = frozenset[str]()
 LARGE = frozenset({"bomb", "too_large", "out_of_memory", "timeout", "crashed"})
 DEEP = frozenset({"corrupt", "too_large", "out_of_memory", "crashed", "unsupported", "timeout"})
 READ = frozenset({"done", "abstained", "empty"})
+HIDING = READ | LARGE | {"review"}
 
 
 @dataclass(frozen=True)
@@ -268,4 +270,9 @@ BOMBS: dict[str, Bomb] = {
     "repeated-cells": ("ods", _repeated_cells, LARGE),
     "one-line": ("txt", _one_line, LARGE),
     "wide": ("csv", _wide_table, READ | LARGE),
+    "huge-picture": ("pdf", concealing.huge_picture, HIDING),
+    "many-pictures": ("pdf", concealing.many_pictures, HIDING | {"needs_ocr"}),
+    "many-rules": ("html", concealing.many_rules, HIDING),
+    "doubling-variables": ("html", concealing.doubling_variables, HIDING),
+    "mixed-marks": ("txt", concealing.mixed_marks, HIDING),
 }
