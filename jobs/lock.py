@@ -22,7 +22,7 @@ def service_lock(state: Path) -> Iterator[None]:
     """Holds state/serve.lock; the kernel lets go of it with the process. ServiceHeldError."""
     state.mkdir(exist_ok=True)
     path = state / SERVICE_LOCK
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

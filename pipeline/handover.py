@@ -16,12 +16,13 @@ import pwd
 import re
 import secrets
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import audit
+from pipeline.beneath import open_beneath
 from pipeline.entries import read_entries
 from pipeline.plan import Site
 from pipeline.records import check_handed
@@ -53,15 +54,28 @@ def hand_over(site: Site, record: Mapping[str, Any]) -> None:
     if len(body) > _MAX_BYTES:
         raise ValueError(f"a record of {len(body):,} bytes; at most {_MAX_BYTES:,} can be handed over")
     folder_of(site).mkdir(parents=True, exist_ok=True)
+    with _opened(site):  # is it no link?
+        pass
     audit.write_file_atomically(folder_of(site) / f"{name}.json", body)
 
 
 def waiting(site: Site) -> list[str]:
     """The names of the files that wait, sorted."""
     try:
-        return sorted(path.name for path in folder_of(site).iterdir() if path.suffix == ".json")
+        with _opened(site) as folder, os.scandir(folder) as items:
+            return sorted(item.name for item in items if Path(item.name).suffix == ".json")
     except OSError:
         return []
+
+
+@contextlib.contextmanager
+def _opened(site: Site) -> Iterator[int]:
+    """The folder's descriptor. OSError, also for a link: what lies elsewhere is neither read, removed nor renamed."""
+    folder = os.open(folder_of(site), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,7 @@ class Handover:
         names = [name for name in waiting(self.site) if name not in self.done][:_AT_ONCE]
         if not names:
             return []
-        read = {name: _read(self.site, folder_of(self.site) / name) for name in names}
+        read = {name: _read(self.site, name) for name in names}
         handed = {name: each for name, each in read.items() if each}
         self._taken = {name: each.kept for name, each in handed.items()}
         committed = self._committed([each for each in handed.values() if each.id])
@@ -102,10 +116,10 @@ class Handover:
     def clear(self) -> None:
         """What was taken is in the log: its files go, and what was refused is moved aside."""
         self.done.update(self._taken)
-        for name, kept in self._taken.items():
-            path = folder_of(self.site) / name
-            with contextlib.suppress(OSError):
-                path.unlink() if kept is None else _move_aside(path, kept)
+        with contextlib.suppress(OSError), _opened(self.site) as folder:
+            for name, kept in self._taken.items():
+                with contextlib.suppress(OSError):
+                    os.unlink(name, dir_fd=folder) if kept is None else _move_aside(folder, name, kept)
         self._taken = {}
 
     def _committed(self, handed: Sequence[_Handed]) -> set[str]:
@@ -118,31 +132,32 @@ class Handover:
         return {each for each in ids if each in wanted}
 
 
-def _move_aside(path: Path, kept: str) -> None:
+def _move_aside(folder: int, name: str, kept: str) -> None:
     """Where a file of the same name was refused before, under a name of its own. OSError."""
-    target = path.with_name(kept)
-    taken = target.is_symlink() or target.exists()
-    path.rename(path.with_name(f"{secrets.token_hex(16)}.refused") if taken else target)
+    with contextlib.suppress(FileNotFoundError):
+        os.stat(kept, dir_fd=folder, follow_symlinks=False)
+        kept = f"{secrets.token_hex(16)}.refused"
+    os.rename(name, kept, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _read(site: Site, path: Path) -> _Handed | None:
+def _read(site: Site, name: str) -> _Handed | None:
     """What one file hands over; if that is no record, the record that says so. None for a file that has just gone."""
     owner = ""
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with os.fdopen(open_beneath(site.state, f"handover/{name}", os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())
             owner = _name_of(status.st_uid)
             if not stat.S_ISREG(status.st_mode):
                 raise ValueError("not a regular file")
-            handed = _parse(path.name, file.read(_MAX_BYTES + 1), owner)
+            handed = _parse(name, file.read(_MAX_BYTES + 1), owner)
             _check_log(site, handed)
             return handed
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        kept = f"{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:32]}.refused"  # a name as long as any can be
-        refused = {"file": shown(path.name), "owner": owner, "reason": shown(str(reason))[:200], "kept": kept}
+        kept = f"{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}.refused"  # a name as long as any can be
+        refused = {"file": shown(name), "owner": owner, "reason": shown(str(reason))[:200], "kept": kept}
         return _Handed({"type": "handover.refused", "run": "", **refused}, None, 0)
 
 

@@ -39,7 +39,7 @@ class Running:
 def running(site: Site) -> Running | None:
     """What the file says; None if there is none, or it is not ours."""
     try:
-        with _file(site).open("rb") as file:
+        with os.fdopen(os.open(_file(site), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             said = json.loads(file.read(_MOST_BYTES))
         told = Running(**said)
         texts, total, counts = (told.job, told.run, told.since), told.total, told.counts.items()
@@ -97,7 +97,9 @@ class _Announcing:
         staged = file.with_suffix(".tmp")
         with contextlib.suppress(OSError):
             file.parent.mkdir(exist_ok=True)
-            staged.write_text(json.dumps(told), encoding="utf-8")
+            staged.unlink(missing_ok=True)  # what a killed run left, or a link by which another file would be written
+            with staged.open("x", encoding="utf-8") as new:
+                new.write(json.dumps(told))
             staged.rename(file)
 
 

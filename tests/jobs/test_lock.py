@@ -40,3 +40,11 @@ def test_the_kernel_lets_go_when_the_holder_is_killed(tmp_path: Path) -> None:
         other.wait()
         with service_lock(tmp_path):
             pass
+
+
+def test_a_link_in_the_place_of_the_lock_makes_no_file_elsewhere(tmp_path: Path) -> None:
+    """Whoever may write to state/ gets none made in folders of the user who serves."""
+    (tmp_path / SERVICE_LOCK).symlink_to(tmp_path / "new")
+    with pytest.raises(OSError, match="symbolic links"), service_lock(tmp_path):
+        pass
+    assert not (tmp_path / "new").exists()

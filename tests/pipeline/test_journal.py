@@ -316,3 +316,22 @@ def test_the_log_is_waited_for_as_long_as_is_asked(site: Site) -> None:
         with open_journal(site, wait=60) as journal:
             assert journal.commit([{"type": "other", "run": ""}]) == 0
         timer.join()
+
+
+def test_a_link_in_the_place_of_the_folder_reaches_nothing(site: Site, tmp_path: Path) -> None:
+    """Whoever may write to state/ gets no file of another folder renamed or removed, nor a record put there."""
+    with held(site):
+        pipeline.record(site, READ)
+    (tmp_path / "other").mkdir()
+    (record,) = folder_of(site).iterdir()
+    record.rename(tmp_path / "other" / record.name)
+    folder_of(site).rmdir()
+    folder_of(site).symlink_to(tmp_path / "other")
+    (tmp_path / "other" / "reason.json").write_bytes(b"{}")
+    there = sorted(path.name for path in (tmp_path / "other").iterdir())
+    with held(site):
+        told = pipeline.record(site, READ)
+    assert not told.handed
+    assert "nor can it be handed over" in (told.why or "")
+    assert pipeline.record(site, READ) == pipeline.Recorded(n=0)
+    assert sorted(path.name for path in (tmp_path / "other").iterdir()) == there

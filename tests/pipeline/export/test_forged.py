@@ -15,8 +15,10 @@ import audit
 import pipeline
 from audit.merkle import root_hash, split_hashes
 from audit.sign import open_signer, sign_note
+from audit.standalone import NAMED
 from pipeline import Site
 from tests.pipeline.conftest import make_site
+from tests.pipeline.export.conftest import rotated
 from tests.pipeline.export.logs import DAYS, check, document, fill, names
 
 ROOT = b64encode(hashlib.sha256(b"").digest()).decode()
@@ -246,3 +248,26 @@ def test_the_record_of_an_export_is_the_entry_just_behind_it(tmp_path: Path) -> 
     exported = pipeline.export(site, tmp_path / "out")
     assert (exported.records, exported.recorded.n) == (256, 256)
     assert check(tmp_path / "out", "--key", site.public_key)[0] == 0
+
+
+def test_a_handover_with_more_signatures_than_two_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log takes none, and a note full of them would be hours of work to check."""
+    site, rotate = make_site(tmp_path / "ws"), audit.rotation.format_rotation
+
+    def twice(*arguments: Any) -> dict[str, Any]:
+        made = rotate(*arguments)
+        return {**made, "note": made["note"] + made["note"].splitlines(keepends=True)[-1]}
+
+    monkeypatch.setattr(audit.log, "format_rotation", twice)
+    fill(site, {DAYS[0]: 5})
+    old, site = site.public_key, rotated(site)
+    folder = tmp_path / "out"
+    pipeline.export(site, folder)
+    (folder / "keys/until-000000000005.pub").write_text(old + "\n")
+    proof = audit.prove(site.audit, site.public_key, 5, (folder / "log/checkpoint").read_bytes())
+    (folder / "keys/rotated-000000000005.proof").write_text(proof)
+    (folder / "export.proof").unlink()
+    tell(folder, files=[name for name in names(folder) if name in NAMED or "until" in name])
+    with_sums(folder)
+    code, out = check(folder, "--key", old)
+    assert (code, "WRONG    keys/rotated-000000000005.proof: " in out) == (1, True), out
