@@ -144,7 +144,7 @@ def test_shells_complete_commands_and_jobs(ready: Place) -> None:
         }  # fmt: skip
         program = "import sys; sys.argv = ['cloister']; from jobs.cli import main; main()"
         done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+            [sys.executable, "-P", "-c", program], env=environment, capture_output=True, text=True, check=False
         )
         return done.stdout.split()
 

@@ -18,7 +18,8 @@ def hindered(*arguments: str, of: str = "seccomp") -> "subprocess.CompletedProce
     """The command, where the protections named cannot be put in force."""
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
     code += "from jobs.cli import main; main()"
-    command = [sys.executable, "-m", "tests.faults.hindered", of, sys.executable, "-c", code, *arguments]
+    hinder = Path(__file__).parents[1] / "faults" / "hindered.py"
+    command = [sys.executable, str(hinder), of, sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == UNHINDERED:
         pytest.skip("no seccomp on this machine")

@@ -13,17 +13,19 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from engine.gguf import read
-from engine.kernels.splits import part_end, segment_end
+from engine.kernels import splits
 from engine.tokenizer import from_metadata
 from engine.tokenizer.bpe import BytePairs
 from engine.tokenizer.compiled import classes, code_points
 from engine.tokenizer.patterns import PRE, Pre, Splitter
 from engine.tokenizer.spm import PiecePairs
+from tests.engine.kernels.called import called
 from tests.engine.tokenizer import spm_models, test_bpe
 from tests.engine.tokenizer.texts import ANY_TEXT, HARD, LEARNED, mixtures, naughty
 
 NAMES = sorted({pre: name for name, pre in PRE.items()}.values())
 CUTS = sorted({pre.patterns: name for name, pre in PRE.items()}.values())
+part_end, segment_end = called(splits.part_end), called(splits.segment_end)
 CLOSE = st.text("aA123 \n\r\t'sSlL/\u00e9\u00c9\u0301\u01c5\u02b0\u6f22\u017f.-", max_size=30)
 """Few characters, each of another class, so that every rule meets every other."""
 
