@@ -46,13 +46,14 @@ class Compound:
     def holds(self, element: etree._Element, budget: Budget) -> bool:
         """Whether an element meets all of it."""
         budget.spend()
-        if (self.tag and element.tag != self.tag) or any(element.get("id") != name for name in self.names):
+        if self.tag and element.tag != self.tag:
             return False
-        if self.classes:
-            has = element.get("class", "").split()
-            if any(one not in has for one in self.classes):
-                return False
-        return all(test(element, budget) for test in self.tests)
+        # No generators before most elements are out: this is asked of all that stand around each element.
+        if self.classes and not set(self.classes).issubset(element.get("class", "").split()):
+            return False
+        if self.names and any(element.get("id") != name for name in self.names):
+            return False
+        return not self.tests or all(test(element, budget) for test in self.tests)
 
 
 @dataclass(frozen=True)
