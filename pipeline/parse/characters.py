@@ -41,7 +41,8 @@ _NEIGHBOURS = (
 _VARYING = ("CJK", "PHAGS", "MYANMAR", "MANICHAEAN", "IDEOGRAPHIC", "FULLWIDTH", "HALFWIDTH")
 
 _LATIN = "A-Za-z\u00c0-\u024f"
-_OTHER = "\u0370-\u03ff\u0400-\u052f"
+# Greek and Cyrillic letters, without the Greek question mark and the high dot, which many PDFs have for ";" and "·".
+_OTHER = "\u0370-\u0373\u0376-\u037d\u037f\u0386\u0388-\u03ff\u0400-\u052f"
 _MIXED = re.compile(f"[{_LATIN}][{_OTHER}]|[{_OTHER}][{_LATIN}]")
 _WORD = re.compile(f"[{_LATIN}{_OTHER}]{{3,}}")
 # Letters that look like Latin ones (UTS #39, confusables.txt), as far as their shapes are the same in usual fonts.
@@ -92,14 +93,12 @@ def look_alikes(text: str) -> list[str]:
     """Words in which letters of one script pass for those of another: all of either are such that look like these."""
     if not _MIXED.search(text):
         return []
-    return [word for word in _WORD.findall(text) if _passes(word)]
+    return [word for word in _WORD.findall(text) if not word.isascii() and _MIXED.search(word) and _passes(word)]
 
 
 def _passes(word: str) -> bool:
     latin = [one for one in word if one < "\u0370"]
     others = [one for one in word if one >= "\u0370"]
-    if not latin or not others:
-        return False
     if len(latin) > 1 and all(one in _LIKE_LATIN for one in others):
         return True
     return all(one >= "\u0400" for one in others) and len(others) > 1 and all(one in _LIKE_CYRILLIC for one in latin)

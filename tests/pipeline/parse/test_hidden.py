@@ -54,6 +54,7 @@ def test_what_a_script_needs_stays(text: str) -> None:
         ("log in at pаypal or gооgle", ["pаypal", "gооgle"]),  # with Cyrillic letters
         ("IΝVOICE, аccount", ["IΝVOICE", "аccount"]),  # with a Greek and a Cyrillic one
         ("слoвo, Mocквa", ["слoвo", "Mocквa"]),  # with Latin ones
+        ("to pаypal\u037e gооgle\u0387", ["pаypal", "gооgle"]),  # before marks that some fonts say to be Greek
     ],
 )
 def test_words_of_letters_that_look_alike_are_noted_and_stay(text: str, words: list[str]) -> None:
