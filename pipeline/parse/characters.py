@@ -43,6 +43,7 @@ _VARYING = ("CJK", "PHAGS", "MYANMAR", "MANICHAEAN", "IDEOGRAPHIC", "FULLWIDTH",
 _LATIN = "A-Za-z\u00c0-\u024f"
 # Greek and Cyrillic letters, without the Greek question mark and the high dot, which many PDFs have for ";" and "·".
 _OTHER = "\u0370-\u0373\u0376-\u037d\u037f\u0386\u0388-\u03ff\u0400-\u052f"
+_OTHER_LETTER = re.compile(f"[{_OTHER}]")
 _MIXED = re.compile(f"[{_LATIN}][{_OTHER}]|[{_OTHER}][{_LATIN}]")
 _WORD = re.compile(f"[{_LATIN}{_OTHER}]{{3,}}")
 # Letters that look like Latin ones (UTS #39, confusables.txt), as far as their shapes are the same in usual fonts.
@@ -91,7 +92,7 @@ def needed(run: str, place: int, before: str, after: str, right_to_left: bool) -
 
 def look_alikes(text: str) -> list[str]:
     """Words in which letters of one script pass for those of another: all of either are such that look like these."""
-    if not _MIXED.search(text):
+    if not _OTHER_LETTER.search(unusual(text)) or not _MIXED.search(text):
         return []
     return [word for word in _WORD.findall(text) if not word.isascii() and _MIXED.search(word) and _passes(word)]
 
