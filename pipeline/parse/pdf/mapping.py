@@ -6,6 +6,7 @@ A PDF stores glyphs. Which characters they are, a font tells by a ToUnicode map,
 
 import re
 from enum import Enum, auto
+from itertools import accumulate
 
 from pipeline.language import language
 from pipeline.parse.hyphens import MARK
@@ -47,7 +48,8 @@ def judge(page: Page, text: str) -> Mapping:
 
 
 def _has_common_words(text: str) -> bool:
-    return sum(map(text[:_SAMPLE].lower().replace("\xa0", " ").count, _COMMON)) >= _FEW
+    counts = map(text[:_SAMPLE].lower().replace("\xa0", " ").count, _COMMON)
+    return any(found >= _FEW for found in accumulate(counts))  # mostly the first says it
 
 
 def _unmapped(page: Page, text: str) -> set[int]:
