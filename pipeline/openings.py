@@ -10,7 +10,7 @@ from typing import Any
 import audit
 from pipeline.deletion import Deletions
 from pipeline.finding import Found
-from pipeline.private import OPENINGS_NAME, format_openings, openings_file, parse_openings
+from pipeline.private import OPENINGS_NAME, format_openings, openings_bytes, openings_file, parse_openings
 from pipeline.records import KINDS
 
 Entry = Mapping[str, Any]
@@ -85,7 +85,7 @@ class Openings:
         numbers = self._files[file]
         closed = sorted(number for number in numbers - deletions.erased if number in self._closed)
         try:
-            data = (self._root / file).read_bytes()
+            data = openings_bytes(self._root / file)
         except (FileNotFoundError, NotADirectoryError):
             for number in closed:
                 found.miss(str(file), number, "what opens it is gone, and no entry says that this was erased")

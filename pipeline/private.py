@@ -85,9 +85,14 @@ def parse_openings(data: bytes) -> dict[int, Opening]:
 def read_openings(file: Path) -> dict[int, Opening]:
     """Empty if there is no such file, it may not be read, or it is not one."""
     try:
-        return parse_openings(file.read_bytes())
+        return parse_openings(openings_bytes(file))
     except OSError:
         return {}
+
+
+def openings_bytes(file: Path) -> bytes:
+    """What a file of openings holds; nothing if a pipe is in its place, for which nobody waits. OSError."""
+    return b"" if file.is_fifo() else file.read_bytes()
 
 
 def refuse_open(root: Path) -> None:

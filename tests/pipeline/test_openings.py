@@ -151,6 +151,16 @@ def test_a_file_of_openings_that_is_a_link_now_is_a_finding(ran: RunPlan) -> Non
     assert [finding.where for finding in pipeline.verify(ran.site).added] == [str(file.relative_to(ran.site.root))]
 
 
+def test_a_pipe_in_the_place_of_a_file_of_openings_is_a_finding_and_waited_for_by_nobody(ran: RunPlan) -> None:
+    (file, *_) = sorted((ran.site.root / "private").rglob("*.jsonl"))
+    file.unlink()
+    os.mkfifo(file)
+    report, name = pipeline.verify(ran.site), str(file.relative_to(ran.site.root))
+    assert [finding.where for finding in report.added] == [name]
+    assert {finding.where for finding in report.altered} == {name}
+    assert report.private == "private/ is not whole: 5 entries of private jobs cannot be opened"
+
+
 @pytest.mark.parametrize(
     "more", ['{"n": 4242, "path": ["00", "x"]}\n', "\n", '{"n": true}\n', "{}\n", "[1]\n"], ids=str
 )
