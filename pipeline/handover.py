@@ -115,6 +115,8 @@ class Handover:
 
     def clear(self) -> None:
         """What was taken is in the log: its files go, and what was refused is moved aside."""
+        if not self._taken:
+            return
         self.done.update(self._taken)
         with contextlib.suppress(OSError), _opened(self.site) as folder:
             for name, kept in self._taken.items():
