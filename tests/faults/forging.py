@@ -46,9 +46,12 @@ class Forger:
         return names_of(self.folder)
 
     def read(self, name: str) -> bytes:
-        """A file's bytes; none if it is gone, or no file."""
+        """A file's bytes; none if it is gone, no file, or has a name that no file can have."""
         path = self.folder / name
-        return path.read_bytes() if path.is_file() else b""
+        try:
+            return path.read_bytes() if path.is_file() else b""
+        except OSError:
+            return b""
 
     def write(self, name: str, data: bytes) -> None:
         """A file, in the place of whatever is there."""
