@@ -1,16 +1,6 @@
 """Documents in, rows out: everything between a plan and a committed part."""
 
-from pipeline.bench import Bench, Ceiling, bench_model
-from pipeline.choose import Choice
-from pipeline.discover import Candidate, Scan, scan
-from pipeline.erasure import Erased, ErasureRefusedError, erase
-from pipeline.errors import DocumentError, Failure
-from pipeline.export import Exported, export
-from pipeline.holds import Hold, hold, holds, release
-from pipeline.isolation import Isolation, check_isolation
-from pipeline.journal import Recorded, open_journal, record
-from pipeline.judge import Replayed, Verdict
-from pipeline.models import (
+from pipeline.answer.models import (
     MachineRefusedError,
     ModelRefusedError,
     check_machine,
@@ -26,21 +16,35 @@ from pipeline.models import (
     quantize_model,
     writing_of,
 )
+from pipeline.answer.warming import Warming
+from pipeline.bench.measure import Bench, Ceiling, bench_model
+from pipeline.errors import DocumentError, Failure
+from pipeline.inbox.discover import Candidate, Scan, scan
+from pipeline.inbox.parsers import Isolation, check_isolation
+from pipeline.inbox.sightings import Sightings
+from pipeline.inbox.unread import set_aside
+from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
+from pipeline.keep.holds import Hold, hold, holds, release
+from pipeline.outbox.results import BadPartError, results
+from pipeline.outbox.running import Running, running
 from pipeline.parse import Limits, find_tesseract
 from pipeline.plan import Input, ModelRef, Ocr, Retention, RunPlan, Site
-from pipeline.records import KINDS, says
-from pipeline.register import model_news
-from pipeline.replay import Replay, replay
+from pipeline.proof.choose import Choice
+from pipeline.proof.export import Exported, export
+from pipeline.proof.judge import Replayed, Verdict
+from pipeline.proof.replay import Replay, replay
+from pipeline.proof.search import Query, Recall, jobs_and_runs, recall, search
+from pipeline.proof.status import JobStatus, status
+from pipeline.proof.story import Story, story
+from pipeline.proof.verify import Verification, verify
+from pipeline.proof.words import members_in_words
+from pipeline.records.journal import Recorded, open_journal, record
+from pipeline.records.records import KINDS, says
+from pipeline.records.register import model_news
+from pipeline.records.software import label
 from pipeline.report import Observer, RunReport
-from pipeline.results import BadPartError, results
 from pipeline.run import check_inbox, run
-from pipeline.running import Running, running
-from pipeline.search import Query, Recall, jobs_and_runs, recall, search
-from pipeline.sightings import Sightings
-from pipeline.software import label
 from pipeline.states import State
-from pipeline.status import JobStatus, status
-from pipeline.story import Story, story
 from pipeline.tasks import (
     TASKS,
     AskSettings,
@@ -54,10 +58,6 @@ from pipeline.tasks import (
     SummarizeSettings,
     Writing,
 )
-from pipeline.unread import set_aside
-from pipeline.verify import Verification, verify
-from pipeline.warming import Warming
-from pipeline.words import members_in_words
 
 __all__ = [
     "KINDS",

@@ -13,23 +13,10 @@ from typing import Any, TypeVar
 
 import audit
 import engine
-from pipeline.batches import Comparing
-from pipeline.commit import Committer
-from pipeline.compute import Embedding, Work
-from pipeline.converse import Conversing
-from pipeline.decide import Decisions
-from pipeline.discover import Candidate, Scan, scan
-from pipeline.dispositions import Disposition, of_scan, of_stop
-from pipeline.entries import read_entries
-from pipeline.feed import Feed
-from pipeline.history import History, read_history
-from pipeline.holds import held_documents
-from pipeline.index import job_history
-from pipeline.intake import Arrival
-from pipeline.isolation import Isolation, isolation_of, open_parsers
-from pipeline.journal import open_journal
-from pipeline.memory import give_back_freed
-from pipeline.models import (
+from pipeline.answer.compute import Embedding, Work
+from pipeline.answer.converse import Conversing
+from pipeline.answer.memory import give_back_freed
+from pipeline.answer.models import (
     Loaded,
     MachineRefusedError,
     ModelRefusedError,
@@ -39,25 +26,38 @@ from pipeline.models import (
     load_model,
     writing_of,
 )
-from pipeline.nights import Entry, is_told
-from pipeline.order import Ended, Source, ended_row
-from pipeline.outputs import begun_before
+from pipeline.inbox.batches import Comparing
+from pipeline.inbox.decide import Decisions
+from pipeline.inbox.discover import Candidate, Scan, scan
+from pipeline.inbox.feed import Feed
+from pipeline.inbox.intake import Arrival
+from pipeline.inbox.order import Ended, Source, ended_row
+from pipeline.inbox.parsers import Isolation, isolation_of, open_parsers
+from pipeline.inbox.reader import Reader, recognition
+from pipeline.inbox.retry import again
+from pipeline.inbox.sightings import Sightings
+from pipeline.inbox.unread import set_aside, taken_up
+from pipeline.keep.holds import held_documents
+from pipeline.keep.retention import Shelf, due
+from pipeline.outbox.commit import Committer
+from pipeline.outbox.outputs import begun_before
+from pipeline.outbox.provenance import maker, started
+from pipeline.outbox.recover import clear_staging, describe, recover
+from pipeline.outbox.running import announced
+from pipeline.outbox.space import hold_reserve, log_full, look_before_run
 from pipeline.plan import Input, RunPlan
-from pipeline.private import refuse_open
-from pipeline.provenance import maker, started
-from pipeline.reader import Reader, recognition
-from pipeline.recover import clear_staging, describe, recover
-from pipeline.refused import log_refused
+from pipeline.records.dispositions import Disposition, of_scan, of_stop
+from pipeline.records.entries import read_entries
+from pipeline.records.history import History, read_history
+from pipeline.records.index import job_history
+from pipeline.records.journal import open_journal
+from pipeline.records.nights import Entry, is_told
+from pipeline.records.private import refuse_open
+from pipeline.records.refused import log_refused
+from pipeline.records.settings import job_digest, settings_records
+from pipeline.records.software import label
 from pipeline.report import LISTED, Observer, RunReport
-from pipeline.retention import Shelf, due
-from pipeline.retry import again
-from pipeline.running import announced
-from pipeline.settings import job_digest, settings_records
-from pipeline.sightings import Sightings
-from pipeline.software import label
-from pipeline.space import hold_reserve, log_full, look_before_run
 from pipeline.states import State
-from pipeline.unread import set_aside, taken_up
 
 _PATIENCE = 15.0  # seconds that a run waits for files to become still: others wait for the workspace meanwhile
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told

@@ -11,7 +11,7 @@ from pipeline.parse.channel import BadMessageError
 from pipeline.parse.hidden import KINDS
 from pipeline.parse.limits import Limits
 from pipeline.parse.members import NoRoomError
-from pipeline.visible import visible
+from pipeline.text.visible import visible
 
 _NAME = 200  # characters of a media type, a parser's name, an encoding, a title
 _NOTE = 1000

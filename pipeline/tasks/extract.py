@@ -21,7 +21,7 @@ from pipeline.tasks.layout import written_labels
 from pipeline.tasks.meanings import Meanings, called
 from pipeline.tasks.passages import passages
 from pipeline.tasks.scene import Found, Scene, Sought
-from pipeline.values import VALUES, Finder, Value, check_pattern, pattern_finder
+from pipeline.text.values import VALUES, Finder, Value, check_pattern, pattern_finder
 
 LEAST: Final = {  # a value that scores less is not given; chosen by measurement: README.md
     "text": 0.2, "date": 0.25, "money": 0.2, "number": 0.4, "percent": 0.35,

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import engine
-from pipeline.chunk import windows
-from pipeline.sentences import split_sentences
 from pipeline.tasks.base import Embedder
+from pipeline.text.chunk import windows
+from pipeline.text.sentences import split_sentences
 
 
 class Meanings:

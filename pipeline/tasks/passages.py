@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import Final
 
-from pipeline.chunk import borders, windows
 from pipeline.document import Parsed, Span
-from pipeline.fitting import fitting
-from pipeline.sentences import each_sentence
 from pipeline.tasks.base import Embedder
+from pipeline.text.chunk import borders, windows
+from pipeline.text.fitting import fitting
+from pipeline.text.sentences import each_sentence
 
 TRAINED_TOKENS: Final = 256  # sentence encoders are trained on texts up to here, however large their context is
 MOST_PASSAGES: Final = 20_000  # a document of more sentences is embedded by windows: a vector is 1.5 KiB

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.document import Span
-from pipeline.sentences import split_sentences
+from pipeline.text.sentences import split_sentences
 
 FEWEST: Final = 4  # words of a sentence that says something
 MOST: Final = 80  # words of a sentence that can be read

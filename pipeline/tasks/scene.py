@@ -8,7 +8,7 @@ from typing import Final
 from pipeline.document import Span
 from pipeline.tasks.labels import Naming, Vocabulary
 from pipeline.tasks.layout import HEADING, Layout, words
-from pipeline.values import VALUES, Finder, Value, read_habits
+from pipeline.text.values import VALUES, Finder, Value, read_habits
 
 MEANING: Final = 0.5  # the weight of what the passage means, against how the words beside the value name the field
 UNSURE: Final = 0.2  # what a value loses whose type the text alone does not show

@@ -37,8 +37,8 @@ from jobs.cli.audit_check import check
 from jobs.errors import ConfigError
 from tests.faults.forging import Forger, forge, names_of, odd_proof
 from tests.pipeline.conftest import make_site
-from tests.pipeline.export.conftest import rotated
-from tests.pipeline.export.logs import DAYS, fill
+from tests.pipeline.proof.export.conftest import rotated
+from tests.pipeline.proof.export.logs import DAYS, fill
 
 SECONDS = 10
 _SIZES = {"small": (2, 3, 2), "rotated": (9, 9, 9), "wide": (260, 260, 3)}

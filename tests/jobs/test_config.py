@@ -10,7 +10,7 @@ import pytest
 from jobs.asked import FieldConfig
 from jobs.config import NO_OCR, JobConfig, SiteConfig, section_at, validate
 from jobs.section import Section
-from pipeline.values import VALUES
+from pipeline.text.values import VALUES
 
 SCHEMA = Path(__file__).parent.parent.parent / "configs" / "job.schema.json"
 

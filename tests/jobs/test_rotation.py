@@ -16,8 +16,8 @@ from jobs.lock import ServiceHeldError, service_lock
 from jobs.plan import make_site
 from jobs.rotation import NEXT, rotate_key
 from jobs.workspace import open_workspace
-from pipeline.handover import hand_over
-from pipeline.journal import Journal
+from pipeline.records.handover import hand_over
+from pipeline.records.journal import Journal
 from tests.audit.test_crash import Disk, die_at, intercepted
 from tests.jobs.conftest import Place
 

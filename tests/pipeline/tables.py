@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.schema import COPIES, SCHEMA
+from pipeline.outbox.schema import COPIES, SCHEMA
 from pipeline.tasks import TASKS
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)

@@ -155,7 +155,7 @@ def test_a_disk_that_is_full_stops_the_run(plan: RunPlan, drop: Drop, monkeypatc
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("no /dev/full")
-    monkeypatch.setattr("pipeline.reader.tempfile.TemporaryFile", lambda **_: full.open("wb", buffering=0))
+    monkeypatch.setattr("pipeline.inbox.reader.tempfile.TemporaryFile", lambda **_: full.open("wb", buffering=0))
     drop("post.zip", zipped({"lease.txt": LEASE}))
     with pytest.raises(OSError, match="while a document was unpacked"):
         go(plan)
@@ -235,7 +235,7 @@ def test_a_failed_container_and_what_failed_in_it_are_taken_up_together(
     few = replace(plan.site.limits, output_characters=100)
     witness, cut_off = Witness(), replace(plan, site=replace(plan.site, limits=few))
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["pipeline.compute"], "BATCH_DOCUMENTS", 1)
+        patch.setattr(sys.modules["pipeline.answer.compute"], "BATCH_DOCUMENTS", 1)
         pipeline.run(cut_off, observer=witness, stop=lambda: bool(witness.states))
     assert states(plan) == {"post.zip!/a.txt": "too_large"}
     go(replace(plan, site=replace(plan.site, limits=replace(few, unpacked_documents=2))))
@@ -303,7 +303,7 @@ def test_a_document_that_is_called_as_a_folder_of_ours(plan: RunPlan, drop: Drop
 def test_a_large_archive_ahead_of_its_turn_is_read_again(
     plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.feed._AHEAD_UNPACKED", 1000)
+    monkeypatch.setattr("pipeline.inbox.feed._AHEAD_UNPACKED", 1000)
     drop("a.txt", INVOICE)
     drop("b.zip", zipped({"large.txt": LEASE * 100}))
     go(plan)
@@ -331,7 +331,7 @@ def test_an_archive_replaced_by_another_while_nobody_ran(
     drop("post.zip", zipped({"a.txt": LEASE, "b.txt": INVOICE}))
     witness = Witness()
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["pipeline.compute"], "BATCH_DOCUMENTS", 1)
+        patch.setattr(sys.modules["pipeline.answer.compute"], "BATCH_DOCUMENTS", 1)
         report = pipeline.run(plan, observer=witness, stop=lambda: bool(witness.states))
     assert (report.counts["done"], report.counts["pending"]) == (1, 2)
     drop("post.zip", zipped({"a.txt": LEASE, "b.txt": b"Another invoice."}))

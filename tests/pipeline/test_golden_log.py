@@ -15,8 +15,8 @@ import pytest
 import audit
 import pipeline
 from pipeline import Limits, Retention, RunPlan, Site
-from pipeline.entries import read_entries
-from pipeline.schema import SALT
+from pipeline.outbox.schema import SALT
+from pipeline.records.entries import read_entries
 from tests.pipeline.conftest import Witness, make_plan
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "private-1.zip"

@@ -11,7 +11,7 @@ import audit
 import engine
 import pipeline
 from pipeline import Choice, ExtractSettings, Field, RunPlan, Site, SummarizeSettings, Writing
-from pipeline.models import writing_of
+from pipeline.answer.models import writing_of
 from tests.pipeline.conftest import Witness, make_plan
 from tests.pipeline.test_containers import zipped
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from pipeline import RunPlan, scan
-from pipeline.compute import _LEAST_TOKENS, _MOST_TOKENS, _next_size
-from pipeline.decide import Decisions
-from pipeline.feed import Feed
-from pipeline.history import History
-from pipeline.order import Ended
+from pipeline.answer.compute import _LEAST_TOKENS, _MOST_TOKENS, _next_size
+from pipeline.inbox.decide import Decisions
+from pipeline.inbox.feed import Feed
+from pipeline.inbox.order import Ended
+from pipeline.inbox.reader import Reader
 from pipeline.parse import Limits, ParserPool
-from pipeline.reader import Reader
+from pipeline.records.history import History
 from tests.pipeline.parse.conftest import descendants
 
 Drop = Callable[[str, bytes | str], Path]

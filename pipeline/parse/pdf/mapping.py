@@ -8,11 +8,11 @@ import re
 from enum import Enum, auto
 from itertools import accumulate
 
-from pipeline.language import language
 from pipeline.parse.hyphens import MARK
 from pipeline.parse.legible import has_strange_letters, share_of_odd_words
 from pipeline.parse.pdf import many
 from pipeline.parse.pdf.page import Page
+from pipeline.text.language import language
 
 _BAD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd\U000f0000-\U0010ffff]")
 _TOKEN = re.compile(r"[^ \t\r\n\u00a0\u3000]+")  # controls are white space elsewhere

@@ -22,7 +22,7 @@ from pipeline.tasks.writing.leaves import escaped, leaves, probability
 from pipeline.tasks.writing.offers import offers
 from pipeline.tasks.writing.parts import parts, room
 from pipeline.tasks.writing.places import place
-from pipeline.values import Finder, Value, read_habits
+from pipeline.text.values import Finder, Value, read_habits
 
 LONGEST: Final = {"text": 480}  # characters of a quote
 _USUAL: Final = 160

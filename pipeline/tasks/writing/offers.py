@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pipeline.values import Finder, read_habits
+from pipeline.text.values import Finder, read_habits
 
 MOST: Final = 300
 """Values that are offered, at most; of a text with more any passage may be quoted."""

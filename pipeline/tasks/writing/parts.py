@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from pipeline.chunk import borders, windows
 from pipeline.document import Parsed, Span
-from pipeline.sentences import each_sentence
 from pipeline.tasks.base import Part, TaskRefusedError, Writer, Writing
 from pipeline.tasks.writing.prompts import Message
+from pipeline.text.chunk import borders, windows
+from pipeline.text.sentences import each_sentence
 
 _SLACK: Final = 16  # tokens: a text beside its marks may have more of them than alone
 LEAST: Final = 64  # tokens of a part: of less nothing can be understood

@@ -17,7 +17,6 @@ from typing import Any, Final
 import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import DocumentError, Failure
-from pipeline.sentences import split_sentences
 from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
 from pipeline.tasks.prose import count_words
 from pipeline.tasks.summarize import SummarizeSettings
@@ -25,6 +24,7 @@ from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, check, parsed, whole
 from pipeline.tasks.writing.leaves import sureness
 from pipeline.tasks.writing.parts import answer_limit, grouped, passages, room
+from pipeline.text.sentences import split_sentences
 
 PASSAGE: Final = 96  # tokens: a few sentences
 LONGEST: Final = 600  # characters of a sentence

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import engine
-from pipeline.compute import Work
-from pipeline.converse import Conversing
+from pipeline.answer.compute import Work
+from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed
-from pipeline.intake import Arrival
+from pipeline.inbox.intake import Arrival
 from pipeline.tasks import (
     ClassifySettings,
     ExtractSettings,

@@ -8,7 +8,7 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError
 from pipeline.tasks import ExtractSettings, Field, make_task, scene
 from pipeline.tasks.extract import LEAST
-from pipeline.values import VALUES, pattern
+from pipeline.text.values import VALUES, pattern
 from tests.pipeline.tasks.bag import BagOfWords
 from tests.pipeline.tasks.conftest import Ask
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.chunk import borders
-from pipeline.compute import Work, answer_all
+from pipeline.answer.compute import Work, answer_all
 from pipeline.document import Parsed, Section
-from pipeline.intake import Arrival
+from pipeline.inbox.intake import Arrival
 from pipeline.tasks import (
     ClassifySettings,
     ExtractSettings,
@@ -21,6 +20,7 @@ from pipeline.tasks import (
     make_task,
 )
 from pipeline.tasks import passages as module
+from pipeline.text.chunk import borders
 from tests.pipeline.tasks.bag import BagOfWords
 
 EVERY: dict[str, Settings] = {

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import engine
-from pipeline.compute import Work
-from pipeline.converse import Conversing
+from pipeline.answer.compute import Work
+from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed
-from pipeline.intake import Arrival
-from pipeline.markdown import format_markdown
-from pipeline.schema import as_read_back
+from pipeline.inbox.intake import Arrival
+from pipeline.outbox.markdown import format_markdown
+from pipeline.outbox.schema import as_read_back
 from pipeline.tasks import (
     AskSettings,
     ClassifySettings,

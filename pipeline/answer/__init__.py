@@ -1,0 +1,1 @@
+"""Documents through a model, many together."""

@@ -1,0 +1,184 @@
+"""Batches across documents: the spans of many documents go through the model together, the order stays."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.document import Hidden, Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.inbox.intake import Arrival
+from pipeline.parse import KINDS
+from pipeline.states import State
+from pipeline.tasks import Answer, Embedder, Task
+from pipeline.tasks.passages import budget
+from pipeline.text.chunk import Chunk, plan
+from pipeline.text.language import language
+
+BATCH_CHARACTERS: Final = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress
+BATCH_DOCUMENTS: Final = 256
+_LEAST_TOKENS, _FIRST_TOKENS, _MOST_TOKENS = 1024, 4096, 65_536  # of a slice, between which the pulse is heard
+_SLICE_SECONDS = 0.25
+_DOUBT = "it may hold what no person sees, which could not be told: {}"
+
+Row = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Work:
+    """A parsed document on its way to an answer; `seconds` is what it took so far."""
+
+    arrival: Arrival
+    parsed: Parsed
+    seconds: float
+
+
+Pulse = Callable[[int, int], None]
+"""Told how many of the batch's tokens are computed, of how many; what it raises ends the computing."""
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Answers documents by a task on a model that embeds."""
+
+    task: Task
+    model: Embedder
+
+    def __call__(
+        self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
+    ) -> Iterator[list[tuple[T, Row | None]]]:
+        """The items in order, in groups, as they are ready: each document with its row, anything else with None."""
+        batch, characters = list[T](), 0
+        for item in items:
+            batch.append(item)
+            characters += len(item.parsed.text) if isinstance(item, Work) else 0
+            if characters >= BATCH_CHARACTERS or len(batch) >= BATCH_DOCUMENTS:
+                yield self._answered(batch, pulse, review_hidden)
+                batch, characters = [], 0
+        if batch:
+            yield self._answered(batch, pulse, review_hidden)
+
+    def _answered(self, batch: Sequence[T], pulse: Pulse, review_hidden: bool) -> list[tuple[T, Row | None]]:
+        works = [item for item in batch if isinstance(item, Work)]
+        rows = iter(answer_all(works, self.task, self.model, pulse, review_hidden=review_hidden))
+        return [(item, next(rows) if isinstance(item, Work) else None) for item in batch]
+
+
+def answer_all(
+    works: Sequence[Work], task: Task, model: Embedder, pulse: Pulse, *, review_hidden: bool = False
+) -> list[Row]:
+    """One row a document, in order; each document's share of the time goes by its characters.
+
+    `review_hidden`: a document in which text is hidden is for a person to look at, whatever the answer.
+    """
+    begun = time.perf_counter()
+    spans = [task.spans(work.parsed) for work in works]
+    texts = [work.parsed.text[s.start : s.end] for work, its in zip(works, spans, strict=True) for s in its]
+    tokens = model.count_tokens(texts)
+    vectors = _embed(texts, tokens, model, pulse)
+    rows, first = [], 0
+    for work, its in zip(works, spans, strict=True):
+        last = first + len(its)
+        try:
+            answer = task.answer(work.parsed, its, vectors[first:last])
+            chunks = plan(work.parsed, its, tokens[first:last], budget(model))
+            rows.append(answered_row(work, chunks, answer, review_hidden=review_hidden))
+        except DocumentError as error:
+            rows.append(failed_row(work.arrival, work.parsed, error.failure, error.reason))
+        first = last
+    per_character = (time.perf_counter() - begun) / max(1, sum(len(work.parsed.text) for work in works))
+    for row, work in zip(rows, works, strict=True):
+        row["seconds"] = round(work.seconds + per_character * len(work.parsed.text), 6)
+    return rows
+
+
+def _embed(texts: Sequence[str], tokens: Sequence[int], model: Embedder, pulse: Pulse) -> NDArray[np.float32]:
+    """float32 [n, dim], in slices between which the pulse is heard: a long document may take minutes."""
+    slices: list[NDArray[np.float32]] = []
+    first, done, total, most = 0, 0, sum(tokens), _FIRST_TOKENS
+    while first < len(texts) or not slices:
+        last, size = first, 0
+        while last < len(texts) and size < most:
+            size += tokens[last]
+            last += 1
+        pulse(done, total)
+        begun = time.perf_counter()
+        slices.append(model.embed(texts[first:last]))
+        most = _next_size(size, time.perf_counter() - begun)
+        first, done = last, done + size
+    return np.concatenate(slices)
+
+
+def _next_size(size: int, seconds: float) -> int:
+    """Tokens of a slice that takes a quarter of a second, by the last one: as a slow machine has to stop as soon as a
+    fast one, and a fast one needs many to be busy. What is computed depends on none of it."""
+    return max(_LEAST_TOKENS, min(_MOST_TOKENS, int(size * _SLICE_SECONDS / max(seconds, 1e-6))))
+
+
+def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason: str) -> Row:
+    """The row of a document that has no answer."""
+    ended = {"state": State.FAILED.value, "failure": failure.value, "reason": reason, "tokens": 0, "seconds": 0.0}
+    return input_columns(arrival, parsed) | ended
+
+
+def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_hidden: bool) -> Row:
+    """The row of a document that has an answer; for review where its text may be hidden.
+
+    `review_hidden`: where some is hidden for certain, too, which was then left out.
+    """
+    row = {
+        **input_columns(work.arrival, work.parsed),
+        "state": _state(answer).value,
+        "failure": answer.failure.value if answer.failure else None,
+        "reason": answer.reason,
+        **answer.columns,
+        "evidence": [asdict(evidence) for evidence in answer.evidence],
+        "chunks": [asdict(chunk) for chunk in chunks],
+        "tokens": sum(chunk.tokens for chunk in chunks),
+    }
+    if answer.failure:
+        return row
+    reasons = [_what_is_hidden(work.parsed.hidden)] if review_hidden and work.parsed.hidden else []
+    return _for_review(row, [*reasons, *map(_DOUBT.format, work.parsed.unsure)])
+
+
+def _state(answer: Answer) -> State:
+    if answer.failure:
+        return State.FAILED
+    return State.ABSTAINED if answer.abstained else State.DONE
+
+
+def _what_is_hidden(hidden: Sequence[Hidden]) -> str:
+    found = "; ".join(f"{KINDS[one.kind]}: {one.characters:,} characters" for one in hidden)
+    return f"it holds what no person sees ({found})"
+
+
+def _for_review(row: Row, reasons: Sequence[str]) -> Row:
+    if not reasons:
+        return row
+    told = [row["reason"], *reasons] if row["reason"] else reasons
+    return row | {"state": State.REVIEW.value, "reason": "; ".join(told)}
+
+
+def input_columns(arrival: Arrival, parsed: Parsed | None) -> Row:
+    """The columns that say what came in."""
+    columns: Row = {
+        "document": arrival.sha256, "path": arrival.path, "parent": arrival.parent, "size": arrival.size,
+    }  # fmt: skip
+    if parsed:
+        columns |= {
+            "media_type": parsed.media_type,
+            "encoding": parsed.encoding,
+            "encoding_confidence": parsed.encoding_confidence,
+            "language": language(parsed.text),
+            "pages": len(parsed.page_starts) or None,
+            "notes": list(parsed.notes),
+            "hidden": [asdict(hidden) for hidden in parsed.hidden],
+            "parser": parsed.parser,
+            "text_sha256": parsed.text_sha256,
+        }
+    return columns

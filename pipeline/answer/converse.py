@@ -1,0 +1,184 @@
+"""Dialogues across documents: the requests of many documents go through a model that writes together, so that it always
+has as many as it can work on; the order of the documents stays.
+
+The model takes requests when it has room for them. What a document asks next goes before the first request of another
+one, and a new document begins when nothing else waits, so that no more of them are on their way than are needed.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final, Generic, TypeVar
+
+import engine
+from pipeline.answer.compute import Pulse, Row, Work, answered_row, failed_row
+from pipeline.document import Parsed
+from pipeline.errors import DocumentError
+from pipeline.tasks import Answer, Answerer, Dialogue, Part, WritingTask
+from pipeline.text.chunk import Chunk
+
+DOCUMENTS: Final = 256  # on their way at a time, with those that wait for one before them
+CHARACTERS: Final = 8_000_000  # of their texts
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Talk(Generic[T]):
+    """A document on its way; or another item, which only waits for its turn."""
+
+    item: T
+    dialogue: Dialogue | None = None
+    requests: Sequence[engine.Request] = ()
+    completions: dict[int, engine.Completion] = field(default_factory=dict)
+    tokens: int = 0
+    seconds: float = 0.0
+    row: Row | None = None
+
+    @property
+    def characters(self) -> int:
+        return len(self.item.parsed.text) if isinstance(self.item, Work) else 0
+
+
+@dataclass
+class Conversing:
+    """Answers documents by a task on a model that writes."""
+
+    task: WritingTask
+    model: Answerer
+
+    def __call__(
+        self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
+    ) -> Iterator[list[tuple[T, Row | None]]]:
+        """As `compute.Embedding`: groups of items in order, a row for each document."""
+        yield from _Talking(self, iter(items), pulse, review_hidden).groups()
+
+
+@dataclass
+class _Talking(Generic[T]):
+    """One way through all items."""
+
+    by: Conversing
+    items: Iterator[T]
+    pulse: Pulse
+    review_hidden: bool
+    talks: deque[_Talk[T]] = field(default_factory=deque)  # in order, from the first that is not over
+    waiting: deque[tuple[_Talk[T], int]] = field(default_factory=deque)  # requests that were not taken yet
+    taken: list[tuple[_Talk[T], int]] = field(default_factory=list)  # by the call of `generate` that goes on
+    more: bool = True  # whether there may be items that have not begun
+    characters: int = 0
+    looked: float = field(default_factory=time.perf_counter)
+
+    def groups(self) -> Iterator[list[tuple[T, Row | None]]]:
+        while True:
+            self.taken = []
+            for number, completion in self.by.model.generate(self._requests(), progress=self._progress):
+                self._share_time()
+                self._hear(*self.taken[number], completion)
+                if over := self._over():
+                    yield over
+                    self.looked = time.perf_counter()  # what the caller did with them is no document's time
+            if over := self._over():
+                yield over
+            if not (self.waiting or self.more or self.talks):
+                return
+
+    def _requests(self) -> Iterator[engine.Request]:
+        """Those that wait, then those of documents that begin, while not too many are on their way."""
+        while self.waiting or self._begin():
+            if self.waiting:
+                talk, index = self.waiting.popleft()
+                self.taken.append((talk, index))
+                yield talk.requests[index]
+
+    def _begin(self) -> bool:
+        """Take in the next item; False if there is none, or no room for one."""
+        if len(self.talks) >= DOCUMENTS or (self.talks and self.characters >= CHARACTERS):
+            return False
+        item = next(self.items, None)
+        if item is None:
+            self.more = False
+            return False
+        talk = _Talk(item)
+        self.talks.append(talk)
+        self.characters += talk.characters
+        if isinstance(item, Work):
+            talk.dialogue = self.by.task.dialogue(item.parsed)
+            self._go_on(talk, item, None)
+        return True
+
+    def _hear(self, talk: _Talk[T], index: int, completion: engine.Completion) -> None:
+        talk.completions[index] = completion
+        talk.tokens += completion.prompt_tokens + completion.ids.size
+        if isinstance(talk.item, Work) and len(talk.completions) == len(talk.requests):
+            heard = [talk.completions[i] for i in range(len(talk.requests))]
+            self._go_on(talk, talk.item, heard)
+
+    def _go_on(self, talk: _Talk[T], work: Work, heard: Sequence[engine.Completion] | None) -> None:
+        """Send what was heard (None: nothing was asked yet), until the dialogue asks something or is over."""
+        assert talk.dialogue is not None
+        try:
+            talk.requests, talk.completions = _sent(talk.dialogue, heard), {}
+            while not talk.requests:
+                talk.requests = _sent(talk.dialogue, ())
+        except _OverError as over:
+            chunks = chunks_of(work.parsed, over.answer.parts)
+            row = answered_row(work, chunks, over.answer, review_hidden=self.review_hidden)
+            talk.row = row | {"tokens": talk.tokens}
+        except DocumentError as error:
+            talk.row = failed_row(work.arrival, work.parsed, error.failure, error.reason) | {"tokens": talk.tokens}
+        else:
+            self.waiting.extend((talk, index) for index in range(len(talk.requests)))
+            return
+        talk.dialogue = None
+
+    def _over(self) -> list[tuple[T, Row | None]]:
+        """The items from the first on that wait for nothing."""
+        over = list[tuple[T, Row | None]]()
+        while self.talks and not self.talks[0].dialogue:
+            talk = self.talks.popleft()
+            self.characters -= talk.characters
+            if isinstance(talk.item, Work) and talk.row is not None:
+                talk.row["seconds"] = round(talk.item.seconds + talk.seconds, 6)
+            over.append((talk.item, talk.row))
+        return over
+
+    def _share_time(self) -> None:
+        """The time since the last look belongs to the documents on their way, to each the same."""
+        now = time.perf_counter()
+        going = [talk for talk in self.talks if talk.dialogue]
+        for talk in going:
+            talk.seconds += (now - self.looked) / len(going)
+        self.looked = now
+
+    def _progress(self, counters: Any) -> None:
+        self.pulse(0, 0)
+
+
+class _OverError(Exception):
+    """The end of a dialogue."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+def _sent(dialogue: Dialogue, heard: Sequence[engine.Completion] | None) -> Sequence[engine.Request]:
+    """What is asked next. _OverError."""
+    try:
+        return next(dialogue) if heard is None else dialogue.send(heard)
+    except StopIteration as end:
+        raise _OverError(end.value) from None
+
+
+def chunks_of(document: Parsed, parts: Sequence[Part]) -> list[Chunk]:
+    """The parts of a document, from 0 to the end of its text; white space belongs to the one before it."""
+    if not document.text:
+        return []
+    starts = [0, *(part.span.start for part in parts[1:]), len(document.text)]
+    tokens = [part.tokens for part in parts] or [0]
+    passages = min(1, len(parts))
+    return [
+        Chunk(start, end, count, passages, start) for (start, end), count in zip(pairwise(starts), tokens, strict=True)
+    ]

@@ -1,0 +1,267 @@
+"""Model files of a workspace: checked against the job's pin, loaded, imported, listed."""
+
+import difflib
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import engine
+from pipeline.answer.compute import Embedding
+from pipeline.answer.converse import Conversing
+from pipeline.outbox.placement import file_sha256
+from pipeline.plan import ModelRef, RunPlan, Site
+from pipeline.tasks import (
+    TASKS,
+    ClassifySettings,
+    TaskRefusedError,
+    Writer,
+    Writing,
+    make_task,
+    make_writing_task,
+    name_of,
+)
+
+EMBEDDING, TEXT = "embedding", "text"
+"""What a model is for, of those that jobs can use: engine.head_of says it."""
+
+Loaded = engine.Model | engine.LanguageModel
+_CAN_BE_USED = "jobs need a model that gives embeddings, or one that writes text"
+
+
+class ModelRefusedError(Exception):
+    """The model is missing, bad, not supported, or not the one that the job pins; the message says which."""
+
+
+class MachineRefusedError(Exception):
+    """CLOISTER_ISA or CLOISTER_THREADS ask for what this machine or this program does not have."""
+
+
+def check_machine() -> None:
+    """Raises MachineRefusedError."""
+    try:
+        engine.isa(), engine.threads()
+    except engine.UnsupportedCpu as error:
+        raise MachineRefusedError(str(error)) from error
+
+
+def check_model(plan: RunPlan) -> str:
+    """The sha256 of the model file, which is of a kind that the job can use. Raises ModelRefusedError before anything
+    else is touched."""
+    model = plan.model
+    _check_there(plan)
+    try:
+        found = file_sha256(model.path)
+    except OSError as error:
+        raise _unreadable(model, error) from error
+    if model.sha256 not in (None, found):
+        raise ModelRefusedError(
+            f"model {model.name}: {model.path} has sha256 {found}, but the job pins {model.sha256}; "
+            "put the pinned file back, or pin the new one in the job after you have examined it"
+        )
+    _check_head(plan, _head(model))
+    return found
+
+
+def glance_at_model(plan: RunPlan) -> None:
+    """What can be said against the model file without reading all of it: ModelRefusedError."""
+    _check_there(plan)
+    _check_head(plan, _head(plan.model))
+
+
+def _check_there(plan: RunPlan) -> None:
+    """Whether there is a file, and it can be read."""
+    model = plan.model
+    try:
+        there = model.path.is_file()
+        if there:
+            with model.path.open("rb", buffering=0) as file:
+                file.read(1)
+    except OSError as error:
+        raise _unreadable(model, error) from error
+    if not there:
+        source = "FILE.gguf" if _must_write(plan) else "FILE.gguf or a Hugging Face FOLDER"
+        remedy = did_you_mean(model.path) or f"`cloister model import {source} --name {model.name}`"
+        raise ModelRefusedError(f"model {model.name}: there is no file {model.path}; {remedy}")
+
+
+def _unreadable(model: ModelRef, error: OSError) -> ModelRefusedError:
+    """Until somebody does something about it, every run will end so."""
+    remedy = f"allow the user who runs cloister to read it (chmod u+r {model.path}), or put the file there again"
+    return ModelRefusedError(f"model {model.name}: {model.path} cannot be read: {error.strerror}; {remedy}")
+
+
+def did_you_mean(path: Path) -> str | None:
+    """The name of a model beside a missing one, if it is nearly the same."""
+    known = [file.stem for file in path.parent.glob("*.gguf")]
+    close = difflib.get_close_matches(path.stem.lower(), known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def existing(path: Path) -> Path:
+    """The path of a model file that is there. ModelRefusedError."""
+    if not path.is_file():
+        raise ModelRefusedError(
+            f"there is no file {path}; {did_you_mean(path) or '`cloister model list` shows models'}"
+        )
+    return path
+
+
+def examine_model(plan: RunPlan) -> None:
+    """What else can be said against a model that was checked, and its task, before it is loaded. ModelRefusedError."""
+    try:
+        wording = engine.examine(plan.model.path)
+        if wording is not None:
+            writing = plan.writing or Writing()
+            _check_context(wording, writing)
+            make_writing_task(plan.task, wording, writing)
+    except (TaskRefusedError, engine.EngineError) as error:
+        raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
+
+
+def writing_of(plan: RunPlan) -> Writing | None:
+    """How the plan's model, which was checked, is used to write; None for one that embeds."""
+    return plan.writing or Writing() if _head(plan.model) == TEXT else None
+
+
+def _head(model: ModelRef) -> str:
+    try:
+        return engine.head_of(model.path)
+    except engine.EngineError as error:
+        raise ModelRefusedError(f"model {model.name}: {error}") from error
+
+
+def _must_write(plan: RunPlan) -> bool:
+    """Whether the job says that its model writes text, by its task or by keys that are for such models only."""
+    calibrates = isinstance(plan.task, ClassifySettings) and plan.task.calibrate
+    return TASKS[name_of(plan.task)].embed is None or calibrates or plan.writing is not None
+
+
+def _check_head(plan: RunPlan, head: str) -> None:
+    here = f"model {plan.model.name}: {plan.model.path} has the head {head!r}"
+    if head not in (TEXT, EMBEDDING):
+        raise ModelRefusedError(f"{here}; {_CAN_BE_USED}")
+    if head == TEXT:
+        return
+    if TASKS[name_of(plan.task)].embed is None:
+        raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} needs one that writes text")
+    if isinstance(plan.task, ClassifySettings) and plan.task.calibrate:
+        raise ModelRefusedError(f"{here}; task.calibrate is for models that write text: remove it")
+    if plan.writing is not None:
+        keys = "model.context, model.cache_mib, model.kv and task.max_tokens"
+        raise ModelRefusedError(f"{here}; {keys} are for models that write text: remove them")
+
+
+def load_model(plan: RunPlan, sha256: str, progress: Callable[[str], None]) -> Loaded:
+    """Load the file that `check_model` saw. Raises ModelRefusedError."""
+    model, writing = plan.model, plan.writing
+    try:
+        if writing is None:
+            loaded: Loaded = engine.load(model.path, widen=model.widen, progress=progress)
+        else:
+            loaded = engine.load_decoder(
+                model.path, widen=model.widen, cache_mib=writing.cache_mib, kv=writing.kv, progress=progress
+            )
+    except engine.EngineError as error:
+        raise ModelRefusedError(f"model {model.name}: {error}") from error
+    if loaded.sha256 != sha256:
+        raise ModelRefusedError(f"model {model.name}: {model.path} was replaced while the run started; start it again")
+    return loaded
+
+
+def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
+    """What answers documents as the plan says, on its model. Raises ModelRefusedError."""
+    try:
+        if isinstance(model, engine.Model):
+            return Embedding(make_task(plan.task, model), model)
+        writing = plan.writing or Writing()
+        _check_context(model, writing)
+        _check_room(model, writing)
+        return Conversing(make_writing_task(plan.task, model, writing), model)
+    except (TaskRefusedError, engine.EngineError) as error:  # such as a chat template that refuses our conversations
+        raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
+
+
+def _check_context(model: Writer, writing: Writing) -> None:
+    """More than the usual is asked for by name only: TaskRefusedError."""
+    if writing.context > max(model.context, Writing().context):
+        found = f"model.context: found {writing.context}, expected at most {model.context}"
+        raise TaskRefusedError(f"{found}, with which the model was trained; lower it in the job, or leave it out")
+
+
+def _check_room(model: engine.LanguageModel, writing: Writing) -> None:
+    """So that no document hangs on how much memory there is: TaskRefusedError."""
+    if model.room < (needed := min(model.context, writing.context)):
+        has = f"the memory for keys and values holds {model.room} tokens, a context has {needed}"
+        raise TaskRefusedError(f"{has}; raise model.cache_mib, or lower model.context, in the job")
+
+
+def model_sha256(path: Path) -> str | None:
+    """Of a model file's bytes; None if there is none."""
+    return file_sha256(path) if path.is_file() else None
+
+
+def import_model(
+    models: Path, folder: Path, file_type: str, name: str, progress: Callable[[str], None] | None = None
+) -> dict[str, Any]:
+    """Convert a Hugging Face folder to models/NAME.gguf; its facts. Raises ModelRefusedError."""
+    models.mkdir(parents=True, exist_ok=True)
+    try:
+        facts = engine.import_model(folder, models / f"{name}.gguf", file_type=file_type, name=name, progress=progress)
+    except engine.EngineError as error:
+        raise ModelRefusedError(str(error)) from error
+    return facts.to_dict()
+
+
+def copy_model(models: Path, file: Path, name: str) -> dict[str, Any]:
+    """Copy a GGUF file that a job can use to models/NAME.gguf, whole or not at all; its facts. Raises
+    ModelRefusedError, and OSError if it cannot be read or written."""
+    try:
+        head = engine.head_of(file)
+    except engine.EngineError as error:
+        raise ModelRefusedError(str(error)) from error
+    if head not in (TEXT, EMBEDDING):
+        raise ModelRefusedError(f"{file} has the head {head!r}; {_CAN_BE_USED}")
+    models.mkdir(parents=True, exist_ok=True)
+    target, partial = models / f"{name}.gguf", models / f".{name}.gguf.{os.getpid()}.part"
+    try:
+        with file.open("rb") as source, partial.open("wb") as copy:
+            shutil.copyfileobj(source, copy, 1 << 20)
+            copy.flush()
+            os.fsync(copy.fileno())
+        facts = inspect_model(partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return facts | {"path": str(target)}
+
+
+def quantize_model(
+    source: Path, out_path: Path, mix: str, progress: Callable[[int, int, str], None] | None = None
+) -> dict[str, Any]:
+    """Store the weights of a GGUF file in another mix of types; the facts of the new one. Raises ModelRefusedError."""
+    try:
+        return engine.quantize_model(source, out_path, mix=mix, progress=progress).to_dict()
+    except engine.EngineError as error:
+        raise ModelRefusedError(str(error)) from error
+
+
+def inspect_model(path: Path) -> dict[str, Any]:
+    """What a GGUF file says of itself. Raises ModelRefusedError."""
+    try:
+        return engine.inspect(path).to_dict()
+    except engine.EngineError as error:
+        raise ModelRefusedError(str(error)) from error
+
+
+def list_models(site: Site) -> list[dict[str, Any]]:
+    """The facts of every model file of the workspace, by name, and what it is for (`head`); a bad one has `error`
+    instead."""
+    listed = []
+    for path in sorted(site.models.glob("*.gguf")):
+        try:
+            listed.append({**inspect_model(path), "name": path.stem, "head": engine.head_of(path)})
+        except (ModelRefusedError, engine.EngineError) as error:
+            listed.append({"name": path.stem, "error": str(error)})
+    return listed

@@ -1,0 +1,206 @@
+"""Take a file in: copy it once into staging, and hash the very bytes that were copied."""
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from pipeline.document import Member
+from pipeline.errors import DocumentError, Failure
+from pipeline.inbox.discover import Candidate
+from pipeline.paths.beneath import open_beneath
+from pipeline.paths.names import failed_apart, failed_name
+from pipeline.text.visible import shown
+
+_CHUNK = 1 << 20
+_REPLACED = (errno.ENOENT, errno.ENXIO, errno.ELOOP, errno.ENOTDIR)  # no file there, a socket, a link, no folder
+_IN_USE = (errno.EBUSY, errno.ETXTBSY, errno.EAGAIN, errno.ESTALE)  # another program or machine has it open for itself
+
+
+class StillChangingError(Exception):
+    """The file was written to, replaced or taken away since it was found; what is there stays, for a later run."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A document as it was taken in.
+
+    `path` is below the input folder, as people read it; `raw` is the same as the system knows it. `sha256` is None for
+    one that was not read, of which `unread` may say how it lay (unread.py); else its bytes are staged, in the folder
+    `staging`. `parent` is the sha256 of the container that it was in.
+    """
+
+    path: str
+    raw: str
+    size: int
+    sha256: str | None = None
+    parent: str | None = None
+    staging: str | None = None
+    unread: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The last part of its path: a hint of what it is."""
+        return self.raw.rpartition("/")[2]
+
+    def staged(self, archive: Path) -> Path:
+        """The file of exactly those bytes."""
+        assert self.staging is not None
+        return staging_of(archive, self.staging) / COPY
+
+
+@dataclass(frozen=True)
+class Again:
+    """A failed document that is taken up again, from its place below failed/."""
+
+    path: str  # as the system knows it, as of a Candidate
+    size: int
+    sha256: str
+    parent: str | None
+
+
+COPY = "copy"
+INSIDE = "!/"
+"""Between the path of a container and that of a document in it."""
+_LIKE_INSIDE = re.compile(r"(!_*)/")
+
+
+def staging_of(archive: Path, name: str) -> Path:
+    """The folder of one document, its COPY and its parsed text, text/SHA256.txt, until they are in place.
+
+    Its name is anything that no other has; when the document is committed, it is the number of its entry.
+    """
+    return archive / ".staging" / name
+
+
+def inner_path(container: Arrival, member: Member) -> tuple[str, str]:
+    """The path of a document in a container, for people and for the system.
+
+    Folders whose names end in "!" get a "_" behind, so that none looks like a container.
+    """
+    name = _LIKE_INSIDE.sub(r"\1_/", member.name)
+    return f"{container.path}{INSIDE}{name}", f"{container.raw}{INSIDE}{name}"
+
+
+def take(candidate: Candidate, folder: Path, archive: Path) -> Arrival:
+    """Copy and hash one file into staging.
+
+    Raises DocumentError (UNREADABLE, CHANGED_WHILE_READING) and StillChangingError; an OSError means that staging
+    cannot be written.
+    """
+    source = _open(folder, candidate)
+    try:
+        if not _is_as_found(source, candidate):
+            raise StillChangingError("it changed since the folder was looked at")
+        arrival = Arrival(shown(candidate.path), candidate.path, candidate.size)
+        return _stage(arrival, _chunks(source, candidate.size), archive, lambda: _refuse_changed(source, candidate))
+    finally:
+        os.close(source)
+
+
+def take_member(member: Member, unpacked: int, container: Arrival, archive: Path) -> Arrival:
+    """Copy and hash one document of a container, whose bytes lie in the file open at `unpacked`.
+
+    Raises DocumentError where the container could not give it.
+    """
+    if member.offset is None:
+        assert member.failure is not None
+        raise DocumentError(member.failure, member.reason or member.failure.sentence)
+    path, raw = inner_path(container, member)
+    arrival = Arrival(path, raw, member.size, parent=container.sha256)
+    return _stage(arrival, _range(unpacked, member.offset, member.size), archive)
+
+
+def take_again(again: Again, failed: Path, archive: Path) -> Arrival:
+    """Copy a document that failed from its place below failed/. StillChangingError where it is no longer there."""
+    arrival = Arrival(shown(again.path), again.path, again.size, parent=again.parent)
+    for name in (failed_name(again.path), failed_apart(again.path, again.sha256)):
+        try:
+            source = os.open(failed / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            staged = _stage(arrival, _chunks(source, again.size), archive)
+        finally:
+            os.close(source)
+        if staged.sha256 == again.sha256:
+            return staged
+        shutil.rmtree(staged.staged(archive).parent)
+    raise StillChangingError("its copy in failed/ is gone, or was changed")
+
+
+def _stage(
+    arrival: Arrival, chunks: Iterable[bytes], archive: Path, check: Callable[[], None] = lambda: None
+) -> Arrival:
+    """The arrival with its sha256, its bytes in staging; `check` raises where they are not to be trusted."""
+    staging = archive / ".staging"
+    staging.mkdir(parents=True, exist_ok=True)
+    folder, digest = Path(tempfile.mkdtemp(prefix="new-", dir=staging)), hashlib.sha256()
+    try:
+        with (folder / COPY).open("wb") as copy:
+            for chunk in chunks:
+                digest.update(chunk)
+                _write_or_skip(copy, chunk)
+            copy.truncate()
+        check()
+    except DocumentError:
+        shutil.rmtree(folder)
+        raise
+    return replace(arrival, sha256=digest.hexdigest(), staging=folder.name)
+
+
+def _open(folder: Path, candidate: Candidate) -> int:
+    try:
+        descriptor = open_beneath(folder, candidate.path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in _REPLACED:
+            message = "it is gone, or something else is in its place, since the folder was looked at"
+            raise StillChangingError(message) from error
+        if error.errno in _IN_USE:
+            raise StillChangingError(f"it does not open yet: {error.strerror}") from error
+        raise DocumentError(Failure.UNREADABLE, f"it cannot be opened: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StillChangingError("it is no longer a regular file")
+    return descriptor
+
+
+def _write_or_skip(copy: IO[bytes], chunk: bytes) -> None:
+    """Zeros are left out as a hole, so that a file which is mostly holes takes no more room than it did."""
+    if chunk.count(0) == len(chunk):
+        copy.seek(len(chunk), os.SEEK_CUR)
+    else:
+        copy.write(chunk)
+
+
+def _chunks(source: int, size: int) -> Iterator[bytes]:
+    """The first `size` bytes: what is written behind them meanwhile may have no end."""
+    try:
+        yield from _range(source, 0, size)
+    except OSError as error:
+        raise DocumentError(Failure.UNREADABLE, f"it cannot be read: {error.strerror}") from error
+
+
+def _range(source: int, offset: int, size: int) -> Iterator[bytes]:
+    """`size` bytes from `offset`, without moving the file's own."""
+    end = offset + size
+    while offset < end and (chunk := os.pread(source, min(_CHUNK, end - offset), offset)):
+        yield chunk
+        offset += len(chunk)
+
+
+def _is_as_found(source: int, candidate: Candidate) -> bool:
+    now = os.fstat(source)
+    return (now.st_size, now.st_mtime_ns, now.st_ino) == (candidate.size, candidate.mtime_ns, candidate.inode)
+
+
+def _refuse_changed(source: int, candidate: Candidate) -> None:
+    if not _is_as_found(source, candidate):
+        raise DocumentError(Failure.CHANGED_WHILE_READING, "it was written to while it was read")

@@ -1,0 +1,77 @@
+"""How the parsers of documents are held, against what the site asks for (parse/README.md: what holds a parser)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.answer.models import MachineRefusedError
+from pipeline.parse import NotIsolatedError, ParserPool
+from pipeline.parse.sandbox import OF_PROGRAM, lacking
+from pipeline.plan import BEST_EFFORT, REQUIRED, Site
+
+_NEEDS = {
+    "system_call_filter": "seccomp filters (x86-64 or aarch64), and no profile around it that forbids them",
+    "no_new_privileges": "Linux 3.5",
+    "no_capabilities": "Linux 2.6.26, and no profile around it that forbids capset",
+    "memory_limit": "no lower hard limit on address space around it (ulimit -Hv)",
+    "dies_with_parent": "no profile around it that forbids prctl",
+    "no_files": "Landlock (Linux 5.13)",
+}
+"""What a protection takes, for the operator."""
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """`wanted`: required or best_effort; `lacking`: the protections that are not in force, also those that may lack."""
+
+    wanted: str
+    lacking: tuple[str, ...]
+
+    @property
+    def told(self) -> str | None:
+        """What people have to be told of it; None where all that is required is in force because it has to be."""
+        if self.wanted == REQUIRED:
+            return None
+        return f"best_effort: {', '.join(self.lacking)} not in force" if self.lacking else "best_effort: all in force"
+
+    def to_record(self) -> dict[str, Any]:
+        """As the log has it."""
+        return {"wanted": self.wanted, "lacking": list(self.lacking)}
+
+
+def from_record(record: Mapping[str, Any] | None) -> Isolation | None:
+    """The opposite, of an entry; None for a run without parsers and in logs of older versions."""
+    return Isolation(record["wanted"], tuple(record["lacking"])) if record else None
+
+
+def open_parsers(site: Site, workers: int) -> ParserPool:
+    """The pool of a run. MachineRefusedError where the site requires what this machine does not give."""
+    try:
+        return ParserPool(workers, site.limits, required=site.isolation == REQUIRED)
+    except NotIsolatedError as error:
+        needed = "".join(f"\n    {name}: needs {_NEEDS[name]}" for name in error.lacking)
+        raise MachineRefusedError(
+            "the parsers of documents cannot be isolated on this machine, so none is started and nothing is processed."
+            f" Not in force:{needed}\n"
+            "    remedy:   give it that (to a container, in its seccomp profile); or, where documents are trusted, "
+            f"write isolation: {BEST_EFFORT} under limits: in site.yaml, which every run then says"
+        ) from error
+
+
+def isolation_of(site: Site, pool: ParserPool) -> Isolation:
+    """What holds the parsers of an open pool."""
+    return Isolation(site.isolation, lacking(pool.isolation, tuple(pool.isolation)))
+
+
+def unconfined(site: Site, pool: ParserPool) -> str | None:
+    """Why no other program may read pictures here; None if one may."""
+    missing = lacking(pool.isolation, OF_PROGRAM) if site.isolation == REQUIRED else ()
+    if not missing:
+        return None
+    needed = ", ".join(_NEEDS[name] for name in missing)
+    return f"Tesseract cannot be held here, which needs {needed} or limits: {{isolation: {BEST_EFFORT}}}"
+
+
+def check_isolation(site: Site) -> None:
+    """MachineRefusedError where a run would be refused."""
+    open_parsers(site, 1).close()

@@ -1,0 +1,99 @@
+"""A staged document is parsed, what it holds unpacked, and its pictures of text are read; on threads of a feed."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import IO
+
+from pipeline.answer.compute import Work
+from pipeline.document import Member, Parsed
+from pipeline.errors import DocumentError, Failure
+from pipeline.inbox.intake import Arrival
+from pipeline.inbox.order import Ended, Outcome, Room
+from pipeline.inbox.parsers import unconfined
+from pipeline.openai.line import BATCH_FILE, REQUEST
+from pipeline.parse import Options, PageReader, ParserPool, Tesseract, find_tesseract
+from pipeline.plan import RunPlan
+from pipeline.report import Observer
+from pipeline.states import State
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Parses in `pool`; `pages` reads pictures of text, and where that is not possible, `no_pages` says why."""
+
+    plan: RunPlan
+    pool: ParserPool
+    pages: PageReader | None
+    no_pages: str = ""
+    stop: Callable[[], bool] = lambda: False
+
+    def __call__(self, arrival: Arrival, room: Room, begun: float, member: Member | None = None) -> Outcome:
+        """What comes of a document that may unpack to `room`; `member`: what its container says of it.
+
+        OSError where what it holds cannot be written, StoppedError when `stop()` becomes true before all is read.
+        """
+        if member and member.failure:
+            return Outcome(Ended(arrival, State.FAILED, member.reason, member.failure))
+        file = self._scratch()
+        try:
+            if arrival.size > (limit := self.plan.site.max_document_bytes):
+                raise DocumentError(Failure.TOO_LARGE, f"it has {arrival.size} bytes; the limit is {limit}")
+            parsed, file = self._read(arrival, room, file)
+        except DocumentError as error:
+            if error.failure == Failure.NEEDS_OCR and self.no_pages:
+                error = DocumentError(error.failure, f"{error.reason}; {self.no_pages}")
+            return Outcome(failed(arrival, error), written=os.fstat(file.fileno()).st_size)
+        work = Work(arrival, parsed, time.perf_counter() - begun)
+        return Outcome(work, file if parsed.members else None, os.fstat(file.fileno()).st_size)
+
+    def close(self) -> None:
+        """End what is being read: nobody asks for it any more."""
+        self.pool.close()
+
+    def _read(self, arrival: Arrival, room: Room, out: IO[bytes]) -> tuple[Parsed, IO[bytes]]:
+        options = Options(
+            self.plan.input.hidden, room.documents, room.bytes, self.pages is not None,
+            media_type=self._media_type(arrival),
+        )  # fmt: skip
+        descriptor = os.open(arrival.staged(self.plan.archive), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            parsed = self.pool.parse(descriptor, arrival.name, options, out.fileno())
+            if self.pages and parsed.images:
+                texts, unread = self.pages.read(out.fileno(), parsed.images, self.stop)
+                out = self._scratch()
+                options = replace(options, images=False, texts=texts, unread=unread)
+                parsed = self.pages.named(self.pool.parse(descriptor, arrival.name, options, out.fileno()))
+            return parsed, out
+        finally:
+            os.close(descriptor)
+
+    def _media_type(self, arrival: Arrival) -> str:
+        """What a document of a batch job is, whatever its bytes look like."""
+        if not self.plan.is_batch:
+            return ""
+        return REQUEST if arrival.parent else BATCH_FILE
+
+    def _scratch(self) -> IO[bytes]:
+        """A file without a name for what is unpacked."""
+        return tempfile.TemporaryFile(dir=self.plan.archive / ".staging", buffering=0)
+
+
+def failed(arrival: Arrival, error: DocumentError) -> Ended:
+    """A document that ended with `error`."""
+    return Ended(arrival, State.FAILED, error.reason, error.failure)
+
+
+def recognition(plan: RunPlan, pool: ParserPool, observer: Observer) -> tuple[Tesseract | None, str]:
+    """What reads pictures of text in this run, or why nothing does: then they fail as needs_ocr."""
+    if not plan.input.ocr.enabled:
+        return None, "text recognition is off in the job"
+    found = find_tesseract(plan.input.ocr.languages)
+    if isinstance(found, Tesseract):
+        found = unconfined(plan.site, pool) or found
+    if isinstance(found, Tesseract):
+        return found, ""
+    observer.note("pictures of text are not read", reason=found)
+    return None, found

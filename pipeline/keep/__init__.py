@@ -1,0 +1,1 @@
+"""How long documents and results are kept: retention, holds, erasure."""

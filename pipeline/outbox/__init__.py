@@ -1,0 +1,1 @@
+"""Rows to Parquet and Markdown: the commit, redo and undo."""

@@ -1,0 +1,162 @@
+"""The only writer of results: staged part, log entries and checkpoint, then everything into place."""
+
+import base64
+import hashlib
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.inbox.intake import Arrival, staging_of
+from pipeline.outbox.deletion import delete
+from pipeline.outbox.markdown import format_markdown
+from pipeline.outbox.outputs import Outputs
+from pipeline.outbox.placement import place, staged_name, sync
+from pipeline.outbox.schema import SCHEMA, result_sha256, salted, to_text
+from pipeline.outbox.space import look_before_part
+from pipeline.paths.names import markdown_name
+from pipeline.plan import RunPlan
+from pipeline.records.current import Last, answers_copies, replaced
+from pipeline.records.entries import read_entries
+from pipeline.records.journal import Journal
+from pipeline.records.private import hide, openings_file, write_openings
+from pipeline.states import State
+from pipeline.tasks import name_of
+
+Row = dict[str, Any]
+_IN_ENTRY = (
+    "document", "path", "parent", "size", "media_type", "encoding", "encoding_confidence", "language", "pages",
+    "state", "failure", "reason", "hidden", "duplicate_of", "supersedes", "replaces", "parser", "text_sha256", "tokens",
+)  # fmt: skip
+_WITH_MARKDOWN = (State.DONE, State.ABSTAINED, State.REVIEW)
+
+
+@dataclass
+class Committer:
+    """Commits the rows of one run in parts. `last` are the entries whose rows are current (History.last); `facts` go
+    into every document's entry; `parts` are those in place. `outputs` makes the files of a batch job."""
+
+    plan: RunPlan
+    log: Journal
+    run: str
+    last: Last
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    parts: list[Path] = field(default_factory=list)
+    outputs: Outputs | None = None
+    placing: bool = False  # a part may be committed whose files are staged still
+    _placed: list[Row] = field(default_factory=list)
+
+    def note(self, *records: Row) -> int:
+        """Commit records that are no results, and with them that the last part is in place; the number of the first."""
+        first = self.log.next_index + len(self._placed)
+        mine = self._hidden([{"run": self.run, "job": self.plan.job, **record} for record in records], first)
+        self.log.commit([*self._placed, *mine])
+        self._placed.clear()
+        return first
+
+    def delete(self, records: Sequence[Row]) -> None:
+        """Commit what is to be deleted, delete it, and say with the next commit that it is done."""
+        for number, record in enumerate(records, self.note(*records)):
+            delete(self.plan.site, record)
+            done = {"type": "deleted", "run": self.run, "job": self.plan.job, "deletion": number}
+            self._placed.append(done)
+
+    def commit(self, rows: Sequence[tuple[Row, Arrival]]) -> None:
+        """Make a part of these rows: one entry a row, then one for the part."""
+        root, staging = self.plan.site.root, self.plan.outbox / ".staging"
+        staging.mkdir(parents=True, exist_ok=True)
+        part = self.plan.outbox / f"part-{self.run}-{len(self.parts) + 1:05d}.parquet"
+        name = str(part.relative_to(root))
+        first = self.log.next_index + len(self._placed)
+        for number, (row, arrival) in enumerate(rows, first):
+            row |= self._place(row, number)
+            if arrival.staging:
+                staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
+        table = pa.Table.from_pylist([row for row, _ in rows], schema=SCHEMA)
+        look_before_part(self.plan, len(rows), table.nbytes)
+        sha256 = _write_table(staging / staged_name(name), salted(table) if self.plan.private else table)
+        arrivals, made = [arrival for _, arrival in rows], table.to_pylist()
+        outputs = self.outputs.make(made, name) if self.outputs else {}
+        documents = [
+            {**self._document(row, arrival), "outputs": outputs.get(i), "part": name, "row": i}
+            for i, (row, arrival) in enumerate(zip(made, arrivals, strict=True))
+        ]
+        documents = self._hidden(documents, first)
+        sync(staging, self.plan.archive)
+        ended = {
+            "type": "part", "run": self.run, "job": self.plan.job, "file": name, "sha256": sha256, "rows": len(rows),
+            "first": first, "folder": self.plan.input_folder, "afterwards": self.plan.input.afterwards,
+        }  # fmt: skip
+        self.placing = True
+        self.log.commit([*self._placed, *documents, ended])
+        place(root, ended, [entry for _, entry in self._committed(first, len(documents))])
+        self.placing = False
+        self._placed = [{"type": "placed", "run": self.run, "job": self.plan.job, "file": name}]
+        self.parts.append(part)
+
+    def _place(self, row: Row, number: int) -> Row:
+        """The columns that say where a row stands: of which job and task, and which rows it takes the place of."""
+        gone = replaced(self.last, row, number, answers_copies(self.plan.input.duplicates))
+        of = {"job": self.plan.job, "task": name_of(self.plan.task), "run": self.run, "audit_index": number}
+        return {**of, "replaces": gone, "supersedes": max(gone, default=None)}
+
+    def _hidden(self, records: list[Row], first: int) -> list[Row]:
+        """As the log may have them, from entry `first` on; what opens them is on the disk."""
+        if not self.plan.private:
+            return records
+        hidden, openings = hide(records, first)
+        if openings:
+            write_openings(openings_file(self.plan.site.root, self.plan.job, first), openings)
+        return hidden
+
+    def _committed(self, first: int, count: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        entries = read_entries(self.plan.site, first)
+        return (entry for entry, _ in zip(entries, range(count), strict=False))
+
+    def _document(self, row: Row, arrival: Arrival) -> Row:
+        """The entry of one row: everything that proves it, so that the one record can stand alone."""
+        raw = os.fsencode(arrival.raw)
+        return {
+            "type": "document", "run": self.run, "job": self.plan.job,
+            **{key: row.get(key) for key in _IN_ENTRY},
+            "finished_at": to_text(row["finished_at"]),
+            "path_bytes": None if raw == arrival.path.encode() else base64.b64encode(raw).decode(),
+            "result_sha256": result_sha256(row),
+            "markdown": self._write_markdown(row),
+            "unread": None if row["document"] else arrival.unread,
+            **self.facts,
+        }  # fmt: skip
+
+    def _write_markdown(self, row: Row) -> Row | None:
+        """The document's Markdown file in staging; None where the job asks for none or there is no answer."""
+        if "markdown" not in self.plan.formats or row["state"] not in _WITH_MARKDOWN:
+            return None
+        name = str((self.plan.outbox / "markdown" / markdown_name(row["path"])).relative_to(self.plan.site.root))
+        body = format_markdown(row, self.plan.job).encode()
+        (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
+        return {"file": name, "sha256": hashlib.sha256(body).hexdigest()}
+
+
+def _write_table(path: Path, table: pa.Table) -> str:
+    """Write one Parquet file, at once and not by hundreds of small writes; its sha256."""
+    file = pa.BufferOutputStream()
+    pq.write_table(table, file, compression="zstd")
+    body = file.getvalue()
+    path.write_bytes(body)
+    return hashlib.sha256(body).hexdigest()
+
+
+def write_without(root: Path, file: str, entries: Collection[int], private: bool) -> str:
+    """Write a part anew without the rows of these entries, into staging, where it waits for its place; its sha256. That
+    of a private job gets another salt: with the old one goes what its old sha256 could be made of."""
+    source = root / file
+    table = pq.read_table(source)
+    numbers = table.column("audit_index").to_pylist()
+    kept = table.filter(pa.array([number not in entries for number in numbers], pa.bool_()))
+    staged = source.parent / ".staging" / staged_name(file)
+    staged.parent.mkdir(exist_ok=True)
+    return _write_table(staged, salted(kept) if private else kept)

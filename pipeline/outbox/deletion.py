@@ -1,0 +1,102 @@
+"""What is deleted: said in the log first, then done, then said to be done. A run killed in between does it again.
+
+A record of a deletion names, in `archive` and `markdown`, document entries whose archived bytes and text, or whose
+Markdown file or output files, go; in `parts`, files of rows. An erasure (erasure.py) has more: in `failed`, entries
+whose copy in failed/ goes; in `rows`, parts that were written anew; in `entries`, those that cannot be opened again.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.outbox.placement import archive_folder, clear_failed, made_files, move, remove_empty, staged_name, sync
+from pipeline.plan import Site
+from pipeline.records.entries import entries_at
+from pipeline.records.private import forget, is_closed, refuse_closed
+
+Entry = Mapping[str, Any]
+
+DELETIONS = frozenset({"deleted.by_rule", "erased"})
+"""The types of the records that announce a deletion; `deleted` says that the one of number `deletion` is done."""
+
+
+def delete(site: Site, record: Entry) -> None:
+    """Delete what a committed record names; may be repeated. OSError where that is not allowed."""
+    for entry in _named(site, record, "archive"):
+        folder = archive_folder(site.root, entry["job"], entry["document"])
+        if folder.exists():
+            shutil.rmtree(folder)
+        remove_empty(folder.parent, folder.parent.parent)
+    for entry in _named(site, record, "markdown"):
+        for made in made_files(entry):
+            file = site.root / made["file"]
+            file.unlink(missing_ok=True)
+            remove_empty(file.parent, site.root / "outbox" / entry["job"])
+    for file in record["parts"]:
+        (site.root / file).unlink(missing_ok=True)
+    for part in record.get("rows", ()):
+        file = site.root / part["file"]
+        move(file.parent / ".staging" / staged_name(part["file"]), file)
+    for entry in _named(site, record, "failed"):
+        clear_failed(site.root, entry)
+    sync(*site.root.glob("outbox/*"), *site.root.glob("archive/*"), *site.root.glob("failed/*"))
+    forget(site.root, entries_at(site, record.get("entries", ())))  # last, for their names were needed until now
+
+
+def _named(site: Site, record: Entry, kind: str) -> Iterator[Entry]:
+    """The entries that a record names; none that it forgot already, for then everything else was gone."""
+    forgotten = set(record.get("entries", ()))
+    for entry in entries_at(site, record.get(kind, ())):
+        if is_closed(entry) and entry["n"] in forgotten:
+            continue
+        refuse_closed(site.root, entry)
+        yield entry
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The part of entry `part` since the erasure of entry `by`: its sha256, and the entries whose rows are gone."""
+
+    by: int
+    part: int
+    sha256: str
+    gone: frozenset[int]
+
+
+@dataclass
+class Deletions:
+    """What the log says was deleted: entry of a document, or file of a part -> the entry that says so.
+
+    `rows`: part -> what it was made by each erasure of rows of it. `erased`: entries that cannot be opened again;
+    `failed`: those whose copy in failed/ is gone.
+    """
+
+    archive: dict[int, int] = field(default_factory=dict)
+    markdown: dict[int, int] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, list[Rewritten]] = field(default_factory=dict)
+    erased: set[int] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
+    pending: set[int] = field(default_factory=set)  # those that are not said to be done
+
+    def by(self, number: int, part: str) -> int | None:
+        """The entry that deleted the row of entry `number`, with its part or by itself; None if it is kept."""
+        erasures = (made.by for made in self.rows.get(part, ()) if number in made.gone)
+        return next(erasures, self.parts.get(part))
+
+    def take(self, entry: Entry) -> None:
+        """The next entry of the log."""
+        if entry["type"] in DELETIONS:
+            self.archive |= dict.fromkeys(entry["archive"], entry["n"])
+            self.markdown |= dict.fromkeys(entry["markdown"], entry["n"])
+            self.parts |= dict.fromkeys(entry["parts"], entry["n"])
+            self.pending.add(entry["n"])
+            self.erased.update(entry.get("entries", ()))
+            self.failed.update(entry.get("failed", ()))
+            for part in entry.get("rows", ()):
+                made = self.rows.setdefault(part["file"], [])
+                gone = (made[-1].gone if made else frozenset()) | set(part["entries"])
+                made.append(Rewritten(entry["n"], part["part"], part["sha256"], gone))
+        elif entry["type"] == "deleted":
+            self.pending.discard(entry["deletion"])

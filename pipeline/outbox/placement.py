@@ -1,0 +1,239 @@
+"""Put a committed part in place: steps 3 and 4 of a commit, and the redo of them after a crash.
+
+Everything is derived from the log's entries alone, and every step may be repeated, so that a run killed anywhere ends
+as one that was not. Order: results and kept bytes get their places; all of that is synced; only then inputs go.
+"""
+
+import base64
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import audit
+from pipeline.errors import Failure
+from pipeline.inbox.intake import COPY, staging_of
+from pipeline.paths.beneath import open_beneath, unlink_beneath
+from pipeline.paths.names import REASON, archive_name, failed_apart, failed_name
+from pipeline.states import State
+
+Entry = Mapping[str, Any]
+
+
+def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
+    """Rename the part and its Markdown files into place, then move the inputs of its documents."""
+    staging = root / "outbox" / part["job"] / ".staging"
+    for name in [part["file"], *(made["file"] for entry in documents for made in made_files(entry))]:
+        move(staging / staged_name(name), root / name)
+    for entry in documents:
+        if entry["state"] == State.FAILED:
+            _to_failed(root, entry)
+        elif entry["state"] == State.DUPLICATE:
+            shutil.rmtree(_staging(root, entry), ignore_errors=True)
+            clear_failed(root, entry)
+        else:
+            _to_archive(root, entry)
+            clear_failed(root, entry)
+    inputs = root / part["folder"]
+    emptied = part["afterwards"] == "archive"
+    for entry in documents if emptied else ():
+        if entry["document"] and not entry["parent"] and entry["state"] != State.FAILED:
+            _keep_bytes(root, inputs, entry)
+    sync(root, *(root / name / part["job"] for name in ("outbox", "archive", "failed")))
+    for entry in [entry for entry in documents if entry["document"] and not entry["parent"]] if emptied else ():
+        _remove_input(inputs, entry)
+    sync(inputs)
+
+
+def sync(*folders: Path) -> None:
+    """Make durable what was written below these folders: each of their file systems once."""
+    there = {folder.stat().st_dev: folder for folder in folders if folder.is_dir()}
+    for folder in there.values():
+        audit.sync_filesystem(folder)
+
+
+def raw_path(entry: Entry) -> str:
+    """The path of an entry's input as the system knows it."""
+    return os.fsdecode(base64.b64decode(entry["path_bytes"])) if entry["path_bytes"] else str(entry["path"])
+
+
+def made_files(entry: Entry) -> list[dict[str, str]]:
+    """The names and sha256s of the files in outbox/ that were made for a document, beside its row."""
+    markdown: list[dict[str, str]] = [entry["markdown"]] if entry["markdown"] else []
+    return [*markdown, *(entry.get("outputs") or ())]
+
+
+def staged_name(name: str) -> str:
+    """The flat name under which a result waits in outbox/<job>/.staging/ for its place."""
+    return hashlib.sha256(os.fsencode(name)).hexdigest()[:32] + Path(name).suffix
+
+
+def archive_folder(root: Path, job: str, sha256: str) -> Path:
+    """Where a finished document lies: bytes/NAME, and the parsed text as text/SHA256.txt."""
+    return root / "archive" / job / sha256[:2] / sha256
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's bytes, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename, if the source is still there."""
+    if source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
+
+
+def _move_over(source: Path, target: Path, staging: Path) -> None:
+    """The same; to another file system, as failed/ may lie on one of its own, by a copy: whole and on the disk before
+    it has its name, which is on the disk before the source goes. `staging` is a folder there."""
+    try:
+        move(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        staging.mkdir(exist_ok=True)
+        copy = staging / COPY
+        shutil.copyfile(source, copy)
+        audit.sync_filesystem(staging)
+        copy.rename(target)
+        audit.sync_folder(target.parent)
+        source.unlink()
+        staging.rmdir()
+
+
+def _staging(root: Path, entry: Entry) -> Path:
+    return staging_of(root / "archive" / entry["job"], str(entry["n"]))
+
+
+def _to_archive(root: Path, entry: Entry) -> None:
+    staging, final = _staging(root, entry), archive_folder(root, entry["job"], entry["document"])
+    if staging.is_dir():
+        move(staging / COPY, final / "bytes" / archive_name(raw_path(entry)))
+        for text in staging.glob("text/*"):
+            move(text, final / "text" / text.name)
+        _remove_staged(staging)
+
+
+def _remove_staged(staging: Path) -> None:
+    """The folder of a document that was moved: as a rule it is empty, and rmtree looks at everything twice."""
+    try:
+        if (staging / "text").is_dir():
+            (staging / "text").rmdir()
+        staging.rmdir()
+    except OSError:
+        shutil.rmtree(staging)
+
+
+def _keep_bytes(root: Path, inputs: Path, entry: Entry) -> None:
+    """Before an input goes: a copy, if the archive holds none any more (somebody cleaned up, and it came again)."""
+    kept = archive_folder(root, entry["job"], entry["document"]) / "bytes"
+    sizes = [path.stat().st_size for path in kept.iterdir()] if kept.is_dir() else []
+    if entry["size"] not in sizes:
+        _copy_input(inputs, entry, kept / archive_name(raw_path(entry)))
+
+
+def _to_failed(root: Path, entry: Entry) -> None:
+    folder = root / "failed" / entry["job"]
+    target = _failed_place(folder, raw_path(entry), entry["document"])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if entry["document"]:
+        _move_over(_staging(root, entry) / COPY, target, folder / ".staging")
+        shutil.rmtree(_staging(root, entry), ignore_errors=True)
+    target.with_name(target.name + REASON).write_bytes(reason_body(entry))
+
+
+def reason_body(entry: Entry) -> bytes:
+    """The .reason.json of a failed document, by its entry and the sentences of this version."""
+    failure = Failure(entry["failure"])
+    told = reason_facts(entry) | {"meaning": failure.sentence, "remedy": failure.remedy}
+    return (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def reason_facts(entry: Entry) -> dict[str, Any]:
+    """What of a .reason.json is the same in every version."""
+    return {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
+
+
+def clear_failed(root: Path, entry: Entry) -> None:
+    """What lies in failed/ of a document that has ended otherwise since: its bytes are in the archive."""
+    folder = root / "failed" / entry["job"]
+    if not folder.is_dir():
+        return
+    for name in (failed_name(raw_path(entry)), failed_apart(raw_path(entry), entry["document"])):
+        target, reason = folder / name, folder / (name + REASON)
+        if _reason_of(reason) in (entry["document"], None):
+            if target.is_file() and not target.is_symlink() and file_sha256(target) == entry["document"]:
+                target.unlink()
+            reason.unlink(missing_ok=True)
+            remove_empty(target.parent, folder)
+
+
+def _reason_of(path: Path) -> str | None:
+    """The document of which a .reason.json tells; None if it could not be read when it failed, "" if there is none."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return None if told["document"] is None else str(told["document"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return ""
+
+
+def remove_empty(folder: Path, top: Path) -> None:
+    """The folder and those above it below `top`, as far as they hold nothing."""
+    with contextlib.suppress(OSError):  # not empty
+        while folder != top:
+            folder.rmdir()
+            folder = folder.parent
+
+
+def _failed_place(folder: Path, path: str, sha256: str | None) -> Path:
+    """Under the document's own path, or apart where something else lies there or above it."""
+    target = folder / failed_name(path)
+    above = [parent for parent in target.parents if parent.is_relative_to(folder)]
+    blocked = target.is_dir() or target.with_name(target.name + REASON).is_dir()
+    blocked |= any(parent.exists() and not parent.is_dir() for parent in above)
+    if blocked or (target.exists() and file_sha256(target) != sha256):
+        return folder / failed_apart(path, sha256)
+    return target
+
+
+def _remove_input(inputs: Path, entry: Entry) -> None:
+    """Only if it still is those bytes; a file that was put in its place meanwhile stays as new.
+
+    One that may not be removed stays too: the next run meets it as a duplicate.
+    """
+    with _opened_input(inputs, entry) as source, contextlib.suppress(OSError):
+        if source:
+            unlink_beneath(inputs, raw_path(entry), source.fileno())
+
+
+def _copy_input(inputs: Path, entry: Entry, target: Path) -> None:
+    with _opened_input(inputs, entry) as source:
+        if source:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+
+
+@contextlib.contextmanager
+def _opened_input(inputs: Path, entry: Entry) -> Iterator[BinaryIO | None]:
+    """The input of an entry, if a file with those bytes still lies there; None otherwise."""
+    try:
+        descriptor = open_beneath(inputs, raw_path(entry), os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        yield None
+        return
+    with os.fdopen(descriptor, "rb") as source:
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        same = regular and hashlib.file_digest(source, "sha256").hexdigest() == entry["document"]
+        if same:
+            source.seek(0)
+        yield source if same else None

@@ -1,0 +1,58 @@
+"""What the log says of the maker: model, software and machine (settings.py: its settings)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import engine
+from pipeline.inbox.discover import Scan
+from pipeline.inbox.parsers import Isolation
+from pipeline.parse import Tesseract
+from pipeline.plan import RunPlan
+from pipeline.records.software import software
+
+
+def started(
+    plan: RunPlan, digest: str, model_sha256: str, found: Scan, ready: int, isolation: Isolation | None
+) -> dict[str, Any]:
+    """The entry that opens a run, which takes `ready` documents; `isolation` is None where it needs no parsers."""
+    return {
+        "type": "run.started",
+        "job_digest": digest,
+        "job_file_sha256": plan.job_file_sha256,
+        "model": plan.model.name,
+        "model_sha256": model_sha256,
+        "pinned": plan.model.sha256 is not None,
+        "duplicates": plan.input.duplicates,
+        "retry": None if plan.retry is None else sorted(plan.retry),
+        "software": software(),
+        "ready": ready,
+        "settling": len(found.settling),
+        "held": len(found.held),
+        "ignored": len(found.ignored),
+        "isolation": isolation.to_record() if isolation else None,
+    }
+
+
+def maker(
+    plan: RunPlan,
+    digest: str,
+    model: engine.Model | engine.LanguageModel,
+    parsing: Mapping[str, Any],
+    tesseract: Tesseract | None,
+) -> dict[str, Any]:
+    """What stands in every document's entry: which model, software and machine made the row."""
+    return {
+        "job_digest": digest,
+        "model": plan.model.name,
+        "model_sha256": model.sha256,
+        "tokenizer_sha256": model.tokenizer_sha256,
+        "numerics": engine.NUMERICS,
+        "engine": dict(model.facts),
+        "software": software(),
+        "parse_options": {
+            "limits": parsing["limits"],
+            "isolation": parsing["isolation"],
+            "hidden": plan.input.hidden,
+            "ocr": tesseract.describe() if tesseract else None,
+        },
+    }

@@ -1,0 +1,153 @@
+"""The current rows, read from the parts in outbox/."""
+
+import sys
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.outbox.schema import COPIES, SCHEMA, to_text
+from pipeline.plan import Site
+from pipeline.records.current import Replaced
+
+_NARROW = ("document", "path", "state", "audit_index", "job_digest", "replaces")
+_BATCH = 256  # rows decoded at a time
+_OPEN = 16  # parts of which a batch is kept
+
+
+class BadPartError(Exception):
+    """A part in outbox/ that cannot be read as a result table."""
+
+    def __init__(self, part: Path) -> None:
+        super().__init__(f"{part}: not a table that this program wrote; `cloister audit verify` tells more")
+
+
+class _Row(NamedTuple):
+    """Where a row stands, and the settings that made it."""
+
+    path: str
+    entry: int
+    part: int
+    number: int
+    settings: str
+
+
+def results(site: Site, job: str | None = None, *, only_current_settings: bool = False) -> Iterator[dict[str, Any]]:
+    """The current rows as plain values, by job and path. BadPartError.
+
+    A row made by other settings than the newest row of its job has `other_settings`: True beside its columns;
+    `only_current_settings` leaves such rows out. Reads a few narrow columns of every part first, so that memory grows
+    with the number of rows, not of words.
+    """
+    for folder in sorted(path for path in (site.root / "outbox").glob("*") if path.is_dir()):
+        if job in (None, folder.name):
+            yield from _of_job(folder, only_current_settings)
+
+
+def row_at(part: Path, number: int) -> dict[str, Any]:
+    """One row of a part, from 0, as plain values. BadPartError."""
+    return _Reader(part).row(number)
+
+
+def rows_numbered(part: Path, entries: Container[int]) -> Iterator[dict[str, Any]]:
+    """The rows of a part whose entries are asked for, as the table has them. BadPartError, OSError."""
+    for batch in batches(part):
+        with _ours(part):
+            numbers = batch.column("audit_index").to_pylist()
+            rows = batch.take(pa.array([at for at, number in enumerate(numbers) if number in entries], pa.int64()))
+            found = rows.to_pylist()
+        yield from found
+
+
+def _of_job(folder: Path, only_current_settings: bool) -> Iterator[dict[str, Any]]:
+    parts = sorted(folder.glob("part-*.parquet"))
+    reader = lru_cache(_OPEN)(lambda part: _Reader(parts[part]))
+    rows, newest = _current(parts)
+    for row in rows:
+        other = row.settings != newest
+        if not (only_current_settings and other):
+            yield reader(row.part).row(row.number) | {"job": folder.name} | ({"other_settings": True} if other else {})
+
+
+def _current(parts: Sequence[Path]) -> tuple[list[_Row], str]:
+    """The rows whose place no other one took (current.py), by path; and the settings of the newest row of all."""
+    rows, old, replaced = list[_Row](), list[dict[str, Any]](), Replaced()
+    for part, path in enumerate(parts):
+        for number, row in enumerate(_narrow(path)):
+            rows.append(_Row(row["path"], row["audit_index"], part, number, sys.intern(row["job_digest"] or "")))
+            if row["replaces"] is None:
+                old.append(row)
+            else:
+                replaced.take(row, row["audit_index"], row["copies"])
+    for row in sorted(old, key=lambda row: row["audit_index"]):
+        replaced.take(row, row["audit_index"], row["copies"])
+    newest = max(rows, key=lambda row: row.entry).settings if rows else ""
+    return sorted(row for row in rows if row.entry not in replaced.by), newest
+
+
+def _narrow(path: Path) -> Iterator[dict[str, Any]]:
+    """The columns that decide, of all rows of a part."""
+    with _ours(path), pq.ParquetFile(path) as file:
+        about, there = file.schema_arrow.metadata or {}, file.schema_arrow.names
+        names = [name for name in _NARROW if name in there or name != "replaces"]
+        table = file.read(columns=names).select(names).cast(pa.schema([SCHEMA.field(name) for name in names]))
+        if b"cloister.table" not in about or table["path"].null_count or table["audit_index"].null_count:
+            raise BadPartError(path)
+        more = {"replaces": None, "copies": COPIES.encode() in about}
+        rows = table.to_pylist()
+    yield from ({**more, **row} for row in rows)
+
+
+class _Reader:
+    """Rows of one part by number; the batch of the last one is kept, and going back reads the part anew."""
+
+    def __init__(self, part: Path) -> None:
+        self._part = part
+        self._batch: pa.RecordBatch | None = None
+        self._first = 0
+        self._batches = batches(part)
+        self._names: dict[str, None] = {}
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The row as plain values. BadPartError."""
+        with _ours(self._part):
+            if number < self._first:
+                self._batch, self._first, self._batches = None, 0, batches(self._part)
+            while self._batch is None or number >= self._first + len(self._batch):
+                self._first += len(self._batch or ())
+                self._batch = self._next()
+            row: dict[str, Any] = self._names | self._batch.slice(number - self._first, 1).to_pylist()[0]
+            ended = row["finished_at"]
+            return row | {"finished_at": to_text(ended) if ended else None}
+
+    def _next(self) -> pa.RecordBatch:
+        """The next batch without the columns that are null in all of it: those of other tasks need not be decoded."""
+        batch = next(self._batches, None)
+        if batch is None:
+            raise BadPartError(self._part)
+        self._names = dict.fromkeys(batch.schema.names)
+        return batch.select([name for name in self._names if batch.column(name).null_count < len(batch)])
+
+
+def batches(part: Path) -> Iterator[pa.RecordBatch]:
+    """The rows of a part, a few at a time. BadPartError. No method of _Reader: one that its own generator refers to
+    would not be freed at once."""
+    with _ours(part):
+        yield from pq.ParquetFile(part, buffer_size=1 << 16).iter_batches(batch_size=_BATCH)
+
+
+@contextmanager
+def _ours(part: Path) -> Iterator[None]:
+    """BadPartError for what pyarrow says of a damaged or foreign file; its OSError without a number means the same."""
+    try:
+        yield
+    except (pa.ArrowException, ValueError, LookupError) as error:
+        raise BadPartError(part) from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise BadPartError(part) from error

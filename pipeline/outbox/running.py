@@ -1,0 +1,107 @@
+"""state/running.json: which run is on its way, and how far it is. Only `cloister status` reads it.
+
+It is renamed into place when the run begins, when it knows how many documents there are, and then every few seconds. A
+run that is killed leaves it: it counts only while the process that it names holds the log.
+"""
+
+import contextlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.outbox.schema import to_text
+from pipeline.plan import RunPlan, Site
+from pipeline.report import Observer
+
+_EVERY_SECONDS = 2.0
+_MOST_BYTES = 10_000
+_NAME = "running.json"
+
+
+@dataclass(frozen=True)
+class Running:
+    """A run on its way. `total`: documents that it will look at, None while it does not know; `counts`: states that
+    documents have reached, committed or not."""
+
+    pid: int
+    job: str
+    run: str
+    since: str
+    total: int | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def running(site: Site) -> Running | None:
+    """What the file says; None if there is none, or it is not ours."""
+    try:
+        with os.fdopen(os.open(_file(site), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            said = json.loads(file.read(_MOST_BYTES))
+        told = Running(**said)
+        texts, total, counts = (told.job, told.run, told.since), told.total, told.counts.items()
+        whole = all(isinstance(text, str) for text in texts) and type(told.pid) is int
+        known = total is None or type(total) is int
+        return told if whole and known and all(type(number) is int for _, number in counts) else None
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+@contextlib.contextmanager
+def announced(
+    plan: RunPlan, run: str, observer: Observer, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Observer]:
+    """The observer of a run that holds the log, which also writes the file; it is gone when the run ends."""
+    announcing = _Announcing(plan, run, observer, clock)
+    try:
+        yield announcing
+    finally:
+        with contextlib.suppress(OSError):
+            _file(plan.site).unlink()
+
+
+class _Announcing:
+    """An observer that passes everything on. A file that cannot be written is no trouble to the run."""
+
+    def __init__(self, plan: RunPlan, run: str, observer: Observer, clock: Callable[[], float]) -> None:
+        self._site, self._observer, self._clock = plan.site, observer, clock
+        self._begun = Running(os.getpid(), plan.job, run, to_text(datetime.now(UTC)))
+        self._total: int | None = None
+        self._counts: Counter[str] = Counter()
+        self._write()
+
+    def note(self, event: str, **facts: str | int | float | None) -> None:
+        self._observer.note(event, **facts)
+
+    def found(self, total: int) -> None:
+        first, self._total = self._total is None, total
+        self._write() if first else self._write_if_due()
+        self._observer.found(total)
+
+    def finished(self, path: str, state: str, reason: str | None) -> None:
+        self._counts[state] += 1
+        self._write_if_due()
+        self._observer.finished(path, state, reason)
+
+    def _write_if_due(self) -> None:
+        if self._clock() - self._written >= _EVERY_SECONDS:
+            self._write()
+
+    def _write(self) -> None:
+        self._written = self._clock()
+        told = asdict(self._begun) | {"total": self._total, "counts": self._counts}
+        file = _file(self._site)
+        staged = file.with_suffix(".tmp")
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(exist_ok=True)
+            staged.unlink(missing_ok=True)  # what a killed run left, or a link by which another file would be written
+            with staged.open("x", encoding="utf-8") as new:
+                new.write(json.dumps(told))
+            staged.rename(file)
+
+
+def _file(site: Site) -> Path:
+    return site.state / _NAME

@@ -1,0 +1,1 @@
+"""Paths: opened without leaving their folder, named, matched, shown."""

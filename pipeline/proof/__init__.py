@@ -1,0 +1,1 @@
+"""The log held against what lies there, and rows made again."""

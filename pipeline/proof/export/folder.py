@@ -1,0 +1,272 @@
+"""The folder of an export, in the order in which it is made. FORMAT.md of audit has its bytes.
+
+records.jsonl           the entries of the range, as they stand in the log
+records.parquet         the same as a table
+report.html             the same for people
+keys/                   the log's public key and earlier ones
+verify.py               one file that checks all of it
+export.json             the range, and the sha256 of each file above
+                        (now the log gets its record of this export, which has the sha256 of export.json, as the very
+                        next entry: nothing can have come between)
+log/                    the log in the layout of C2SP tlog-tiles, with that record
+export.proof            that record with its proof; not there where this user may not write the log
+keys/rotated-*.proof    how each earlier key handed over to the next
+SHA256SUMS              of all files, for sha256sum -c
+"""
+
+import contextlib
+import fcntl
+import glob
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import audit
+from pipeline.outbox.placement import file_sha256
+from pipeline.plan import Site
+from pipeline.proof.export.mirror import Mirror
+from pipeline.proof.export.page import write_report
+from pipeline.proof.export.range import AFTER, BEFORE, INSIDE, range_of
+from pipeline.proof.export.summary import Summary
+from pipeline.records.entries import recorded_entries
+from pipeline.records.journal import Recorded, cut_record, open_journal
+from pipeline.records.records import check_record
+from pipeline.records.software import label
+
+VERSION = 1
+_BUNDLE = 256  # entries
+_UNFINISHED = "cloister-export"
+_ATTEMPTS = 5
+
+Times = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Span:
+    """The entries `first` to `end` - 1 of a log of `size` entries with the root `root`, among which are all whose time
+    lies in [since, before). range.py says which others are, where a clock was set back."""
+
+    since: str
+    before: str
+    first: int
+    end: int
+    size: int
+    root: bytes
+
+    @property
+    def bundles(self) -> range:
+        """The entries in whose bundles the range lies, and one before and after it, which show where it begins and
+        ends."""
+        return range(max(self.first - 1, 0), min(self.end + 1, self.size))
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written to `folder`: `records` entries from number `first` on, and in the same bundles of 256 `others`.
+    `size` and `root` are the log's; `recorded` says whether it knows of this export."""
+
+    folder: Path
+    records: int
+    first: int
+    others: int
+    size: int
+    root: bytes
+    recorded: Recorded
+
+
+def export(
+    site: Site, target: Path, since: date | None = None, until: date | None = None, *, wait: float = 0
+) -> Exported:
+    """Write the entries of these days (UTC, both included) to `target`, which must not exist, or be an empty folder.
+
+    Everything is read and checked first: audit.AuditError; of them LogHeld if another process holds the log for longer
+    than `wait` seconds. FileExistsError; OSError. Then nothing is left behind. A log that this user cannot write is
+    exported all the same, without a record of it. What an export to `target` left that was killed goes too.
+    """
+    target = target.resolve()  # "." has a name too
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FileExistsError(f"{target} is there already, and is not an empty folder")
+    times = _moment(since or date.min), _moment(until + timedelta(1) if until else date.max)
+    with _beside(target) as folder:
+        span, checkpoint, recorded = _fill(site, folder, times, wait)
+        _write_sums(folder)
+        audit.sync_filesystem(folder)
+        folder.rename(target)
+        audit.sync_folder(target.parent)
+    held = _in_bundles(span.bundles, checkpoint.size)
+    records = span.end - span.first
+    return Exported(target, records, span.first, held - records, checkpoint.size, checkpoint.root, recorded)
+
+
+def _fill(site: Site, folder: Path, times: Times, wait: float) -> tuple[Span, audit.Checkpoint, Recorded]:
+    """All files but SHA256SUMS. The log is read before it is held, so that no run has to wait for that; what was
+    committed meanwhile makes it read once more."""
+    span, sha256 = _prepare(site, folder, times)
+    try:
+        with open_journal(site, wait) as journal:
+            if cut := cut_record(journal):
+                journal.commit([{"run": "", **each} for each in cut])
+            if journal.next_index != span.size:
+                span, sha256 = _prepare(site, folder, times)
+            journal.commit([_record(span, sha256)])
+            return span, _write_log(site, span, folder, span.size), Recorded(n=span.size)
+    except audit.LogHeld:
+        raise
+    except audit.AuditError as error:
+        return *_without_record(site, folder, times), Recorded(why=str(error))
+
+
+def _prepare(site: Site, folder: Path, times: Times) -> tuple[Span, str]:
+    """All files that export.json names, and that; its sha256. What an earlier attempt made goes."""
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    span = _find(site, *times)
+    _write_records(site, span, folder)
+    _write_keys(site, folder)
+    shutil.copyfile(audit.VERIFIER, folder / "verify.py")
+    return span, _write_about(site, span, folder)
+
+
+def _without_record(site: Site, folder: Path, times: Times) -> tuple[Span, audit.Checkpoint]:
+    """The files, and a copy of the log as it was when its range was looked for: nobody says what came later."""
+    for _ in range(_ATTEMPTS):
+        span, _sha256 = _prepare(site, folder, times)
+        checkpoint = _write_log(site, span, folder, None)
+        if checkpoint.size == span.size:
+            return span, checkpoint
+    raise audit.LogUnwritable(f"{site.audit}: others write it all the time; try again when no run is at work")
+
+
+def _record(span: Span, sha256: str) -> dict[str, Any]:
+    told = {"from": span.since, "before": span.before, "first": span.first, "end": span.end, "export_sha256": sha256}
+    check_record({"type": "exported", **told})
+    return {"type": "exported", "run": "", **told}
+
+
+def _moment(day: date) -> str:
+    return f"{datetime.combine(day, time(), UTC):%Y-%m-%dT%H:%M:%S}.000000Z".rjust(27, "0")
+
+
+def _find(site: Site, since: str, before: str) -> Span:
+    """One pass over the whole log, at whose end it is known to be the signed one."""
+    checkpoint = audit.read_checkpoint(site.audit, site.public_key)
+    sides = bytearray()
+    for n, entry in recorded_entries(site):
+        if n < checkpoint.size:
+            sides.append(BEFORE if entry["time"] < since else INSIDE if entry["time"] < before else AFTER)
+    first, end = range_of(sides, _BUNDLE)
+    return Span(since, before, first, end, checkpoint.size, checkpoint.root)
+
+
+@contextlib.contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A folder that only we can read, to become `target`; gone if it does not. It is locked while we live, so that the
+    next export to the same target knows what is left of the dead."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{target.name}-{_UNFINISHED}-"
+    with _locked(target.parent):  # of two exports at once neither takes the other's new folder for a dead one's
+        _remove_dead(target.parent, prefix)
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+        ours = contextlib.ExitStack()
+        ours.enter_context(_locked(folder))
+    with ours:
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_dead(parent: Path, prefix: str) -> None:
+    """What killed exports left: folders of this name and user that nobody has locked."""
+    for path in parent.glob(f"{glob.escape(prefix)}*"):
+        if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.geteuid():
+            continue
+        with contextlib.suppress(BlockingIOError), _locked(path, fcntl.LOCK_NB):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, how: int = 0) -> Iterator[None]:
+    """BlockingIOError with LOCK_NB, if another process has locked it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | how)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _write_records(site: Site, span: Span, folder: Path) -> None:
+    summary = Summary()
+    with (folder / "records.jsonl").open("wb") as lines, Mirror(folder / "records.parquet") as mirror:
+        for entry in _entries(site, span):
+            line = audit.canonical(entry)
+            lines.write(line + b"\n")
+            mirror.add(entry, line)
+            summary.add(entry)
+    about = {
+        "since": span.since, "before": span.before, "first": span.first, "end": span.end, "size": span.size,
+        "root": span.root.hex(), "key": site.public_key, "origin": site.origin, "software": label(),
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+    }  # fmt: skip
+    write_report(folder / "report.html", about, summary)
+
+
+def _entries(site: Site, span: Span) -> Iterator[dict[str, Any]]:
+    if span.first < span.end:
+        for n, entry in recorded_entries(site, span.first):
+            yield entry
+            if n + 1 == span.end:
+                return
+
+
+def _write_keys(site: Site, folder: Path) -> None:
+    (folder / "keys").mkdir()
+    (folder / "keys" / "log.pub").write_text(site.public_key + "\n", encoding="utf-8")
+    for rotation in audit.rotations(site.audit, site.public_key):
+        (folder / "keys" / f"until-{rotation.n:012d}.pub").write_text(rotation.old_key + "\n", encoding="utf-8")
+
+
+def _write_about(site: Site, span: Span, folder: Path) -> str:
+    """export.json; its sha256."""
+    about = {
+        "v": VERSION, "origin": site.origin, "from": span.since, "before": span.before,
+        "first": span.first, "end": span.end, "size": span.size, "root": span.root.hex(),
+        "bundles": [span.bundles.start // _BUNDLE * _BUNDLE, span.bundles.stop],
+        "software": label(), "files": {name: file_sha256(folder / name) for name in _names(folder)},
+    }  # fmt: skip
+    body = audit.canonical(about) + b"\n"
+    (folder / "export.json").write_bytes(body)
+    return hashlib.sha256(body).hexdigest()
+
+
+def _write_log(site: Site, span: Span, folder: Path, number: int | None) -> audit.Checkpoint:
+    checkpoint = audit.write_tlog_tiles(site.audit, site.public_key, folder / "log", span.bundles)
+    note = (folder / "log" / "checkpoint").read_bytes()
+    proofs = {f"keys/rotated-{each.n:012d}.proof": each.n for each in audit.rotations(site.audit, site.public_key)}
+    if number is not None:
+        proofs["export.proof"] = number
+    for name, n in proofs.items():
+        (folder / name).write_text(audit.prove(site.audit, site.public_key, n, note), encoding="utf-8")
+    return checkpoint
+
+
+def _write_sums(folder: Path) -> None:
+    lines = [f"{file_sha256(folder / name)}  {name}\n" for name in _names(folder)]
+    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def _in_bundles(entries: range, size: int) -> int:
+    """How many entries are in the bundles that hold these, in a log of this size."""
+    start = entries.start // _BUNDLE * _BUNDLE
+    return min(-(-entries.stop // _BUNDLE) * _BUNDLE, size) - start if entries else 0

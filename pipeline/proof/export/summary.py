@@ -1,0 +1,121 @@
+"""What the report of an export tells, gathered record by record: counts of all, and lists that have an end."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import audit
+from pipeline.proof.words import members_in_words, value_in_words
+from pipeline.records.entries import without_authority
+from pipeline.records.records import says
+from pipeline.text.visible import visible
+
+LISTED = 5_000
+"""More runs, documents or events than so many are counted, not listed; records.jsonl has them."""
+_FACTS = 1_000  # characters of one member
+_COUNTS = ("done", "abstained", "review", "failed", "duplicate", "ignored", "pending")
+_OF_DOCUMENT = ("path", "document", "reason")
+_PARTS_OF_OTHERS = {"part", "placed", "settings"}  # counted, not listed
+
+Entry = Mapping[str, Any]
+
+
+@dataclass
+class Listed:
+    """The first LISTED of something, and how many there are of it."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        """One more."""
+        self.total += 1
+        if len(self.rows) < LISTED:
+            self.rows.append(row)
+
+    @property
+    def left(self) -> int:
+        """How many are not listed."""
+        return self.total - len(self.rows)
+
+
+@dataclass
+class Summary:
+    """Of all records that were added. A record of a type that is not known here is an event."""
+
+    types: Counter[str] = field(default_factory=Counter)
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    models: Counter[tuple[str, str]] = field(default_factory=Counter)
+    people: Counter[tuple[str, str]] = field(default_factory=Counter)
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    documents: Listed = field(default_factory=Listed)
+    events: Listed = field(default_factory=Listed)
+
+    def add(self, entry: Entry) -> None:
+        """One record, in the order of the log."""
+        entry = without_authority(dict(entry))
+        kind = entry["type"]
+        self.types[visible(kind)] += 1
+        self.people[visible(entry["user"]), visible(entry["host"])] += 1
+        if kind == "document":
+            self._document(entry)
+        elif kind in ("run.started", "run.finished"):
+            self._run(entry)
+        elif kind not in _PARTS_OF_OTHERS:
+            self.events.add(
+                _brief(entry) | {"type": visible(kind), "says": type_in_words(kind), "facts": _facts(entry)}
+            )
+
+    def _document(self, entry: Entry) -> None:
+        state, job = _text(entry, "state"), _text(entry, "job")
+        self.states[job, state] += 1
+        if entry.get("failure") and not audit.is_commitment(entry["failure"]):
+            self.failures[_text(entry, "failure")] += 1
+        if entry.get("model_sha256"):
+            self.models[_text(entry, "model"), _text(entry, "model_sha256")] += 1
+        told = {name: "" if audit.is_commitment(entry.get(name)) else _text(entry, name) for name in _OF_DOCUMENT}
+        path = told["path"] or "not told: the job is private"
+        self.documents.add(_brief(entry) | {"state": state, "job": job} | told | {"path": path})
+
+    def _run(self, entry: Entry) -> None:
+        run = self.runs.setdefault(entry["run"], {"run": visible(entry["run"]), "job": _text(entry, "job")})
+        if entry["type"] == "run.started":
+            run |= {"started": entry["time"], "by": f"{_text(entry, 'user')} on {_text(entry, 'host')}"}
+            run["isolation"] = _isolation(entry.get("isolation"))
+        else:
+            run |= {"ended": entry["time"], "seen": entry.get("seen")}
+            run |= {name: entry.get(name) for name in _COUNTS} | {"interrupted": entry.get("interrupted")}
+
+
+def _isolation(said: Any) -> str:
+    """What a run says of how its parsers were held, where that may be less than all; of any value."""
+    if not isinstance(said, dict) or said.get("wanted") == "required":
+        return ""
+    return f"isolation of the parsers {_text(said, 'wanted')}; not in force: {_text(said, 'lacking') or 'none'}"
+
+
+def _brief(entry: Entry) -> dict[str, Any]:
+    return {"n": entry["n"], "time": entry["time"], "user": visible(entry["user"]), "run": visible(entry["run"])}
+
+
+def type_in_words(kind: str) -> str:
+    """What records of a type say, for people."""
+    return (says(kind) or "a type that this version does not know").replace("`", "")
+
+
+def _text(entry: Entry, name: str) -> str:
+    """A member for people: empty where there is none."""
+    value = entry.get(name)
+    return "" if value is None else visible(value_in_words(name, value))
+
+
+def _facts(entry: Entry) -> list[tuple[str, str]]:
+    """The members of a record as labels and text."""
+    job = [("job", _text(entry, "job"))] if entry.get("job") else []
+    return [*job, *((visible(label), _cut(visible(text))) for label, text in members_in_words(entry))]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _FACTS else f"{text[:_FACTS]} … ({len(text):,} characters)"

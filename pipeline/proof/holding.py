@@ -1,0 +1,165 @@
+"""One part, its rows and the archived documents of its rows, held against their entries; and files against sha256s.
+
+Each check takes one picklable task, so that it can be done by another process, and raises nothing for what lies there.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from pipeline.inbox.intake import COPY, staging_of
+from pipeline.outbox.placement import archive_folder, file_sha256, raw_path, staged_name
+from pipeline.outbox.results import BadPartError, batches
+from pipeline.outbox.schema import result_sha256, to_text
+from pipeline.paths.names import archive_name
+from pipeline.proof.finding import Found
+from pipeline.states import State
+
+Entry = Mapping[str, Any]
+ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
+OF_PART = ("n", "job", "file", "sha256")
+OF_DOCUMENT = (
+    "n", "row", "job", "document", "path", "path_bytes", "state", "text_sha256", "result_sha256", "run", "tokens",
+    "supersedes", "replaces", "finished_at", "markdown", "outputs",
+)  # fmt: skip
+_AGAIN = ("run", "tokens", "supersedes")
+"""Columns that the result's sha256 leaves out and the entry repeats."""
+_SINCE_2 = ("job", "replaces")
+"""Those that tables of version 1 do not have."""
+
+
+@dataclass(frozen=True)
+class PartTask:
+    """A part with the entries of its rows. One that is not `placed` may wait in staging."""
+
+    root: Path
+    part: Entry
+    documents: Sequence[Entry]
+    placed: bool
+
+
+@dataclass(frozen=True)
+class FilesTask:
+    """Files of one kind, with the sha256 that they should have and the entry that says so; those of `staged` may wait
+    there."""
+
+    root: Path
+    kind: str
+    files: Sequence[tuple[str, str, int]]
+    staged: frozenset[str] = frozenset()
+
+
+def check_files(task: FilesTask) -> Found:
+    """Each of them."""
+    found = Found()
+    for name, sha256, number in task.files:
+        with found.reading(name, number):
+            _check_file(task.root / name, name, sha256, number, found, task.kind, task.staged)
+    return found
+
+
+def check_part(task: PartTask) -> Found:
+    """The file, each row, and for each answer the archived bytes and text."""
+    found, part = Found(), task.part
+    path, name = task.root / part["file"], part["file"]
+    staged = task.root / "outbox" / part["job"] / ".staging" / staged_name(name)
+    with found.reading(name, part["n"]):
+        if not task.placed and not path.is_file() and staged.is_file():
+            path = staged
+        if _check_file(path, name, part["sha256"], part["n"], found, "parts"):
+            _check_rows(path, task, found)
+    for entry in task.documents:
+        if entry["state"] in ANSWERED and entry["document"]:
+            with found.reading(_archived_at(task, entry), entry["n"]):
+                _check_archived(task, entry, found)
+    return found
+
+
+def check_rewritten(task: PartTask) -> Found:
+    """A part of which rows were erased, which was counted as it was before."""
+    found, name = Found(), task.part["file"]
+    with found.reading(name, task.part["n"]):
+        if _check_file(task.root / name, name, task.part["sha256"], task.part["n"], found, "parts"):
+            _check_rows(task.root / name, task, found)
+    return replace(found, checked=Found().checked)
+
+
+def _check_file(
+    path: Path, name: str, sha256: str, number: int, found: Found, kind: str, staged: frozenset[str] = frozenset()
+) -> bool:
+    """Whether it is there."""
+    if path.is_symlink() or not path.is_file():
+        if name not in staged:
+            found.miss(name, number, "proves it, but it is no longer there")
+        return False
+    found.checked[kind] += 1
+    if (there := file_sha256(path)) != sha256:
+        found.alter(name, number, f"sha256 is {there}, the entry says {sha256}")
+    return True
+
+
+def _check_rows(path: Path, task: PartTask, found: Found) -> None:
+    """Also of a file with another sha256: which of its rows are others?"""
+    name, rows = task.part["file"], 0
+    try:
+        for entry, row in zip_longest(task.documents, islice(_rows(path), len(task.documents) + 1)):
+            if entry is None or row is None:
+                fact = f"it has {rows if row is None else 'more than ' + str(rows)} rows, the log {len(task.documents)}"
+                found.alter(name, task.part["n"], fact)
+                return
+            rows += 1
+            found.checked["rows"] += 1
+            if not _is_of(row, entry) and not entry["closed"]:
+                found.alter(f"{name} row {entry['row']}", entry["n"], "the row is not the one it proves")
+    except BadPartError:
+        found.alter(name, task.part["n"], "it is no table that can be read")
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    for batch in batches(path):
+        try:
+            yield from batch.to_pylist()
+        except ValueError as error:  # text that is no UTF-8
+            raise BadPartError(path) from error
+
+
+def _is_of(row: Mapping[str, Any], entry: Entry) -> bool:
+    try:
+        here = {name: row[name] for name in (*_AGAIN, *_SINCE_2) if name in row or name in _AGAIN}
+        told = here | {"n": row["audit_index"], "finished_at": to_text(row["finished_at"])}
+        return (told | {"result_sha256": result_sha256(row)}).items() <= entry.items()
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return False
+
+
+def archived_names(entry: Entry) -> Iterator[str]:
+    """The files of an answer in the archive, relative to its folder there."""
+    yield f"bytes/{archive_name(raw_path(entry))}"
+    yield f"text/{entry['text_sha256']}.txt"
+
+
+def _archived_at(task: PartTask, entry: Entry) -> str:
+    return str(archive_folder(Path(), entry["job"], entry["document"]))
+
+
+def _check_archived(task: PartTask, entry: Entry, found: Found) -> None:
+    folder = archive_folder(task.root, entry["job"], entry["document"])
+    staging = staging_of(task.root / "archive" / entry["job"], str(entry["n"]))
+    waiting = not task.placed and staging.is_dir()
+    where = _archived_at(task, entry)
+    if not folder.is_dir() and not waiting:
+        found.miss(where, entry["n"], "the archived document is gone")
+        return
+    found.checked["archived"] += 1
+    bytes_, text = archived_names(entry)
+    kept = {bytes_: (entry["document"], staging / COPY), text: (entry["text_sha256"], staging / text)}
+    for name, (sha256, staged) in kept.items():
+        if waiting and not (folder / name).is_file() and staged.is_file():
+            continue
+        if (folder / name).is_symlink() or not (folder / name).is_file():
+            found.miss(f"{where}/{name}", entry["n"], "the archived document is gone")
+        elif file_sha256(folder / name) != sha256:
+            what = "bytes are not those that were processed" if name == bytes_ else "text is not the one computed on"
+            found.alter(f"{where}/{name}", entry["n"], f"the archived {what}")

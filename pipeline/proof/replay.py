@@ -1,0 +1,192 @@
+"""Rows computed again from what is kept of them, and held bit for bit against what the log says of them.
+
+Everything that makes a row comes from the log and from the archive: the document by its sha256, the model by its
+sha256, the settings by their digest. Today's job files are not asked.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.answer.models import Loaded, ModelRefusedError, answerer, check_machine, load_model
+from pipeline.outbox.placement import file_sha256
+from pipeline.plan import ModelRef, RunPlan, Site
+from pipeline.proof.choose import Choice, Chosen, Group, choose
+from pipeline.proof.judge import Judge, Replayed, Verdict, verdict_of
+from pipeline.proof.kept import BytesGoneError
+from pipeline.proof.recompute import Recompute, Wanted, recompute
+from pipeline.records.entries import entries_at
+from pipeline.records.settings import job_digest, restored_plan
+from pipeline.tasks import Writing
+
+Entry = Mapping[str, Any]
+Progress = Callable[[int, int], None]
+_TOGETHER = 64  # documents
+_BYTES = 64 << 20  # of them
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of it: verdicts in the order of the log. `of`: so many rows in question can be replayed; `untold`: so
+    many cannot, beside those that are among `rows`. `document`: the sha256 of the one asked for; `told`: as the log may
+    say it."""
+
+    choice: Choice
+    document: str | None
+    rows: tuple[Replayed, ...]
+    of: int
+    untold: int
+    told: str | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each verdict fell, all rows in question that cannot be replayed among them."""
+        found = Counter(row.verdict for row in self.rows)
+        found[Verdict.UNREPLAYABLE] += self.untold
+        return {verdict.value: found[verdict] for verdict in Verdict}
+
+    def to_record(self) -> dict[str, Any]:
+        """What the log should know of it."""
+        asked = {"document": self.told, "run": self.choice.run, "share": self.choice.share}
+        different = [row.entry for row in self.rows if row.verdict == Verdict.DIFFERENT]
+        return {
+            "type": "replayed", "asked": asked | {"seed": self.choice.seed}, "rows": self.of, "counts": self.counts,
+            "different": different[:100],
+        }  # fmt: skip
+
+
+def replay(site: Site, choice: Choice, progress: Progress | None = None, *, together: int = _TOGETHER) -> Replay:
+    """Compute the rows of `choice` again, at most `together` documents at a time, and compare them.
+
+    Raises LookupError for a choice that the log does not know, MachineRefusedError, audit.AuditError, and OSError where
+    state/ cannot be written. What is gone is a verdict.
+    """
+    check_machine()
+    chosen = choose(site, choice)
+    site.state.mkdir(exist_ok=True)
+    rows, total = list(chosen.told), sum(map(len, chosen.groups.values()))
+    with tempfile.TemporaryDirectory(prefix="replay-", dir=site.state) as scratch:
+        for replayed in _Replaying(site, chosen, Path(scratch), together).verdicts():
+            rows.append(replayed)
+            if progress:
+                progress(len(rows) - len(chosen.told), total)
+    ordered = tuple(sorted(rows, key=lambda row: row.entry))
+    return Replay(choice, chosen.document, ordered, chosen.of, chosen.left_out - len(chosen.told), chosen.told_as)
+
+
+@dataclass
+class _Replaying:
+    """One replay on its way; rows of the same model follow one another."""
+
+    site: Site
+    chosen: Chosen
+    scratch: Path
+    together: int
+
+    def verdicts(self) -> Iterator[Replayed]:
+        """One a row that was drawn, by group."""
+        models = _Models(self.site)
+        for group in sorted((group for group, numbers in self.chosen.groups.items() if numbers), key=_by_model):
+            yield from self._of_group(group, models)
+
+    def _of_group(self, group: Group, models: "_Models") -> Iterator[Replayed]:
+        entries = entries_at(self.site, self.chosen.groups[group])
+        plan = self._plan(group, models.path(group))
+        if isinstance(plan, str):
+            return (yield from _all(entries, plan, "settings"))
+        model = models.load(plan)
+        if isinstance(model, str):
+            return (yield from _all(entries, model, "model"))
+        try:
+            answers = answerer(plan, model)
+        except ModelRefusedError as error:  # such as too little memory here
+            return (yield from _all(entries, f"model: {error}", "model"))
+        with recompute(plan, self.site.root, answers, group.languages) as again:
+            judge = Judge(self.site.root, plan.task, again.ocr)
+            for batch in _batches(entries, self.together):
+                yield from self._compared(batch, again, judge)
+
+    def _plan(self, group: Group, model: Path) -> RunPlan | str:
+        """What the runs were told; or why that is not known."""
+        values = self.chosen.settings.get(group.job_digest)
+        if values is None:
+            return (
+                f"settings: the log does not have those of the digest {group.job_digest}, or not as this program does"
+            )
+        plan = restored_plan(values, self.site, self.scratch, ModelRef(group.model, model, group.model_sha256))
+        if job_digest(plan, group.model_sha256) != group.job_digest:
+            return f"settings: those of the digest {group.job_digest} mean something else to this program"
+        return plan
+
+    def _compared(self, batch: Sequence[Entry], again: Recompute, judge: Judge) -> Iterator[Replayed]:
+        wanted = [Wanted(entry, self.chosen.firsts.get(entry["n"])) for entry in batch]
+        for entry, row in zip(batch, again.rows(wanted), strict=True):
+            if isinstance(row, BytesGoneError) and entry["n"] in self.chosen.deleted:
+                reason = f"its bytes were deleted, as entry {self.chosen.deleted[entry['n']]} says"
+                yield verdict_of(entry, Verdict.UNREPLAYABLE, reason)
+            elif isinstance(row, BytesGoneError):
+                yield verdict_of(entry, Verdict.INCOMPARABLE, f"input: {row}", "input")
+            else:
+                yield judge.verdict(entry, row)
+
+
+@dataclass
+class _Models:
+    """Model files of the workspace by what is in them; the last one stays loaded."""
+
+    site: Site
+
+    def __post_init__(self) -> None:
+        self._sha256: dict[Path, str] = {}
+        self._loaded: tuple[tuple[str, Writing | None], Loaded] | None = None
+
+    def path(self, group: Group) -> Path:
+        """The file with these bytes, whatever it is called now; if none has them, where it was."""
+        named = self.site.models / f"{group.model}.gguf"
+        others = (path for path in sorted(self.site.models.glob("*.gguf")) if path != named)
+        return next((path for path in (named, *others) if self._of(path) == group.model_sha256), named)
+
+    def load(self, plan: RunPlan) -> Loaded | str:
+        """The model; or why it cannot be had."""
+        model = plan.model
+        assert model.sha256 is not None
+        if self._loaded and self._loaded[0] == (model.sha256, plan.writing):
+            return self._loaded[1]
+        if self._of(model.path) != model.sha256:
+            return f"model: no file in models/ has the sha256 {model.sha256}, as {model.name} had"
+        self._loaded = None  # before there is another one: there may not be room for two
+        try:
+            loaded = load_model(plan, model.sha256, lambda fact: None)
+        except ModelRefusedError as error:
+            return f"model: {error}"
+        self._loaded = ((model.sha256, plan.writing), loaded)
+        return loaded
+
+    def _of(self, path: Path) -> str | None:
+        if path not in self._sha256 and path.is_file():
+            self._sha256[path] = file_sha256(path)
+        return self._sha256.get(path)
+
+
+def _by_model(group: Group) -> tuple[str, str, tuple[str, ...]]:
+    return group.model_sha256, group.job_digest, group.languages or ()
+
+
+def _all(entries: Iterable[Entry], reason: str, what: str) -> Iterator[Replayed]:
+    return (verdict_of(entry, Verdict.INCOMPARABLE, reason, what) for entry in entries)
+
+
+def _batches(entries: Iterable[Entry], together: int) -> Iterator[list[Entry]]:
+    """Lists of at most `together` documents, and of at most _BYTES but for one that is larger."""
+    batch, size = list[Entry](), 0
+    for entry in entries:
+        if batch and (len(batch) >= together or size + entry["size"] > _BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry["size"]
+    if batch:
+        yield batch

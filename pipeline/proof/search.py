@@ -1,0 +1,164 @@
+"""Looking things up in the log: which documents, by what is known of them; and what one model touched."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pipeline.outbox.deletion import Deletions
+from pipeline.paths.patterns import matcher
+from pipeline.plan import Site
+from pipeline.records.current import Replaced, answers_copies
+from pipeline.records.entries import read_entries
+from pipeline.records.private import is_closed
+
+Entry = Mapping[str, Any]
+
+_COLUMNS = (
+    "time", "run", "job", "path", "document", "state", "failure", "reason", "model", "model_sha256", "part", "row",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Query:
+    """What an entry must say; None asks for nothing.
+
+    `document`, `model`: a sha256 or its first digits; `model` may also be a name. `name`: a pattern of the path, or a
+    part of it, without regard to case. `outcome`: a state, or a class of failure. `since` <= time < `until`, as the log
+    writes times.
+    """
+
+    document: str | None = None
+    name: str | None = None
+    job: str | None = None
+    model: str | None = None
+    outcome: str | None = None
+    since: str | None = None
+    until: str | None = None
+    run: str | None = None
+
+    def asked(self) -> dict[str, str]:
+        """What it asks for."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass
+class Searched:
+    """What was found, oldest first. `private`: some entries of the log are of private jobs, found or not."""
+
+    query: Query
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    private: bool = False
+
+    def to_record(self) -> dict[str, Any]:
+        """What the log should know of it: where jobs are private, it gets nobody's name from here either."""
+        asked = self.query.asked()
+        if self.private:
+            asked = {key: "private" if key in ("name", "document") else value for key, value in asked.items()}
+        return {"type": "read.search", "query": asked}
+
+
+def search(site: Site, query: Query) -> Searched:
+    """What the log says of inputs: entries of documents, and paths that got no row. audit.AuditError."""
+    tests, found = list(_tests(query)), Searched(query)
+    for number, entry in read_entries(site):
+        found.private |= "private" in entry
+        if entry["type"] in ("document", "inputs"):
+            found.rows += (row for row in _rows(number, entry) if all(test(row) for test in tests))
+    return found
+
+
+def jobs_and_runs(site: Site) -> tuple[list[str], list[str]]:
+    """The names of all jobs and runs of which the log tells, in its order. audit.AuditError."""
+    jobs, runs = dict[str, None](), dict[str, None]()
+    for _, entry in read_entries(site):
+        if entry["run"]:
+            runs[entry["run"]] = None
+        if "job" in entry and isinstance(entry["job"], str):
+            jobs[entry["job"]] = None
+    return list(jobs), list(runs)
+
+
+@dataclass
+class Touched:
+    """A result that a model made, by what its entry says; `superseded_by`: the entry whose row took its place;
+    `deleted_by`: the one by which its row was deleted, by rule or on request."""
+
+    facts: dict[str, Any]
+    superseded_by: int | None = None
+    deleted_by: int | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it still is a result."""
+        return self.superseded_by is None and self.deleted_by is None
+
+
+@dataclass
+class Recall:
+    """All results of one model: entry -> what it says. `model_sha256` in full."""
+
+    model_sha256: str
+    results: dict[int, Touched] = field(default_factory=dict)
+
+
+def recall(site: Site, model: str) -> Recall:
+    """What the model of this sha256 (six digits or more) touched. LookupError, audit.AuditError."""
+    found: dict[int, Touched] = {}
+    deletions, rows = Deletions(), _Rows()
+    for number, entry in read_entries(site):
+        deletions.take(entry)
+        rows.take(number, entry)
+        if entry["type"] == "document" and len(model) >= 6 and entry["model_sha256"].startswith(model.lower()):
+            found[number] = Touched(next(_rows(number, entry)))
+    for number, each in found.items():
+        each.superseded_by = rows.replaced[each.facts["job"]].by.get(number)
+        each.deleted_by = deletions.by(number, each.facts["part"])
+    models = sorted({each.facts["model_sha256"] for each in found.values()})
+    if len(models) != 1:
+        known = f"names {len(models)} models; give more of it: {', '.join(models[:5])}" if models else "made no result"
+        raise LookupError(f"the sha256 {model!r} {known}")
+    return Recall(models[0], found)
+
+
+@dataclass
+class _Rows:
+    """Of each job, which rows another one took the place of, by the rule of current.py."""
+
+    replaced: defaultdict[str, Replaced] = field(default_factory=lambda: defaultdict(Replaced))
+    _copies: dict[str, bool] = field(default_factory=dict)
+
+    def take(self, number: int, entry: Entry) -> None:
+        """The next entry. One from before entries said what they replace, and that nothing opens, says a part of it."""
+        if entry["type"] == "run.started":
+            self._copies[entry["job"]] = answers_copies(entry.get("duplicates"))
+        elif entry["type"] == "document":
+            if is_closed(entry) and "replaces" not in entry:
+                entry = {**entry, "replaces": [] if entry["supersedes"] is None else [entry["supersedes"]]}
+            self.replaced[entry["job"]].take(entry, number, self._copies.get(entry["job"], False))
+
+
+def _rows(number: int, entry: Entry) -> Iterator[dict[str, Any]]:
+    for path in (entry["paths"] or ()) if entry["type"] == "inputs" else (entry["path"],):
+        yield {"entry": number, **{name: entry.get(name) for name in _COLUMNS}, "path": path}
+
+
+def _tests(query: Query) -> Iterator[Callable[[Entry], bool]]:
+    """One for each thing that is asked for."""
+    asked = query.asked()
+    if text := asked.get("name"):
+        matches = matcher([text if set(text) & set("*?[") else f"*{text}*"])
+        yield lambda row: matches(row["path"].lower())
+    for name in ("job", "run"):
+        if name in asked:
+            yield lambda row, name=name: row[name] == asked[name]  # type: ignore[misc]
+    if document := asked.get("document"):
+        yield lambda row: (row["document"] or "").startswith(document.lower())
+    if model := asked.get("model"):
+        yield lambda row: row["model"] == model or (row["model_sha256"] or "").startswith(model.lower())
+    if outcome := asked.get("outcome"):
+        yield lambda row: outcome in (row["state"], row["failure"])
+    if since := asked.get("since"):
+        yield lambda row: row["time"] >= since
+    if until := asked.get("until"):
+        yield lambda row: row["time"] < until

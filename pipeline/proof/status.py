@@ -1,0 +1,83 @@
+"""What the log says of each job: its last run and its totals."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pipeline.inbox.parsers import Isolation, from_record
+from pipeline.inbox.unread import Unread, remember
+from pipeline.plan import Site
+from pipeline.records.entries import read_entries
+from pipeline.records.private import is_closed
+from pipeline.states import State
+
+_OF_RUNS = ("run.started", "run.finished", "run.stopped", "run.empty", "run.refused")
+
+
+@dataclass
+class JobStatus:
+    """One job as the log knows it, by its last run; `before`: by the last one before it that was not refused, without
+    totals.
+
+    `last_state` is "finished", "interrupted", "stopped" (a disk was full), "refused" (model or machine, for a `reason`)
+    or "unfinished" (no closing entry: it is on its way, or was cut off). `seen` is the sum of `counts`, which of a run
+    that did not finish are those of its rows. `isolation`: how the parsers of the last run that read documents were
+    held; `unread`: the files that were not read when they came (unread.py).
+    """
+
+    job: str
+    last_run: str = ""
+    started_at: str = ""
+    finished_at: str | None = None
+    last_state: str = "unfinished"
+    reason: str | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    totals: Counter[str] = field(default_factory=Counter)
+    isolation: Isolation | None = None
+    unread: dict[str, Unread] = field(default_factory=dict)
+    before: "JobStatus | None" = None
+
+    @property
+    def seen(self) -> int:
+        """Paths that the last run's scan found, as far as is known."""
+        return self.counts.total()
+
+
+def status(site: Site) -> list[JobStatus]:
+    """Every job that ever ran, or was refused, by name. Raises audit.AuditError."""
+    jobs: dict[str, JobStatus] = {}
+    for _, entry in read_entries(site):
+        if entry["type"] == "document" or entry["type"] in _OF_RUNS:
+            job = jobs.setdefault(entry["job"], JobStatus(entry["job"]))
+            _begin(job, entry)
+            _take(job, entry)
+    return [jobs[name] for name in sorted(jobs)]
+
+
+def _begin(job: JobStatus, entry: Mapping[str, Any]) -> None:
+    """Whatever the first entry of a run is, the run before it is over."""
+    if job.last_run != entry["run"]:
+        if job.last_run and job.last_state != "refused":
+            job.before = replace(job, totals=Counter(), before=None)
+        job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], None
+        job.last_state, job.reason, job.counts = "unfinished", None, Counter()
+
+
+def _take(job: JobStatus, entry: Mapping[str, Any]) -> None:
+    match entry["type"]:
+        case "run.started":
+            job.isolation = from_record(entry.get("isolation")) or job.isolation
+        case "document":
+            job.totals[entry["state"]] += 1
+            job.counts[entry["state"]] += 1
+            if not is_closed(entry):
+                remember(job.unread, entry)
+        case "run.stopped":
+            job.last_state = "stopped"
+        case "run.refused":
+            job.last_state, job.finished_at, job.reason = "refused", entry["time"], entry["reason"]
+        case "run.empty" | "run.finished":
+            job.last_state = "interrupted" if entry.get("interrupted") else "finished"
+            job.finished_at = entry["time"]
+            job.counts = Counter({state.value: entry[state] for state in State})

@@ -1,0 +1,1 @@
+"""The log as the pipeline writes and reads it."""

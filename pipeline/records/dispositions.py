@@ -1,0 +1,91 @@
+"""What the log says of inputs that got no row: ignored or pending, with the reason; each when it is new.
+
+Files that stay in a folder, such as one that no pattern takes, are seen by every run. They are told of once, and again
+when the reason is another one. What was done before is not told of again: its own entry says so.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import audit
+from pipeline.inbox.discover import Scan
+from pipeline.inbox.order import Source
+from pipeline.states import State
+from pipeline.text.visible import shown
+
+SETTLING = "it may still be written to"  # for how long it has been still is another number each time
+STOPPED = "the run was stopped before its turn"
+_ENTRY_BYTES = 48_000  # of paths: an entry may have 65,535 in all
+
+Entry = Mapping[str, Any]
+Disposition = tuple[str, str, str]  # state, reason, path
+
+
+@dataclass
+class Dispositions:
+    """Of one job: digest of a path -> state and reason that the log gave it last."""
+
+    _said: dict[bytes, str] = field(default_factory=dict)
+
+    def take(self, entry: Entry) -> None:
+        """An entry of type `inputs`."""
+        said = sys.intern(f"{entry['state']} {entry['reason']}")
+        self._said.update((_digest(path), said) for path in entry["paths"])
+
+    def forget(self, path: str) -> None:
+        """The path got a row: what comes there next is another file."""
+        if self._said:
+            self._said.pop(_digest(path), None)
+
+    def to_plain(self) -> dict[str, str]:
+        """As JSON has it."""
+        return {key.hex(): said for key, said in self._said.items()}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, str]) -> "Dispositions":
+        """The opposite."""
+        return cls({bytes.fromhex(key): sys.intern(said) for key, said in plain.items()})
+
+    def news(self, inputs: Iterable[Disposition]) -> Iterator[dict[str, Any]]:
+        """The records of those that the log does not have; it is taken to have them from now on."""
+        grouped: dict[tuple[str, str], list[str]] = {}
+        for state, reason, path in inputs:
+            said, key = f"{state} {reason}", _digest(path)
+            if self._said.get(key) != said:
+                self._said[key] = sys.intern(said)
+                grouped.setdefault((state, reason), []).append(path)
+        for (state, reason), paths in grouped.items():
+            for some in _pieces(paths):
+                yield {"type": "inputs", "state": state, "reason": reason, "paths": some}
+
+
+def of_scan(found: Scan) -> Iterator[Disposition]:
+    """What a scan leaves."""
+    yield from ((State.IGNORED.value, reason, path) for path, reason in found.ignored)
+    yield from ((State.PENDING.value, SETTLING, path) for path, _ in found.settling)
+    yield from ((State.PENDING.value, reason, path) for path, reason in found.held)
+
+
+def of_stop(sources: Sequence[Source]) -> Iterator[Disposition]:
+    """What a run that was stopped leaves."""
+    return ((State.PENDING.value, STOPPED, shown(source.path)) for source in sources)
+
+
+def _digest(path: str) -> bytes:
+    return hashlib.blake2b(path.encode(), digest_size=12).digest()
+
+
+def _pieces(paths: Sequence[str]) -> Iterator[list[str]]:
+    piece: list[str] = []
+    size = 0
+    for path in paths:
+        size += len(audit.canonical(path)) + 1
+        if piece and size > _ENTRY_BYTES:
+            yield piece
+            piece, size = [], len(audit.canonical(path)) + 1
+        piece.append(path)
+    if piece:
+        yield piece

@@ -1,0 +1,185 @@
+"""The log as this package writes it: each commit also takes what was handed over, and says when the clock was set."""
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import audit
+from pipeline.plan import Site
+from pipeline.records.entries import read_entries
+from pipeline.records.handover import Handover, folder_of, hand_over, waiting
+from pipeline.records.records import HANDED, check_record
+
+Record = Mapping[str, Any]
+
+_LOOK_SECONDS = 0.25  # between two looks whether the log is free
+_CLOCK_SECONDS = 2.0  # what is less may be a pause between two looks at the clocks
+
+
+class Journal:
+    """The log's writer, with what every commit takes along. Made by `open_journal`."""
+
+    def __init__(self, site: Site) -> None:
+        self._stamp = audit.stamp_now()
+        self._log = audit.Log.open(
+            site.audit,
+            key_path=site.key_file,
+            public_key=site.public_key,
+            passphrase_path=site.passphrase_file,
+            stamp=lambda: self._stamp,
+        )
+        self._handover = Handover(site)
+        try:
+            self._last = _last_stamp(site, self._log.next_index)
+        except BaseException:
+            self._log.close()
+            raise
+
+    @property
+    def cut(self) -> audit.Cut | None:
+        """What an interrupted commit had left, which is cut now."""
+        return self._log.cut
+
+    @property
+    def next_index(self) -> int:
+        """The number that the next entry will have."""
+        return self._log.next_index
+
+    def commit(self, records: Sequence[Record]) -> int | None:
+        """Commit the records, and after them what was handed over; the number of the first. None if there is nothing.
+
+        AuditError.
+        """
+        self._stamp = audit.stamp_now()
+        whole = [*records, *_steps(self._last, self._stamp), *self._handover.take()]
+        if not whole:
+            return None
+        first = self._log.commit(whole)
+        self._last = self._stamp
+        self._handover.clear()
+        return first
+
+    def rotate(self, key_file: Path, public_key: str, passphrase_file: Path | None) -> int:
+        """Let the log's key hand over to another one, in an entry behind all that waits; its number. Whoever opens the
+        log after that has to trust the other one. AuditError."""
+        self.commit([{"run": "", **record} for record in cut_record(self)])
+        self._stamp = audit.stamp_now()  # each commit has its own
+        n = self._log.rotate({"run": ""}, key_path=key_file, public_key=public_key, passphrase_path=passphrase_file)
+        self._last = self._stamp
+        return n
+
+    def close(self) -> None:
+        """Let go of the log."""
+        self._log.close()
+
+
+@contextlib.contextmanager
+def open_journal(site: Site, wait: float = 0) -> Iterator[Journal]:
+    """The log, held, as soon as nobody else holds it. What is handed over while it is being let go is taken up after
+    that. AuditError; of them LogHeld only after so many seconds."""
+    with contextlib.closing(_when_free(site, wait)) as journal:
+        yield journal
+    take_up(site)
+
+
+def _when_free(site: Site, wait: float) -> Journal:
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            return Journal(site)
+        except audit.LogHeld:
+            if (left := deadline - time.monotonic()) <= 0:
+                raise
+        time.sleep(min(_LOOK_SECONDS, left))
+
+
+def take_up(site: Site) -> None:
+    """Commit what waits, if nobody holds the log: who holds it looks after letting it go, as here."""
+    while names := waiting(site):
+        try:
+            with contextlib.closing(Journal(site)) as journal:
+                journal.commit([])
+        except audit.AuditError:
+            return
+        if not set(names) - set(waiting(site)):
+            return
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What became of a record: entry `n`; or handed over to the one who holds the log; or neither, and `why`."""
+
+    n: int | None = None
+    handed: bool = False
+    why: str | None = None
+
+
+def record(site: Site, facts: Record) -> Recorded:
+    """Record what a command did, outside of runs. Never waits and never fails because of the log.
+
+    Committed where nobody holds the log, else left for the holder if it may be handed over, else said why not.
+    ValueError for a record that is not one of the table in records.py.
+    """
+    check_record(facts)
+    row = {"run": "", **facts}
+    try:
+        with open_journal(site) as journal:
+            cut, first = [{"run": "", **record} for record in cut_record(journal)], journal.next_index
+            try:
+                journal.commit([*cut, row])
+                return Recorded(n=first + len(cut))
+            except audit.LogUnwritable as error:  # it may have happened all the same: handed over, it could be in twice
+                return Recorded(why=str(error))
+    except audit.LogUntrusted as error:
+        return Recorded(why=str(error))
+    except audit.AuditError as error:
+        return _handed_over(site, row, str(error)) if facts["type"] in HANDED else Recorded(why=str(error))
+
+
+def _handed_over(site: Site, row: Record, why: str) -> Recorded:
+    try:
+        hand_over(site, row)
+    except OSError as error:
+        return Recorded(why=f"{why}; nor can it be handed over: {folder_of(site)}: {error.strerror}")
+    except (ValueError, audit.AuditError) as error:
+        return Recorded(why=f"{why}; nor can it be handed over: {error}")
+    take_up(site)  # the holder may have looked for the last time before
+    return Recorded(handed=True)
+
+
+def cut_record(journal: Journal) -> list[dict[str, Any]]:
+    """The record of what was cut at this start, if anything was."""
+    if journal.cut is None:
+        return []
+    cut = {"bytes": journal.cut.bytes, "entries": journal.cut.entries, "files": journal.cut.files}
+    return [{"type": "recovered.cut", **cut}]
+
+
+def _last_stamp(site: Site, size: int) -> audit.Stamp | None:
+    """That of the last entry."""
+    if not size:
+        return None
+    return next((audit.Stamp(**{key: entry[key] for key in _STAMP}) for _, entry in read_entries(site, size - 1)), None)
+
+
+_STAMP = audit.Stamp.__dataclass_fields__
+
+
+def _steps(last: audit.Stamp | None, now: audit.Stamp) -> list[Record]:
+    """Whether the clock was set since the last entry: within one boot against the uptime, else where it went back."""
+    if last is None:
+        return []
+    seconds = _seconds(last.time, now.time)
+    if last.boot == now.boot:
+        seconds -= (now.uptime_us - last.uptime_us) / 1e6
+    if (last.boot == now.boot and abs(seconds) > _CLOCK_SECONDS) or (last.boot != now.boot and seconds < 0):
+        return [{"type": "clock.stepped", "run": "", "seconds": round(seconds, 3), "before": last.time}]
+    return []
+
+
+def _seconds(first: str, second: str) -> float:
+    return (datetime.fromisoformat(second) - datetime.fromisoformat(first)).total_seconds()

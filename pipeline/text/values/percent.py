@@ -1,0 +1,22 @@
+"""Percentages, normalised to a plain decimal number and a percent sign."""
+
+import re
+from collections.abc import Iterator
+
+from pipeline.text.values.base import Value
+from pipeline.text.values.decimals import NUMBER, parse_decimal
+from pipeline.text.values.reading import Reading
+
+_PERCENT = re.compile(
+    rf"(?<![\w.,])([-−+]?)({NUMBER})[ \u00a0\u202f]?(?:%|percent\b|per cent\b|prozent\b|pour cent\b|v\. ?H\.)",  # noqa: RUF001
+    re.IGNORECASE,
+)
+
+
+def find(text: str, reading: Reading) -> Iterator[Value]:
+    """Every number followed by a percent sign or the word for it."""
+    for match in _PERCENT.finditer(text):
+        parsed = parse_decimal(match[2], reading)
+        if parsed:
+            sign = "-" if match[1] in ("-", "−") else ""  # noqa: RUF001
+            yield Value(match.start(), match.end(), f"{sign}{parsed[0]}%", parsed[1])
