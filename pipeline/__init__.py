@@ -1,8 +1,6 @@
 """Documents in, rows out: everything between a plan and a committed part."""
 
 from pipeline.answer.models import (
-    MachineRefusedError,
-    ModelRefusedError,
     check_machine,
     check_model,
     copy_model,
@@ -18,9 +16,9 @@ from pipeline.answer.models import (
 )
 from pipeline.answer.warming import Warming
 from pipeline.bench.measure import Bench, Ceiling, bench_model
-from pipeline.errors import DocumentError, Failure
+from pipeline.errors import DocumentError, Failure, MachineRefusedError, ModelRefusedError
 from pipeline.inbox.discover import Candidate, Scan, scan
-from pipeline.inbox.parsers import Isolation, check_isolation
+from pipeline.inbox.parsers import check_isolation
 from pipeline.inbox.sightings import Sightings
 from pipeline.inbox.unread import set_aside
 from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
@@ -38,6 +36,7 @@ from pipeline.proof.status import JobStatus, status
 from pipeline.proof.story import Story, story
 from pipeline.proof.verify import Verification, verify
 from pipeline.proof.words import members_in_words
+from pipeline.records.isolation import Isolation
 from pipeline.records.journal import Recorded, open_journal, record
 from pipeline.records.records import KINDS, says
 from pipeline.records.register import model_news

@@ -1,4 +1,4 @@
-"""Why a document has no answer: a closed list of failures, each with a sentence and a remedy."""
+"""Why a document has no answer, a closed list of failures with a sentence and a remedy each; why a run does not begin."""
 
 import re
 from enum import StrEnum
@@ -83,3 +83,11 @@ class DocumentError(Exception):
         self.failure = failure
         self.reason = _ADDRESS.sub("", reason)
         super().__init__(f"{failure}: {self.reason}")
+
+
+class ModelRefusedError(Exception):
+    """The model is missing, bad, not supported, or not the one that the job pins; the message says which."""
+
+
+class MachineRefusedError(Exception):
+    """The machine lacks what CLOISTER_ISA or CLOISTER_THREADS ask for, or what isolated parsers need."""

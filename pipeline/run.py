@@ -13,30 +13,24 @@ from typing import Any, TypeVar
 
 import audit
 import engine
-from pipeline.answer.compute import Embedding, Work
+from pipeline.answer.compute import Embedding
 from pipeline.answer.converse import Conversing
 from pipeline.answer.memory import give_back_freed
-from pipeline.answer.models import (
-    Loaded,
-    MachineRefusedError,
-    ModelRefusedError,
-    answerer,
-    check_machine,
-    check_model,
-    load_model,
-    writing_of,
-)
+from pipeline.answer.models import Loaded, answerer, check_machine, check_model, load_model, writing_of
+from pipeline.errors import MachineRefusedError, ModelRefusedError
 from pipeline.inbox.batches import Comparing
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.discover import Candidate, Scan, scan
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Ended, Source, ended_row
-from pipeline.inbox.parsers import Isolation, isolation_of, open_parsers
+from pipeline.inbox.parsers import isolation_of, open_parsers
 from pipeline.inbox.reader import Reader, recognition
 from pipeline.inbox.retry import again
+from pipeline.inbox.rows import Work
 from pipeline.inbox.sightings import Sightings
 from pipeline.inbox.unread import set_aside, taken_up
+from pipeline.inbox.untaken import of_scan, of_stop
 from pipeline.keep.holds import held_documents
 from pipeline.keep.retention import Shelf, due
 from pipeline.outbox.commit import Committer
@@ -46,10 +40,11 @@ from pipeline.outbox.recover import clear_staging, describe, recover
 from pipeline.outbox.running import announced
 from pipeline.outbox.space import hold_reserve, log_full, look_before_run
 from pipeline.plan import Input, RunPlan
-from pipeline.records.dispositions import Disposition, of_scan, of_stop
+from pipeline.records.dispositions import Disposition
 from pipeline.records.entries import read_entries
 from pipeline.records.history import History, read_history
 from pipeline.records.index import job_history
+from pipeline.records.isolation import Isolation
 from pipeline.records.journal import open_journal
 from pipeline.records.nights import Entry, is_told
 from pipeline.records.private import refuse_open

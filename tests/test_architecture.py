@@ -47,6 +47,25 @@ FORMAT_LIBRARIES = {
     "tinycss2",
 }
 NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
+# pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
+ROOMS = (
+    *("errors", "states", "document", "paths", "text", "openai", "parse", "tasks", "plan", "records", "report"),
+    *("inbox", "answer", "outbox", "keep", "proof", "bench", "run"),
+)
+# folders that hold a family: one file a member; audit/ is one thing
+FAMILIES = {"pipeline/parse/formats", "jobs/cli", "audit"}
+# folders of more than 20 files that are to get rooms
+CROWDED = {
+    "engine/generate": 29,
+    "engine/kernels": 31,
+    "engine/quant": 21,
+    "engine/simd": 23,
+    "engine/tokenizer": 21,
+    "jobs": 23,
+    "pipeline/parse": 37,
+    "pipeline/parse/office": 51,
+    "pipeline/parse/pdf": 25,
+}
 FILES = [path for package in sorted(ARROW) for path in sorted((ROOT / package).rglob("*.py"))]
 
 
@@ -91,6 +110,65 @@ def test_each_format_library_has_one_home() -> None:
             if (top := module.split(".")[0]) in FORMAT_LIBRARIES - {"lxml"}:  # XML is inside most formats
                 homes.setdefault(top, set()).add(relative(path))
     assert {library: sorted(files) for library, files in homes.items() if len(files) > 1} == {}
+
+
+def room(module: str) -> str:
+    """The room of a module of pipeline/: "pipeline.inbox.feed" lies in "inbox"."""
+    return module.split(".")[1]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if relative(path).startswith("pipeline/")], ids=relative)
+def test_rooms_look_one_way(path: Path) -> None:
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    if name == "pipeline.__init__":
+        return
+    for module in imports(path):
+        if module.startswith("pipeline."):
+            assert ROOMS.index(room(module)) <= ROOMS.index(room(name)), f"{name} may not import {module}"
+
+
+def test_every_room_has_its_place() -> None:
+    there = {
+        path.stem for path in (ROOT / "pipeline").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert there - {"__init__"} == set(ROOMS)
+
+
+def modules() -> dict[str, Path]:
+    names = (path.relative_to(ROOT).with_suffix("").parts for path in FILES)
+    return dict(zip((".".join(name).removesuffix(".__init__") for name in names), FILES, strict=True))
+
+
+def imported(path: Path, known: dict[str, Path]) -> set[str]:
+    """The modules of ours that a file imports, also within functions; not what only the type checker reads."""
+    tree, found = ast.parse(path.read_text()), set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (inner & known.keys()) | ({node.module} if inner - known.keys() else set())
+    return found & known.keys()
+
+
+def test_no_circle_of_imports() -> None:
+    known = modules()
+    graph = {name: imported(path, known) - {name} for name, path in known.items()}
+    while leaves := [name for name, needed in graph.items() if not needed & graph.keys()]:
+        for name in leaves:
+            del graph[name]
+    assert sorted(name for name in graph if not name.startswith("jobs.")) == []
+
+
+def test_no_folder_is_a_corridor() -> None:
+    folders: dict[str, int] = {}
+    for path in FILES:
+        folders[relative(path.parent)] = folders.get(relative(path.parent), 0) + 1
+    assert folders["pipeline"] <= 10
+    assert {name: count for name, count in folders.items() if count > 20 and name not in FAMILIES} == CROWDED
 
 
 def test_configs_hold_no_python() -> None:

@@ -3,20 +3,19 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.document import Hidden, Parsed
-from pipeline.errors import DocumentError, Failure
-from pipeline.inbox.intake import Arrival
+from pipeline.document import Hidden
+from pipeline.errors import DocumentError
+from pipeline.inbox.rows import Row, Work, failed_row, input_columns
 from pipeline.parse import KINDS
 from pipeline.states import State
 from pipeline.tasks import Answer, Embedder, Task
 from pipeline.tasks.passages import budget
 from pipeline.text.chunk import Chunk, plan
-from pipeline.text.language import language
 
 BATCH_CHARACTERS: Final = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress
 BATCH_DOCUMENTS: Final = 256
@@ -24,17 +23,7 @@ _LEAST_TOKENS, _FIRST_TOKENS, _MOST_TOKENS = 1024, 4096, 65_536  # of a slice, b
 _SLICE_SECONDS = 0.25
 _DOUBT = "it may hold what no person sees, which could not be told: {}"
 
-Row = dict[str, Any]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Work:
-    """A parsed document on its way to an answer; `seconds` is what it took so far."""
-
-    arrival: Arrival
-    parsed: Parsed
-    seconds: float
 
 
 Pulse = Callable[[int, int], None]
@@ -119,12 +108,6 @@ def _next_size(size: int, seconds: float) -> int:
     return max(_LEAST_TOKENS, min(_MOST_TOKENS, int(size * _SLICE_SECONDS / max(seconds, 1e-6))))
 
 
-def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason: str) -> Row:
-    """The row of a document that has no answer."""
-    ended = {"state": State.FAILED.value, "failure": failure.value, "reason": reason, "tokens": 0, "seconds": 0.0}
-    return input_columns(arrival, parsed) | ended
-
-
 def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_hidden: bool) -> Row:
     """The row of a document that has an answer; for review where its text may be hidden.
 
@@ -162,23 +145,3 @@ def _for_review(row: Row, reasons: Sequence[str]) -> Row:
         return row
     told = [row["reason"], *reasons] if row["reason"] else reasons
     return row | {"state": State.REVIEW.value, "reason": "; ".join(told)}
-
-
-def input_columns(arrival: Arrival, parsed: Parsed | None) -> Row:
-    """The columns that say what came in."""
-    columns: Row = {
-        "document": arrival.sha256, "path": arrival.path, "parent": arrival.parent, "size": arrival.size,
-    }  # fmt: skip
-    if parsed:
-        columns |= {
-            "media_type": parsed.media_type,
-            "encoding": parsed.encoding,
-            "encoding_confidence": parsed.encoding_confidence,
-            "language": language(parsed.text),
-            "pages": len(parsed.page_starts) or None,
-            "notes": list(parsed.notes),
-            "hidden": [asdict(hidden) for hidden in parsed.hidden],
-            "parser": parsed.parser,
-            "text_sha256": parsed.text_sha256,
-        }
-    return columns

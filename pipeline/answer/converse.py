@@ -13,9 +13,10 @@ from itertools import pairwise
 from typing import Any, Final, Generic, TypeVar
 
 import engine
-from pipeline.answer.compute import Pulse, Row, Work, answered_row, failed_row
+from pipeline.answer.compute import Pulse, answered_row
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError
+from pipeline.inbox.rows import Row, Work, failed_row
 from pipeline.tasks import Answer, Answerer, Dialogue, Part, WritingTask
 from pipeline.text.chunk import Chunk
 

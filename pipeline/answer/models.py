@@ -10,7 +10,8 @@ from typing import Any
 import engine
 from pipeline.answer.compute import Embedding
 from pipeline.answer.converse import Conversing
-from pipeline.outbox.placement import file_sha256
+from pipeline.errors import MachineRefusedError, ModelRefusedError
+from pipeline.paths.digest import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
 from pipeline.tasks import (
     TASKS,
@@ -28,14 +29,6 @@ EMBEDDING, TEXT = "embedding", "text"
 
 Loaded = engine.Model | engine.LanguageModel
 _CAN_BE_USED = "jobs need a model that gives embeddings, or one that writes text"
-
-
-class ModelRefusedError(Exception):
-    """The model is missing, bad, not supported, or not the one that the job pins; the message says which."""
-
-
-class MachineRefusedError(Exception):
-    """CLOISTER_ISA or CLOISTER_THREADS ask for what this machine or this program does not have."""
 
 
 def check_machine() -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from pipeline.answer.models import MachineRefusedError, ModelRefusedError, check_machine, inspect_model
+from pipeline.answer.models import check_machine, inspect_model
+from pipeline.errors import MachineRefusedError, ModelRefusedError
 
 LENGTHS = (32, 128, 256, 512)
 PASS_TOKENS = 128

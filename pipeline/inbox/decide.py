@@ -6,12 +6,12 @@ it does not depend on which parser was faster, nor on when a run was killed.
 
 from dataclasses import dataclass, field, replace
 
-from pipeline.answer.compute import Work
 from pipeline.document import Parsed
 from pipeline.errors import Failure
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.intake import Again, Arrival
 from pipeline.inbox.order import Ended, Inner, Node, Outcome, Room, Source
+from pipeline.inbox.rows import Work
 from pipeline.plan import RunPlan
 from pipeline.records.history import Held, History
 from pipeline.states import State

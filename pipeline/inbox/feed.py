@@ -13,13 +13,13 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from pipeline.answer.compute import Work
 from pipeline.errors import DocumentError
 from pipeline.inbox.decide import Decisions, noted
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.intake import Again, Arrival, StillChangingError, inner_path, take, take_again, take_member
 from pipeline.inbox.order import Ended, Inner, Left, Node, Outcome, Room, Source, Unpacked, depth_of, now
 from pipeline.inbox.reader import Reader, failed
+from pipeline.inbox.rows import Work
 from pipeline.inbox.unread import digest_for, refuse_size
 from pipeline.openai.line import BATCH_FILE
 from pipeline.parse import StoppedError

@@ -5,11 +5,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from pipeline.answer.compute import Work, failed_row, input_columns
 from pipeline.document import Member, Parsed
 from pipeline.errors import Failure
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.intake import INSIDE, Again, Arrival
+from pipeline.inbox.rows import Work, failed_row, input_columns
 from pipeline.states import State
 
 Source = Candidate | Again

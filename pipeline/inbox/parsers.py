@@ -1,13 +1,10 @@
 """How the parsers of documents are held, against what the site asks for (parse/README.md: what holds a parser)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
-from pipeline.answer.models import MachineRefusedError
+from pipeline.errors import MachineRefusedError
 from pipeline.parse import NotIsolatedError, ParserPool
 from pipeline.parse.sandbox import OF_PROGRAM, lacking
 from pipeline.plan import BEST_EFFORT, REQUIRED, Site
+from pipeline.records.isolation import Isolation
 
 _NEEDS = {
     "system_call_filter": "seccomp filters (x86-64 or aarch64), and no profile around it that forbids them",
@@ -18,30 +15,6 @@ _NEEDS = {
     "no_files": "Landlock (Linux 5.13)",
 }
 """What a protection takes, for the operator."""
-
-
-@dataclass(frozen=True)
-class Isolation:
-    """`wanted`: required or best_effort; `lacking`: the protections that are not in force, also those that may lack."""
-
-    wanted: str
-    lacking: tuple[str, ...]
-
-    @property
-    def told(self) -> str | None:
-        """What people have to be told of it; None where all that is required is in force because it has to be."""
-        if self.wanted == REQUIRED:
-            return None
-        return f"best_effort: {', '.join(self.lacking)} not in force" if self.lacking else "best_effort: all in force"
-
-    def to_record(self) -> dict[str, Any]:
-        """As the log has it."""
-        return {"wanted": self.wanted, "lacking": list(self.lacking)}
-
-
-def from_record(record: Mapping[str, Any] | None) -> Isolation | None:
-    """The opposite, of an entry; None for a run without parsers and in logs of older versions."""
-    return Isolation(record["wanted"], tuple(record["lacking"])) if record else None
 
 
 def open_parsers(site: Site, workers: int) -> ParserPool:

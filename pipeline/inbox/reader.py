@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import IO
 
-from pipeline.answer.compute import Work
 from pipeline.document import Member, Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Ended, Outcome, Room
 from pipeline.inbox.parsers import unconfined
+from pipeline.inbox.rows import Work
 from pipeline.openai.line import BATCH_FILE, REQUEST
 from pipeline.parse import Options, PageReader, ParserPool, Tesseract, find_tesseract
 from pipeline.plan import RunPlan

@@ -8,18 +8,15 @@ mode, the user who runs, or, for a size, of the limit.
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.discover import Candidate, Scan
 from pipeline.inbox.intake import Again
 from pipeline.inbox.order import Source
+from pipeline.records.unread import Unread
 from pipeline.text.visible import shown
-
-Unread = tuple[str, str]
-"""The digest of how a file lay, and the failure."""
 
 _STAYING = (Failure.UNREADABLE, Failure.TOO_LARGE)
 
@@ -33,16 +30,6 @@ def digest_of(candidate: Candidate) -> str:
 def digest_for(source: object, error: DocumentError) -> str | None:
     """What the entry of a failure says of the file; None where there is none, or it may be another file next time."""
     return digest_of(source) if isinstance(source, Candidate) and error.failure in _STAYING else None
-
-
-def remember(unread: MutableMapping[str, Unread], entry: Mapping[str, Any]) -> None:
-    """Take in a document's entry, in the order of the log: what was read at a path since is no longer unread."""
-    if entry["parent"] is not None:
-        return
-    if entry["document"] is None and entry.get("unread"):
-        unread[entry["path"]] = (entry["unread"], entry["failure"])
-    else:
-        unread.pop(entry["path"], None)
 
 
 def refuse_size(source: Source, limit: int, where: str) -> None:

@@ -13,11 +13,13 @@ from pipeline.keep.about import About, about, containers_of, with_containers
 from pipeline.keep.holds import holds
 from pipeline.outbox.commit import write_without
 from pipeline.outbox.deletion import Deletions, delete
-from pipeline.outbox.placement import archive_folder, file_sha256, made_files, raw_path, sync
+from pipeline.outbox.placement import archive_folder, made_files, sync
 from pipeline.outbox.recover import recovered_log
+from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import failed_apart, failed_name
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
+from pipeline.records.paths import raw_path
 from pipeline.states import State
 
 Entry = Mapping[str, Any]

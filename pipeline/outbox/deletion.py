@@ -14,11 +14,9 @@ from pipeline.outbox.placement import archive_folder, clear_failed, made_files, 
 from pipeline.plan import Site
 from pipeline.records.entries import entries_at
 from pipeline.records.private import forget, is_closed, refuse_closed
+from pipeline.records.records import DELETIONS
 
 Entry = Mapping[str, Any]
-
-DELETIONS = frozenset({"deleted.by_rule", "erased"})
-"""The types of the records that announce a deletion; `deleted` says that the one of number `deletion` is done."""
 
 
 def delete(site: Site, record: Entry) -> None:

@@ -4,7 +4,6 @@ Everything is derived from the log's entries alone, and every step may be repeat
 as one that was not. Order: results and kept bytes get their places; all of that is synced; only then inputs go.
 """
 
-import base64
 import contextlib
 import errno
 import hashlib
@@ -20,7 +19,9 @@ import audit
 from pipeline.errors import Failure
 from pipeline.inbox.intake import COPY, staging_of
 from pipeline.paths.beneath import open_beneath, unlink_beneath
+from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import REASON, archive_name, failed_apart, failed_name
+from pipeline.records.paths import raw_path
 from pipeline.states import State
 
 Entry = Mapping[str, Any]
@@ -58,11 +59,6 @@ def sync(*folders: Path) -> None:
         audit.sync_filesystem(folder)
 
 
-def raw_path(entry: Entry) -> str:
-    """The path of an entry's input as the system knows it."""
-    return os.fsdecode(base64.b64decode(entry["path_bytes"])) if entry["path_bytes"] else str(entry["path"])
-
-
 def made_files(entry: Entry) -> list[dict[str, str]]:
     """The names and sha256s of the files in outbox/ that were made for a document, beside its row."""
     markdown: list[dict[str, str]] = [entry["markdown"]] if entry["markdown"] else []
@@ -77,12 +73,6 @@ def staged_name(name: str) -> str:
 def archive_folder(root: Path, job: str, sha256: str) -> Path:
     """Where a finished document lies: bytes/NAME, and the parsed text as text/SHA256.txt."""
     return root / "archive" / job / sha256[:2] / sha256
-
-
-def file_sha256(path: Path) -> str:
-    """Of a file's bytes, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def move(source: Path, target: Path) -> None:

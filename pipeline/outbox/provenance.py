@@ -5,9 +5,9 @@ from typing import Any
 
 import engine
 from pipeline.inbox.discover import Scan
-from pipeline.inbox.parsers import Isolation
 from pipeline.parse import Tesseract
 from pipeline.plan import RunPlan
+from pipeline.records.isolation import Isolation
 from pipeline.records.software import software
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import audit
 from pipeline.outbox.deletion import Deletions, Rewritten
-from pipeline.outbox.placement import archive_folder, made_files, raw_path, staged_name
+from pipeline.outbox.placement import archive_folder, made_files, staged_name
 from pipeline.paths.names import archive_name
 from pipeline.plan import Site
 from pipeline.proof.failures import Failures
@@ -16,6 +16,7 @@ from pipeline.proof.finding import UNOPENED, Found
 from pipeline.proof.holding import ANSWERED, OF_DOCUMENT, OF_PART, FilesTask, PartTask, archived_names
 from pipeline.proof.openings import Openings
 from pipeline.records.entries import entries_at
+from pipeline.records.paths import raw_path
 from pipeline.records.records import UNPROVED
 from pipeline.states import State
 

@@ -6,9 +6,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.outbox.placement import file_sha256, raw_path, reason_body, reason_facts
+from pipeline.outbox.placement import reason_body, reason_facts
+from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import REASON, failed_apart, failed_name
 from pipeline.proof.finding import UNOPENED, Found
+from pipeline.records.paths import raw_path
 from pipeline.records.software import software
 from pipeline.states import State
 

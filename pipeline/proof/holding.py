@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.inbox.intake import COPY, staging_of
-from pipeline.outbox.placement import archive_folder, file_sha256, raw_path, staged_name
+from pipeline.outbox.placement import archive_folder, staged_name
 from pipeline.outbox.results import BadPartError, batches
 from pipeline.outbox.schema import result_sha256, to_text
+from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import archive_name
 from pipeline.proof.finding import Found
+from pipeline.records.paths import raw_path
 from pipeline.states import State
 
 Entry = Mapping[str, Any]

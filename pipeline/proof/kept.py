@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.inbox.intake import COPY, INSIDE, Arrival, staging_of
-from pipeline.outbox.placement import archive_folder, file_sha256, raw_path
+from pipeline.outbox.placement import archive_folder
+from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import failed_apart, failed_name
+from pipeline.records.paths import raw_path
 
 Entry = Mapping[str, Any]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from pipeline.answer.compute import Embedding, Work
+from pipeline.answer.compute import Embedding
 from pipeline.answer.converse import Conversing
 from pipeline.document import Member
 from pipeline.errors import DocumentError, Failure
@@ -22,11 +22,12 @@ from pipeline.inbox.intake import Again, inner_path
 from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, depth_of, ended_row
 from pipeline.inbox.parsers import open_parsers, unconfined
 from pipeline.inbox.reader import Reader, failed
-from pipeline.outbox.placement import raw_path
+from pipeline.inbox.rows import Work
 from pipeline.parse import Tesseract, find_tesseract
 from pipeline.plan import RunPlan
 from pipeline.proof.kept import BytesGoneError, Kept, kept, kept_container
 from pipeline.records.history import History
+from pipeline.records.paths import raw_path
 
 Entry = Mapping[str, Any]
 Row = dict[str, Any]

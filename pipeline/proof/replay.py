@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.answer.models import Loaded, ModelRefusedError, answerer, check_machine, load_model
-from pipeline.outbox.placement import file_sha256
+from pipeline.answer.models import Loaded, answerer, check_machine, load_model
+from pipeline.errors import ModelRefusedError
+from pipeline.paths.digest import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
 from pipeline.proof.choose import Choice, Chosen, Group, choose
 from pipeline.proof.judge import Judge, Replayed, Verdict, verdict_of

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pipeline.inbox.parsers import Isolation, from_record
-from pipeline.inbox.unread import Unread, remember
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
+from pipeline.records.isolation import Isolation, from_record
 from pipeline.records.private import is_closed
+from pipeline.records.unread import Unread, remember
 from pipeline.states import State
 
 _OF_RUNS = ("run.started", "run.finished", "run.stopped", "run.empty", "run.refused")

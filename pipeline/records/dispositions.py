@@ -11,13 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import audit
-from pipeline.inbox.discover import Scan
-from pipeline.inbox.order import Source
-from pipeline.states import State
-from pipeline.text.visible import shown
 
-SETTLING = "it may still be written to"  # for how long it has been still is another number each time
-STOPPED = "the run was stopped before its turn"
 _ENTRY_BYTES = 48_000  # of paths: an entry may have 65,535 in all
 
 Entry = Mapping[str, Any]
@@ -60,18 +54,6 @@ class Dispositions:
         for (state, reason), paths in grouped.items():
             for some in _pieces(paths):
                 yield {"type": "inputs", "state": state, "reason": reason, "paths": some}
-
-
-def of_scan(found: Scan) -> Iterator[Disposition]:
-    """What a scan leaves."""
-    yield from ((State.IGNORED.value, reason, path) for path, reason in found.ignored)
-    yield from ((State.PENDING.value, SETTLING, path) for path, _ in found.settling)
-    yield from ((State.PENDING.value, reason, path) for path, reason in found.held)
-
-
-def of_stop(sources: Sequence[Source]) -> Iterator[Disposition]:
-    """What a run that was stopped leaves."""
-    return ((State.PENDING.value, STOPPED, shown(source.path)) for source in sources)
 
 
 def _digest(path: str) -> bytes:

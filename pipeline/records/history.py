@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pipeline.inbox.unread import Unread, remember
-from pipeline.outbox.deletion import DELETIONS
-from pipeline.outbox.placement import raw_path
 from pipeline.records.current import Identity, answers_copies, replaced
 from pipeline.records.dispositions import Dispositions
+from pipeline.records.paths import raw_path
 from pipeline.records.private import is_closed
+from pipeline.records.records import DELETIONS
 from pipeline.records.register import Register
+from pipeline.records.unread import Unread, remember
 from pipeline.states import State
 
 _ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)

@@ -189,3 +189,7 @@ def check_handed(record: Mapping[str, Any]) -> None:
 
 def _fits(value: Any, kind: str) -> bool:
     return kind.endswith("?") if value is None else _VALUES[kind.removesuffix("?")](value)
+
+
+DELETIONS = frozenset({"deleted.by_rule", "erased"})
+"""The types of the records that announce a deletion; `deleted` says that the one of number `deletion` is done."""

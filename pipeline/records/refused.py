@@ -3,7 +3,7 @@
 import contextlib
 
 import audit
-from pipeline.answer.models import MachineRefusedError, ModelRefusedError
+from pipeline.errors import MachineRefusedError, ModelRefusedError
 from pipeline.plan import RunPlan, Site
 from pipeline.records.entries import read_entries
 from pipeline.records.journal import Journal, cut_record, open_journal

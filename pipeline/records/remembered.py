@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import asdict, astuple
 from typing import Any, TypeVar
 
-from pipeline.inbox.unread import Unread
 from pipeline.records.current import Identity
 from pipeline.records.dispositions import Dispositions
 from pipeline.records.history import FailedBefore, Held, History
 from pipeline.records.register import Register
+from pipeline.records.unread import Unread
 
 K = TypeVar("K")
 V = TypeVar("V")

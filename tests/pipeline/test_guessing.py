@@ -23,8 +23,8 @@ import pytest
 import audit
 import pipeline
 from pipeline import RunPlan, Site
-from pipeline.outbox.placement import file_sha256
 from pipeline.outbox.schema import SALT, SCHEMA, result_sha256
+from pipeline.paths.digest import file_sha256
 from tests.pdf_files import pdf, words
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.test_containers import zipped

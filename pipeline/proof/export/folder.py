@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import audit
-from pipeline.outbox.placement import file_sha256
+from pipeline.paths.digest import file_sha256
 from pipeline.plan import Site
 from pipeline.proof.export.mirror import Mirror
 from pipeline.proof.export.page import write_report

@@ -8,9 +8,10 @@ import pytest
 
 import engine
 from pipeline import DocumentError, Failure
-from pipeline.answer.compute import Work, answer_all
+from pipeline.answer.compute import answer_all
 from pipeline.document import Parsed, Span
 from pipeline.inbox.intake import Arrival
+from pipeline.inbox.rows import Work
 from pipeline.tasks import Answer
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import engine
 from pipeline import DocumentError, Failure
 from pipeline.answer import converse as module
-from pipeline.answer.compute import Work
 from pipeline.answer.converse import Conversing, chunks_of
 from pipeline.document import Parsed, Span
 from pipeline.inbox.intake import Arrival
+from pipeline.inbox.rows import Work
 from pipeline.tasks import Answer, Dialogue, Part
 from tests.pipeline.tasks.scribe import Scribe
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import engine
-from pipeline.answer.compute import Work
 from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed
 from pipeline.inbox.intake import Arrival
+from pipeline.inbox.rows import Work
 from pipeline.tasks import (
     ClassifySettings,
     ExtractSettings,

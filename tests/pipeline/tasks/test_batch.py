@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import engine
-from pipeline.answer.compute import Work
 from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed, Section
 from pipeline.inbox.intake import Arrival
+from pipeline.inbox.rows import Work
 from pipeline.openai.form import ITEMS, LENGTH
 from pipeline.openai.line import REQUEST
 from pipeline.tasks import BatchSettings, Writing, make_writing_task

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.answer.compute import Work, answer_all
+from pipeline.answer.compute import answer_all
 from pipeline.document import Parsed, Section
 from pipeline.inbox.intake import Arrival
+from pipeline.inbox.rows import Work
 from pipeline.tasks import (
     ClassifySettings,
     ExtractSettings,

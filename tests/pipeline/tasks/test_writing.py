@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import engine
-from pipeline.answer.compute import Work
 from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed
 from pipeline.inbox.intake import Arrival
+from pipeline.inbox.rows import Work
 from pipeline.outbox.markdown import format_markdown
 from pipeline.outbox.schema import as_read_back
 from pipeline.tasks import (
