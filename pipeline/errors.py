@@ -1,4 +1,4 @@
-"""Why a document has no answer, a closed list of failures with a sentence and a remedy each; why a run does not begin."""
+"""Failures: of a document (a closed list, each with a sentence and a remedy), and of a run that does not begin."""
 
 import re
 from enum import StrEnum
