@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engine.generate.model import Wording
 
 NUMERICS = "cloister-int-5"
-"""The version of the arithmetic (README.md defines it): the same version gives the same bytes."""
+"""The version of the arithmetic (NUMERICS.md defines it): the same version gives the same bytes."""
 
 F32 = NDArray[np.float32]
 Tags = tuple[NDArray[np.int32], F32]

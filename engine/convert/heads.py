@@ -1,7 +1,7 @@
 """What stands on an encoder: pooling for embeddings, or a classifier of texts, of tokens, or of the ends of an answer.
 
 llama.cpp's keys and tensor names where it has them (`cls`, `cls.norm`, `cls.output`, `{arch}.classifier.output_labels`,
-`{arch}.classifier.pooling_type`), ours under `cloister.head` where it has none. README.md has the table.
+`{arch}.classifier.pooling_type`), ours under `cloister.head` where it has none. MODELS.md has the table.
 """
 
 from typing import Any

@@ -3,7 +3,7 @@
 A passage is as like a label as it is to the nearest of the label's texts: its name with description, and each example.
 A document is as like a label as the mean of two: the most similar of its first four passages, where titles stand, and
 the mean of the three most similar anywhere. Scores are a softmax over the labels and a likeness of 0.25 that stands for
-"none of them"; pipeline/tasks/README.md has the measurements behind these numbers.
+"none of them"; pipeline/DECISIONS.md has the measurements behind these numbers.
 """
 
 from collections.abc import Sequence

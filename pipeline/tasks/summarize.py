@@ -3,7 +3,7 @@
 Sentences are chosen one by one: the next is the one with the best score less 0.3 of its likeness to the most similar
 sentence chosen already (maximal marginal relevance, Carbonell and Goldstein 1998). The score is the cosine to the mean
 of all sentences, plus up to 0.1 for standing early. Headings, rows, addresses and page furniture are not chosen while
-there are sentences. pipeline/tasks/README.md has the measurements.
+there are sentences. pipeline/DECISIONS.md has the measurements.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The engine gives the bits that engine/README.md defines: the definition in plain numpy beside it."""
+"""The engine gives the bits that engine/NUMERICS.md defines: the definition in plain numpy beside it."""
 
 from pathlib import Path
 from typing import Any

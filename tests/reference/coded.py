@@ -1,4 +1,4 @@
-"""The whole numbers of a decoder's matrices, and their products, in plain numpy as engine/README.md defines them."""
+"""The whole numbers of a decoder's matrices, and their products, in plain numpy as engine/NUMERICS.md defines them."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Paged attention in plain numpy, as engine/README.md defines it: the same bits, one query at a time."""
+"""Paged attention in plain numpy, as engine/NUMERICS.md defines it: the same bits, one query at a time."""
 
 import math
 

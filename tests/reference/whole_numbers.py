@@ -1,4 +1,4 @@
-"""The arithmetic cloister-int-5 of a BERT in plain numpy, as engine/README.md defines it: the same bits, slowly.
+"""The arithmetic cloister-int-5 of a BERT in plain numpy, as engine/NUMERICS.md defines it: the same bits, slowly.
 
 One text at a time, no tiles, no digits. Whole numbers are int64, everything else float32, each operation by
 itself.

@@ -19,7 +19,7 @@ from tests.benchmarks.process import ROOT
 from tests.reference.decoders import F64, PAGE, Decoder
 
 Logits = NDArray[np.float32]
-TEXT = ROOT / "pipeline" / "README.md"
+TEXT = ROOT / "pipeline" / "DECISIONS.md"
 
 
 class Errors(NamedTuple):

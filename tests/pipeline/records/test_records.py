@@ -21,7 +21,7 @@ from tests.models import write_bert_folder
 from tests.pipeline.conftest import Witness, make_plan
 from tests.pipeline.outbox.test_recover import run_and_die
 
-README = (Path(__file__).parents[3] / "pipeline" / "README.md").read_text()
+TABLE = (Path(__file__).parents[3] / "pipeline" / "records" / "README.md").read_text()
 LOG_ITSELF = {"v", "n", "time", "boot", "uptime_us", "host", "user", "type"}
 LEASE = "The landlord leases the flat to the tenant. The rent is due on the first of the month.\n"
 Drop = Callable[[str, bytes | str], Path]
@@ -43,8 +43,8 @@ def inputs(plan: RunPlan) -> dict[str, tuple[str, str]]:
     return dict(said)
 
 
-def test_the_table_in_the_readme_is_the_one_in_the_code() -> None:
-    rows = re.findall(r"^\| `([a-z._]+)` \| (.*?) \| (.*?) \|$", README, re.M)
+def test_the_table_on_the_page_is_the_one_in_the_code() -> None:
+    rows = re.findall(r"^\| `([a-z._]+)` \| (.*?) \| (.*?) \|$", TABLE, re.M)
     written = {kind: (members, says) for kind, members, says in rows if kind in KINDS or "." in kind}
     expected = {name: (" ".join(f"`{each}`" for each in kind.members), kind.says) for name, kind in KINDS.items()}
     assert written == expected

@@ -1,4 +1,4 @@
-"""Answers to real data do not get worse. Needs CLOISTER_MODEL and CLOISTER_DATA; figures: pipeline/tasks/README.md."""
+"""Answers to real data do not get worse. Needs CLOISTER_MODEL and CLOISTER_DATA; figures: pipeline/DECISIONS.md."""
 
 import csv
 import json
