@@ -18,6 +18,7 @@ from pipeline.answer.warming import Warming
 from pipeline.bench.measure import Bench, Ceiling, bench_model
 from pipeline.errors import DocumentError, Failure, MachineRefusedError, ModelRefusedError
 from pipeline.inbox.discover import Candidate, Scan, scan
+from pipeline.inbox.find import check_inbox
 from pipeline.inbox.parsers import check_isolation
 from pipeline.inbox.sightings import Sightings
 from pipeline.inbox.unread import set_aside
@@ -42,7 +43,7 @@ from pipeline.records.records import KINDS, says
 from pipeline.records.register import model_news
 from pipeline.records.software import label
 from pipeline.report import Observer, RunReport
-from pipeline.run import check_inbox, run
+from pipeline.run import run
 from pipeline.states import State
 from pipeline.tasks import (
     TASKS,

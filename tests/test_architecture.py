@@ -50,7 +50,7 @@ NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlr
 # pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
 ROOMS = (
     *("errors", "states", "document", "paths", "text", "openai", "parse", "tasks", "plan", "records", "report"),
-    *("inbox", "answer", "outbox", "keep", "proof", "bench", "run"),
+    *("inbox", "answer", "outbox", "keep", "proof", "bench", "stages", "run"),
 )
 # folders that hold a family: one file a member; audit/ is one thing
 FAMILIES = {"pipeline/parse/formats", "jobs/cli", "audit"}

@@ -1,0 +1,66 @@
+"""What a run takes: files of the input folder that are settled and new, or failed documents that are taken up again."""
+
+import errno
+import os
+import time
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pipeline.inbox.batches import Comparing
+from pipeline.inbox.discover import Scan, scan
+from pipeline.inbox.order import Source
+from pipeline.inbox.retry import again
+from pipeline.inbox.sightings import Sightings
+from pipeline.inbox.unread import set_aside, taken_up
+from pipeline.plan import Input, RunPlan
+from pipeline.records.history import History
+from pipeline.report import Observer
+
+_PATIENCE = 15.0  # seconds that a run waits for files to become still: others wait for the workspace meanwhile
+
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A scan of the input folder, and the documents that the run takes, in their order."""
+
+    scan: Scan
+    sources: Sequence[Source]
+
+
+def check_inbox(source: Input) -> None:
+    """Raise PermissionError where documents have to be moved out of the input folder, and cannot be."""
+    if source.afterwards == "archive" and not os.access(source.folder, os.W_OK | os.X_OK):
+        remedy = "documents cannot be moved out of it; allow writing, or set input.afterwards to keep"
+        raise PermissionError(errno.EACCES, remedy, str(source.folder))
+
+
+def find(
+    plan: RunPlan, history: History, lost: Container[tuple[str, str]], observer: Observer, stop: Stop,
+    sightings: Sightings,
+) -> Found:  # fmt: skip
+    """Scan the input folder. A retry takes failed documents instead, but for those in a container (sha256, path) of
+    `lost`, whose rows are gone."""
+    if plan.retry is not None:
+        unread = taken_up(scan(plan.input, sightings=sightings), history.unread, plan.retry)
+        return Found(Scan((), (), (), ()), (*again(history, plan.retry, lost), *unread))
+    comparing = Comparing(lambda path, sha256: (path, sha256) in history.paths, stop)
+    look = partial(scan, plan.input, sightings=sightings, comparing=comparing)
+    found = _wait_until_still(look, plan.input.settle_seconds, observer, stop)
+    found = set_aside(found, history.unread, plan.site.max_document_bytes)
+    return Found(found, found.ready)
+
+
+def _wait_until_still(look: Callable[[], Scan], seconds: float, observer: Observer, stop: Stop) -> Scan:
+    """Scan; when files were touched a moment ago, give them time to become still, but no more than _PATIENCE."""
+    found = look()
+    patience = min(seconds + 0.1, _PATIENCE)
+    deadline = time.monotonic() + patience
+    if found.settling:
+        observer.note("waiting until files are still", files=len(found.settling), at_most_seconds=round(patience, 1))
+    while found.settling and time.monotonic() < deadline and not stop():
+        time.sleep(min(0.5, seconds))
+        found = look()
+    return found

@@ -1,0 +1,135 @@
+"""Answer the documents of a run, and commit their rows part by part."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import engine
+from pipeline.inbox.decide import Decisions
+from pipeline.inbox.feed import Feed
+from pipeline.inbox.find import Found, Stop
+from pipeline.inbox.intake import Arrival
+from pipeline.inbox.order import Ended, ended_row
+from pipeline.inbox.reader import Reader, recognition
+from pipeline.inbox.rows import Work
+from pipeline.outbox.commit import Committer
+from pipeline.outbox.provenance import maker
+from pipeline.outbox.recover import clear_staging
+from pipeline.plan import RunPlan
+from pipeline.records.software import label
+from pipeline.report import Observer
+from pipeline.stages.begin import Ready
+from pipeline.stages.open import Opened
+from pipeline.stages.tally import Counted, Tally
+from pipeline.states import State
+
+_LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
+
+Row = dict[str, Any]
+
+
+def answer(opened: Opened, found: Found, ready: Ready | None, stop: Stop) -> Counted:
+    """Answer the documents that were found, as far as `stop()` lets. Without `ready` they are all left pending."""
+    tally = Tally(found, opened.observer)
+    if ready:
+        with _tidied(opened.committer):
+            _answer_all(opened, ready, tally, stop)
+    return tally.closed()
+
+
+def _answer_all(opened: Opened, ready: Ready, tally: Tally, stop: Stop) -> None:
+    plan, pool = opened.plan, ready.pool
+    tesseract, lacking = recognition(plan, pool, opened.observer)
+    opened.committer.facts = maker(plan, opened.job_digest, ready.model, pool.describe(), tesseract)
+    pages = pool.reader(tesseract) if tesseract else None
+    reader, decisions = Reader(plan, pool, pages, lacking, stop), Decisions(plan, opened.history)
+    feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
+    loop = _Loop(plan, opened.committer, tally, opened.observer, stop)
+    with contextlib.suppress(_StoppedError):
+        items, review = feed(tally.found.sources, stop), plan.input.hidden == "review"
+        for group in ready.answers(items, loop.pulse, review_hidden=review):
+            loop.take(group)
+    loop.commit_all()
+
+
+@contextlib.contextmanager
+def _tidied(committer: Committer) -> Iterator[None]:
+    """Whatever ends the run, what was staged in vain goes at once: on a full disk the next start needs the room."""
+    try:
+        yield
+    finally:
+        if not committer.placing:
+            clear_staging(committer.plan.outbox, committer.plan.archive)
+
+
+class _StoppedError(Exception):
+    """The run is to stop, and a batch is not finished: its documents stay pending."""
+
+
+@dataclass
+class _Loop:
+    """Gathers rows into parts. `failed`: document -> its row, of those that were computed in vain."""
+
+    plan: RunPlan
+    committer: Committer
+    tally: Tally
+    observer: Observer
+    stop: Stop
+    rows: list[tuple[Row, Arrival]] = field(default_factory=list)
+    failed: dict[str, Row] = field(default_factory=dict)
+    last_commit: float = field(default_factory=time.monotonic)
+    told: int = 0  # tenths of a long batch that the observer knows of
+
+    def pulse(self, done: int, total: int) -> None:
+        """Hear how many tokens of a batch are computed; raises _StoppedError where the run is to stop."""
+        if self.stop():
+            raise _StoppedError
+        tenths = 10 * done // max(total, 1)
+        if total >= _LONG_BATCH and tenths != self.told:
+            self.observer.note("computing a long document", tokens=done, of=total)
+        self.told = tenths
+
+    def take(self, group: list[tuple[Work | Ended, Row | None]]) -> None:
+        """Take documents that have ended, with the rows of those that were answered; commit if it is time."""
+        for item, answered in group:
+            self._take(item, self._ended_row(item) if isinstance(item, Ended) else answered)
+        while len(self.rows) >= self.plan.part_documents:
+            self._commit()
+        if time.monotonic() - self.last_commit >= self.plan.part_seconds:
+            self._commit()
+
+    def commit_all(self) -> None:
+        """Commit every row that is left."""
+        while self.rows:
+            self._commit()
+
+    def _take(self, item: Work | Ended, row: Row | None) -> None:
+        assert row is not None
+        if isinstance(item, Work) and row["state"] == State.FAILED:
+            self.failed[row["document"]] = row
+        self.tally.count(row)
+        if row["state"] not in (State.IGNORED, State.PENDING):
+            self.rows.append((self._complete(row), item.arrival))
+
+    def _ended_row(self, ended: Ended) -> Row:
+        """The row of a document that needed no computing. A copy of a document that failed is failed too, with the same
+        reason, as it would be after a restart."""
+        original = self.failed.get(ended.arrival.sha256 or "")
+        if ended.state == State.DUPLICATE and original:
+            return original | {"path": ended.arrival.path, "parent": ended.arrival.parent}
+        return ended_row(ended)
+
+    def _complete(self, row: Row) -> Row:
+        facts = self.committer.facts
+        same = {key: facts[key] for key in ("model_sha256", "numerics", "job_digest")}
+        return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
+
+    def _commit(self) -> None:
+        rows, self.rows = self.rows[: self.plan.part_documents], self.rows[self.plan.part_documents :]
+        if rows:
+            self.committer.commit(rows)
+            self.observer.note("part committed", rows=len(rows), file=str(self.committer.parts[-1]))
+        self.last_commit = time.monotonic()

@@ -1,0 +1,115 @@
+"""Begin a run: parsers and model are there, the first entry is in the log, and what is kept no longer is deleted."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import audit
+import engine
+from pipeline.answer.compute import Embedding
+from pipeline.answer.converse import Conversing
+from pipeline.answer.models import Loaded, answerer, load_model
+from pipeline.inbox.find import Found, Stop
+from pipeline.inbox.parsers import isolation_of, open_parsers
+from pipeline.inbox.untaken import of_scan
+from pipeline.keep.holds import held_documents
+from pipeline.keep.retention import due
+from pipeline.outbox.provenance import started
+from pipeline.outbox.space import look_before_run
+from pipeline.parse import ParserPool
+from pipeline.plan import RunPlan
+from pipeline.records.isolation import Isolation
+from pipeline.records.settings import settings_records
+from pipeline.report import Observer
+from pipeline.stages.open import Opened
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What answers documents: the parsers, the loaded model, and the task on it."""
+
+    pool: ParserPool
+    model: Loaded
+    answers: Embedding | Conversing
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run whose first records are in the log, from entry `first` on.
+
+    `ready` is None where there is nothing to answer, or where stopping was asked for while the model was loaded.
+    `isolation` says how the parsers are held; None without parsers. `is_empty`: the run has nothing to do.
+    """
+
+    ready: Ready | None
+    isolation: Isolation | None
+    is_empty: bool
+    first: int
+
+
+@contextlib.contextmanager
+def begin(opened: Opened, found: Found, stop: Stop) -> Iterator[Begun]:
+    """Start parsers and load the model, if there are documents. Raises what they raise, and OSError on a full disk."""
+    plan, observer, sources = opened.plan, opened.observer, found.sources
+    if not plan.retention.ends:
+        look_before_run(plan, sources)
+    observer.found(len(sources))
+    with contextlib.ExitStack() as held:
+        pool = held.enter_context(open_parsers(plan.site, engine.threads())) if sources else None
+        isolation = isolation_of(plan.site, pool) if pool else None
+        if isolation and isolation.told:  # nobody should have to look for it that parsers are held by less
+            observer.note("isolation of the parsers", limits=isolation.told)
+        model = _loaded(plan, opened.model_sha256, observer, stop) if sources else None
+        ready = Ready(pool, model, answerer(plan, model)) if pool and model else None
+        is_empty = not (sources or opened.is_after_a_crash or plan.retry)
+        first = opened.committer.log.next_index
+        _commit_first(opened, found, isolation, is_empty)
+        if plan.retention.ends:
+            _delete_by_rule(opened)
+            look_before_run(plan, sources)  # what is deleted makes room
+        yield Begun(ready, isolation, is_empty, first)
+
+
+def _commit_first(opened: Opened, found: Found, isolation: Isolation | None, is_empty: bool) -> None:
+    """Commit what was recovered, what is new about the job, its settings and its inputs, and that the run starts."""
+    plan, history = opened.plan, opened.history
+    digest, sha256 = opened.job_digest, opened.model_sha256
+    news = history.register.news(plan, digest, sha256)
+    settings = () if history.has_settings else settings_records(plan, sha256)
+    inputs = history.dispositions.news(of_scan(found.scan))
+    start = () if is_empty else (started(plan, digest, sha256, found.scan, len(found.sources), isolation),)
+    opened.committer.note(*opened.recovered, *news, *settings, *inputs, *start)
+
+
+def _loaded(plan: RunPlan, sha256: str, observer: Observer, stop: Stop) -> Loaded | None:
+    """The model; None if stopping is asked for while its kernels are compiled, of which the cache keeps those that are
+    done."""
+
+    def progress(fact: str) -> None:
+        if stop():
+            raise _StoppedError
+        observer.note(fact)
+
+    try:
+        return load_model(plan, sha256, progress)
+    except _StoppedError:
+        return None
+
+
+class _StoppedError(Exception):
+    """Stopping was asked for while the model was loaded."""
+
+
+def _delete_by_rule(opened: Opened) -> None:
+    """Delete what the job keeps no longer, before there is more of it; nothing where the clock is in doubt."""
+    shelf, plan, observer = opened.shelf, opened.plan, opened.observer
+    now = shelf.look(asdict(audit.stamp_now()))
+    if shelf.doubt:
+        observer.note("nothing is deleted by rule in this run", reason=shelf.doubt)
+        return
+    records = due(shelf, plan.retention, now, held_documents(plan.site, shelf.holds.values()))
+    if records:
+        opened.committer.delete(records)
+        opened.history.forget(part for record in records for part in record["parts"])
+        counts = {kind: sum(len(record[kind]) for record in records) for kind in ("archive", "parts")}
+        observer.note("deleted by rule", **counts)

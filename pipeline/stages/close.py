@@ -1,0 +1,65 @@
+"""Close a run: its last entry, and the report."""
+
+import time
+from typing import Any
+
+from pipeline.inbox.find import Found
+from pipeline.records.nights import is_told
+from pipeline.report import LISTED, RunReport
+from pipeline.stages.begin import Begun
+from pipeline.stages.open import Opened
+from pipeline.stages.tally import Counted
+
+
+def close(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunReport:
+    """Commit how the run ended, and report it."""
+    report = _report(opened, found, begun, counted)
+    if begun.is_empty:
+        opened.committer.note(*_empty(opened, begun, report))
+    else:
+        news = opened.history.dispositions.news(counted.unread())
+        opened.committer.note(*news, _finished(report))
+    return report
+
+
+def _report(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunReport:
+    plan, committer = opened.plan, opened.committer
+    return RunReport(
+        run=committer.run,
+        job=plan.job,
+        counts={state.value: count for state, count in counted.counts.items()},
+        known=counted.known,
+        parts=tuple(committer.parts),
+        tokens=counted.tokens,
+        seconds=time.monotonic() - opened.begun,
+        interrupted=counted.left > 0,
+        model_sha256=opened.model_sha256,
+        pinned=plan.model.sha256 is not None,
+        retried=plan.retry is not None,
+        lost=tuple((key.path, reason) for key, reason in opened.lost.items()),
+        ignored=found.scan.ignored[:LISTED],
+        pending=(*found.scan.pending, *counted.pending[:LISTED])[:LISTED],
+        failed=counted.failed,
+        isolation=begun.isolation,
+    )
+
+
+def _empty(opened: Opened, begun: Begun, report: RunReport) -> list[dict[str, Any]]:
+    """The record of a run that had nothing to do, unless the log's last entry of the job says so for this night."""
+    last = opened.history.empty if opened.committer.log.next_index == begun.first else None
+    model = {"job_digest": opened.job_digest, "model_sha256": report.model_sha256}
+    empty = {"type": "run.empty", **model, "seen": report.seen, **report.counts, "known": report.known}
+    return [] if is_told(last, empty) else [empty]
+
+
+def _finished(report: RunReport) -> dict[str, Any]:
+    return {
+        "type": "run.finished",
+        "seen": report.seen,
+        **report.counts,
+        "known": report.known,
+        "tokens": report.tokens,
+        "seconds": round(report.seconds, 3),
+        "interrupted": report.interrupted,
+        "parts": len(report.parts),
+    }

@@ -1,0 +1,88 @@
+"""Open a run: the log is held, the model file checked, what an interrupted run left is redone or undone."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipeline.answer.memory import give_back_freed
+from pipeline.answer.models import check_machine, check_model, writing_of
+from pipeline.inbox.find import check_inbox
+from pipeline.keep.retention import Shelf
+from pipeline.outbox.commit import Committer
+from pipeline.outbox.outputs import begun_before
+from pipeline.outbox.recover import describe, recover
+from pipeline.outbox.running import announced
+from pipeline.outbox.space import hold_reserve
+from pipeline.plan import RunPlan
+from pipeline.records.entries import read_entries
+from pipeline.records.history import History, read_history
+from pipeline.records.index import job_history
+from pipeline.records.journal import open_journal
+from pipeline.records.private import refuse_open
+from pipeline.records.settings import job_digest
+from pipeline.report import Observer
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A run that holds the log. `recovered`: the records of what was redone and undone, which are not committed yet;
+    `lost`: (document, path) of batch files whose rows are gone -> which rows; `begun`: time.monotonic() at its start.
+    """
+
+    plan: RunPlan
+    job_digest: str
+    model_sha256: str
+    history: History
+    shelf: Shelf
+    recovered: list[dict[str, Any]]
+    lost: dict[Any, str]
+    committer: Committer
+    observer: Observer
+    begun: float
+
+    @property
+    def is_after_a_crash(self) -> bool:
+        """Whether the run before was cut off, or left something to do again."""
+        return bool(self.recovered or self.history.cut_off)
+
+
+@contextlib.contextmanager
+def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
+    """Open the run `name`, which holds the log as long as the context lasts.
+
+    Raises audit.AuditError, MachineRefusedError, ModelRefusedError and OSError.
+    """
+    begun, site = time.monotonic(), plan.site
+    check_machine()
+    give_back_freed()
+    with open_journal(site) as log, announced(plan, name, observer) as observer:
+        hold_reserve(site)
+        if plan.private:
+            refuse_open(site.root)
+        model_sha256 = check_model(plan)
+        plan = replace(plan, writing=writing_of(plan))
+        digest, shelf = job_digest(plan, model_sha256), Shelf(plan.job)
+        history = _history(plan, digest, log.next_index, shelf)
+        recovered = recover(site, log, history)
+        _tell(recovered, history, observer)
+        check_inbox(plan.input)
+        outputs = begun_before(plan, history, digest, observer) if plan.is_batch else None
+        lost = dict(outputs.lost) if outputs else {}
+        committer = Committer(plan, log, name, history.last, outputs=outputs)
+        yield Opened(plan, digest, model_sha256, history, shelf, recovered, lost, committer, observer, begun)
+
+
+def _history(plan: RunPlan, digest: str, size: int, shelf: Shelf) -> History:
+    """Read what the log says of the job: all entries where rules of retention need their times, else by the index."""
+    if plan.retention.ends:
+        return read_history(shelf.passing(read_entries(plan.site)), plan.job, digest)
+    return job_history(plan.site, size, plan.job, digest)
+
+
+def _tell(recovered: list[dict[str, Any]], history: History, observer: Observer) -> None:
+    if recovered or history.cut_off:
+        observer.note("recovered", what=describe(recovered, history.cut_off))
+    if history.closed:
+        observer.note("entries of private jobs that nothing in private/ opens", entries=len(history.closed))

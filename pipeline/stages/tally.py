@@ -1,0 +1,86 @@
+"""The counts of a run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pipeline.inbox.discover import Candidate
+from pipeline.inbox.find import Found
+from pipeline.inbox.order import Source
+from pipeline.inbox.untaken import of_stop
+from pipeline.records.dispositions import Disposition
+from pipeline.report import LISTED, Observer
+from pipeline.states import State
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How the documents of a run ended. `left`: how many did not come to their turn; `pending` and `failed` are told of
+    one by one; `not_come_to`: the sources whose turn did not come."""
+
+    counts: Mapping[State, int]
+    known: int
+    tokens: int
+    left: int
+    pending: tuple[tuple[str, str], ...]
+    failed: tuple[tuple[str, str, str], ...]
+    not_come_to: Sequence[Source]
+
+    def unread(self) -> Iterator[Disposition]:
+        """The inputs that were not taken, or not come to; of documents that failed before, their rows say more."""
+        yield from ((State.PENDING.value, reason, path) for path, reason in self.pending)
+        yield from of_stop([source for source in self.not_come_to if isinstance(source, Candidate)])
+
+
+@dataclass
+class Tally:
+    """The counts of a run as they grow. `inner`: documents that containers brought; `ended`: sources that ended."""
+
+    found: Found
+    observer: Observer
+    inner: int = 0
+    counts: dict[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0))
+    known: int = 0
+    tokens: int = 0
+    ended: int = 0
+    pending: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def expect(self, count: int) -> None:
+        """Take in that a container brings so many documents more."""
+        self.inner += count
+        self.observer.found(len(self.found.sources) + self.inner)
+
+    def count(self, row: Mapping[str, Any]) -> None:
+        """Take in the row of a document, and tell the observer of it."""
+        state, path = State(row["state"]), row["path"]
+        self.counts[state] += 1
+        self.tokens += row.get("tokens", 0)
+        self.ended += row["parent"] is None
+        if state == State.FAILED:
+            _list(self.failed, (path, row["failure"], row["reason"]))
+        elif state == State.PENDING:
+            self.pending.append((path, row["reason"]))
+        elif state == State.IGNORED:
+            self.known += 1
+        told = f"{row['failure']}: {row['reason']}" if row.get("failure") else row["reason"]
+        self.observer.finished(path, state.value, told)
+
+    def closed(self) -> Counted:
+        """The counts at the end: whatever reached no state is pending, and what the scan left out is counted too."""
+        scan, sources = self.found.scan, self.found.sources
+        left = len(sources) + self.inner - sum(self.counts.values())
+        counts = dict(self.counts)
+        counts[State.PENDING] += left + len(scan.pending)
+        counts[State.IGNORED] += len(scan.ignored)
+        return Counted(
+            counts, self.known, self.tokens, left, tuple(self.pending), tuple(self.failed), sources[self.ended :]
+        )
+
+
+def _list(told: list[T], one: T) -> None:
+    """Keep what is told of a run short."""
+    if len(told) < LISTED:
+        told.append(one)
