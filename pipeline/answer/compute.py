@@ -14,7 +14,7 @@ from pipeline.inbox.rows import Row, Work, failed_row, input_columns
 from pipeline.parse import KINDS
 from pipeline.states import State
 from pipeline.tasks import Answer, Embedder, Task
-from pipeline.tasks.passages import budget
+from pipeline.tasks.embedding.passages import budget
 from pipeline.text.chunk import Chunk, plan
 
 BATCH_CHARACTERS: Final = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress

@@ -17,7 +17,7 @@ from pipeline.answer.compute import Pulse, answered_row
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError
 from pipeline.inbox.rows import Row, Work, failed_row
-from pipeline.tasks import Answer, Answerer, Dialogue, Part, WritingTask
+from pipeline.tasks import Answer, Answerer, Dialogue, Window, WritingTask
 from pipeline.text.chunk import Chunk
 
 DOCUMENTS: Final = 256  # on their way at a time, with those that wait for one before them
@@ -125,7 +125,7 @@ class _Talking(Generic[T]):
             while not talk.requests:
                 talk.requests = _sent(talk.dialogue, ())
         except _OverError as over:
-            chunks = chunks_of(work.parsed, over.answer.parts)
+            chunks = chunks_of(work.parsed, over.answer.windows)
             row = answered_row(work, chunks, over.answer, review_hidden=self.review_hidden)
             talk.row = row | {"tokens": talk.tokens}
         except DocumentError as error:
@@ -173,13 +173,13 @@ def _sent(dialogue: Dialogue, heard: Sequence[engine.Completion] | None) -> Sequ
         raise _OverError(end.value) from None
 
 
-def chunks_of(document: Parsed, parts: Sequence[Part]) -> list[Chunk]:
-    """The parts of a document, from 0 to the end of its text; white space belongs to the one before it."""
+def chunks_of(document: Parsed, windows: Sequence[Window]) -> list[Chunk]:
+    """The windows of a document, from 0 to the end of its text; white space belongs to the one before it."""
     if not document.text:
         return []
-    starts = [0, *(part.span.start for part in parts[1:]), len(document.text)]
-    tokens = [part.tokens for part in parts] or [0]
-    passages = min(1, len(parts))
+    starts = [0, *(window.span.start for window in windows[1:]), len(document.text)]
+    tokens = [window.tokens for window in windows] or [0]
+    passages = min(1, len(windows))
     return [
         Chunk(start, end, count, passages, start) for (start, end), count in zip(pairwise(starts), tokens, strict=True)
     ]

@@ -71,7 +71,7 @@ class Answerer(Writer, Protocol):
 class Writing:
     """How a model that writes is used. `context`: tokens of a prompt with its answer, at most; `max_tokens`: of an
     answer. `kv`: how keys and values are kept, "float16" or "int8"; `cache_mib`: the memory for them, None: what the
-    machine has to spare. It is no part of what determines results."""
+    machine has to spare. It is not among what determines results."""
 
     context: int = 8192
     max_tokens: int = 1024
@@ -80,7 +80,7 @@ class Writing:
 
 
 @dataclass(frozen=True)
-class Part:
+class Window:
     """What a model that writes read of a document at once, and its tokens."""
 
     span: Span
@@ -89,15 +89,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Answer:
-    """One document's answer: `columns` are those that the task declares; `abstained` when it would not say. `parts`: in
-    which a model that writes read the document. `failure`: what it has is no whole answer, and the row a failed one
-    that keeps it."""
+    """One document's answer: `columns` are those that the task declares; `abstained` when it would not say.
+
+    `windows`: in which a model that writes read the document. `failure`: what it has is no whole answer, and the row a
+    failed one that keeps it."""
 
     columns: Mapping[str, Any]
     evidence: Sequence[Evidence] = ()
     abstained: bool = False
     reason: str | None = None
-    parts: Sequence[Part] = ()
+    windows: Sequence[Window] = ()
     failure: Failure | None = None
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 import engine
 from pipeline.document import Parsed, Span
 from pipeline.tasks.base import Answer, Embedder
-from pipeline.tasks.meanings import Meanings, called
-from pipeline.tasks.passages import passages
+from pipeline.tasks.embedding.meanings import Meanings, called
+from pipeline.tasks.embedding.passages import passages
 
 FIRST: Final = 4  # passages among which a title is looked for
 BEST: Final = 3  # passages that speak for a label

@@ -14,13 +14,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.document import Parsed, Span
-from pipeline.tasks.base import Answer, Embedder, Part
+from pipeline.tasks.base import Answer, Embedder, Window
 from pipeline.tasks.columns import EVIDENCE
-from pipeline.tasks.labels import Naming, Vocabulary
-from pipeline.tasks.layout import written_labels
-from pipeline.tasks.meanings import Meanings, called
-from pipeline.tasks.passages import passages
-from pipeline.tasks.scene import Found, Scene, Sought
+from pipeline.tasks.embedding.labels import Naming, Vocabulary
+from pipeline.tasks.embedding.layout import written_labels
+from pipeline.tasks.embedding.meanings import Meanings, called
+from pipeline.tasks.embedding.passages import passages
+from pipeline.tasks.embedding.scene import Found, Scene, Sought
 from pipeline.text.values import VALUES, Finder, Value, check_pattern, pattern_finder
 
 LEAST: Final = {  # a value that scores less is not given; chosen by measurement: DECISIONS.md
@@ -116,11 +116,11 @@ def finder(field: Field) -> Finder:
     return VALUES[field.type] if field.pattern is None else pattern_finder(field.pattern)
 
 
-def answer_of(document: Parsed, rows: Sequence[Row], read: Sequence[Part] = ()) -> Answer:
-    """The answer with these elements of the column `fields`, from the parts that were read."""
+def answer_of(document: Parsed, rows: Sequence[Row], read: Sequence[Window] = ()) -> Answer:
+    """The answer with these elements of the column `fields`, from the windows that were read."""
     evidence = [document.evidence(v["start"], v["end"]) for row in rows if (v := row["evidence"])]
     reason = None if evidence else "no field has a value in this document"
-    return Answer({"fields": rows}, evidence, abstained=not evidence, reason=reason, parts=read)
+    return Answer({"fields": rows}, evidence, abstained=not evidence, reason=reason, windows=read)
 
 
 def empty_row(field: Field) -> Row:

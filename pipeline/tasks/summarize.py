@@ -19,8 +19,8 @@ import engine
 from pipeline.document import Parsed, Span
 from pipeline.tasks.base import Answer, Embedder
 from pipeline.tasks.columns import EVIDENCE
-from pipeline.tasks.passages import passages
-from pipeline.tasks.prose import Candidate, candidates, everything
+from pipeline.tasks.embedding.passages import passages
+from pipeline.tasks.embedding.prose import Candidate, candidates, everything
 
 EARLY: Final = 0.1  # what the first sentence gains, and the last does not
 REDUNDANCY: Final = 0.3  # the weight of likeness to what is chosen already

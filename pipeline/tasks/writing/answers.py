@@ -8,8 +8,8 @@ from typing import Any, Final
 import engine
 from pipeline.errors import DocumentError, Failure
 from pipeline.tasks.base import Ids, Writer, Writing
-from pipeline.tasks.writing.parts import answer_limit
 from pipeline.tasks.writing.prompts import Message
+from pipeline.tasks.writing.windows import answer_limit
 
 _SHOWN: Final = 500  # characters of an answer that is not whole
 

@@ -1,6 +1,6 @@
 """Ask: the answer to a question, in JSON of the job's own schema, with the place of each quote in it.
 
-Of a document that does not fit, each part is asked for the passages that are needed to answer, and the question is
+Of a document that does not fit, each window is asked for the passages that are needed to answer, and the question is
 answered from those alone; if they do not fit either, they are asked in the same way. The score of a value is the
 probability with which the model writes it, of a text in words of its own how sure it was of them.
 """
@@ -16,14 +16,14 @@ import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import DocumentError, Failure
 from pipeline.tasks.ask import QUOTE, AskSettings, nodes, quotes, unmarked
-from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
+from pipeline.tasks.base import Answer, Dialogue, Window, Writer, Writing
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, parsed, whole
 from pipeline.tasks.writing.leaves import Leaf, leaves, probability, sureness
-from pipeline.tasks.writing.parts import grouped, parts, room
+from pipeline.tasks.writing.windows import cut, grouped, room
 
 LONGEST: Final = 480  # characters of a passage
-PASSAGES: Final = 6  # of a part
+PASSAGES: Final = 6  # of a window
 USUAL: Final = 1000  # characters of a text in an answer, where the schema says nothing (engine/README.md)
 USUAL_QUOTE: Final = 400  # of a quote
 REPEATS: Final = 8  # of a passage in a row, in a text of an answer; a document's own table may have as many
@@ -53,26 +53,26 @@ class Ask:
         self._room = min(room(model, writing, self._asked), room(model, writing, self._searched))
 
     def dialogue(self, document: Parsed) -> Dialogue:
-        read = parts(document, self._ask.model, self._room)
+        read = cut(document, self._ask.model, self._room)
         if not read:
             return Answer({"answer": None, "values": []}, abstained=True, reason="no text")
-        spans = [part.span for part in read]
+        spans = [window.span for window in read]
         if len(spans) > 1:
             spans = yield from self._needed(document, read)
         if not spans:
             why = "no part of the document has a passage that is needed to answer the question"
-            return Answer({"answer": None, "values": []}, abstained=True, reason=why, parts=read)
+            return Answer({"answer": None, "values": []}, abstained=True, reason=why, windows=read)
         text = _joined(document, spans)
         (completion,) = yield [self._request(text)]
         parsed(completion)
         values = list(self._values(document, spans, text, completion))
         places = dict.fromkeys((v["start"], v["end"]) for value in values if (v := value["evidence"]))
         evidence = [document.evidence(start, end) for start, end in places]
-        return Answer({"answer": completion.text, "values": values}, evidence, parts=read)
+        return Answer({"answer": completion.text, "values": values}, evidence, windows=read)
 
-    def _needed(self, document: Parsed, read: Sequence[Part]) -> Found:
-        """The passages of the parts that are needed to answer, in their order, until they fit."""
-        groups = [[part.span] for part in read]
+    def _needed(self, document: Parsed, read: Sequence[Window]) -> Found:
+        """The passages of the windows that are needed to answer, in their order, until they fit."""
+        groups = [[window.span] for window in read]
         while True:
             texts = [_joined(document, group) for group in groups]
             completions = yield [self._passages(text) for text in texts]

@@ -17,10 +17,10 @@ from pipeline.openai import body
 from pipeline.openai.form import constraint_of, is_whole
 from pipeline.openai.refused import RefusedError, refuse
 from pipeline.openai.request import Chat, custom_id_of, read_request
-from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
+from pipeline.tasks.base import Answer, Dialogue, Window, Writer, Writing
 from pipeline.tasks.batch import BatchSettings
 from pipeline.tasks.writing.answers import told_repeated
-from pipeline.tasks.writing.parts import LONGEST
+from pipeline.tasks.writing.windows import LONGEST
 
 REPEATS: Final = 16  # of a passage in a row: no chat that was asked for comes to as many words
 _SCHEMAS: Final = 64  # that are known to be in order
@@ -43,7 +43,7 @@ class Batch:
         except RefusedError as error:
             return _refused(error, custom_id_of(document.text), line, Failure.INVALID_REQUEST)
         (completion,) = yield [request]
-        read = [Part(Span(0, len(document.text)), completion.prompt_tokens)]
+        read = [Window(Span(0, len(document.text)), completion.prompt_tokens)]
         if completion.finish == "failed":
             failed = RefusedError("unanswered", completion.reason, status=500)
             return _refused(failed, chat.custom_id, line, Failure.UNANSWERED)
@@ -54,10 +54,10 @@ class Batch:
         )  # fmt: skip
         columns = _columns(chat.custom_id, line, 200, made)
         if whole:
-            return Answer(columns, parts=read)
+            return Answer(columns, windows=read)
         reason = f"the answer was not over after {completion.ids.size} tokens"
         reason = told_repeated(completion) if completion.finish == "repeated" else reason
-        return Answer(columns, reason=body.told(reason, line), parts=read, failure=Failure.UNANSWERED)
+        return Answer(columns, reason=body.told(reason, line), windows=read, failure=Failure.UNANSWERED)
 
     def _chat(self, text: str, first: int | None) -> Chat:
         if first is not None:

@@ -3,7 +3,7 @@
 Nothing is written and nothing is parsed. The probabilities of the labels, and of a further one that stands for "none of
 them", are made to sum to 1. A small model likes some names better than others whatever it reads: with `calibrate` each
 label's probability is divided by its share among the labels for a document of nothing, which is asked for once a run. A
-document that is read in parts has the mean of the parts' probabilities, each part by its tokens. The evidence is the
+document that is read in windows has the mean of their probabilities, each window by its tokens. The evidence is the
 passage that the model, asked once more, quotes for the label.
 """
 
@@ -16,12 +16,12 @@ import numpy as np
 
 import engine
 from pipeline.document import Evidence, Parsed
-from pipeline.tasks.base import Answer, Answerer, Dialogue, Ids, Part, TaskRefusedError, Writer, Writing
+from pipeline.tasks.base import Answer, Answerer, Dialogue, Ids, TaskRefusedError, Window, Writer, Writing
 from pipeline.tasks.classify import ClassifySettings
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, check, parsed
-from pipeline.tasks.writing.parts import parts, room
 from pipeline.tasks.writing.places import place
+from pipeline.tasks.writing.windows import cut, room
 
 NONE: Final = "none of these"
 LEAST: Final = 1e-9  # how well a label is liked: what is never answered to nothing can still be divided by it
@@ -52,13 +52,13 @@ class Classify:
             self._liked = _liked(completion, self._of)
 
     def dialogue(self, document: Parsed) -> Dialogue:
-        read = parts(document, self._ask.model, self._room)
+        read = cut(document, self._ask.model, self._room)
         if not read:
             return Answer({"label": None, "score": None, "scores": []}, abstained=True, reason="no text")
-        asked = [self._asked(document.text[part.span.start : part.span.end]) for part in read]
+        asked = [self._asked(document.text[window.span.start : window.span.end]) for window in read]
         completions = yield [self._ask.of_choices(messages, self._choices) for messages in asked]
         each = [_shares(completion, self._of, self._liked) for completion in completions]
-        scores = _together(each, [part.tokens for part in read])
+        scores = _together(each, [window.tokens for window in read])
         ranked = sorted(range(len(scores) - 1), key=lambda index: (-scores[index], index))
         best, threshold = ranked[0], self._settings.threshold
         columns = {
@@ -68,14 +68,14 @@ class Classify:
         }
         if scores[best] < threshold:
             reason = f"the best label, {self._options[best]}, scored {scores[best]:.3f}, less than {threshold:g}"
-            return Answer(columns | {"label": None}, abstained=True, reason=reason, parts=read)
+            return Answer(columns | {"label": None}, abstained=True, reason=reason, windows=read)
         speaker = max(range(len(read)), key=lambda index: (each[index][best], -index))
         request = self._quote(asked[speaker], self._options[best], document, read[speaker])
         (completion,) = yield [request]
-        return Answer(columns, _evidence(document, read[speaker], completion), parts=read)
+        return Answer(columns, _evidence(document, read[speaker], completion), windows=read)
 
-    def _quote(self, asked: Sequence[prompts.Message], label: str, document: Parsed, part: Part) -> engine.Request:
-        text = document.text[part.span.start : part.span.end]
+    def _quote(self, asked: Sequence[prompts.Message], label: str, document: Parsed, window: Window) -> engine.Request:
+        text = document.text[window.span.start : window.span.end]
         messages = prompts.classify_quote(asked, label)
         return self._ask.of_schema(messages, _EVIDENCE, {"/properties/quote": text})
 
@@ -123,7 +123,7 @@ def _shares(completion: engine.Completion, of: Sequence[int], liked: Sequence[fl
 
 
 def _together(each: Sequence[Sequence[float]], tokens: Sequence[int]) -> list[float]:
-    """The mean over the parts by their tokens."""
+    """The mean over the windows by their tokens."""
     total = sum(tokens)
     return [
         round(fsum(share * count for share, count in zip(option, tokens, strict=True)) / total, 6)
@@ -131,9 +131,9 @@ def _together(each: Sequence[Sequence[float]], tokens: Sequence[int]) -> list[fl
     ]
 
 
-def _evidence(document: Parsed, part: Part, completion: engine.Completion) -> list[Evidence]:
+def _evidence(document: Parsed, window: Window, completion: engine.Completion) -> list[Evidence]:
     """The passage; none where the model did not come to its end: the label does not hang on it."""
     if completion.finish != "stopped":
         return []
-    found = place(document, part, parsed(completion)["quote"])
+    found = place(document, window, parsed(completion)["quote"])
     return [found] if found else []

@@ -3,8 +3,8 @@
 The model writes JSON that has every field: a quote, or null. For a type other than text what may be quoted are the
 values of that type that the text has; where it has none, that is no question to the model. A quote is found in the
 document, and the value is read by the same code as in the task on a model that embeds. The score is the
-probability with which the model writes this quote. Of a document that is read in parts each field has the value with
-the best score, the earliest of equals; a part that says that there is none says nothing about the others.
+probability with which the model writes this quote. Of a document that is read in windows each field has the value with
+the best score, the earliest of equals; a window that says that there is none says nothing about the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +14,14 @@ from typing import Any, Final
 
 import engine
 from pipeline.document import Evidence, Parsed
-from pipeline.tasks.base import Dialogue, Part, Writer, Writing
+from pipeline.tasks.base import Dialogue, Window, Writer, Writing
 from pipeline.tasks.extract import ExtractSettings, Field, Row, answer_of, empty_row, filled, finder
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, parsed, whole
 from pipeline.tasks.writing.leaves import escaped, leaves, probability
 from pipeline.tasks.writing.offers import offers
-from pipeline.tasks.writing.parts import parts, room
 from pipeline.tasks.writing.places import place
+from pipeline.tasks.writing.windows import cut, room
 from pipeline.text.values import Finder, Value, read_habits
 
 LONGEST: Final = {"text": 480}  # characters of a quote
@@ -33,7 +33,7 @@ Offers = list[str] | None
 
 @dataclass(frozen=True)
 class _Said:
-    """What the model said of a field in one part: a quote or none, how probable it was, whether it had a choice."""
+    """What the model said of a field in one window: a quote or none, how probable it was, whether it had a choice."""
 
     quote: str | None
     score: float
@@ -52,8 +52,8 @@ class Extract:
         self._room = room(model, writing, self._asked)
 
     def dialogue(self, document: Parsed) -> Dialogue:
-        read = parts(document, self._ask.model, self._room)
-        texts = [document.text[part.span.start : part.span.end] for part in read]
+        read = cut(document, self._ask.model, self._room)
+        texts = [document.text[window.span.start : window.span.end] for window in read]
         offered = [self._offers(text) for text in texts]
         completions = yield [self._request(*each) for each in zip(texts, offered, strict=True)]
         said = [list(self._said(*each)) for each in zip(completions, offered, strict=True)]
@@ -79,11 +79,11 @@ class Extract:
             score = probability(completion, leaf.start, leaf.end)
             yield _Said(None if quote is None else whole(quote, longest(field)), score, values != [])
 
-    def _row(self, index: int, reader: "_Reader", read: Sequence[Part], said: Sequence[_Said]) -> Row:
+    def _row(self, index: int, reader: "_Reader", read: Sequence[Window], said: Sequence[_Said]) -> Row:
         """The element of the column `fields`."""
         field = self._fields[index]
         found = [
-            (one, place(reader.document, part, one.quote)) for part, one in zip(read, said, strict=True) if one.quote
+            (one, place(reader.document, its, one.quote)) for its, one in zip(read, said, strict=True) if one.quote
         ]
         choices = [(one, at, reader.value(self._finders[index], field, at)) for one, at in found if at]
         good = [choice for choice in choices if choice[2]]

@@ -80,6 +80,6 @@ def sureness(completion: engine.Completion, start: int, end: int) -> float:
 
 
 def _logprobs(completion: engine.Completion, start: int, end: int) -> list[float]:
-    """Of the tokens that are part of text[start:end]."""
+    """Of the tokens that overlap text[start:end]."""
     begins, ends = completion.offsets.T
     return [float(value) for value in completion.logprobs[(begins < end) & (ends > start)]]

@@ -2,7 +2,7 @@
 
 The document is given in numbered passages, and the model writes as it would to a person: JSON around prose makes small
 models write nothing, or without end. It is then asked on which passages each of its sentences rests; other numbers
-cannot be written. What does not fit is summarized in parts, and the sentences of the parts are
+cannot be written. What does not fit is summarized in windows, and the sentences of the windows are
 passages for a summary of them, as often as needed; a sentence then rests on all that its passages rest on. A model that
 says the same sentences again and again is stopped, and each of them stands once. Sentences beyond the length that was
 asked for are left out, from the end; the first one stays however long it is, as in the task on a model that embeds. The
@@ -17,13 +17,13 @@ from typing import Any, Final
 import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import DocumentError, Failure
-from pipeline.tasks.base import Answer, Dialogue, Part, Writer, Writing
-from pipeline.tasks.prose import count_words
+from pipeline.tasks.base import Answer, Dialogue, Window, Writer, Writing
+from pipeline.tasks.embedding.prose import count_words
 from pipeline.tasks.summarize import SummarizeSettings
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, check, parsed, whole
 from pipeline.tasks.writing.leaves import sureness
-from pipeline.tasks.writing.parts import answer_limit, grouped, passages, room
+from pipeline.tasks.writing.windows import answer_limit, grouped, passages, room
 from pipeline.text.sentences import split_sentences
 
 PASSAGE: Final = 96  # tokens: a few sentences
@@ -70,12 +70,12 @@ class Summarize:
         if not read:
             return Answer({"summary": None, "sentences": []}, abstained=True, reason="no text")
         units = self._sized(
-            [Sentence(document.text[part.span.start : part.span.end], 1.0, (part.span,)) for part in read]
+            [Sentence(document.text[window.span.start : window.span.end], 1.0, (window.span,)) for window in read]
         )
-        said, parts = self._kept((yield from self._summary(units))), self._parts(read, units)
+        said, windows = self._kept((yield from self._summary(units))), self._windows(read, units)
         if not said:
             why = "the model wrote no sentence"
-            return Answer({"summary": None, "sentences": []}, abstained=True, reason=why, parts=parts)
+            return Answer({"summary": None, "sentences": []}, abstained=True, reason=why, windows=windows)
         rows, evidence = [], list[Evidence]()
         for sentence in said:
             places = [document.evidence(span.start, span.end) for span in sentence.rests]
@@ -85,18 +85,18 @@ class Summarize:
             rows.append({"text": sentence.text, "score": sentence.score, **nowhere, "passages": rests})
         summary = " ".join(sentence.text for sentence in said)
         reason = "the model said the same again and again; it stands here once" if any(s.again for s in said) else None
-        return Answer({"summary": summary, "sentences": rows}, evidence, reason=reason, parts=parts)
+        return Answer({"summary": summary, "sentences": rows}, evidence, reason=reason, windows=windows)
 
-    def _parts(self, read: Sequence[Part], units: Sequence[Sentence]) -> list[Part]:
+    def _windows(self, read: Sequence[Window], units: Sequence[Sentence]) -> list[Window]:
         """What was read at once, at first."""
         groups = grouped([unit.tokens for unit in units], self._room)
         return [
-            Part(Span(read[group[0]].span.start, read[group[-1]].span.end), sum(read[i].tokens for i in group))
+            Window(Span(read[group[0]].span.start, read[group[-1]].span.end), sum(read[i].tokens for i in group))
             for group in groups
         ]
 
     def _summary(self, units: list[Sentence]) -> Noted:
-        """The sentences of a summary of passages, by way of summaries of parts of them where they do not fit."""
+        """The sentences of a summary of passages, by way of summaries of windows of them where they do not fit."""
         while True:
             groups = grouped([unit.tokens for unit in units], self._room)
             given = [[units[i] for i in group] for group in groups]

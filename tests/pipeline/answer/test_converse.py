@@ -15,7 +15,7 @@ from pipeline.answer.converse import Conversing, chunks_of
 from pipeline.document import Parsed, Span
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.rows import Work
-from pipeline.tasks import Answer, Dialogue, Part
+from pipeline.tasks import Answer, Dialogue, Window
 from tests.pipeline.tasks.scribe import Scribe
 
 
@@ -105,6 +105,6 @@ def test_a_pulse_can_end_it() -> None:
 
 @pytest.mark.parametrize("spans", [[], [(0, 9)], [(1, 4), (6, 9)]])
 def test_chunks_cover_the_text(spans: list[tuple[int, int]]) -> None:
-    chunks = chunks_of(Parsed(" aaa  bbb ", "", ""), [Part(Span(*span), 3) for span in spans])
+    chunks = chunks_of(Parsed(" aaa  bbb ", "", ""), [Window(Span(*span), 3) for span in spans])
     assert [0, *(chunk.end for chunk in chunks)] == [*(chunk.start for chunk in chunks), 10]
     assert chunks_of(Parsed("", "", ""), []) == []

@@ -6,7 +6,12 @@ import pytest
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError
-from pipeline.tasks import ExtractSettings, Field, make_task, scene
+from pipeline.tasks import (
+    ExtractSettings,
+    Field,
+    make_task,
+)
+from pipeline.tasks.embedding import scene
 from pipeline.tasks.extract import LEAST
 from pipeline.text.values import VALUES, pattern
 from tests.pipeline.tasks.bag import BagOfWords

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pipeline.document import Parsed
 from pipeline.tasks import ClassifySettings, ExtractSettings, Field, Label, Settings, SummarizeSettings, make_task
-from pipeline.tasks import passages as module
+from pipeline.tasks.embedding import passages as module
 from pipeline.tasks.extract import OVERLAP
 from tests.pipeline.tasks.bag import BagOfWords
 

@@ -20,7 +20,7 @@ from pipeline.tasks import (
     SummarizeSettings,
     make_task,
 )
-from pipeline.tasks import passages as module
+from pipeline.tasks.embedding import passages as module
 from pipeline.text.chunk import borders
 from tests.pipeline.tasks.bag import BagOfWords
 

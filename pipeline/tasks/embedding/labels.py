@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from pipeline.tasks.layout import Surroundings, words
+from pipeline.tasks.embedding.layout import Surroundings, words
 
 _BETWEEN = re.compile("[,;()/]")
 _LITTLE = frozenset(  # words that name nothing by themselves

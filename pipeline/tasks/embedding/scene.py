@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pipeline.document import Span
-from pipeline.tasks.labels import Naming, Vocabulary
-from pipeline.tasks.layout import HEADING, Layout, words
+from pipeline.tasks.embedding.labels import Naming, Vocabulary
+from pipeline.tasks.embedding.layout import HEADING, Layout, words
 from pipeline.text.values import VALUES, Finder, Value, read_habits
 
 MEANING: Final = 0.5  # the weight of what the passage means, against how the words beside the value name the field

@@ -1,17 +1,17 @@
-"""What of a document is read at once: all of it, or parts of it, cut between sentences."""
+"""What of a document is read at once: all of it, or windows of it, cut between sentences."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from pipeline.document import Parsed, Span
-from pipeline.tasks.base import Part, TaskRefusedError, Writer, Writing
+from pipeline.tasks.base import TaskRefusedError, Window, Writer, Writing
 from pipeline.tasks.writing.prompts import Message
 from pipeline.text.chunk import borders, windows
 from pipeline.text.sentences import each_sentence
 
 _SLACK: Final = 16  # tokens: a text beside its marks may have more of them than alone
-LEAST: Final = 64  # tokens of a part: of less nothing can be understood
+LEAST: Final = 64  # tokens of a window: of less nothing can be understood
 
 
 def answer_limit(model: Writer, writing: Writing) -> int:
@@ -32,20 +32,20 @@ def room(model: Writer, writing: Writing, asked: Callable[[str], list[Message]],
     return left
 
 
-def parts(document: Parsed, model: Writer, limit: int) -> list[Part]:
-    """The whole text if it has at most `limit` tokens; else neighbouring sentences of it, in parts of about equal size
+def cut(document: Parsed, model: Writer, limit: int) -> list[Window]:
+    """The whole text if it has at most `limit` tokens; else windows of about equal size, of neighbouring sentences,
     that cover everything but white space. A sentence that is longer is cut. Of a text of nothing but white space none.
     """
     text = document.text
     if not text.strip():
         return []
     if len(text) <= LONGEST * limit and (tokens := model.count_tokens([text])[0]) <= limit:
-        return [Part(Span(0, len(text)), tokens)]
+        return [Window(Span(0, len(text)), tokens)]
     spans = windows(text, sentences(document), model, limit)
     return _counted(text, spans, model)
 
 
-def passages(document: Parsed, model: Writer, limit: int) -> list[Part]:
+def passages(document: Parsed, model: Writer, limit: int) -> list[Window]:
     """Neighbouring sentences of each page and section, in passages of at most `limit` tokens."""
     sections = pairwise([*borders(document), len(document.text)])
     spans = [
@@ -76,6 +76,6 @@ def sentences(document: Parsed) -> Iterator[Span]:
 LONGEST: Final = 32  # characters of a token, on average: a longer text is not counted as a whole
 
 
-def _counted(text: str, spans: Sequence[Span], model: Writer) -> list[Part]:
+def _counted(text: str, spans: Sequence[Span], model: Writer) -> list[Window]:
     tokens = model.count_tokens([text[span.start : span.end] for span in spans])
-    return [Part(span, count) for span, count in zip(spans, tokens, strict=True)]
+    return [Window(span, count) for span, count in zip(spans, tokens, strict=True)]
