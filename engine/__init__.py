@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import engine.compiling  # first: it tells numba for which CPU to compile  # noqa: F401
 from engine.cpu import isa, threads
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
-from engine.generate.constraint import AnyObject, Choice, Pattern, Schema
+from engine.generate.constraint.spec import AnyObject, Choice, Pattern, Schema
 from engine.inspect import ModelFacts, inspect  # now: the module would else take the name of the function
 from engine.loading import load, load_decoder
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from engine import bench
     from engine.convert import import_model
     from engine.engine import NUMERICS, Model, examine, head_of, kernels_of
-    from engine.generate.grammar import check_constraint
+    from engine.generate.constraint.grammar import check_constraint
+    from engine.generate.constraint.quotes import locate
     from engine.generate.model import LanguageModel
-    from engine.generate.quotes import locate
     from engine.generate.request import Completion, Request
     from engine.kernels.vectors import similarity, softmax
     from engine.quantize import MIXES, Quantized, quantize_model
@@ -64,9 +64,9 @@ __all__ = [
 _LATER = {
     "engine.convert": ("import_model",),
     "engine.engine": ("NUMERICS", "Model", "examine", "head_of", "kernels_of"),
-    "engine.generate.grammar": ("check_constraint",),
+    "engine.generate.constraint.grammar": ("check_constraint",),
     "engine.generate.model": ("LanguageModel",),
-    "engine.generate.quotes": ("locate",),
+    "engine.generate.constraint.quotes": ("locate",),
     "engine.generate.request": ("Completion", "Request"),
     "engine.kernels.vectors": ("similarity", "softmax"),
     "engine.quantize": ("MIXES", "Quantized", "quantize_model"),

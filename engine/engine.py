@@ -22,8 +22,8 @@ from engine.kernels.vectors import similarity, softmax
 from engine.models import Kind, Network, Readout, decoders
 from engine.models.stored import Arrays, stored
 from engine.models.weights import check_finite
-from engine.quant.widened import WIDE, is_widened, widened
 from engine.spans import Answer, best_span
+from engine.widened import WIDE, is_widened, widened
 
 if TYPE_CHECKING:
     from engine.generate.model import Wording

@@ -4,8 +4,8 @@ from importlib import metadata
 
 from engine.cpu import cpu_name, isa, threads
 from engine.gguf import GgufFile
-from engine.quant.widened import told, type_in_file
 from engine.simd import LLVM_VERSION
+from engine.widened import told, type_in_file
 
 
 def facts(file: GgufFile) -> dict[str, str | int]:

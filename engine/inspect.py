@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.gguf import GgufFile, MetadataValue, read
-from engine.quant.widened import HALF
+from engine.widened import HALF
 
 LONGEST_SHOWN = 8
 LONGEST_TEXT = 200

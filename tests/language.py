@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from engine.errors import EngineError
-from engine.generate.constraint import Constraint, Pattern, Spec
+from engine.generate.constraint.spec import Constraint, Pattern, Spec
 from engine.generate.forward import PAGE
 from engine.generate.model import LanguageModel
 from engine.generate.request import Ids

@@ -8,19 +8,19 @@ from itertools import islice
 import numpy as np
 
 from engine.errors import EngineError
-from engine.generate.constraint import Makes
+from engine.generate.answers.detokenize import spell
+from engine.generate.answers.jobs import Job, Refused, Writing, refused
+from engine.generate.answers.outcome import weigh, write
+from engine.generate.answers.scoring import Weighing
+from engine.generate.cache.kv import Store, pages_of
+from engine.generate.cache.pages import page_count
+from engine.generate.cache.sequence import Sequence
+from engine.generate.constraint.spec import Makes
 from engine.generate.counters import Counters
 from engine.generate.forward import PAGE, Forward
-from engine.generate.jobs import Job, Refused, Writing, refused
-from engine.generate.outcome import weigh, write
-from engine.generate.pages import page_count
 from engine.generate.request import Completion, Request
 from engine.generate.rows import Rows, arrange
-from engine.generate.schedule import Limits, Schedule
-from engine.generate.sequence import Sequence
-from engine.generate.spelling import spell
-from engine.generate.store import Store, pages_of
-from engine.generate.weighing import Weighing
+from engine.generate.scheduler import Limits, Schedule
 from engine.memory import give_back
 
 Progress = Callable[[Counters], None]

@@ -13,7 +13,7 @@ from engine.compiling import CODE, DECODER, is_whole, note_whole
 from engine.cpu import threads
 from engine.errors import BadModelFile
 from engine.facts import facts
-from engine.generate.constraint import Spec
+from engine.generate.constraint.spec import Spec
 from engine.generate.model import LanguageModel, Messages, Wording
 from engine.generate.request import Ids, Request
 from engine.gguf import GgufFile, check_whole
@@ -21,12 +21,12 @@ from engine.kernels.announce import announced
 from engine.kernels.matmul import LAYOUT
 from engine.models import decoders
 from engine.models.stored import Arrays, stored
-from engine.quant.widened import WIDE, is_widened, widened
 from engine.tokenizer import Tokenizer
-from engine.tokenizer.chat import ChatTemplate, read_chat_template
+from engine.tokenizer.chat.template import ChatTemplate, read_chat_template
+from engine.widened import WIDE, is_widened, widened
 
 if TYPE_CHECKING:
-    from engine.generate.grammar import Grammars
+    from engine.generate.constraint.grammar import Grammars
 
 _FUNCTIONS = 91
 """How many functions are compiled for a decoder: counted."""
@@ -95,7 +95,7 @@ class _Late:
 
     @cached_property
     def _grammars(self) -> "Grammars":
-        from engine.generate.grammar import Grammars
+        from engine.generate.constraint.grammar import Grammars
 
         return Grammars(self._words.token_bytes, self._words.end_ids, self._words.encode_within, threads=threads())
 

@@ -7,11 +7,11 @@ from typing import Protocol
 import numpy as np
 
 from engine.generate.batch import Batch, Progress
-from engine.generate.constraint import Makes, Spec
+from engine.generate.constraint.spec import Makes, Spec
 from engine.generate.counters import Counters
 from engine.generate.forward import Forward
 from engine.generate.request import Completion, Ids, Request
-from engine.generate.schedule import Limits
+from engine.generate.scheduler import Limits
 
 Messages = Sequence[Mapping[str, str]]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.generate.cache.sequence import Sequence
 from engine.generate.forward import I32
-from engine.generate.sequence import Sequence
 
 I64 = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from engine.kernels.compiled import kernel
 from engine.simd import I8, I32
 
 LETTER, NUMBER, SPACE, HEAD, TAIL, KEPT, PUNCTUATION = 1, 2, 4, 8, 16, 32, 64
-"""Bits of a code point's class. HEAD and TAIL are those of unicode_classes; after what is KEPT, a space is inside."""
+"""Bits of a code point's class. HEAD and TAIL are those of unicode/classes; after what is KEPT, a space is inside."""
 
 GPT2, CASELESS, CASED, WORDS, FALCON = 0, 1, 2, 3, 4
 """Families: GPT-2; Llama 3, Qwen 2; tekken, o200k; SentencePiece, whose parts begin with U+2581; Falcon."""

@@ -9,8 +9,8 @@ Source: ggml `block_iq4_nl`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats
-from engine.quant.layout import from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
-from engine.quant.levels import levels, nearest_codes
+from engine.quant.blocks.layout import from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
+from engine.quant.blocks.levels import levels, nearest_codes
 from engine.quant.search import fit_scale
 
 BLOCK_VALUES = 32

@@ -10,8 +10,8 @@ Source: ggml `block_iq4_xs`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats
-from engine.quant.layout import Records, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
-from engine.quant.levels import levels, nearest_codes
+from engine.quant.blocks.layout import Records, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
+from engine.quant.blocks.levels import levels, nearest_codes
 from engine.quant.search import fit_scales
 
 BLOCK_VALUES = 256

@@ -9,7 +9,7 @@ Source: ggml `block_q5_1`.
 import numpy as np
 
 from engine.quant.base import Bytes, Codes, Floats
-from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
+from engine.quant.blocks.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
 from engine.quant.search import fit_offset
 
 BLOCK_VALUES = 32

@@ -1,6 +1,6 @@
 """Q5_K: 8 groups of 32 values; each group has a scale and an offset of 6 bits, times those of the block.
 
-    block = d, dmin: float16, scales: 12 bytes (six_bits.py), high: the fifth bits of the codes, eight planes in 32
+    block = d, dmin: float16, scales: 12 bytes (blocks/six_bits.py), high: the fifth bits of the codes, eight planes in 32
             bytes; low: their lower 4 bits as in Q4_K
     value = d * scale * q - dmin * offset
 
@@ -10,9 +10,9 @@ Source: ggml `block_q5_K`.
 import numpy as np
 
 from engine.quant.base import Bytes, Codes, Floats
-from engine.quant.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
+from engine.quant.blocks.layout import codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
+from engine.quant.blocks.six_bits import pack_scales, scale_and_offset, with_scales
 from engine.quant.search import fit_scales_and_offsets
-from engine.quant.six_bits import pack_scales, scale_and_offset, with_scales
 
 BLOCK_VALUES = 256
 BLOCK_BYTES = 176

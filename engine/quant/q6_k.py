@@ -10,7 +10,7 @@ Source: ggml `block_q6_K`.
 import numpy as np
 
 from engine.quant.base import Bytes, Codes, Floats
-from engine.quant.layout import Records, codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
+from engine.quant.blocks.layout import Records, codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
 from engine.quant.search import fit_scales
 
 BLOCK_VALUES = 256

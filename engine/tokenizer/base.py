@@ -211,4 +211,4 @@ def _encoding(parts: list[tuple[Any, int]]) -> Encoding:
 WHITE_SPACE = frozenset("\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | {
     chr(number) for number in range(0x2000, 0x200B)
 }
-"""Unicode's White_Space, as pre-tokenizers split at it; unicode_classes has it too, and a test compares."""
+"""Unicode's White_Space, as pre-tokenizers split at it; unicode/classes.py has it too, and a test compares."""

@@ -198,7 +198,7 @@ class BytePairs(Tokenizer):
         text = "".join(text[at] for at in kept)
         made = [(c, (at, at + 1)) for at, c in enumerate(text)]
         if self._settings.nfc:
-            from engine.tokenizer.nfc import aligned
+            from engine.tokenizer.unicode.nfc import aligned
 
             made = aligned(text)
         return "".join(c for c, _ in made), [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
@@ -206,7 +206,7 @@ class BytePairs(Tokenizer):
 
 def _nfc() -> Callable[[str], str]:
     """Its tables take a while to be made, and most vocabularies do without."""
-    from engine.tokenizer.nfc import nfc
+    from engine.tokenizer.unicode.nfc import nfc
 
     return nfc
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from engine.errors import BadModelFile
-from engine.tokenizer import unicode_classes as classes
 from engine.tokenizer.base import LONE, Span
-from engine.tokenizer.codepoints import Ranges, Replacements
+from engine.tokenizer.unicode import classes as classes
+from engine.tokenizer.unicode.codepoints import Ranges, Replacements
 
 NO_CHANGES = b"\4\0\0\0" + bytes(4)
 """A map of nothing."""

@@ -9,9 +9,9 @@ import numpy as np
 from engine.kernels.pairs import NONE, encode, find_pairs, insert_pairs, insert_pieces
 from engine.kernels.splits import HEAD, KEPT, LETTER, NUMBER, PUNCTUATION, SPACE, TAIL
 from engine.simd import I8, I32
-from engine.tokenizer import unicode_classes as unicode
-from engine.tokenizer import unicode_tables as tables
-from engine.tokenizer.codepoints import Ranges
+from engine.tokenizer.unicode import classes as unicode
+from engine.tokenizer.unicode import tables as tables
+from engine.tokenizer.unicode.codepoints import Ranges
 
 CODE_POINTS = 0x110000
 

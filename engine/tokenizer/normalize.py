@@ -9,10 +9,10 @@ punctuation character is a word of its own.
 import re
 from collections.abc import Callable, Iterator
 
-from engine.tokenizer import unicode_tables as tables
-from engine.tokenizer.codepoints import Ranges, Replacements, span_of, text_of
-from engine.tokenizer.decomposition import decompose, in_order
-from engine.tokenizer.nfc import clusters
+from engine.tokenizer.unicode import tables as tables
+from engine.tokenizer.unicode.codepoints import Ranges, Replacements, span_of, text_of
+from engine.tokenizer.unicode.decomposition import decompose, in_order
+from engine.tokenizer.unicode.nfc import clusters
 
 
 class Normalizer:
@@ -102,7 +102,7 @@ def _parse_lower(text: str) -> dict[int, str]:
             continue
         parts = re.fullmatch(r"([0-9a-f]+(?:-[0-9a-f]+)?)(/2)?([+-][0-9a-f]+)", item)
         if parts is None:
-            raise AssertionError(f"unicode_tables.LOWER: {item}")
+            raise AssertionError(f"unicode.tables.LOWER: {item}")
         first, last = span_of(parts[1])
         found |= {number: chr(number + int(parts[3], 16)) for number in range(first, last + 1, 2 if parts[2] else 1)}
     return found

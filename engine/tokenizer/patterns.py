@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 
 from engine.kernels import splits
-from engine.tokenizer import unicode_classes as classes
-from engine.tokenizer import unicode_tables as tables
-from engine.tokenizer.codepoints import Ranges
 from engine.tokenizer.compiled import Split
+from engine.tokenizer.unicode import classes as classes
+from engine.tokenizer.unicode import tables as tables
+from engine.tokenizer.unicode.codepoints import Ranges
 
 _L = Ranges(classes.LETTERS).pattern()
 _N = Ranges(classes.NUMBERS).pattern()

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from engine.tokenizer import unicode_classes as classes
-from engine.tokenizer.codepoints import Ranges
+from engine.tokenizer.unicode import classes as classes
+from engine.tokenizer.unicode.codepoints import Ranges
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,8 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
-from engine.tokenizer import unicode_classes as classes
 from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, trim
 from engine.tokenizer.charsmap import NO_CHANGES, CharsMap
-from engine.tokenizer.codepoints import Ranges
 from engine.tokenizer.metadata import (
     Metadata,
     read_flag,
@@ -28,6 +26,8 @@ from engine.tokenizer.metadata import (
 )
 from engine.tokenizer.prompts import Specials
 from engine.tokenizer.specials import read_specials
+from engine.tokenizer.unicode import classes as classes
+from engine.tokenizer.unicode.codepoints import Ranges
 
 ALGORITHM = "unigram-1"
 """Part of the digest: another reading of the same metadata must not look the same."""

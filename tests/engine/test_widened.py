@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.gguf import GgmlType, TensorSource, read, write
 from engine.quant import TYPES, to_float32
-from engine.quant.widened import HALF, type_in_file, widened
+from engine.widened import HALF, type_in_file, widened
 from tests.decoders import write_decoder
 from tests.models import write_bert_folder
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from engine.gguf import GgmlType
 from engine.quant import TYPES
-from engine.quant.layout import to_blocks, unpack
-from engine.quant.six_bits import unpack_scales
+from engine.quant.blocks.layout import to_blocks, unpack
+from engine.quant.blocks.six_bits import unpack_scales
 from tests.reference.whole_numbers import ROWS, Floats, by_lanes, fma, numbers
 
 GROUPS = {GgmlType.Q2_K: 256, GgmlType.Q3_K: 256, GgmlType.IQ4_XS: 256}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from engine.quant.levels import LEVELS, MIDDLES
+from engine.quant.blocks.levels import LEVELS, MIDDLES
 from engine.simd import (
     F32,
     LANES,

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.generate.constraint import Pattern
+from engine.generate.constraint.spec import Pattern
 from engine.generate.model import LanguageModel
 from engine.generate.request import Completion, Request
-from engine.generate.schedule import Limits
+from engine.generate.scheduler import Limits
 from tests.language import END, Bytes, Form, TinyDecoder, ids_of, tiny_language_model
 from tests.reference.generation import Writer
 

@@ -9,7 +9,7 @@ import pytest
 
 import engine
 from engine.generate.model import LanguageModel
-from engine.generate.schedule import Limits
+from engine.generate.scheduler import Limits
 from engine.gguf import GgmlType, read
 from engine.models import decoders
 from tests.decoders import write_decoder

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.generate.grammar import Grammars
+from engine.generate.constraint.grammar import Grammars
 from engine.gguf import GgmlType, read
 from engine.models import decoders
 from tests.decoders import tokenizer, write_decoder

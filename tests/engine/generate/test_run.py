@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import engine
-from engine.generate.constraint import Pattern
+from engine.generate.constraint.spec import Pattern
 from engine.generate.counters import Counters
 from engine.generate.model import LanguageModel
 from engine.generate.request import Completion, Request
-from engine.generate.schedule import Limits
+from engine.generate.scheduler import Limits
 from tests.language import Form, TinyDecoder, TinyPages, ids_of, tiny_language_model
 
 PROMPT = ids_of("The lease begins on 1 May, and ends when it is ended.")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import engine
-from engine.generate.endings import Endings
-from engine.generate.grammar import Grammars
-from engine.generate.spelling import spell
+from engine.generate.answers.detokenize import spell
+from engine.generate.answers.endings import Endings
+from engine.generate.constraint.grammar import Grammars
 from pipeline.tasks.base import Ids
 
 END = 256

@@ -1,0 +1,129 @@
+"""The memory of sequences: pages of keys and values, shared where sequences begin alike."""
+
+import numpy as np
+
+from engine.errors import EngineError
+from engine.generate.cache.pages import NO_PAGE, Pool
+from engine.generate.cache.prefix import Node, Prefixes
+from engine.generate.cache.sequence import NO_SLOT, Sequence
+from engine.generate.forward import I32, PAGE, Forward
+
+
+def pages_of(tokens: int) -> int:
+    """How many pages hold so many tokens."""
+    return -(-tokens // PAGE)
+
+
+class Store:
+    """Pages of a decoder, and `tables`, int32 [slots, pages of a sequence], which say which of them a sequence has."""
+
+    def __init__(self, decoder: Forward, kind: str, count: int, slots: int, *, share: bool) -> None:
+        """share: whether what was computed for one sequence is found by others. Raises EngineError if the system has
+        no such memory."""
+        try:
+            self.pages = decoder.pages(count, kind)
+        except MemoryError as error:
+            raise EngineError(f"cache_mib: the system has no memory for {count} pages of {PAGE} tokens") from error
+        self.count, self._share, self._slot_count = count, share, slots
+        self.tables: I32 = np.zeros((slots, min(count, pages_of(decoder.shape.context))), np.int32)
+        self.reset()
+
+    def reset(self) -> None:
+        """All pages are free, and nothing is known of what they hold."""
+        self.prefixes = Prefixes()
+        self.pool = Pool(self.count, self.prefixes.forget)
+        self._slots = list(range(self._slot_count - 1, -1, -1))
+
+    @property
+    def has_slot(self) -> bool:
+        return bool(self._slots)
+
+    def missing(self, sequence: Sequence) -> int:
+        """How many of the available pages it takes until all its tokens and one more have been computed."""
+        known = [] if sequence.pages or not self._share else self.prefixes.find(sequence.ids[: sequence.wanted])
+        there = len(sequence.pages) + sum(not self.pool.is_idle(node.page) for node in known)
+        return max(0, pages_of(sequence.size + 1) - there)
+
+    def enter(self, sequence: Sequence) -> int:
+        """Gives it a row of the tables and, if it has no pages, those that hold its beginning already; how many tokens
+        these are."""
+        sequence.slot, before = self._slots.pop(), sequence.computed
+        if self._share and not sequence.pages:
+            self._begin(sequence)
+        self.tables[sequence.slot, : len(sequence.pages)] = sequence.pages
+        return sequence.computed - before
+
+    def _begin(self, sequence: Sequence) -> None:
+        known = self.prefixes.find(sequence.ids[: sequence.wanted])
+        for node in known:
+            self.pool.share(node.page)
+        sequence.pages = [node.page for node in known]
+        sequence.found, sequence.computed = len(known), len(known) * PAGE
+        sequence.node = known[-1] if known else self.prefixes.root
+        page, count = self.prefixes.find_part(sequence.node, sequence.ids[sequence.computed : sequence.wanted])
+        if page != NO_PAGE and self._copy(page, sequence):
+            sequence.computed += count
+
+    def _copy(self, page: int, sequence: Sequence) -> bool:
+        """What the page holds, into one more page of the sequence, if there is one."""
+        self.pool.share(page)  # so that it does not go itself
+        target = self.pool.take()
+        if target != NO_PAGE:
+            self.pages.copy(page, target)
+            sequence.pages.append(target)
+        self.pool.release([page])
+        return target != NO_PAGE
+
+    def reach(self, sequence: Sequence, tokens: int) -> bool:
+        """Pages for so many tokens; whether there were enough."""
+        for at in range(len(sequence.pages), pages_of(tokens)):
+            page = self.pool.take()
+            if page == NO_PAGE:
+                return False
+            sequence.pages.append(page)
+            self.tables[sequence.slot, at] = page
+        return True
+
+    def settle(self, sequence: Sequence) -> None:
+        """Its full pages can be found from now on. One that holds what another page holds already is given back."""
+        if not self._share:
+            return
+        for at in range(sequence.found, min(sequence.computed, sequence.size) // PAGE):
+            block, page = sequence.ids[at * PAGE : (at + 1) * PAGE].tobytes(), sequence.pages[at]
+            node = self.prefixes.add(sequence.node or self.prefixes.root, block, page)
+            if node.page == page:
+                self.pool.keep(page)
+            else:
+                self._replace(sequence, at, node)
+            sequence.node, sequence.found = node, at + 1
+
+    def _replace(self, sequence: Sequence, at: int, node: Node) -> None:
+        self.pool.share(node.page)
+        self.pool.release([sequence.pages[at]])
+        sequence.pages[at] = node.page
+        if sequence.slot != NO_SLOT:
+            self.tables[sequence.slot, at] = node.page
+
+    def fork(self, sequence: Sequence, child: Sequence) -> None:
+        """Gives the child, which begins with all tokens of the sequence, what has been computed of these."""
+        full, rest = divmod(sequence.computed, PAGE)
+        child.pages = sequence.pages[:full]
+        for page in child.pages:
+            self.pool.share(page)
+        child.node, child.found = sequence.node, min(sequence.found, full)
+        child.computed = full * PAGE
+        if rest and self._copy(sequence.pages[full], child):
+            child.computed += rest
+
+    def pause(self, sequence: Sequence) -> None:
+        """Gives up its row of the tables."""
+        if sequence.slot != NO_SLOT:
+            self._slots.append(sequence.slot)
+            sequence.slot = NO_SLOT
+
+    def leave(self, sequence: Sequence) -> None:
+        """Gives up its row of the tables and its pages: it begins again."""
+        self.pause(sequence)
+        self.pool.release(reversed(sequence.pages))
+        sequence.pages, sequence.node = [], None
+        sequence.computed = sequence.found = sequence.guesses = 0

@@ -1,0 +1,1 @@
+"""What an answer must be: a text of a list, a pattern, a schema; and grammars of these."""

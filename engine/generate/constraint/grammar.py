@@ -1,0 +1,193 @@
+"""Constraints by llguidance, for one vocabulary: what may follow, what must, and whether guesses hold."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from llguidance import LLExecutor, LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
+from numpy.typing import NDArray
+
+from engine.errors import EngineError
+from engine.generate.constraint import choices, objects, schema
+from engine.generate.constraint.regexes import check_size
+from engine.generate.constraint.spec import AnyObject, Choice, Pattern, Schema, Spec
+
+LIMITS = LLParserLimits(initial_lexer_fuel=1_000_000_000, step_lexer_fuel=10_000_000, verbose_errors=False)
+"""For texts of 262,144 code points, and of 20,000 different ones. Messages are without the document."""
+
+Encode = Callable[[str], Sequence[int]]
+
+
+class _Vocabulary(TokenizerWrapper):
+    """What LLTokenizer asks of a tokenizer."""
+
+    def __init__(self, token_bytes: Sequence[bytes], end_ids: Sequence[int], encode: Encode | None) -> None:
+        # Not the base class's own: it wraps another tokenizer, and swallows what that raises.
+        self.is_tokenizer_wrapper = True
+        self.tokens = list(token_bytes)
+        self.special_token_ids: list[int] = []
+        self.bos_token_id = None
+        self.eos_token_id = end_ids[0]
+        self.encode = encode
+        self.greedy: Callable[[str], list[int]] = lambda text: []
+
+    def __call__(self, s: str) -> list[int]:
+        """The model's own ids of a text, where they stand for exactly it; else the longest token at each place."""
+        ids = list(self.encode(s)) if self.encode else []
+        if ids and all(self.tokens[i] for i in ids) and b"".join(self.tokens[i] for i in ids) == s.encode():
+            return ids
+        return self.greedy(s)
+
+
+class Matched:
+    """A Constraint."""
+
+    def __init__(self, matcher: LLMatcher, words: int, ends: frozenset[int], *, forces: bool) -> None:
+        self.matcher = matcher
+        self._words = words
+        self._ends = ends
+        self._ended = False  # whether the last token was an end
+        self._beyond = False  # whether an end came after llguidance had stopped, which does not know of it
+        self._forces = forces
+        self._count = 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.matcher.is_stopped()
+
+    def mask(self) -> NDArray[np.uint32]:
+        mask = np.zeros(self._words, np.uint32)
+        self.matcher.unsafe_compute_mask_ptr(mask.ctypes.data, mask.nbytes)
+        self.check_state()
+        return mask
+
+    def forced(self) -> list[int]:
+        return self.matcher.compute_ff_tokens() if self._forces and not self.is_over else []
+
+    def advance(self, ids: Sequence[int]) -> None:
+        if (allowed := self.check(ids)) < len(ids):
+            raise EngineError(f"constraint: token {ids[allowed]} is not allowed after {self._count + allowed} tokens")
+        if not ids:
+            return
+        self._consume(ids[:-1])
+        if not self.is_over:
+            self._consume(ids[-1:])
+        else:  # an end token, and llguidance has stopped and takes no more
+            self._beyond = True
+            self._count += 1
+
+    def _consume(self, ids: Sequence[int]) -> None:
+        self.matcher.consume_tokens(list(ids))
+        self.check_state()
+        self._count += len(ids)
+        self._ended = bool(ids and ids[-1] in self._ends)
+
+    def check(self, ids: Sequence[int]) -> int:
+        if self.is_over:  # llguidance then allows no token at all
+            return int(not self._ended and not self._beyond and bool(ids) and ids[0] in self._ends)
+        allowed = self.matcher.validate_tokens(list(ids))
+        self.check_state()
+        return allowed
+
+    def rollback(self, count: int) -> None:
+        if not 0 <= count <= self._count:
+            raise EngineError(f"constraint: {count} tokens to forget, expected at most {self._count}")
+        if inner := count - (count and self._beyond):
+            self.matcher.rollback(inner)
+            self.check_state()
+        if count:
+            self._ended = self._beyond = False
+            self._count -= count
+
+    def check_state(self) -> None:
+        """Raises EngineError when llguidance gave up: the constraint is too much for its limits."""
+        if self.matcher.is_error():
+            reason = self.matcher.get_error().splitlines()[0]
+            raise EngineError(f"constraint: too complex after {self._count} tokens ({reason:.80})")
+
+
+class Grammars:
+    """Makes constraints for one vocabulary.
+
+    token_bytes: what each id stands for, b"" for control tokens, which then no answer can hold. end_ids: what may stand
+    after an answer. encode: the model's own tokenizer, `Tokenizer.encode_within`; tokens are forced only
+    with it, see README.md. threads: for `masks`."""
+
+    def __init__(
+        self,
+        token_bytes: Sequence[bytes],
+        end_ids: Sequence[int],
+        encode: Encode | None = None,
+        *,
+        threads: int = 1,
+    ) -> None:
+        if not end_ids or not all(0 <= i < len(token_bytes) for i in end_ids):
+            raise EngineError(f"end tokens: found {list(end_ids)}, expected ids below {len(token_bytes)}")
+        self._words = (len(token_bytes) + 31) // 32
+        self._ends = frozenset(end_ids)
+        vocabulary = _Vocabulary(token_bytes, end_ids, encode)
+        self._forces = encode is not None
+        self._tokenizer = LLTokenizer(
+            TokenizerWrapper(vocabulary), eos_token=list(end_ids), slices=LLTokenizer.json_slices()
+        )
+        vocabulary.greedy = self._tokenizer.greedy_tokenize
+        self._executor = LLExecutor(threads)
+
+    def make(self, spec: Spec) -> Matched:
+        """The constraint at its start. Raises EngineError that names the JSON pointer and keyword, what was found and
+        what is expected, when the spec is not supported, too large, or allows nothing."""
+        matcher = _matcher(self._tokenizer, spec)
+        return Matched(matcher, self._words, self._ends, forces=self._forces)
+
+    def masks(self, rows: Sequence[tuple[Matched, Sequence[int]]]) -> NDArray[np.uint32]:
+        """For each constraint and its guesses, one row of `mask()` now and one after each guess: uint32
+        [sum(1 + guesses), words]. Rows after a guess that is not allowed are all 0. No state changes."""
+        starts = np.cumsum([0, *(1 + len(guesses) for _, guesses in rows)])
+        masks = np.zeros((int(starts[-1]), self._words), np.uint32)
+        jobs = [(one.matcher, int(at), list(guesses)) for (one, guesses), at in zip(rows, starts, strict=False)]
+        place = (masks.ctypes.data, self._words * 4, len(masks))
+        if alone := [job[:2] for job in jobs if not job[2]]:
+            self._executor.unsafe_compute_mask_ptr(alone, *place)
+        if guessed := [job for job in jobs if job[2]]:
+            self._executor.unsafe_compute_mask_ptr_with_draft_token(guessed, *place)
+        for one, _ in rows:
+            one.check_state()
+        return masks
+
+
+def check_constraint(spec: Spec) -> None:
+    """Raises the EngineError that `make` would for it, without a model: for when a job is read. A quote's text may be
+    any text then, such as "text"."""
+    _matcher(LLTokenizer("byte"), spec)
+
+
+def _matcher(tokenizer: LLTokenizer, spec: Spec) -> LLMatcher:
+    if isinstance(spec, Schema):
+        return _of_schema(tokenizer, spec)
+    if isinstance(spec, Choice):
+        return _build(tokenizer, LLMatcher.grammar_from_lark(choices.grammar(spec)), "choices")
+    if isinstance(spec, AnyObject):
+        return _build(tokenizer, LLMatcher.grammar_from_lark(objects.grammar()), "object")
+    assert isinstance(spec, Pattern)
+    check_size(spec.regex, "pattern")
+    return _build(tokenizer, LLMatcher.grammar_from_regex(spec.regex), "pattern")
+
+
+def _of_schema(tokenizer: LLTokenizer, spec: Schema) -> LLMatcher:
+    grammar = schema.grammar(spec)
+    for at, alone in grammar.patterns.items():
+        _build(tokenizer, LLMatcher.grammar_from_lark(alone), f"schema #{at:.300}: pattern")
+    return _build(tokenizer, LLMatcher.grammar_from_lark(grammar.lark), "schema", says=not spec.quotes)
+
+
+def _build(tokenizer: LLTokenizer, grammar: str, where: str, *, says: bool = True) -> LLMatcher:
+    """says: whether a message may hold what llguidance says. Not where a document is part of the grammar."""
+    matcher = LLMatcher(tokenizer, grammar, log_level=0, limits=LIMITS)
+    if matcher.is_error():
+        raise EngineError(f"{where}: {_reason(matcher.get_error()) if says else 'too large for its limits'}")
+    return matcher
+
+
+def _reason(error: str) -> str:
+    """The line of llguidance's message that says what is wrong; its other lines repeat the grammar."""
+    lines = [line.strip() for line in error.splitlines()]
+    return next((line for line in lines if line.startswith("error:")), lines[0]).removeprefix("error: ")[:200]

@@ -1,0 +1,155 @@
+"""The parts of a schema that hold no others, and what they are made of: strings, quotes, numbers, options."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Never
+
+from engine.errors import EngineError
+from engine.generate.constraint import numbers, quotes, regexes
+
+LENGTH = 1_000
+"""The default of `maxLength`, code points."""
+QUOTE_LENGTH = 400
+"""The same for a quote."""
+MOST_LENGTH = 20_000
+MOST_OPTIONS = 1_000
+NOTES = frozenset({"title", "description", "default", "examples", "$schema", "$id", "$comment"})
+"""Keywords that only tell people something."""
+
+CHARACTER = r'([^"\\\x00-\x1f\x7f]|\\["\\nrt])'
+"""A code point of a free string in its one spelling: no control characters but white space."""
+SPELLED = r"([^\\]|\\[^u]|\\u[0-9a-f]{4})"
+INNER = r"([^\\ ]|\\[^u]|\\u[0-9a-f]{4})"
+"""A code point of a text that is quoted from as `quotes.spell` writes it; INNER is not a space."""
+
+_SHORT = "0{3}[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3}"
+_FOURTH = "0[48]|[2468][048]|[13579][26]"
+DATE = (
+    f"(({_SHORT})-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
+    f"|([0-9]{{2}}({_FOURTH})|({_FOURTH})00)-02-29)"
+)
+"""A day of the calendar, years 0001 to 9999."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """An expression of the grammar, and the code points that it writes at most."""
+
+    lark: str
+    longest: int
+
+
+def refuse(at: str, keyword: str, found: object, expected: str) -> Never:
+    """Raises the EngineError that names the JSON pointer of a schema's part and the keyword."""
+    raise EngineError(f"schema #{at:.300}: {keyword}: found {found!r:.80}, expected {expected}")
+
+
+def literal(text: str) -> str:
+    """A terminal that is this text. All but letters and digits is written as numbers, so that nothing has a meaning."""
+    return "/" + "".join(c if c.isascii() and c.isalnum() else f"\\x{{{ord(c):x}}}" for c in text) + "/"
+
+
+def utf8(at: str, keyword: str, text: str) -> None:
+    if quotes.SURROGATE.search(text):
+        refuse(at, keyword, text, "Unicode text without lone surrogates")
+
+
+def count(at: str, node: Mapping[str, Any], keyword: str, default: int, most: int) -> int:
+    """A keyword that counts something."""
+    value = node.get(keyword, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        refuse(at, keyword, value, f"a whole number from 0 to {most}")
+    return value
+
+
+def lengths(at: str, node: Mapping[str, Any], default: int, least: int = 0) -> tuple[int, int]:
+    """minLength and maxLength."""
+    low = max(least, count(at, node, "minLength", least, MOST_LENGTH))
+    high = count(at, node, "maxLength", max(low, default), MOST_LENGTH)
+    if low > high:
+        refuse(at, "maxLength", high, f"at least {low}")
+    return low, high
+
+
+def string(at: str, node: Mapping[str, Any]) -> Part:
+    low, high = lengths(at, node, LENGTH)
+    if "format" in node:
+        if node["format"] != "date":
+            refuse(at, "format", node["format"], "date")
+        if "pattern" in node or not low <= 10 <= high:
+            refuse(at, "format", "date", "no pattern beside it, and lengths that allow 10 code points")
+        return Part(f'/"{DATE}"/', 12)
+    if "pattern" in node:
+        return _pattern(at, node["pattern"], low, high)
+    return Part(f'/"{CHARACTER}{{{low},{high}}}"/', 2 + 2 * high)
+
+
+def _pattern(at: str, pattern: object, low: int, high: int) -> Part:
+    if not isinstance(pattern, str):
+        refuse(at, "pattern", pattern, "a regular expression")
+    utf8(at, "pattern", pattern)
+    regexes.check_size(pattern, f"schema #{at:.300}: pattern")
+    spelling = {"whitespace_flexible": False, "json_allowed_escapes": '"\\nrt'}
+    part = {"type": "string", "pattern": pattern, "minLength": low, "maxLength": high, "x-guidance": spelling}
+    return Part("%json " + json.dumps(part), 2 + 2 * high)
+
+
+def number(at: str, node: Mapping[str, Any], fraction: int) -> Part:
+    low, high = -(10 ** (numbers.WHOLE_DIGITS + fraction)) + 1, 10 ** (numbers.WHOLE_DIGITS + fraction) - 1
+    for keyword in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"):
+        value = node.get(keyword)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            refuse(at, keyword, value, "a number")
+        is_low = keyword.endswith("inimum")
+        bound = numbers.units(value, fraction, up=is_low)
+        if "exclusive" in keyword and bound == numbers.units(value, fraction, up=not is_low):
+            bound += 1 if is_low else -1
+        low, high = (max(low, bound), high) if is_low else (low, min(high, bound))
+        if low > high:
+            refuse(at, keyword, value, "a range with a number in it that can be written")
+    return Part(f"/{numbers.between(low, high, fraction)}/", 1 + numbers.WHOLE_DIGITS + fraction + (fraction > 0))
+
+
+def options(at: str, node: Mapping[str, Any], types: list[str]) -> Part:
+    """`enum` or `const`: scalars, each of one of the types."""
+    keyword = "enum" if "enum" in node else "const"
+    values = node["enum"] if keyword == "enum" else [node["const"]]
+    if not isinstance(values, list) or not 0 < len(values) <= MOST_OPTIONS or {"enum", "const"} <= set(node):
+        refuse(at, keyword, values, f"1 to {MOST_OPTIONS} values, and not both enum and const")
+    spelled = [_scalar(at, keyword, value, types) for value in values]
+    return Part(" | ".join(literal(one) for one in dict.fromkeys(spelled)), max(map(len, spelled)))
+
+
+def _scalar(at: str, keyword: str, value: object, types: list[str]) -> str:
+    if not any(_is(value, name) for name in types):
+        refuse(at, keyword, value, f"text, a number, true, false or null, of type {' or '.join(types)}")
+    if isinstance(value, str):
+        utf8(at, keyword, value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is(value: object, name: str) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    if isinstance(value, int | float):
+        return name == "number" or (name == "integer" and value == int(value))
+    return (name == "string" and isinstance(value, str)) or (name == "null" and value is None)
+
+
+def quote(text: str, low: int, high: int) -> Part:
+    """The body of a terminal: a quote from the terminal `text`."""
+    if high == 1:
+        form = INNER
+    elif low > 1:
+        form = f"{INNER}{SPELLED}{{{low - 2},{high - 2}}}{INNER}"
+    else:
+        form = f"{INNER}({SPELLED}{{0,{high - 2}}}{INNER})?"
+    return Part(f"{literal(chr(34))} ({text} & /{form}/) {literal(chr(34))}", 2 + 6 * high)
+
+
+def substring(some: list[str]) -> str:
+    """The body of a terminal: all that some parts of a text, one after another, make."""
+    return "%regex " + json.dumps({"substring_chunks": [quotes.spell(part) for part in some]})

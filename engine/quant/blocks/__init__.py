@@ -1,0 +1,1 @@
+"""What the block layouts of several quantization types have in common."""

@@ -1,0 +1,1 @@
+"""Chat templates, rendered so that it is known which characters are content."""

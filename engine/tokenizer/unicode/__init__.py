@@ -1,0 +1,1 @@
+"""Unicode as tables: classes of code points, decompositions, NFC."""

@@ -1,0 +1,120 @@
+"""Unicode's normalization form C: canonical decomposition, order of marks, composition.
+
+Source: Unicode Standard Annex #15. Which code points are composed is a table of this folder, not of a Python version.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.tokenizer.unicode import tables as tables
+from engine.tokenizer.unicode.codepoints import MAX_KEPT, Ranges
+from engine.tokenizer.unicode.decomposition import (
+    DECOMPOSED,
+    HANGUL_COUNT,
+    HANGUL_FIRST,
+    LEADS,
+    ORDER,
+    TAILS,
+    VOWELS,
+    decompose,
+    in_order,
+)
+
+
+def nfc(text: str) -> str:
+    """The text in form C."""
+    if text.isascii() or not _suspects()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)].any():
+        return text
+    return _SUSPECT.sub(lambda match: _KNOWN[match[0]], text)
+
+
+def clusters(text: str) -> Iterator[tuple[int, int]]:
+    """Where parts of the text begin and end that are composed independently of each other."""
+    return (match.span() for match in _CLUSTER.finditer(text))
+
+
+def aligned(text: str) -> list[tuple[str, tuple[int, int]]]:
+    """Each character of `nfc(text)` with the span of the text it was made of."""
+    found = []
+    for start, end in clusters(text):
+        part = text[start:end]
+        if (composed := nfc(part)) == part:
+            found += [(c, (at, at + 1)) for at, c in enumerate(part, start)]
+        else:
+            found += [(c, (start, end)) for c in composed]
+    return found
+
+
+@cache
+def _suspects() -> NDArray[np.bool_]:
+    """Of each code point whether a text that has it may change: what is composed with something before it, or never."""
+    found = np.zeros(0x110000, np.bool_)
+    found[[ord(c) for c in _SECONDS]] = True
+    for first, last in zip(_EXCLUDED.firsts, _EXCLUDED.lasts, strict=True):
+        found[first : last + 1] = True
+    return found
+
+
+class _Composed(dict[str, str]):
+    """Part of a text that is composed by itself -> its form C; when it is full it starts anew."""
+
+    def __missing__(self, part: str) -> str:
+        found = _compose(in_order("".join(map(decompose, map(ord, part)))))
+        if len(part) <= _SHORT:
+            if len(self) >= MAX_KEPT:
+                self.clear()
+            self[part] = found
+        return found
+
+
+def _compose(text: str) -> str:
+    """A decomposed text, composed. A mark reaches the character without rank before it past lower ranks only."""
+    out: list[str] = []
+    base = last_rank = -1
+    for c in text:
+        rank = ORDER.get(c, 0)
+        if base >= 0 and (base == len(out) - 1 or 0 < last_rank < rank) and (found := _pair(out[base], c)):
+            out[base] = found
+            continue
+        base = base if rank else len(out)
+        last_rank = rank
+        out.append(c)
+    return "".join(out)
+
+
+def _pair(first: str, second: str) -> str | None:
+    """What two characters are composed to."""
+    lead, vowel, tail = ord(first) - LEADS, ord(second) - VOWELS, ord(second) - TAILS
+    if 0 <= lead < 19 and 0 <= vowel < 21:
+        return chr(HANGUL_FIRST + lead * 588 + vowel * 28)
+    syllable = ord(first) - HANGUL_FIRST
+    if 0 <= syllable < HANGUL_COUNT and syllable % 28 == 0 and 0 < tail < 28:
+        return chr(ord(first) + tail)
+    return _PAIRS.get(first + second)
+
+
+def _pairs() -> dict[str, str]:
+    """The two characters of each composition: all but the last of a full decomposition are the parts of another one."""
+    composed = {DECOMPOSED[n]: chr(n) for n in DECOMPOSED if n not in _EXCLUDED}
+    return {composed.get(parts[:-1], parts[:-1]) + parts[-1]: whole for parts, whole in composed.items()}
+
+
+def _inside(characters: set[str]) -> str:
+    return "".join(map(re.escape, sorted(characters)))
+
+
+_EXCLUDED = Ranges(tables.EXCLUDED)
+_PAIRS = _pairs()
+_SECONDS = {pair[1:] for pair in _PAIRS} | set(ORDER) | {chr(VOWELS + i) for i in range(21)}
+_SECONDS |= {chr(TAILS + i) for i in range(1, 28)}
+_SECONDS |= {chr(number) for number, parts in DECOMPOSED.items() if parts[0] in _SECONDS}
+_CLUSTER = re.compile(f".[{_inside(_SECONDS)}]*", re.DOTALL)
+_SUSPECT = re.compile(f"[{_EXCLUDED.pattern()}][{_inside(_SECONDS)}]*|.[{_inside(_SECONDS)}]+", re.DOTALL)
+"""Those of them that may change: what is composed with something before it, or never."""
+
+_SHORT = 8
+_KNOWN = _Composed()
