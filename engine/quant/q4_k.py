@@ -1,6 +1,6 @@
 """Q4_K: 8 groups of 32 values; each group has a scale and an offset of 6 bits, times those of the block.
 
-    block = d, dmin: float16, scales: 12 bytes (blocks/six_bits.py), q: 256 codes of 4 bits, the groups in pairs of 32 bytes
+    block = d, dmin: float16, scales: 12 bytes (`six_bits`), q: 256 codes of 4 bits, the groups in pairs of 32 bytes
     value = d * scale * q - dmin * offset
 
 Source: ggml `block_q4_K`.

@@ -1,6 +1,6 @@
 """Q5_K: 8 groups of 32 values; each group has a scale and an offset of 6 bits, times those of the block.
 
-    block = d, dmin: float16, scales: 12 bytes (blocks/six_bits.py), high: the fifth bits of the codes, eight planes in 32
+    block = d, dmin: float16, scales: 12 bytes (`six_bits`), high: the fifth bits of the codes, eight planes in 32
             bytes; low: their lower 4 bits as in Q4_K
     value = d * scale * q - dmin * offset
 
