@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from pipeline.parse.office.numbering import format_number
+from pipeline.parse.office.numerals import format_number
 from pipeline.parse.office.package import whole_number
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

@@ -6,13 +6,12 @@ of an abstract one, whose levels have a start, a number format and a pattern suc
 
 from lxml import etree
 
+from pipeline.parse.office.numerals import format_number
 from pipeline.parse.office.package import Package, whole_number
 from pipeline.parse.office.word_styles import Style, WordStyles, value
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _LEVELS = 9
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
-          (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
 
 
 class Numbering:
@@ -69,24 +68,6 @@ def _label(levels: dict[int, etree._Element], level: int, counts: list[int | Non
             shown = _start(levels[place]) if count is None else count
             pattern = pattern.replace(f"%{place + 1}", format_number(shown, value(levels[place], "numFmt")))
     return pattern.strip() + " " if pattern.strip() else ""
-
-
-def format_number(number: int, form: str | None) -> str:
-    """A count in one of the forms of numbers (ST_NumberFormat); unknown ones as decimal."""
-    if form in {"lowerLetter", "upperLetter"} and number > 0:
-        letters = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 % 20 + 1)
-        return letters.upper() if form == "upperLetter" else letters
-    if form in {"lowerRoman", "upperRoman"} and 0 < number < 4000:
-        return _roman(number).upper() if form == "upperRoman" else _roman(number)
-    return f"{number:02d}" if form == "decimalZero" else str(number)
-
-
-def _roman(number: int) -> str:
-    digits = ""
-    for worth, letters in _ROMAN:
-        times, number = divmod(number, worth)
-        digits += letters * times
-    return digits
 
 
 def _by_level(element: etree._Element) -> dict[int, etree._Element]:

@@ -8,7 +8,7 @@ import re
 
 from lxml import etree
 
-from pipeline.parse.office.numbering import format_number
+from pipeline.parse.office.numerals import format_number
 from pipeline.parse.office.odf import attribute, name_of
 from pipeline.parse.office.odf_styles import Styles
 from pipeline.parse.office.package import whole_number

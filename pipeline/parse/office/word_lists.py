@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.parse.office.numbering import format_number
+from pipeline.parse.office.numerals import format_number
 
 _LEVELS = 9
 _LIST, _LEVEL, _INSTANCE = struct.Struct("<i22xBx"), struct.Struct("<iB9x2x8xBBxx"), struct.Struct("<i8xBxxx")
