@@ -8,14 +8,14 @@ from typing import Any, Self
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.channel import BadMessageError, ChannelClosedError, ChannelTimeoutError
-from pipeline.parse.handed import handed
+from pipeline.parse.child.channel import BadMessageError, ChannelClosedError, ChannelTimeoutError
+from pipeline.parse.child.handed import handed
+from pipeline.parse.child.process import ChildProcess, ServerProcess
+from pipeline.parse.child.reply import parse_reply
 from pipeline.parse.limits import Limits
+from pipeline.parse.ocr.tesseract import PageReader, Tesseract
 from pipeline.parse.options import Options
-from pipeline.parse.process import ChildProcess, ServerProcess
-from pipeline.parse.reply import parse_reply
 from pipeline.parse.sandbox import lacking
-from pipeline.parse.tesseract import PageReader, Tesseract
 
 _UNSETTLING = {Failure.CRASHED, Failure.OUT_OF_MEMORY}  # after these a child's libraries are not trusted any more
 _PLAIN = Options()

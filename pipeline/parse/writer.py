@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from pipeline.document import Section
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.characters import unusual
-from pipeline.parse.hidden import HiddenText
+from pipeline.parse.look.characters import unusual
+from pipeline.parse.look.hidden import HiddenText
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Invisible and no part of the text: other controls, the soft hyphen, byte order marks, what is no character at all.

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.parse import landlock
+from pipeline.parse.sandbox import landlock
 
 UNCONFINED = 77
 _PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from pipeline.parse.appearance import SLIVER
 from pipeline.parse.css.cascade import Values, keyword
 from pipeline.parse.css.syntax import words
 from pipeline.parse.css.values import Measure, number
+from pipeline.parse.look.appearance import SLIVER
 
 _FAR = 999.0  # px
 _SLIVER = SLIVER * 4 / 3  # px

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from pipeline.parse.colours import WHITE, Colour
 from pipeline.parse.css.syntax import Token, Value, colour_and_alpha, significant, split, word
 from pipeline.parse.css.values import Measure, angle, number
+from pipeline.parse.look.colours import WHITE, Colour
 
 _LEAST_WIDTH = 0.16  # px for each percent: what no box with text is narrower than, for shares of its own width
 _FAR = 2000.0  # px: an inset beyond the size of any box of text

@@ -5,8 +5,6 @@ Boxes are not laid out. A place is known as a shift from where the text would st
 
 from dataclasses import dataclass, field, replace
 
-from pipeline.parse.appearance import FAINTEST, SLIVER, Appearance
-from pipeline.parse.colours import BLACK, Colour, alike
 from pipeline.parse.css.boxes import Box, box_of
 from pipeline.parse.css.cascade import Values, keyword
 from pipeline.parse.css.declarations import INHERITED, WIDE
@@ -25,6 +23,8 @@ from pipeline.parse.css.paint import UNKNOWN, Paint, background, edge, text_pain
 from pipeline.parse.css.syntax import read_value, word
 from pipeline.parse.css.values import Measure, font_size, number
 from pipeline.parse.css.variables import Variables
+from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance
+from pipeline.parse.look.colours import BLACK, Colour, alike
 
 POINTS = 0.75
 """Of a px."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from pipeline.parse.colours import BLACK, WHITE, Colour, mixed
 from pipeline.parse.css.effects import gradient_colour
 from pipeline.parse.css.syntax import Token, Value, colour_and_alpha, significant, split, word
 from pipeline.parse.css.values import Measure, number
+from pipeline.parse.look.colours import BLACK, WHITE, Colour, mixed
 
 Paint = tuple[Colour | None, float]
 """A colour, None where it is not known, and its opacity."""

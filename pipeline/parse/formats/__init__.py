@@ -1,6 +1,7 @@
 """The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff.py)."""
 
 from pipeline.openai.line import BATCH_FILE, REQUEST
+from pipeline.parse.contract import Parser, Source
 from pipeline.parse.formats import (
     batch,
     csv,
@@ -30,7 +31,6 @@ from pipeline.parse.formats import (
     xml,
     zip,
 )
-from pipeline.parse.formats.base import Parser, Source
 
 __all__ = ["PARSERS", "Parser", "Source"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pipeline.document import Parsed, Section
 from pipeline.errors import DocumentError, Failure
 from pipeline.openai.line import BATCH_FILE, LineError, line_name, numbers_of, read_line
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 
 PARSER = "batch/1"
 LINE, REPEATS = "line", "repeats"

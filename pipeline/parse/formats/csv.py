@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 
 PARSER = "csv/2"
 DELIMITERS = ",;\t|"

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.office.objects import add_objects
-from pipeline.parse.office.ole import CompoundFile
-from pipeline.parse.office.word import Paragraph, Style, WordText, whole
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.office.binary.objects import add_objects
+from pipeline.parse.office.binary.ole import CompoundFile
+from pipeline.parse.office.binary.word import Paragraph, Style, WordText, whole
 from pipeline.parse.writer import TextWriter
 
 PARSER = "doc/1"

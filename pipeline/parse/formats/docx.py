@@ -10,19 +10,19 @@ from collections.abc import Iterable
 from lxml import etree
 
 from pipeline.document import Parsed
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 from pipeline.parse.members import Members
-from pipeline.parse.office.drawing import GRAPHICS, A, math_text, paragraph_text, relation_of, write_graphic
+from pipeline.parse.office.drawing.shapes import GRAPHICS, A, math_text, paragraph_text, relation_of, write_graphic
 from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
-from pipeline.parse.office.numbering import Numbering
 from pipeline.parse.office.package import LXML, Package, children, stream_children
-from pipeline.parse.office.shown import Shown
-from pipeline.parse.office.sight import Around, Sight
-from pipeline.parse.office.word_boxes import PICTURES, Drawn
-from pipeline.parse.office.word_fields import Fields
-from pipeline.parse.office.word_sections import read_sections
-from pipeline.parse.office.word_styles import BODY, Style, WordStyles
-from pipeline.parse.office.word_tables import Place, TableLooks, is_covered
+from pipeline.parse.office.word.boxes import PICTURES, Drawn
+from pipeline.parse.office.word.fields import Fields
+from pipeline.parse.office.word.numbering import Numbering
+from pipeline.parse.office.word.sections import read_sections
+from pipeline.parse.office.word.sight import Around, Sight
+from pipeline.parse.office.word.styles import BODY, Style, WordStyles
+from pipeline.parse.office.word.tables import Place, TableLooks, is_covered
+from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"docx/4 {LXML}"

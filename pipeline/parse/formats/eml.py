@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.decode import Decoded, declared_in_markup, decode
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.encoding.decode import Decoded, declared_in_markup, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name
 from pipeline.parse.mail.parts import Part, read_parts

@@ -14,8 +14,8 @@ from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.decode import declared_in_markup, decode
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.encoding.decode import declared_in_markup, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.office.archive import Archive
 from pipeline.parse.office.package import LXML, parse_xml

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from pipeline.document import Parsed
-from pipeline.parse.decode import decode
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.encoding.decode import decode
 from pipeline.parse.formats.tar import unpack_tape
 from pipeline.parse.unpack.names import printable, without_suffix
 from pipeline.parse.unpack.streams import Concatenated, DamagedError, bzipped, gzipped, xz

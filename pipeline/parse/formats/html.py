@@ -12,10 +12,10 @@ from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
+from pipeline.parse.contract import Source, finish
 from pipeline.parse.css.look import Look
+from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_text
 from pipeline.parse.css.paint import UNKNOWN
-from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.looks import NO_TEXT, PageStyles, all_text, draws_own_text
 from pipeline.parse.office.numerals import format_number
 from pipeline.parse.office.package import LXML, whole_number
 from pipeline.parse.writer import TextWriter, one_line

@@ -4,8 +4,8 @@ from functools import partial
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse import pixels
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.pictures import pixels
 
 PARSER = f"image/2 {pixels.NAME}".strip()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 from pipeline.parse.writer import TextWriter
 
 PARSER = "json/1"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 from pipeline.parse.formats.eml import header_text
 from pipeline.parse.mail.parts import read_header
 from pipeline.parse.unpack.names import from_title

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from pipeline.document import Parsed, Section
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 from pipeline.parse.writer import TextWriter, title
 
 PARSER = "md/2"

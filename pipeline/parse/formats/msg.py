@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse import codepages
-from pipeline.parse.decode import declared_in_markup, decode
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.encoding import codepages
+from pipeline.parse.encoding.decode import declared_in_markup, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.rtf import write_rtf
 from pipeline.parse.mail.layout import PICTURES, MailLayout, file_name
-from pipeline.parse.office.lzfu import decompress
-from pipeline.parse.office.mapi import FIXED, Properties, named
-from pipeline.parse.office.objects import file_of
-from pipeline.parse.office.ole import CompoundFile
+from pipeline.parse.office.binary.lzfu import decompress
+from pipeline.parse.office.binary.mapi import FIXED, Properties, named
+from pipeline.parse.office.binary.objects import file_of
+from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.unpack.names import from_title, left_out
 from pipeline.parse.writer import one_line
 

@@ -8,13 +8,13 @@ from functools import partial
 from lxml import etree
 
 from pipeline.document import Parsed
-from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.office.odf import OpenDocument, attribute, full
-from pipeline.parse.office.odf_styles import Styles, master_pages
-from pipeline.parse.office.odf_text import Flow
-from pipeline.parse.office.odf_view import Page, slide_page
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.office.odf.document import OpenDocument, attribute, full
+from pipeline.parse.office.odf.styles import Styles, master_pages
+from pipeline.parse.office.odf.text import Flow
+from pipeline.parse.office.odf.view import Page, slide_page
 from pipeline.parse.office.package import LXML
-from pipeline.parse.office.shown import Shown
+from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter, one_line
 
 PARSER = f"odp/2 {LXML}"

@@ -6,13 +6,13 @@ Order: headers, body with its comments, footnotes and endnotes, footers.
 from lxml import etree
 
 from pipeline.document import Parsed
-from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.office.odf import OpenDocument, attribute, full, named
-from pipeline.parse.office.odf_styles import Styles, master_pages
-from pipeline.parse.office.odf_text import Flow
-from pipeline.parse.office.odf_view import Page, text_page
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.office.odf.document import OpenDocument, attribute, full, named
+from pipeline.parse.office.odf.styles import Styles, master_pages
+from pipeline.parse.office.odf.text import Flow
+from pipeline.parse.office.odf.view import Page, text_page
 from pipeline.parse.office.package import LXML
-from pipeline.parse.office.shown import Shown
+from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"odt/2 {LXML}"

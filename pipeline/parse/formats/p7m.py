@@ -3,7 +3,7 @@
 from pathlib import PurePosixPath
 
 from pipeline.document import Parsed
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 from pipeline.parse.mail.signed import signed_content
 
 PARSER = "p7m/1"

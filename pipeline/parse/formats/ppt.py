@@ -4,12 +4,22 @@ from collections.abc import Iterator
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.office.ole import CompoundFile, Stream
-from pipeline.parse.office.records import Record, below, records
-from pipeline.parse.office.slide_lists import labels
-from pipeline.parse.office.slide_objects import add_objects_of
-from pipeline.parse.office.slides import NOTES, SLIDE, STRING, TITLES, Presentation, Slide, Text, string_of, texts_of
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.office.binary.ole import CompoundFile, Stream
+from pipeline.parse.office.binary.records import Record, below, records
+from pipeline.parse.office.binary.slide_lists import labels
+from pipeline.parse.office.binary.slide_objects import add_objects_of
+from pipeline.parse.office.binary.slides import (
+    NOTES,
+    SLIDE,
+    STRING,
+    TITLES,
+    Presentation,
+    Slide,
+    Text,
+    string_of,
+    texts_of,
+)
 from pipeline.parse.writer import TextWriter, one_line
 
 PARSER = "ppt/1"

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pipeline.document import Parsed
-from pipeline.parse import codepages
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.encoding import codepages
 from pipeline.parse.office.rtf_looks import Ground, Letters, Paper
 from pipeline.parse.writer import TextWriter
 

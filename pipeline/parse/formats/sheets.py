@@ -9,11 +9,11 @@ import python_calamine
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 from pipeline.parse.limits import Limits
-from pipeline.parse.office.biff import Sheet, read_sheets
-from pipeline.parse.office.compound import format_compound
-from pipeline.parse.office.ole import CompoundFile
+from pipeline.parse.office.binary.biff import Sheet, read_sheets
+from pipeline.parse.office.binary.compound import format_compound
+from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"sheets/2 python-calamine {version('python-calamine')}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from pipeline.document import Parsed
 from pipeline.errors import Failure
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 from pipeline.parse.unpack.names import is_leaving, left_out, printable
 from pipeline.parse.unpack.streams import PIECE, DamagedError
 from pipeline.parse.unpack.tape import Entry, Tape

@@ -1,7 +1,7 @@
 """Plain text, and all that is written to be read as such: the text itself, as it stands."""
 
 from pipeline.document import Parsed
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 
 PARSER = "txt/1"
 

@@ -8,13 +8,13 @@ from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.formats.base import Source, finish
-from pipeline.parse.office.cell_styles import CellStyles
-from pipeline.parse.office.drawing import R, write_shapes
+from pipeline.parse.contract import Source, finish
+from pipeline.parse.office.drawing.shapes import R, write_shapes
+from pipeline.parse.office.drawing.stage import sheet_stage
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import LXML, Package
-from pipeline.parse.office.sheet import Rich, Strings, rich_runs, text_runs, write_sheet
-from pipeline.parse.office.stage import sheet_stage
+from pipeline.parse.office.sheets.cell_styles import CellStyles
+from pipeline.parse.office.sheets.sheet import Rich, Strings, rich_runs, text_runs, write_sheet
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"xlsx/3 {LXML}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.formats.base import Source, finish
+from pipeline.parse.contract import Source, finish
 from pipeline.parse.unpack.directory import Entry, read_directory
 from pipeline.parse.unpack.names import is_leaving, left_out, printable
 from pipeline.parse.unpack.streams import DICTIONARY, PIECE, Codec, DamagedError, deflated, expand, xz

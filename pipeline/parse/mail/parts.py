@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from email.message import Message
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.decode import decode
+from pipeline.parse.encoding.decode import decode
 from pipeline.parse.limits import MIB
 
 _LEVELS = 100

@@ -3,10 +3,10 @@
 import posixpath
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.formats.base import Source
+from pipeline.parse.contract import Source
 from pipeline.parse.members import Members
-from pipeline.parse.office.objects import file_of
-from pipeline.parse.office.ole import CompoundFile
+from pipeline.parse.office.binary.objects import file_of
+from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.package import Package
 from pipeline.parse.writer import TextWriter
 

@@ -18,7 +18,7 @@ from lxml import etree
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.office.archive import Archive
-from pipeline.parse.office.shown import Shown
+from pipeline.parse.pictures.shown import Shown
 
 CONTENT_TYPES = "[Content_Types].xml"
 LXML = f"lxml {etree.__version__}"

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
-from pipeline.parse.appearance import Appearance
-from pipeline.parse.colours import WHITE, Colour
+from pipeline.parse.look.appearance import Appearance
+from pipeline.parse.look.colours import WHITE, Colour
 
 TWIP = 1 / 20
 """Points."""

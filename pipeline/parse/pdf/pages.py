@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from pipeline.parse.formats.base import Source
-from pipeline.parse.pdf.appearances import judge
+from pipeline.parse.contract import Source
 from pipeline.parse.pdf.attachments import Attachments
 from pipeline.parse.pdf.binding import pdfium
-from pipeline.parse.pdf.drawing import Budget, Drawing
-from pipeline.parse.pdf.heaps import has_heap
-from pipeline.parse.pdf.hidden import Finding, find
+from pipeline.parse.pdf.drawn.appearances import judge
+from pipeline.parse.pdf.drawn.drawing import Budget, Drawing
+from pipeline.parse.pdf.drawn.hidden import Finding, find
+from pipeline.parse.pdf.drawn.recognition import Recognition
+from pipeline.parse.pdf.drawn.survey import Survey, Suspect, survey
 from pipeline.parse.pdf.layers import may_have_layers
-from pipeline.parse.pdf.letters import Letters
 from pipeline.parse.pdf.objects import set_active
-from pipeline.parse.pdf.page import Page
-from pipeline.parse.pdf.recognition import Recognition
-from pipeline.parse.pdf.remarks import Annotations, annotations_of
-from pipeline.parse.pdf.replaced import other_texts
-from pipeline.parse.pdf.survey import Survey, Suspect, survey
+from pipeline.parse.pdf.text.heaps import has_heap
+from pipeline.parse.pdf.text.letters import Letters
+from pipeline.parse.pdf.text.page import Page
+from pipeline.parse.pdf.text.remarks import Annotations, annotations_of
+from pipeline.parse.pdf.text.replaced import other_texts
 from pipeline.parse.writer import TextWriter
 
 

@@ -11,10 +11,10 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.parse import capabilities, landlock
-from pipeline.parse.calls import OF_CHILDREN, OF_PROGRAMS
 from pipeline.parse.limits import Limits
-from pipeline.parse.seccomp import filter_calls
+from pipeline.parse.sandbox import capabilities, landlock
+from pipeline.parse.sandbox.calls import OF_CHILDREN, OF_PROGRAMS
+from pipeline.parse.sandbox.seccomp import filter_calls
 
 REQUIRED = ("system_call_filter", "no_new_privileges", "no_capabilities", "memory_limit", "dies_with_parent")
 """Without one of these a document that takes its parser over is not held. The filter alone keeps a child from files,

@@ -6,19 +6,19 @@ from pathlib import PurePath
 import puremagic
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.decode import has_holes, looks_like_text
-from pipeline.parse.ebcdic import has_lines, is_ebcdic
-from pipeline.parse.formats.base import Source
+from pipeline.parse.contract import Source
+from pipeline.parse.encoding.decode import has_holes, looks_like_text
+from pipeline.parse.encoding.ebcdic import has_lines, is_ebcdic
 from pipeline.parse.formats.csv import delimiter_of
 from pipeline.parse.formats.eml import is_mail
 from pipeline.parse.formats.json import is_json, is_json_lines
 from pipeline.parse.formats.mbox import is_mailbox
 from pipeline.parse.formats.xml import is_xml
 from pipeline.parse.office.archive import Archive
-from pipeline.parse.office.ole import CompoundFile
+from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.package import CONTENT_TYPES, Package
+from pipeline.parse.sniff.archives import archive_type, unread_archive
 from pipeline.parse.unpack.directory import read_directory
-from pipeline.parse.unpack.magic import archive_type, unread_archive
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PACKAGES = ("application/vnd.oasis.opendocument.", "application/vnd.sun.xml.", "application/epub+zip")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.decode import decode
+from pipeline.parse.encoding.decode import decode
 
 _ENTRIES = 100_000  # of a directory, folders among them; more is an attack on its reader
 _END, _END64, _LOCATOR, _ENTRY = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"PK\x01\x02"

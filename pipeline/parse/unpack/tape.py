@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.decode import decode
+from pipeline.parse.encoding.decode import decode
 from pipeline.parse.limits import MIB
 from pipeline.parse.unpack.streams import PIECE, DamagedError
 

@@ -1,4 +1,4 @@
-"""Which system calls locked processes make: pipeline/parse/calls.py is made of what this prints.
+"""Which system calls locked processes make: pipeline/parse/sandbox/calls.py is made of what this prints.
 
     python -m tests.pipeline.parse.traced FOLDER
 

@@ -1,0 +1,167 @@
+"""How each element of an HTML page looks, as far as that decides whether its text can be seen."""
+
+from dataclasses import replace
+
+from lxml import etree
+
+from pipeline.parse.css.cascade import Cascade, Values, keyword
+from pipeline.parse.css.conditions import on_screen
+from pipeline.parse.css.covers import Covers
+from pipeline.parse.css.declarations import Block, declare
+from pipeline.parse.css.look import FIRST, Look
+from pipeline.parse.css.paint import UNKNOWN
+from pipeline.parse.css.sheet import Sheets, sheet_in
+from pipeline.parse.css.syntax import read_value, words
+from pipeline.parse.css.variables import Variables
+from pipeline.parse.look.colours import WHITE
+
+NO_TEXT = {
+    "script", "style", "template", "head", "title", "noframes", "datalist", "iframe", "object", "audio", "video", "rp",
+    "desc", "defs", "metadata", "annotation", "annotation-xml", "canvas", "progress", "meter", "noembed", "symbol",
+    "clippath", "mask", "pattern", "marker", "lineargradient", "radialgradient", "filter",
+}  # fmt: skip
+"""Elements whose content browsers do not draw, whatever the styles say."""
+_OWN_COLOURS = {"a", "button", "input", "mark", "select", "textarea", "legend"}  # that browsers give them
+_DRAWN = {"text", "tspan", "textpath", "a", "foreignobject"}  # of SVG: only in these is text drawn
+_OF_SVG = ("fill", "fill-opacity", "opacity", "display", "visibility", "font-size", "filter", "mask", "clip-path",
+           "transform", "letter-spacing")  # fmt: skip
+_MARKED = {"bgcolor", "background", "color", "text", *_OF_SVG}
+_TOO_MUCH = "its style sheets are too long or too intricate to tell what of the page is seen"
+
+
+class PageStyles:
+    """The styles of one page. `first` is the look of text outside all elements: the page is white if nothing else."""
+
+    def __init__(self, root: etree._Element, *, quirks: bool) -> None:
+        sheets = _sheets(root)
+        self._unread = sheets.unread
+        self._too_long = sheets.too_long
+        self._cascade = Cascade(sheets)
+        self._covers = Covers(self._values)
+        dark = "dark" in (scheme := _scheme(root)) and "light" not in scheme
+        known = not (self._unread or dark)
+        self.first = replace(
+            FIRST,
+            background=WHITE if known else None,
+            colour=FIRST.colour if known else UNKNOWN,
+            quirks=quirks,
+            variables=Variables(sheets.initial),
+        )
+
+    @property
+    def doubt(self) -> str:
+        """Why it cannot be told what of the page is seen; "" where it can."""
+        return _TOO_MUCH if self._too_long or self._cascade.exhausted else ""
+
+    def look_of(self, element: etree._Element, outer: Look) -> tuple[Look, str | None]:
+        """The look inside an element, and the kind of hidden text that it is with all that is in it."""
+        if outer.counted:
+            return outer, None
+        declared, variables = self._cascade.declared(element, _hints(element, outer), outer.variables)
+        values = outer.settled(declared)
+        if kind := _hides(element, values):
+            return replace(outer, counted=True), kind
+        unknown = self._unread and ("class" in element.attrib or "id" in element.attrib)
+        look = outer.inside(element.tag, values, variables, unknown=unknown)
+        look = self._covers.applied(element, values, look)
+        if element.tag in _OWN_COLOURS:
+            look = _own_colours(element.tag, values, look)
+        if element.tag == "svg":
+            look = replace(look, drawing=True, fill=None)
+        elif outer.drawing and element.tag == "foreignobject":
+            look = replace(look, drawing=False, fill=None)
+        return (replace(look, counted=True), look.gone) if look.gone else (look, None)
+
+    def _values(self, element: etree._Element, look: Look) -> Values:
+        return look.settled(self._cascade.declared(element, _hints(element, look), look.variables)[0])
+
+
+def _sheets(root: etree._Element) -> Sheets:
+    """The style sheets of a page that its own file holds, in their order."""
+    sheets = Sheets()
+    for element in root.iter("style", "link"):
+        if not on_screen(read_value(element.get("media", ""))) or _is_inert(element):
+            continue
+        if element.tag == "style":
+            if element.get("type", "").strip().lower() in {"", "text/css"}:
+                sheets.read(element.text or "")
+        elif "stylesheet" in (rel := element.get("rel", "").lower()) and "alternate" not in rel:
+            css = sheet_in(element.get("href", ""))
+            sheets.unread |= css is None
+            sheets.read(css or "")
+    return sheets
+
+
+def _is_inert(element: etree._Element) -> bool:
+    return next(element.iterancestors("template", "noscript"), None) is not None
+
+
+def _scheme(root: etree._Element) -> str:
+    """The colour schemes that a page names for itself; "" for none."""
+    return " ".join(one.get("content", "").lower() for one in root.iter("meta") if one.get("name") == "color-scheme")
+
+
+def _hints(element: etree._Element, outer: Look) -> Block | None:
+    """What attributes of the markup say of looks (HTML, 15.3; SVG 2, 6.6)."""
+    attributes = element.attrib
+    if not attributes or not _MARKED.intersection(attributes):
+        return None
+    hints = Block({}, {})
+    if "bgcolor" in attributes:
+        declare(hints, "background-color", _legacy(attributes["bgcolor"]))
+    if attributes.get("background"):
+        declare(hints, "background-image", "url(x)")
+    if "color" in attributes and element.tag == "font":
+        declare(hints, "color", _legacy(attributes["color"]))
+    if "text" in attributes and element.tag == "body":
+        declare(hints, "color", _legacy(attributes["text"]))
+    if outer.drawing or element.tag == "svg":
+        for name in _OF_SVG:
+            if name in attributes:
+                declare(hints, name, attributes[name])
+    return hints
+
+
+def _legacy(colour: str) -> str:
+    """A colour of an attribute, in which the sign of a number may be missing."""
+    colour = colour.strip()
+    digits = len(colour) in {3, 6} and all(one in "0123456789abcdefABCDEF" for one in colour)
+    return f"#{colour}" if digits else colour
+
+
+def _hides(element: etree._Element, values: Values) -> str | None:
+    """Whether an element is not drawn at all."""
+    attributes, tag = element.attrib, element.tag
+    display = words(values.get("display", ()))
+    shut = "hidden" in attributes or (tag == "dialog" and "open" not in attributes) or "popover" in attributes
+    if "none" in display or (shut and not display):
+        return "marked_hidden"
+    if keyword(values, "content-visibility") == "hidden" and "inline" not in display:
+        return "marked_hidden"
+    if tag == "noscript" or attributes.get("hidden", "").lower() == "until-found":
+        return "marked_hidden"
+    return None
+
+
+def _own_colours(tag: str, values: Values, look: Look) -> Look:
+    """Links and form fields have colours of the browser's where the page gives them none."""
+    colour = look.colour if "color" in values else UNKNOWN
+    if tag in {"a", "legend"}:
+        return replace(look, colour=colour, fill=look.fill if "color" in values else None)
+    known = "background-color" in values or "background-image" in values
+    return replace(look, colour=colour, background=look.background if known else None)
+
+
+def draws_own_text(element: etree._Element, look: Look) -> bool:
+    """Whether an element's own text is drawn: of the elements of a drawing only that of some."""
+    return not look.drawing or element.tag in _DRAWN
+
+
+def all_text(element: etree._Element) -> str:
+    """The text in an element, hidden or not, but no scripts."""
+    pieces = [element.text or ""]
+    for child in element:
+        if child.tag not in NO_TEXT:
+            pieces.append(all_text(child))
+        pieces.append(child.tail or "")
+    return "".join(pieces)

@@ -1,0 +1,1 @@
+"""Bytes become characters: which encoding a text is in, and whether it reads like words."""

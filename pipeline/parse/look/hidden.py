@@ -1,0 +1,88 @@
+"""Text that a document holds and no person sees: counted by the way it is hidden, kept or dropped by the job's rule.
+
+What the model reads should be what a person would read; and who reads the result should know that there was more.
+"""
+
+import re
+from collections import Counter
+
+from pipeline.document import Hidden
+from pipeline.parse.look.characters import BLANK, SUSPECT, is_right_to_left, kind_of, look_alikes, needed, unusual
+
+KINDS = {
+    "invisible": "text drawn in no colour at all",
+    "off_page": "text beyond the edges of its page",
+    "same_colour": "text in the colour of what is behind it",
+    "tiny": "text too small to be read",
+    "covered": "text under a picture, an area of colour or a merged cell",
+    "clipped": "text outside of the border within which it is drawn",
+    "marked_hidden": "text that the document itself marks as hidden",
+    "replaced": "text that is to be read in place of other text that is drawn",
+    "hidden_sheet": "a hidden sheet",
+    "hidden_row": "hidden rows or columns",
+    "hidden_slide": "a hidden slide",
+    "zero_width": "characters that are drawn as nothing",
+    "bidi_control": "characters that turn the direction of text",
+    "tag": "characters that mirror letters without being shown",
+}
+
+
+class HiddenText:
+    """The counts of one document. `drop`: what is hidden is left out of the text."""
+
+    def __init__(self, drop: bool) -> None:
+        self._drop = drop
+        self._counts: Counter[str] = Counter()
+        self._unsure: dict[str, None] = {}
+        self._mixed: Counter[str] = Counter()
+
+    def keeps(self, kind: str, text: str) -> bool:
+        """Count `text`, hidden in a way of KINDS; whether it belongs into the text all the same."""
+        self._counts[kind] += sum(not one.isspace() for one in text)
+        return not self._drop
+
+    def doubt(self, why: str) -> None:
+        """Say why it cannot be told whether some text is hidden: then a person must look at the document."""
+        if self._drop:
+            self._unsure[why] = None
+
+    def visible(self, text: str) -> str:
+        """The text without characters that nobody sees; those that a script needs are left alone."""
+        if text.isascii():
+            return text
+        if SUSPECT.search(unusual(text)):
+            text = "\n".join(map(self._checked_line, text.split("\n")))
+        for word in look_alikes(text):
+            self._mixed[word] += 1
+        return text
+
+    def notes(self) -> list[str]:
+        """What a reader should know of letters that look like others."""
+        count = self._mixed.total()
+        words = ", ".join(list(self._mixed)[:3])
+        return [f"words with letters of another script that look alike: {count} ({words})"] if count else []
+
+    def found(self) -> tuple[Hidden, ...]:
+        """What was counted, in the order of KINDS."""
+        return tuple(Hidden(kind, self._counts[kind]) for kind in KINDS if self._counts[kind])
+
+    @property
+    def unsure(self) -> tuple[str, ...]:
+        """All doubts, each once; none where hidden text is kept anyway."""
+        return tuple(self._unsure)
+
+    def _checked_line(self, line: str) -> str:
+        if not SUSPECT.search(line):
+            return line
+        right_to_left = is_right_to_left(line)
+        return SUSPECT.sub(lambda run: self._checked(line, run, right_to_left), line)
+
+    def _checked(self, line: str, run: re.Match[str], right_to_left: bool) -> str:
+        before, after = line[max(0, run.start() - 1) : run.start()], line[run.end() : run.end() + 1]
+        kept = []
+        for place, one in enumerate(run.group()):
+            if needed(run.group(), place, before, after, right_to_left) or self.keeps(kind_of(one), one):
+                kept.append(one)
+            elif one == BLANK and kept[-1:] != [" "]:
+                kept.append(" ")  # it is as wide as a space
+        return "".join(kept)

@@ -1,0 +1,103 @@
+"""Articles and books in XML (JATS, DocBook, TEI, DITA, patents): headings, paragraphs, rows; the rest `name: value`."""
+
+import html
+
+from lxml import etree
+
+from pipeline.parse.markup.trees import attributes_of, elements_of, flat_text, has_text_between
+from pipeline.parse.office.package import local_name
+from pipeline.parse.writer import TextWriter, one_line
+
+_ROOTS = {
+    "article", "book", "chapter", "part", "section", "topic", "concept", "task", "TEI", "TEI.2", "nitf",
+    "us-patent-grant", "us-patent-application", "patent-application-publication",
+}  # fmt: skip
+_PARAGRAPHS = {"p", "para", "simpara", "claim-text", "line", "l"}
+_TITLES = {"title", "article-title", "head", "heading", "invention-title", "subtitle", "subject-title"}
+_SECTIONS = {
+    "sec", "section", "sect1", "sect2", "sect3", "sect4", "sect5", "chapter", "part", "appendix", "app", "div", "topic",
+    "abstract", "ack", "ref-list", "bibliography", "glossary", "preface",
+}  # fmt: skip
+_OF_OTHERS = {"element-citation", "mixed-citation", "ref", "product", "related-article", "biblioentry", "citation"}
+_CELLS = {"td", "th", "entry"}
+_BLOCKS = {
+    "list", "table-wrap", "table", "fig", "disp-quote", "boxed-text", "itemizedlist", "orderedlist", "variablelist",
+    "informaltable", "figure", "blockquote", "def-list", "ul", "ol", "dl", *_PARAGRAPHS,
+}  # fmt: skip
+_AS_TYPED = {"programlisting", "preformat", "literallayout", "screen", "codeblock"}
+
+
+def is_prose(root: etree._Element) -> bool:
+    """Whether the root says so, or most of the text stands in paragraphs."""
+    if local_name(root.tag) in _ROOTS:
+        return True
+    inside = sum(len(flat_text(one)) for one in root.iter("{*}p", "{*}para"))
+    return inside > 0 and 2 * inside > len(one_line(flat_text(root)))
+
+
+def write_prose(writer: TextWriter, root: etree._Element) -> None:
+    """The whole text in its order."""
+    _Prose(writer).element(root, 1)
+
+
+class _Prose:
+    """Text of a paragraph gathers in `_line` until a block begins or ends."""
+
+    def __init__(self, writer: TextWriter) -> None:
+        self._writer = writer
+        self._line: list[str] = []
+
+    def element(self, element: etree._Element, level: int) -> None:
+        """An element that is no part of a line; `level` is that of its headings."""
+        name, children = local_name(element.tag), elements_of(element)
+        if name in _TITLES and _names_its_part(element):
+            self._writer.heading(one_line(flat_text(element)), level)
+        elif name in _AS_TYPED:
+            self._writer.block(flat_text(element))
+        elif children and all(local_name(child.tag) in _CELLS for child in children):
+            self._writer.row(flat_text(child) for child in children)
+        elif name in _PARAGRAPHS or has_text_between(element):
+            self._paragraph(element, level)
+        elif children:
+            self._container(element, name, level)
+        else:
+            self._leaf(element, name)
+
+    def _container(self, element: etree._Element, name: str, level: int) -> None:
+        if name in _BLOCKS:
+            self._writer.gap()
+        for child in elements_of(element):
+            self.element(child, level + (name in _SECTIONS))
+        if name in _BLOCKS:
+            self._writer.gap()
+
+    def _leaf(self, element: etree._Element, name: str) -> None:
+        value = one_line(flat_text(element))
+        said = [value for _, value in attributes_of(element) if len(value) <= len(name) + 20]
+        if value:
+            self._writer.line(f"{name} ({', '.join(said)}): {value}" if said else f"{name}: {value}")
+
+    def _paragraph(self, element: etree._Element, level: int) -> None:
+        self._inline(element, level)
+        self._flush()
+
+    def _inline(self, element: etree._Element, level: int) -> None:
+        self._line.append(element.text or "")
+        for child in element:
+            if not isinstance(child.tag, str):
+                self._line.append(html.unescape(child.text or ""))
+            elif local_name(child.tag) in _BLOCKS | _AS_TYPED:
+                self._flush()
+                self.element(child, level)
+            else:
+                self._inline(child, level)
+            self._line.append(child.tail or "")
+
+    def _flush(self) -> None:
+        text, self._line = one_line("".join(self._line)), []
+        self._writer.line(text)
+
+
+def _names_its_part(title: etree._Element) -> bool:
+    parent = title.getparent()
+    return parent is None or local_name(parent.tag) not in _OF_OTHERS

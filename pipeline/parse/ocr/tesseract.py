@@ -1,0 +1,220 @@
+"""Text on pictures of pages, by Tesseract where it is installed: another program, in a process with limits of its own.
+
+Pictures come from the parsers' children as PGM files, so that no file of a stranger reaches Tesseract's readers. It
+runs with one thread, which makes its answer depend on the picture, its version and its language data alone.
+"""
+
+import hashlib
+import os
+import re
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.document import Parsed, Picture
+from pipeline.parse.child.channel import ChannelClosedError, ChannelTimeoutError
+from pipeline.parse.child.process import ServerProcess
+from pipeline.parse.limits import Limits
+from pipeline.parse.ocr.recognised import Detected, Recognised, parse_detected, parse_recognised
+from pipeline.parse.ocr.scripts import lacking
+from pipeline.parse.pictures.given import NO_WORDS
+
+_MEMORY = 1 << 30  # bytes of address space that Tesseract needs beside the picture
+_OSD = "osd"
+_NOT_LANGUAGES = {_OSD, "equ", "snum"}
+_LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9_/-]{0,60}")
+_MOST_TEXT = 4 << 20  # bytes of one page
+_TABLE_AND_TEXT = ("-c", "tessedit_create_tsv=1", "-c", "tessedit_create_txt=1")
+_PATIENCE = 2.0  # seconds from its last word to its end
+
+
+class StoppedError(Exception):
+    """The run is to stop, and a document has pages that are not read yet."""
+
+
+class OcrError(Exception):
+    """A page could not be read: timeout, crash, more text than any page has."""
+
+
+@dataclass(frozen=True)
+class Tesseract:
+    """An installed Tesseract and the languages that are used of it, each with the sha256 of its data."""
+
+    program: str
+    version: str
+    data: Path
+    languages: Mapping[str, str]
+    osd: str = ""  # sha256 of the data that detects scripts; "" where it is not installed
+
+    @property
+    def name(self) -> str:
+        """As a parser's name: with version and languages."""
+        return f"tesseract {self.version} ({'+'.join(self.languages)})"
+
+    def describe(self) -> dict[str, Any]:
+        """For the record of a run."""
+        return {"tesseract": self.version, "languages": dict(self.languages), "osd": self.osd or None}
+
+
+def find_tesseract(wanted: Sequence[str]) -> Tesseract | str:
+    """The one that is installed, with the languages wanted, or all that it has; else why there is none, in words."""
+    program = shutil.which("tesseract")
+    if program is None:
+        return "Tesseract is not installed"
+    version = _ask(program, "--version").split("\n")[0].removeprefix("tesseract ").removeprefix("v")
+    head, *listed = _ask(program, "--list-langs").splitlines()
+    found = re.search(r'"(.+)"', head)
+    if not version or found is None:
+        return f"{program} does not answer as Tesseract 4 or later does"
+    data = Path(found[1])
+    there = sorted(name for name in listed if _LANGUAGE.fullmatch(name) and name not in _NOT_LANGUAGES)
+    if missing := [name for name in wanted if name not in there]:
+        return f"Tesseract has no language {', '.join(missing)}; it has {', '.join(there) or 'none'}"
+    if not there:
+        return "Tesseract has no language"
+    digests = {name: _sha256(data / f"{name}.traineddata") for name in wanted or there}
+    return Tesseract(program, version, data, digests, _sha256(data / "osd.traineddata") if _OSD in listed else "")
+
+
+def _ask(program: str, option: str) -> str:
+    try:
+        done = subprocess.run([program, option], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "\n"
+    return (done.stdout or done.stderr) or "\n"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class PageReader:
+    """Reads pages of documents; may be used by any number of threads."""
+
+    def __init__(self, server: ServerProcess, tesseract: Tesseract, limits: Limits) -> None:
+        self._server = server
+        self._tesseract = tesseract
+        self._limits = replace(limits, memory_bytes=max(limits.memory_bytes, _MEMORY))
+
+    def read(
+        self, unpacked: int, images: Sequence[Picture], stop: Callable[[], bool] = lambda: False
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """The text of each picture in the file open at `unpacked`, by its name; for those not recognised, the reason.
+
+        Each may take as long as a document; one that has several names is read once. StoppedError when `stop()`
+        becomes true between two pictures.
+        """
+        read: dict[int, tuple[str, str]] = {}
+        for image in images:
+            if image.offset not in read:
+                if stop():
+                    raise StoppedError
+                read[image.offset] = self._text_or_reason(unpacked, image)
+        texts = {image.name: read[image.offset][0] for image in images if not read[image.offset][1]}
+        return texts, {image.name: read[image.offset][1] for image in images if image.name not in texts}
+
+    def named(self, parsed: Parsed) -> Parsed:
+        """A document of which pictures were read here: its parser's name says so."""
+        return replace(parsed, parser=f"{parsed.parser}; {self._tesseract.name}")
+
+    def _text_or_reason(self, unpacked: int, image: Picture) -> tuple[str, str]:
+        source = os.memfd_create("page")  # sees this picture only, and has an offset of its own
+        try:
+            _copy(unpacked, image.offset, image.size, source)
+            return self._judged(source)
+        except OcrError as error:
+            return "", f"not recognised: {error}"
+        finally:
+            os.close(source)
+
+    def _judged(self, source: int) -> tuple[str, str]:
+        """The text, or why there is none: what is in another language's letters comes out as nonsense."""
+        found = self._recognised(source)
+        if found.is_sure:
+            return found.text, ""
+        detected, used = self._detected(source), "+".join(self._tesseract.languages)
+        if needed := lacking(detected.script, self._tesseract.languages):
+            told = f"its script looks like {detected.script}, and it was read as {used}"
+            return "", f"not read: {told}; install {needed}, and name it in the job's ocr languages if it names any"
+        if found.is_likely:
+            return found.text, ""
+        if detected.rotate:
+            turned = self._recognised(source, "--psm", "1")
+            if turned.is_likely:
+                return turned.text, ""
+        return "", f"{NO_WORDS} as {used}; another language needs its data"
+
+    def _recognised(self, source: int, *options: str) -> Recognised:
+        languages = "+".join(self._tesseract.languages)
+        return parse_recognised(self._run(source, "-l", languages, *options, *_TABLE_AND_TEXT))
+
+    def _detected(self, source: int) -> Detected:
+        """Its script and which side is up, where the data for that is installed and there is enough to see."""
+        if not self._tesseract.osd:
+            return Detected("", 0)
+        try:
+            return parse_detected(self._run(source, "-l", _OSD, "--psm", "0"))
+        except OcrError:  # it ends with an error where it sees too few letters
+            return Detected("", 0)
+
+    def _run(self, source: int, *options: str) -> str:
+        """What Tesseract says of a picture."""
+        os.lseek(source, 0, os.SEEK_SET)
+        tesseract = self._tesseract
+        command = [
+            tesseract.program,
+            "stdin",
+            "stdout",
+            "--tessdata-dir",
+            str(tesseract.data),
+            "--dpi",
+            "300",
+            *options,
+        ]
+        ours, theirs = os.pipe2(os.O_CLOEXEC)
+        try:
+            try:
+                child = self._server.execute(command, self._limits, source, theirs)
+            except (ChannelClosedError, ChannelTimeoutError) as error:
+                raise OcrError("Tesseract could not be started") from error
+            finally:
+                os.close(theirs)
+            try:
+                text = _read_until_end(ours, time.monotonic() + self._limits.seconds)
+            except OcrError:
+                self._server.end(child)
+                raise
+        finally:
+            os.close(ours)
+        ended = self._server.end(child, _PATIENCE)
+        if ended is None or ended[0]:
+            raise OcrError(f"Tesseract ended with {ended[0] if ended else 'its server'}")
+        return text.decode("utf-8", "replace")
+
+
+def _copy(source: int, offset: int, size: int, target: int) -> None:
+    """By the kernel: pictures of pages are large, and are not needed here."""
+    end = offset + size
+    while offset < end and (done := os.sendfile(target, source, offset, end - offset)):
+        offset += done
+
+
+def _read_until_end(fd: int, deadline: float) -> bytes:
+    text = bytearray()
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    while len(text) <= _MOST_TEXT:
+        left = deadline - time.monotonic()
+        if left <= 0 or not poll.poll(1000 * left):
+            raise OcrError("it took too long")
+        chunk = os.read(fd, 1 << 16)
+        if not chunk:
+            return bytes(text)
+        text += chunk
+    raise OcrError("more text than any page has")

@@ -1,0 +1,92 @@
+"""The properties of an Outlook item ([MS-OXMSG]): numbers and times in one stream, texts in one each."""
+
+import datetime
+import struct
+from collections.abc import Iterator
+from email.utils import format_datetime
+
+from pipeline.parse.encoding import codepages
+from pipeline.parse.encoding.decode import decode
+from pipeline.parse.office.binary.ole import CompoundFile, Storage
+
+FIXED = "__properties_version1.0"
+_ENTRY = struct.Struct("<HH4xQ")  # type, number, value
+_TIME, _UNICODE, _BYTES, _ANSI = 0x0040, 0x001F, 0x0102, 0x001E
+_EPOCH = datetime.datetime(1601, 1, 1, tzinfo=datetime.UTC)
+_BODY, _MESSAGE_PAGE, _INTERNET_PAGE = 0x1000, 0x3FFD, 0x3FDE
+_NAMES, _NAMED_BY_TEXT, _FIRST_NAMED = "__nameid_version1.0", 1, 0x8000
+
+
+class Properties:
+    """The properties of one message, recipient or attachment; raises DocumentError(CORRUPT).
+
+    `header`: bytes before the first entry, by what it is. `encoding`: of texts that are not Unicode.
+    """
+
+    def __init__(self, file: CompoundFile, storage: Storage, header: int, encoding: str | None = None) -> None:
+        self._file = file
+        self.storage = storage
+        data = (file.read(storage, FIXED) or b"")[header:]
+        self._fixed = {
+            number: (kind, value) for kind, number, value in _ENTRY.iter_unpack(data[: len(data) // 16 * 16])
+        }
+        self.encoding = encoding or self._encoding()
+
+    def text(self, number: int) -> str:
+        """A text; "" where there is none."""
+        wide = self._stream(number, _UNICODE)
+        if wide is not None:
+            return wide.decode("utf-16-le", "replace").rstrip("\0")
+        narrow = (self._stream(number, _ANSI) or b"").rstrip(b"\0")
+        return decode(narrow, self.encoding).text if narrow else ""
+
+    def binary(self, number: int) -> bytes | None:
+        """Bytes; a text that has no stream of bytes gives its own."""
+        for kind in (_BYTES, _ANSI, _UNICODE):
+            data = self._stream(number, kind)
+            if data is not None:
+                return data
+        return None
+
+    def number(self, number: int) -> int | None:
+        """A number; None where there is none."""
+        kind, value = self._fixed.get(number, (0, None))
+        return None if value is None or kind in {_TIME, _UNICODE, _ANSI, _BYTES} else value & 0xFFFFFFFF
+
+    def time(self, number: int) -> str:
+        """A time as mails write it; "" where there is none."""
+        kind, value = self._fixed.get(number, (0, 0))
+        try:
+            moment = _EPOCH + datetime.timedelta(microseconds=value // 10)
+        except OverflowError:
+            return ""
+        return format_datetime(moment) if kind == _TIME and value else ""
+
+    def value(self, number: int) -> str:
+        """A text or a time."""
+        return self.text(number) or self.time(number)
+
+    def inside(self, prefix: str, header: int) -> "Iterator[Properties]":
+        """The recipients or the attachments."""
+        for name, storage in sorted(self.storage.storages.items()):
+            if name.startswith(prefix):
+                yield Properties(self._file, storage, header, self.encoding)
+
+    def _stream(self, number: int, kind: int) -> bytes | None:
+        return self._file.read(self.storage, f"__substg1.0_{number:04X}{kind:04X}")
+
+    def _encoding(self) -> str | None:
+        """What the message says, else what its body looks like."""
+        for page in (_MESSAGE_PAGE, _INTERNET_PAGE):
+            if encoding := codepages.of_page(self.number(page) or 0):
+                return encoding
+        body = self._stream(_BODY, _ANSI)
+        return decode(body).encoding if body else None
+
+
+def named(file: CompoundFile) -> dict[int, int]:
+    """The numbers under which properties that are known by a longer number (LID) stand in this file."""
+    storage = file.root.storages.get(_NAMES)
+    data = (file.read(storage, "__substg1.0_00030102") if storage else None) or b""
+    entries = struct.iter_unpack("<IHH", data[: len(data) // 8 * 8])
+    return {lid: _FIRST_NAMED + index for lid, kind, index in entries if not kind & _NAMED_BY_TEXT}

@@ -1,0 +1,164 @@
+"""What lies where in a PowerPoint 97-2003 stream ([MS-PPT] 2.1 and 2.4): the slides in their order, with their texts.
+
+The newest version of each object is found by the chain of edits, each with a directory of what it wrote. The texts of
+placeholders lie beside the list of slides, those of other shapes in the slide's drawing.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.encoding import codepages
+from pipeline.parse.office.binary.records import Record, record_at
+
+USER_EDIT, DIRECTORY, DOCUMENT = 0x0FF5, 0x1772, 0x03E8
+LIST, PERSIST, SLIDE, SLIDE_ATOM, NOTES = 0x0FF0, 0x03F3, 0x03EE, 0x03EF, 0x03F0
+TEXT_HEADER, TEXT_CHARS, TEXT_BYTES, STRING = 0x0F9F, 0x0FA0, 0x0FA8, 0x0FBA
+_LOOKS = 0x0FA1
+_FURNITURE = {
+    0x0FD8: "number", 0x0FF7: "date", 0x0FF8: "date", 0x0FF9: "header", 0x0FFA: "footer", 0x1015: "date",
+}  # fmt: skip
+_PLAIN, _LOCKED = 0xE391C05F, 0xF3D1C4DF
+_SLIDES, _NOTES = 0, 2  # which list it is
+TITLES, _OTHER = {0, 6}, 4
+
+
+@dataclass
+class Text:
+    """A text: what kind of placeholder it is for, and by place the signs in it that stand for something else."""
+
+    kind: int
+    text: str = ""
+    signs: dict[int, str] = field(default_factory=dict)
+    looks: bytes = b""  # of its runs
+    labels: list[str] = field(default_factory=list)  # what is drawn before its paragraphs
+
+    def shown(self, furniture: dict[str, str]) -> str:
+        """The text with what the signs stand for."""
+        text = "".join(
+            furniture.get(self.signs[place], "") if place in self.signs else one for place, one in enumerate(self.text)
+        )
+        paragraphs = zip_longest(self.labels, text.split("\r"), fillvalue="")
+        return "\n".join(label + paragraph for label, paragraph in paragraphs).replace("\x0b", "\n")
+
+
+@dataclass
+class Slide:
+    """A slide in the list: the place of its record, its own number, and its texts."""
+
+    place: int
+    identity: int
+    texts: list[Text]
+
+
+class Presentation:
+    """The document as its newest edit left it; raises DocumentError."""
+
+    def __init__(self, current: bytes, stream: bytes) -> None:
+        self._data = memoryview(stream)
+        if len(current) < 20:
+            raise DocumentError(Failure.CORRUPT, "it does not say where its last edit is")
+        token, offset = struct.unpack_from("<II", current, 12)
+        if token == _LOCKED:
+            raise _locked()
+        self._places: dict[int, int] = {}
+        self._used: set[int] = set()
+        self.document = self._read_edits(offset)
+        lists = [one for one in self.document.children() if one.kind == LIST]
+        self.slides = [slide for one in lists if one.instance == _SLIDES for slide in _listed(one)]
+        self._notes = {slide.identity: slide for one in lists if one.instance == _NOTES for slide in _listed(one)}
+
+    def record(self, slide: Slide, kind: int) -> Record:
+        """The record of a slide or of its notes; raises DocumentError(CORRUPT)."""
+        return self.stored(slide.place, kind)
+
+    def stored(self, number: int, kind: int) -> Record:
+        """A record by its number in the directories, each once; raises DocumentError(CORRUPT)."""
+        place = self._places.get(number)
+        record = record_at(self._data, place) if place is not None and place not in self._used else None
+        if record is None or place is None or record.kind != kind:
+            what = "slides" if kind in {SLIDE, NOTES} else "objects"
+            raise DocumentError(Failure.CORRUPT, f"one of its {what} is missing")
+        self._used.add(place)
+        return record
+
+    def notes_of(self, record: Record) -> Slide | None:
+        """The page of notes that a slide has."""
+        atom = record.first(SLIDE_ATOM)
+        return self._notes.pop(atom.number(16), None) if atom else None
+
+    def _read_edits(self, offset: int) -> Record:
+        """The document's record, by the directories of all edits, the newest first."""
+        seen, newest = set[int](), 0  # of edits and of directories
+        while offset and offset not in seen:
+            seen.add(offset)
+            edit = record_at(self._data, offset)
+            if edit.kind != USER_EDIT or len(edit.data) < 28:
+                raise DocumentError(Failure.CORRUPT, "its edits cannot be followed")
+            if len(edit.data) >= 32 and edit.number(28):
+                raise _locked()
+            newest = newest or edit.number(16)
+            if edit.number(12) not in seen:
+                self._read_directory(record_at(self._data, edit.number(12)))
+            seen.add(edit.number(12))
+            offset = edit.number(8)
+        place = self._places.get(newest)
+        document = record_at(self._data, place) if place is not None else None
+        if document is None or document.kind != DOCUMENT:
+            raise DocumentError(Failure.CORRUPT, "its document record is missing")
+        return document
+
+    def _read_directory(self, directory: Record) -> None:
+        numbers = struct.unpack(f"<{len(directory.data) // 4}I", directory.data[: len(directory.data) // 4 * 4])
+        at = 0
+        while directory.kind == DIRECTORY and at < len(numbers):
+            first, count = numbers[at] & 0xFFFFF, numbers[at] >> 20
+            for number, place in enumerate(numbers[at + 1 : at + 1 + count], start=first):
+                self._places.setdefault(number, place)
+            at += 1 + count
+
+
+def texts_of(records: Iterable[Record]) -> list[Text]:
+    """The texts among records that follow one another: a header, the text, then the signs in it."""
+    texts: list[Text] = []
+    for record in records:
+        if record.kind == TEXT_HEADER or (record.kind in {TEXT_CHARS, TEXT_BYTES} and not texts):
+            texts.append(Text(record.number(0) if record.kind == TEXT_HEADER else _OTHER))
+        if record.kind in {TEXT_CHARS, TEXT_BYTES}:
+            texts[-1].text += _stored(record)
+        elif record.kind == _LOOKS and texts:
+            texts[-1].looks = bytes(record.data)
+        elif record.kind in _FURNITURE and texts:
+            texts[-1].signs[record.number(0)] = _FURNITURE[record.kind]
+    return texts
+
+
+def string_of(record: Record) -> str:
+    """The text of a record, its paragraphs as lines."""
+    return _stored(record).replace("\r", "\n").replace("\x0b", "\n")
+
+
+def _stored(record: Record) -> str:
+    data = bytes(record.data)
+    return codepages.low_bytes(data) if record.kind == TEXT_BYTES else data.decode("utf-16-le", "replace")
+
+
+def _listed(container: Record) -> Iterator[Slide]:
+    """The slides of a list; the texts of each follow it."""
+    children: list[Record] = []
+    slide: Slide | None = None
+    for record in container.children():
+        if record.kind == PERSIST:
+            if slide:
+                yield Slide(slide.place, slide.identity, texts_of(children))
+            slide, children = Slide(record.number(0), record.number(12), []), []
+        else:
+            children.append(record)
+    if slide:
+        yield Slide(slide.place, slide.identity, texts_of(children))
+
+
+def _locked() -> DocumentError:
+    return DocumentError(Failure.ENCRYPTED, "a PowerPoint presentation with a password")

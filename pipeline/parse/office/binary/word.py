@@ -1,0 +1,282 @@
+"""The text of a Word 97-2003 document as it is stored ([MS-DOC] 2.4): pieces of two streams, and what they look like.
+
+A character has a position in the text (CP) and, by the piece it is in, a place in the stream WordDocument (FC). What is
+known of paragraphs and runs is listed by FC, in pages of 512 bytes (FKP).
+"""
+
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from typing import TypeVar
+
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.encoding import codepages
+from pipeline.parse.office.binary.ole import CompoundFile
+from pipeline.parse.office.binary.word_lists import WordLists
+
+_IDENT, _FIRST_VERSION = 0xA5EC, 0x00C1
+_ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
+STORIES = ("body", "footnotes", "headers", "comments", "endnotes", "boxes", "header boxes")
+_COUNTS = (76, 80, 84, 92, 96, 100, 104)  # where the FIB counts the characters of each story
+_PAIRS = 154  # where its pairs of place and length in the table stream begin
+_PAGE = 512
+# Bytes of an operand by the upper three bits of its number ([MS-DOC] 2.2.5.1); 6: it says so itself.
+_OPERANDS = (1, 1, 2, 4, 2, 2, 0, 3)
+_TABLE_SHAPE = 0xD608  # its length has two bytes and counts one too many
+_LISTED, _LEVEL = 0x460B, 0x260A
+_OF_PARAGRAPHS, _BASES = 1, 20
+_Look = TypeVar("_Look")
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """What is known of a paragraph: its style's number, its list and level (None: those of its style), its table."""
+
+    style: int = 0
+    listed: int | None = None
+    level: int | None = None
+    in_table: bool = False
+    row_end: bool = False
+    inner_cell: bool = False
+    inner_row: bool = False
+
+
+@dataclass(frozen=True)
+class Style:
+    """What is known of a style: its kind (1 to 9 headings, 62 the title), and the list and level of its paragraphs."""
+
+    kind: int = 0
+    listed: int | None = None
+    level: int | None = None
+
+
+@dataclass(frozen=True)
+class Characters:
+    """What is known of a run of characters. `symbol`: the one that all of them stand for."""
+
+    deleted: bool = False
+    hidden: bool = False
+    symbol: str = ""
+
+
+class WordText:
+    """The whole text of a document, in the order of STORIES, and its looks; raises DocumentError."""
+
+    def __init__(self, file: CompoundFile, limit: int) -> None:
+        self._stream = file.need(file.root, "WordDocument")
+        flags = _checked(self._stream)
+        self._table = file.need(file.root, "1Table" if flags & _TABLE_1 else "0Table")
+        self._pieces = list(self._read_pieces(limit))
+        self.text = "".join(map(self._decode, self._pieces))
+        counts = [struct.unpack_from("<I", self._stream, place)[0] for place in _COUNTS]
+        ends = [min(end, len(self.text)) for end in accumulate(counts)]
+        self.stories = dict(zip(STORIES, pairwise([0, *ends]), strict=True))
+        self.missing = sum(counts) - len(self.text)
+        paragraphs = self._by_position(self._looks(13, _paragraph))
+        self.paragraphs = {end - 1: look for _, end, look in paragraphs}  # by the position of the mark at its end
+        self.runs = [run for run in self._by_position(self._looks(12, _characters)) if run[2] != Characters()]
+        self.styles = _read_styles(self.part(1))
+        lists = struct.unpack_from("<II", self._stream, _PAIRS + 8 * 73)  # the levels follow what its length says
+        self.lists = WordLists(self._table[lists[0] :] if lists[1] else b"", lists[1], self.part(74))
+
+    def part(self, number: int) -> bytes:
+        """A structure of the table stream by its number among the pairs of the FIB."""
+        try:
+            place, length = struct.unpack_from("<II", self._stream, _PAIRS + 8 * number)
+        except struct.error as error:
+            raise _damaged("its header ends early") from error
+        return self._table[place : place + length]
+
+    def positions(self, number: int, width: int) -> list[int]:
+        """The positions in a PLC, whose data have `width` bytes each."""
+        data = self.part(number)
+        count = (len(data) - 4) // (4 + width) + 1 if len(data) >= 4 else 0
+        return list(struct.unpack_from(f"<{count}I", data))
+
+    def _read_pieces(self, limit: int) -> Iterator[tuple[int, int, int, int]]:
+        """Of each piece the first position, the one behind it, its place and the bytes of a character."""
+        data = _pieces_of(self.part(33))
+        count = (len(data) - 4) // 12
+        if count < 1:
+            raise _damaged("it has no table of pieces")
+        positions = struct.unpack_from(f"<{count + 1}I", data)
+        if positions[-1] > limit:
+            raise DocumentError(Failure.TOO_LARGE, f"its text has {positions[-1]:,} characters, more than {limit:,}")
+        for number, (start, end) in enumerate(pairwise(positions)):
+            place = struct.unpack_from("<I", data, 4 * (count + 1) + 8 * number + 2)[0]
+            width = 1 if place & 0x40000000 else 2
+            place = (place & 0x3FFFFFFF) // (2 // width)
+            if end < start or place + (end - start) * width > len(self._stream):
+                raise _damaged("its table of pieces points beyond its text")
+            yield start, end, place, width
+
+    def _decode(self, piece: tuple[int, int, int, int]) -> str:
+        start, end, place, width = piece
+        data = self._stream[place : place + (end - start) * width]
+        if width == 1:
+            return codepages.low_bytes(data)
+        text = data.decode("utf-16-le", "surrogatepass")
+        if 2 * len(text) == len(data):
+            return text
+        return "".join(map(chr, struct.unpack(f"<{len(data) // 2}H", data)))  # every position counts; see whole()
+
+    def _looks(self, number: int, read: "Callable[[bytes, int], _Look]") -> list[tuple[int, int, _Look]]:
+        """First and last place in the stream and the look of each run, from the pages that a PLC lists, in order."""
+        data = self.part(number)
+        count = max(0, (len(data) - 4) // 8)
+        runs: dict[int, tuple[int, int, _Look]] = {}
+        for page in dict.fromkeys(struct.unpack_from(f"<{count}I", data, 4 * (count + 1)) if count else ()):
+            at = (page & 0x3FFFFF) * _PAGE
+            for run in _page_runs(self._stream[at : at + _PAGE], read):
+                runs.setdefault(run[0], run)
+        return [runs[start] for start in sorted(runs)]
+
+    def _by_position(self, runs: list[tuple[int, int, _Look]]) -> list[tuple[int, int, _Look]]:
+        """The same by positions in the text."""
+        starts, found = [run[0] for run in runs], []
+        for start, end, place, width in self._pieces:
+            stop = place + (end - start) * width
+            for number in range(max(0, bisect_right(starts, place) - 1), bisect_left(starts, stop)):
+                first, last, look = runs[number]
+                a, b = start + (max(first, place) - place) // width, start + (min(last, stop) - place) // width
+                if a < b:
+                    found.append((a, b, look))
+        return found
+
+
+def whole(text: str) -> str:
+    """Text with its pairs of surrogates joined."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _checked(stream: bytes) -> int:
+    """The flags of the FIB; raises DocumentError for a document that cannot be read."""
+    if len(stream) < _PAIRS + 8 * 75:
+        raise _damaged("its header ends early")
+    ident, version = struct.unpack_from("<HH", stream)
+    flags = int(struct.unpack_from("<H", stream, 10)[0])
+    if flags & _ENCRYPTED:
+        raise DocumentError(Failure.ENCRYPTED, "a Word document with a password")
+    if ident != _IDENT or version < _FIRST_VERSION:
+        raise DocumentError(
+            Failure.UNSUPPORTED, "found a document of Word 95 or older (.doc); save it in a newer format or as PDF"
+        )
+    return flags
+
+
+def _damaged(what: str) -> DocumentError:
+    return DocumentError(Failure.CORRUPT, f"a damaged Word document: {what}")
+
+
+def _pieces_of(clx: bytes) -> bytes:
+    """The PLC of pieces, behind what fast saving left."""
+    at = 0
+    while at + 5 <= len(clx):
+        if clx[at] == 2:
+            length = struct.unpack_from("<I", clx, at + 1)[0]
+            return clx[at + 5 : at + 5 + length]
+        if clx[at] != 1:
+            break
+        at += 3 + int(struct.unpack_from("<H", clx, at + 1)[0])
+    return b""
+
+
+def _page_runs(page: bytes, read: "Callable[[bytes, int], _Look]") -> Iterator[tuple[int, int, _Look]]:
+    """The runs of a page: places, then for each a pointer, the structures it points to, and their count at the end."""
+    width = 13 if read is _paragraph else 1
+    count = page[-1] if len(page) == _PAGE else 0
+    if count == 0 or 4 * (count + 1) + width * count > _PAGE:
+        return
+    places = struct.unpack_from(f"<{count + 1}I", page)
+    for number, (start, end) in enumerate(pairwise(places)):
+        if start < end:
+            yield start, end, read(page, 2 * page[4 * (count + 1) + width * number])
+
+
+def _paragraph(page: bytes, at: int) -> Paragraph:
+    if at == 0:
+        return Paragraph()
+    at, length = (at + 1, 2 * page[at] - 1) if page[at] else (at + 2, 2 * page[min(at + 1, _PAGE - 1)])
+    found = {_PARAGRAPH.get(number): value for number, value in _changes(page[at + 2 : at + length])}
+    return Paragraph(
+        style=found.get("style", int.from_bytes(page[at : at + 2], "little")),
+        listed=found.get("listed"),
+        level=found.get("level"),
+        in_table=bool(found.get("in_table") or found.get("nesting")),
+        row_end=bool(found.get("row_end")),
+        inner_cell=bool(found.get("inner_cell")),
+        inner_row=bool(found.get("inner_row")),
+    )
+
+
+_PARAGRAPH = {
+    _LISTED: "listed", _LEVEL: "level", 0x2416: "in_table", 0x2417: "row_end", 0x244B: "inner_cell",
+    0x244C: "inner_row", 0x4600: "style", 0x6649: "nesting",
+}  # fmt: skip
+
+
+def _characters(page: bytes, at: int) -> Characters:
+    look = Characters()
+    for number, value in _changes(page[at + 1 : at + 1 + page[at]]) if at else ():
+        if number == 0x0800:
+            look = replace(look, deleted=value == 1)
+        elif number == 0x083C:
+            look = replace(look, hidden=value in {1, 0x81})  # 0x81: not as its style
+        elif number == 0x6A09:
+            code = value >> 16
+            look = replace(look, symbol=chr(code - 0xF000 if 0xF020 <= code <= 0xF07E else code))
+    return look
+
+
+def _changes(data: bytes) -> Iterator[tuple[int, int]]:
+    """Number and value of each property that is changed (sprm), without those of variable length."""
+    at = 0
+    while at + 3 <= len(data):
+        number = int.from_bytes(data[at : at + 2], "little")
+        size = _OPERANDS[number >> 13]
+        if size:
+            yield number, int.from_bytes(data[at + 2 : at + 2 + size], "little")
+        elif number == _TABLE_SHAPE:
+            size = int.from_bytes(data[at + 2 : at + 4], "little") + 1
+        else:
+            size = data[at + 2] + 1
+        at += 2 + size
+
+
+def _read_styles(sheet: bytes) -> dict[int, Style]:
+    """The styles by their numbers, each with the list of those that it is based on ([MS-DOC] 2.9.135)."""
+    styles, bases, at = dict[int, Style](), dict[int, int](), 2 + int.from_bytes(sheet[:2], "little")
+    head = int.from_bytes(sheet[4:6], "little")
+    for number in range(int.from_bytes(sheet[2:4], "little")):
+        length = int.from_bytes(sheet[at : at + 2], "little")
+        if length:
+            entry = sheet[at + 2 : at + 2 + length]
+            styles[number] = _style(entry, head)
+            bases[number] = int.from_bytes(entry[2:4], "little") >> 4
+        at += 2 + length + length % 2
+    return {number: _inherited(number, styles, bases) for number in styles}
+
+
+def _style(entry: bytes, head: int) -> Style:
+    kind = int.from_bytes(entry[:2], "little") & 0x0FFF
+    at = head + 2 + 2 * int.from_bytes(entry[head : head + 2], "little") + 2
+    changes = _changes(entry[at + 4 : at + 2 + int.from_bytes(entry[at : at + 2], "little")])
+    found = dict(changes) if entry[2:3] and entry[2] & 0xF == _OF_PARAGRAPHS else {}
+    return Style(kind, found.get(_LISTED), found.get(_LEVEL))
+
+
+def _inherited(number: int, styles: dict[int, Style], bases: dict[int, int]) -> Style:
+    style, base = styles[number], bases[number]
+    for _ in range(_BASES):
+        if base not in styles or (style.listed is not None and style.level is not None):
+            break
+        above = styles[base]
+        style = Style(
+            style.kind,
+            above.listed if style.listed is None else style.listed,
+            above.level if style.level is None else style.level,
+        )
+        base = bases[base]
+    return style

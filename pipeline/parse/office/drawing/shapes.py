@@ -1,0 +1,150 @@
+"""DrawingML (ISO/IEC 29500-1, 20 and 21): text in shapes, tables and diagrams, shared by the Office formats."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from lxml import etree
+
+from pipeline.parse.office.bullets import Bullets
+from pipeline.parse.office.drawing.charts import CX, C, write_chart
+from pipeline.parse.office.drawing.view import TRUE
+from pipeline.parse.office.package import Package, children, local_name
+from pipeline.parse.writer import TextWriter
+
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
+_PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
+_BETWEEN = {"f": "/", "sSup": "^", "sSub": "_"}  # of the parts of a formula
+
+
+class Stage(Protocol):
+    """What is known of how the shapes of a drawing are seen."""
+
+    def hides(self, name: str, shape: etree._Element) -> str | None:
+        """How an element of a local name is hidden (a kind of hidden.KINDS) with all in it; None if it is not."""
+
+    def hides_run(self, paragraph: etree._Element, run: etree._Element) -> str | None:
+        """How a run (a:r) of a paragraph that is seen otherwise is hidden."""
+
+
+def math_text(element: etree._Element) -> str:
+    """A formula (Office math) in one line: a fraction as a/b, x^2, x_1."""
+    pieces = []
+    for name, child in children(element):
+        if name == "t":
+            pieces.append(child.text or "")
+        elif name in _BETWEEN:
+            parts = [math_text(part) for kind, part in children(child) if not kind.endswith("Pr")]
+            pieces.append(_BETWEEN[name].join(parts))
+        else:
+            pieces.append(math_text(child))
+    return "".join(pieces)
+
+
+def paragraph_text(paragraph: etree._Element) -> str:
+    """The text of an a:p."""
+    return "".join(text for text, _ in _pieces(paragraph))
+
+
+def write_shapes(
+    writer: TextWriter, package: Package, part: str, tree: etree._Element, stage: Stage | None = None
+) -> None:
+    """The text of every shape under `tree`, an element of `part`, in its order; each shape is a block.
+
+    On a `stage` what cannot be seen counts as hidden.
+    """
+    for name, child in children(tree):
+        kind = stage.hides(name, child) if stage else None
+        if kind:
+            _write_hidden(writer, package, part, child, kind)
+        elif name in {"txBody", "txbx", "rich"}:
+            _write_body(writer, child, stage)
+        elif name == "tbl":
+            _write_table(writer, child, stage)
+        elif child.tag in GRAPHICS:
+            write_graphic(writer, package, part, child)
+        elif child.tag == A + "blip":
+            writer.block(package.picture_text(part, relation_of(child)))
+        else:
+            write_shapes(writer, package, part, child, stage)
+
+
+def relation_of(picture: etree._Element) -> str:
+    """The relation by which a picture is named (a:blip, v:imagedata); "" where there is none."""
+    return str(picture.get(R + "embed") or picture.get(R + "id") or "")
+
+
+def _write_hidden(writer: TextWriter, package: Package, part: str, shape: etree._Element, kind: str) -> None:
+    unseen = writer.unseen()
+    write_shapes(unseen, package, part, shape)
+    text, _ = unseen.finish()
+    if not writer.hide(kind, text):
+        writer.block(text)
+
+
+def _write_body(writer: TextWriter, body: etree._Element, stage: Stage | None = None) -> None:
+    bullets = Bullets(body)
+    writer.gap()
+    for paragraph in body.iter(A + "p"):
+        text = _shown(writer, paragraph, stage)
+        writer.line(bullets.label(paragraph) + text if text.strip() else "")
+    writer.gap()
+
+
+def _shown(writer: TextWriter, paragraph: etree._Element, stage: Stage | None) -> str:
+    """The text of a paragraph, by the job's rule without the runs that nobody sees, whose place stays empty."""
+    shown = []
+    for text, run in _pieces(paragraph):
+        kind = stage.hides_run(paragraph, run) if stage and run is not None and text.strip() else None
+        shown.append(" " if kind and writer.hide(kind, text) else text)
+    return "".join(shown)
+
+
+def _pieces(paragraph: etree._Element) -> Iterator[tuple[str, etree._Element | None]]:
+    """The pieces of text of an a:p, each with the run that says how it looks."""
+    for name, child in children(paragraph):
+        if name in {"r", "fld"}:
+            yield "".join(text.text or "" for text in child.iter(A + "t")), child
+        elif name == "br":
+            yield "\n", None
+        elif name == "m":
+            yield math_text(child), None
+
+
+def write_graphic(writer: TextWriter, package: Package, part: str, reference: etree._Element) -> None:
+    """The chart or diagram that an element (of GRAPHICS) in `part` refers to."""
+    relation = package.relations(part).get(reference.get(R + "id") or reference.get(R + "dm") or "")
+    if relation is None or relation.external or not package.has(relation.target):
+        return
+    root = package.xml(relation.target)
+    writer.gap()
+    if local_name(root.tag) == "chartSpace":
+        write_chart(writer, root)
+    for paragraph in root.iter(A + "p"):
+        writer.line(paragraph_text(paragraph))
+    writer.gap()
+    for drawing in package.related(relation.target, "chartUserShapes"):
+        for body in package.xml(drawing).iter("{*}txBody"):  # text alone: a chart in a chart could be itself
+            _write_body(writer, body)
+
+
+def is_furniture(shape: etree._Element) -> bool:
+    """Whether a shape holds what the program itself repeats on each page: its number, the date, header and footer."""
+    return any(local_name(e.tag) == "ph" and e.get("type") in _PLACEHOLDERS for e in shape.iter(etree.Element))
+
+
+def _write_table(writer: TextWriter, table: etree._Element, stage: Stage | None) -> None:
+    writer.gap()
+    for row in table.iter(A + "tr"):
+        writer.row(_cell(writer, cell, stage) for cell in row.iterchildren(A + "tc"))
+    writer.gap()
+
+
+def _cell(writer: TextWriter, cell: etree._Element, stage: Stage | None) -> str:
+    """The text of a cell; that of one which another one was merged with is not drawn."""
+    if any(cell.get(merged) in TRUE for merged in ("hMerge", "vMerge")):
+        text = "\n".join(map(paragraph_text, cell.iter(A + "p")))
+        return "" if writer.hide("covered", text) else text
+    return "\n".join(_shown(writer, paragraph, stage) for paragraph in cell.iter(A + "p"))

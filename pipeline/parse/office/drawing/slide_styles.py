@@ -1,0 +1,104 @@
+"""What a slide takes from its layout, its master and the presentation: colours, places and looks of text.
+
+ISO/IEC 29500-1, 19.3.1: a placeholder is the one of the layout with its number, else of its kind; that of the layout is
+the one of the master of its kind.
+"""
+
+from collections.abc import Iterator
+
+from lxml import etree
+
+from pipeline.parse.look.appearance import Box
+from pipeline.parse.office.drawing.letters import A, Letters, read_letters
+from pipeline.parse.office.drawing.theme import Theme, read_theme
+from pipeline.parse.office.drawing.view import View
+from pipeline.parse.office.package import Package, local_name, whole_number
+
+P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_KINDS = {"ctrTitle": "title", "subTitle": "body", "obj": "body"}
+_STYLES = {"title": "titleStyle", "dt": "otherStyle", "ftr": "otherStyle", "sldNum": "otherStyle"}
+_NO_PLACEHOLDER = "none"
+USUAL_NAMES = {"bg1": "lt1", "tx1": "dk1", "bg2": "lt2", "tx2": "dk2"}
+"""The names of the colours of a theme in a document without a map of colours."""
+
+
+class SlideStyles:
+    """What is behind one slide: `trees` are those of the slide, its layout and its master, as far as there are any."""
+
+    def __init__(self, trees: list[etree._Element], theme: Theme, presentation: etree._Element, view: View) -> None:
+        self.theme = theme
+        self._trees = trees[1:]
+        self._view = view
+        self._usual = presentation.find(P + "defaultTextStyle")
+        self._texts = next((tree.find(P + "txStyles") for tree in reversed(trees)), None)
+        self._placeholders = [list(_placeholders(tree)) for tree in self._trees]
+
+    def place(self, shape: etree._Element) -> Box | None:
+        """The box of the placeholder whose place a shape takes."""
+        boxes = (self._view.box(one) for one in self.origins(shape))
+        return next((box for box in boxes if box is not None), None)
+
+    def said(self, shape: etree._Element, level: int) -> Iterator[Letters]:
+        """What is said of the letters of a paragraph of a level, from 1, the nearest first."""
+        kind = _kind(shape)
+        origins = self.origins(shape)
+        for holder in (shape, *origins):
+            yield self._of_level(holder.find("{*}txBody/" + A + "lstStyle"), level)
+        reference = shape.find(f"{{*}}style/{A}fontRef")
+        if reference is not None and len(reference):
+            yield Letters(ink=[self.theme.paint(reference)])
+        if self._texts is not None and kind != _NO_PLACEHOLDER:
+            yield self._of_level(self._texts.find(P + _STYLES.get(kind, "bodyStyle")), level)
+        yield self._of_level(self._usual, level)
+        if self._texts is not None and kind == _NO_PLACEHOLDER:
+            yield self._of_level(self._texts.find(P + "otherStyle"), level)
+
+    def _of_level(self, styles: etree._Element | None, level: int) -> Letters:
+        return Letters() if styles is None else read_letters(styles.find(f"{A}lvl{level}pPr/{A}defRPr"), self.theme)
+
+    def origins(self, shape: etree._Element) -> list[etree._Element]:
+        """The placeholders of the layout and of the master that a shape is made from."""
+        place, found = _placeholder(shape), list[etree._Element]()
+        if place is None:
+            return found
+        kind, number = _kind(shape), place.get("idx", "0")
+        for placeholders in self._placeholders:
+            by_number = [one for one, mark in placeholders if not found and mark.get("idx", "0") == number]
+            by_kind = [one for one, _ in placeholders if _kind(one) == kind]
+            found += (by_kind if kind == "title" or not by_number else by_number)[:1]
+        return found
+
+
+def slide_theme(package: Package, parts: list[str], trees: list[etree._Element]) -> Theme:
+    """The theme of a slide, by the names that its master's map of colours, or its layout's or its own, gives them."""
+    names, origin = dict(USUAL_NAMES), parts[-1]
+    for part, tree in reversed(list(zip(parts, trees, strict=True))):
+        origin = part if package.related(part, "themeOverride") else origin
+        maps = [tree.find(P + "clrMap"), tree.find(f"{P}clrMapOvr/{A}overrideClrMapping")]
+        names |= {str(key): str(value) for one in maps if one is not None for key, value in one.attrib.items()}
+    return read_theme(package, origin).renamed(names)
+
+
+def level_of(paragraph: etree._Element) -> int:
+    """The level of a paragraph, from 1."""
+    properties = paragraph.find(A + "pPr")
+    return 1 + whole_number(None if properties is None else properties.get("lvl"), 0)
+
+
+def _placeholder(shape: etree._Element) -> etree._Element | None:
+    return shape.find(f"*/{P}nvPr/{P}ph")
+
+
+def _kind(shape: etree._Element) -> str:
+    place = _placeholder(shape)
+    kind = _NO_PLACEHOLDER if place is None else place.get("type", "obj")
+    return _KINDS.get(kind, kind)
+
+
+def _placeholders(tree: etree._Element) -> Iterator[tuple[etree._Element, etree._Element]]:
+    for mark in tree.iter(P + "ph"):
+        shape = next(
+            (one for one in mark.iterancestors() if local_name(one.tag) in {"sp", "pic", "graphicFrame"}), None
+        )
+        if shape is not None:
+            yield shape, mark

@@ -1,0 +1,174 @@
+"""Colours of Office documents: the scheme of a theme, and colours that are made from it (ISO/IEC 29500-1, 20.1.2.3)."""
+
+import colorsys
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from lxml import etree
+
+from pipeline.parse.look.colours import BLACK, WHITE, Colour, colour_of
+from pipeline.parse.office.package import Package, local_name
+
+RGB = tuple[int, int, int]
+_HEX = re.compile("[0-9A-Fa-f]{6}")
+_SYSTEM = {"window": WHITE, "windowText": BLACK}
+_TRANSPARENCY = "{http://schemas.microsoft.com/office/word/2010/wordml}alpha"
+_WHOLE = 100_000  # what percentages are counted in
+
+
+class Paint(NamedTuple):
+    """What something is painted with: a colour, None if it is not known, and its opacity from 0 to 1."""
+
+    colour: Colour | None = None
+    opacity: float = 1.0
+
+
+class Theme:
+    """The colours of a theme by their names in its scheme: dk1, lt1, dk2, lt2, accent1 to accent6, hlink, folHlink.
+
+    `fills` and `backgrounds` are the fills to which shapes and slides refer by number.
+    """
+
+    def __init__(self, scheme: Mapping[str, RGB], names: Mapping[str, str] | None = None) -> None:
+        self.fills: list[etree._Element] = []
+        self.backgrounds: list[etree._Element] = []
+        self._scheme = scheme
+        self._names = names or {}
+
+    def renamed(self, names: Mapping[str, str]) -> "Theme":
+        """The theme with other names for its colours, as a colour map (p:clrMap) gives them: bg1 is lt1."""
+        theme = Theme(self._scheme, names)
+        theme.fills, theme.backgrounds = self.fills, self.backgrounds
+        return theme
+
+    def colour(self, name: str) -> RGB | None:
+        """A colour by its name, None where the theme has none of it."""
+        return self._scheme.get(self._names.get(name, name))
+
+    def paint(self, holder: etree._Element | None, around: Paint | None = None) -> Paint:
+        """What the first colour under an element says; `around` is what its placeholder colour (phClr) stands for."""
+        element = None if holder is None else next(iter(holder), None)
+        if element is None:
+            return Paint()
+        name = local_name(element.tag)
+        value = attribute(element, "val")
+        if name == "schemeClr" and value == "phClr":
+            start = around or Paint()
+        elif name == "schemeClr":
+            start = Paint(self.colour(value))
+        elif name == "sysClr":
+            start = Paint(rgb(attribute(element, "lastClr")) or _SYSTEM.get(value))
+        elif name == "prstClr":
+            found = colour_of(value.lower())
+            start = Paint(found if isinstance(found, tuple) else None)
+        else:
+            start = Paint(rgb(value) if name == "srgbClr" else _from_parts(name, element))
+        for change in element:
+            start = _changed(start, local_name(change.tag), _amount(change))
+        return start
+
+
+def read_theme(package: Package, part: str) -> Theme:
+    """The theme that a part relates to; black on white and nothing else where there is none."""
+    found = [*package.related(part, "themeOverride"), *package.related(part, "theme")]
+    root = next((package.xml(name) for name in found), None)
+    if root is None:
+        return Theme({"dk1": BLACK, "lt1": WHITE})
+    scheme = {
+        local_name(colour.tag): value
+        for colour in next(root.iter("{*}clrScheme"), ())
+        if isinstance(value := Theme({}).paint(colour).colour, tuple)
+    }
+    theme = Theme(scheme)
+    theme.fills = list(next(root.iter("{*}fillStyleLst"), ()))
+    theme.backgrounds = list(next(root.iter("{*}bgFillStyleLst"), ()))
+    return theme
+
+
+def rgb(text: str | None) -> RGB | None:
+    """A colour of six hexadecimal digits."""
+    if not text or not _HEX.fullmatch(text):
+        return None
+    red, green, blue = bytes.fromhex(text)
+    return red, green, blue
+
+
+def attribute(element: etree._Element, name: str) -> str:
+    """An attribute by its name without a namespace, as DrawingML writes it, or in that of its element, as Word does."""
+    space = element.tag.rpartition("}")[0]
+    return element.get(name) or element.get(f"{space}}}{name}") or ""
+
+
+def lightened(colour: RGB, change: Callable[[float], float]) -> RGB:
+    """A colour with another lightness, of hue, lightness and saturation from 0 to 1."""
+    hue, lightness, saturation = colorsys.rgb_to_hls(*(part / 255 for part in colour))
+    return _bytes(colorsys.hls_to_rgb(hue, min(max(change(lightness), 0.0), 1.0), saturation))
+
+
+def _changed(paint: Paint, name: str, share: float | None) -> Paint:
+    """A paint after one change (20.1.2.3): of its opacity, its lightness, or one that leaves its colour unknown."""
+    colour, opacity = paint
+    if share is None:
+        return Paint(None, opacity)
+    if name in {"alpha", "alphaMod", "alphaOff"}:
+        opacity = {"alpha": share, "alphaMod": opacity * share, "alphaOff": opacity + share}[name]
+        return Paint(colour, min(max(opacity, 0.0), 1.0))
+    if not isinstance(colour, tuple):
+        return Paint(None, opacity)
+    if name in {"lumMod", "lumOff"}:
+        return Paint(lightened(colour, lambda one: one * share if name == "lumMod" else one + share), opacity)
+    if name in {"tint", "shade"}:
+        return Paint(_blended(colour, share, 1.0 if name == "tint" else 0.0), opacity)
+    if name in {"satMod", "satOff"}:
+        hue, lightness, saturation = colorsys.rgb_to_hls(*(part / 255 for part in colour))
+        saturation = saturation * share if name == "satMod" else saturation + share
+        return Paint(_bytes(colorsys.hls_to_rgb(hue, lightness, min(max(saturation, 0.0), 1.0))), opacity)
+    return Paint(None, opacity)
+
+
+def _blended(colour: RGB, share: float, with_light: float) -> RGB:
+    """A share of a colour and the rest of white or black, mixed as light is."""
+    return _bytes(_encoded(_linear(part / 255) * share + with_light * (1 - share)) for part in colour)
+
+
+def _from_parts(name: str, element: etree._Element) -> RGB | None:
+    """A colour from its parts as light (scrgbClr) or from hue, saturation and lightness (hslClr)."""
+    keys = {"scrgbClr": ("r", "g", "b"), "hslClr": ("sat", "lum")}.get(name)
+    shares = [_share(attribute(element, key)) for key in keys or ()]
+    parts = [min(max(share, 0.0), 1.0) for share in shares if share is not None]
+    if keys is None or len(parts) < len(keys):
+        return None
+    if name == "scrgbClr":
+        return _bytes(map(_encoded, parts))
+    hue = _share(attribute(element, "hue"))
+    return None if hue is None else _bytes(colorsys.hls_to_rgb(hue * _WHOLE / 21_600_000, parts[1], parts[0]))
+
+
+def _share(value: str) -> float | None:
+    """A percentage as a share: "50000" and "50%" are 0.5; None for what is none."""
+    try:
+        number = float(value.removesuffix("%")) / (100 if value.endswith("%") else _WHOLE)
+    except ValueError:
+        return None
+    return number if abs(number) < _WHOLE else None
+
+
+def _amount(change: etree._Element) -> float | None:
+    """The share that a change of a colour says; Word counts an alpha from opaque to transparent ([MS-DOCX] 2.6)."""
+    share = _share(attribute(change, "val"))
+    return 1 - share if share is not None and change.tag == _TRANSPARENCY else share
+
+
+def _linear(part: float) -> float:
+    return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
+
+
+def _encoded(part: float) -> float:
+    part = min(max(part, 0.0), 1.0)
+    return part * 12.92 if part <= 0.0031308 else float(1.055 * part ** (1 / 2.4) - 0.055)
+
+
+def _bytes(parts: Iterable[float]) -> RGB:
+    red, green, blue = (round(255 * min(max(part, 0.0), 1.0)) for part in parts)
+    return red, green, blue

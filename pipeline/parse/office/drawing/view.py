@@ -1,0 +1,108 @@
+"""Where the shapes of a slide lie, on it or outside it, and whether they are marked as hidden.
+
+ISO/IEC 29500-1, 20.1.7: a shape has its place in a:xfrm, in English Metric Units; inside a group these are units of
+the group's own, from which its xfrm leads to those around it.
+"""
+
+import math
+from dataclasses import dataclass
+
+from lxml import etree
+
+from pipeline.parse.look.appearance import Appearance, Box
+
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+EMU = 12_700
+"""English Metric Units in a point."""
+TRUE = {"1", "true", "on"}
+SHAPES = {"sp", "pic", "graphicFrame", "cxnSp", "grpSp", "contentPart", "wsp", "wgp"}
+_GROUPS = {"grpSp", "wgp"}
+_TRANSFORMS = (f"{{*}}spPr/{A}xfrm", f"{{*}}grpSpPr/{A}xfrm", "{*}xfrm")
+
+
+@dataclass(frozen=True)
+class View:
+    """A slide of `width` and `height`; a shape's x, y is at x_scale * x + left, y_scale * y + top of it. All in EMU."""
+
+    width: float
+    height: float
+    left: float = 0.0
+    top: float = 0.0
+    x_scale: float = 1.0
+    y_scale: float = 1.0
+
+    def appearance(self, shape: etree._Element) -> Appearance:
+        """How a shape lies; one without a place of its own has that of its layout, which is not known here."""
+        shown = all(
+            one.get("hidden") not in TRUE for properties in shape for one in properties.iterchildren("{*}cNvPr")
+        )
+        return Appearance(shown=shown, box=self.around(shape), clip=self._clip)
+
+    def around(self, shape: etree._Element) -> Box | None:
+        """The box of a shape in points, as large as the circle around it where it is turned; at least a point each way.
+
+        Text that does not fit into its shape is drawn all the same, so a shape without a size hides nothing.
+        """
+        box = self.box(shape)
+        if box is None:
+            return None
+        x, y, width, height = box
+        if is_turned(shape):
+            radius = math.hypot(width, height) / 2
+            x, y = x + width / 2 - radius, y + height / 2 - radius
+            width = height = 2 * radius
+        return x, y, max(width, 1.0), max(height, 1.0)
+
+    def box(self, shape: etree._Element) -> Box | None:
+        """The box of a shape as it says it, in points."""
+        box = _box(_transform(shape), "off", "ext")
+        if box is None:
+            return None
+        x, y, width, height = box
+        return (
+            (self.left + self.x_scale * x) / EMU, (self.top + self.y_scale * y) / EMU,
+            abs(self.x_scale * width) / EMU, abs(self.y_scale * height) / EMU,
+        )  # fmt: skip
+
+    def inside(self, name: str, shape: etree._Element) -> "View":
+        """The view from inside a shape: that of a group has other units."""
+        transform = _transform(shape) if name in _GROUPS else None
+        outer, inner = _box(transform, "off", "ext"), _box(transform, "chOff", "chExt")
+        if not outer or not inner or not inner[2] or not inner[3]:
+            return self
+        x, y = outer[2] / inner[2], outer[3] / inner[3]
+        left, top = outer[0] - x * inner[0], outer[1] - y * inner[1]
+        return View(
+            self.width, self.height, self.left + self.x_scale * left, self.top + self.y_scale * top,
+            self.x_scale * x, self.y_scale * y,
+        )  # fmt: skip
+
+    @property
+    def _clip(self) -> Box | None:
+        """The slide and a point around it, on which letters at its edge may lie; None where it has no edges."""
+        return None if math.isinf(self.width) else (-1.0, -1.0, self.width / EMU + 2, self.height / EMU + 2)
+
+
+def is_turned(shape: etree._Element) -> bool:
+    """Whether a shape is drawn at an angle."""
+    transform = _transform(shape)
+    return transform is not None and transform.get("rot", "0") != "0"
+
+
+def _transform(shape: etree._Element) -> etree._Element | None:
+    return next((found for path in _TRANSFORMS if (found := shape.find(path)) is not None), None)
+
+
+def _box(transform: etree._Element | None, place: str, size: str) -> tuple[float, float, float, float] | None:
+    """x, y, width and height; None where they are not said, or absurd."""
+    if transform is None:
+        return None
+    at, extent = transform.find(A + place), transform.find(A + size)
+    if at is None or extent is None:
+        return None
+    try:
+        x, y, width, height = (float(int(one.get(key, ""))) for one, key in
+                               ((at, "x"), (at, "y"), (extent, "cx"), (extent, "cy")))  # fmt: skip
+    except (ValueError, OverflowError):
+        return None
+    return x, y, width, height

@@ -1,0 +1,1 @@
+"""OpenDocument text, presentations and spreadsheets: content, styles, and which text is seen."""

@@ -1,0 +1,360 @@
+"""Text of OpenDocument (ISO/IEC 26300-1, 5 and 6): paragraphs, lists, tables, shapes and what hangs on them.
+
+A text box, chart or comment follows the paragraph that it hangs on. Insertions count, deletions do not.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from lxml import etree
+
+from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named, repeats
+from pipeline.parse.office.odf.line import Line, blank, control_text, formula_text
+from pipeline.parse.office.odf.lists import Lists
+from pipeline.parse.office.odf.looks import Look, Looks, length
+from pipeline.parse.office.odf.styles import Styles
+from pipeline.parse.office.odf.view import Page, style_of
+from pipeline.parse.office.package import whole_number
+from pipeline.parse.writer import CELL, TextWriter
+
+_NOT_SHOWN = {"text:tracked-changes", "table:tracked-changes", "office:forms", "presentation:notes",
+              "table:content-validations", "table:table-source"}  # fmt: skip
+_NO_INLINE = {"text:ruby-text", "text:script", "svg:title", "svg:desc", "text:note-citation"}
+_BLANK = {"text:s", "text:tab", "text:line-break"}
+_NO_SHAPES = {"draw:g", "draw:text-box", "draw:a", "draw:image"}
+_OBJECTS = {"draw:object", "draw:object-ole"}
+_MARKS = {"footnote": "[{}]", "endnote": "[e{}]"}
+_TITLES = {"Title": 1, "Subtitle": 2}
+
+
+class Flow:
+    """One part on its way to a writer: the body, a header, a slide, a cell, a chart.
+
+    `inside` is True in an object, whose own objects are not followed. `notes` gathers the texts of notes, by class.
+    """
+
+    def __init__(self, writer: TextWriter, document: OpenDocument, styles: Styles, *, inside: bool = False) -> None:
+        self.writer = writer
+        self.styles = styles
+        self.notes: dict[str, list[str]] = {kind: [] for kind in _MARKS}
+        self.looks = Looks(styles)
+        self.look = self.looks.first  # of what is around the paragraphs
+        self.page = Page()
+        self._document = document
+        self._inside = inside
+        self._lists = Lists(styles)
+        self._label = ""  # of the item that has begun and has no paragraph yet
+        self._hung: list[Callable[[], None]] = []
+        self._blocks: dict[str, Callable[[etree._Element], None]] = {
+            "text:p": self._paragraph, "text:h": self._paragraph, "text:list": self._list,
+            "text:section": self._section, "table:table": self._table, "office:annotation": self._comment,
+            "draw:object": self._object, "draw:object-ole": self._file, "draw:control": self._control,
+            "draw:image": self._image,
+        }  # fmt: skip
+
+    def blocks(self, element: etree._Element) -> None:
+        """Everything that is shown below an element."""
+        for child in element:
+            self.block(child)
+
+    def block(self, element: etree._Element) -> None:
+        """An element with everything in it that is shown."""
+        name = name_of(element.tag)
+        if name in self._blocks:
+            self._blocks[name](element)
+        elif name.startswith("draw:"):
+            self.shape(element)
+        elif name not in _NOT_SHOWN:
+            self.blocks(element)
+
+    def on(self, page: Page) -> None:
+        """Go on with what stands on a page."""
+        self.page = page
+        self.look = replace(self.looks.first, ground=page.ground)
+
+    def shape(self, shape: etree._Element) -> None:
+        """A shape, a block of its own."""
+        kind = self.page.hides(shape, self.styles)
+        if kind:
+            self.hidden(kind, partial(self._shape, shape))
+        else:
+            self._shape(shape)
+
+    def _shape(self, shape: etree._Element) -> None:
+        self.writer.gap()
+        self._within(self._look_in(shape), partial(self.blocks, shape))
+        self.writer.gap()
+
+    def _look_in(self, shape: etree._Element) -> Look:
+        """The look in a shape: that of all text, on its own ground."""
+        if name_of(shape.tag) in _NO_SHAPES or not name_of(shape.tag).startswith("draw:"):
+            return self.look
+        behind = self.page.behind(shape, self.styles)
+        ground = self.looks.fill(*style_of(shape), behind, flows=self.page.flows)
+        # What a shape's style says of letters is not read: their colour is not known where they say nothing themselves.
+        first = self.looks.first
+        return replace(first, ground=ground, colour=first.colour if self.page.flows else None)
+
+    def _within(self, look: Look, write: Callable[[], None]) -> None:
+        outer, self.look = self.look, look
+        write()
+        self.look = outer
+
+    def aside(self, styles: Styles) -> "Flow":
+        """A flow for what is looked at only: it counts nothing, and follows no objects."""
+        return Flow(self.writer.aside(), self._document, styles, inside=True)
+
+    def text_of(self, write: Callable[[], None]) -> str:
+        """What a method of this flow would write."""
+        return self._text_in(self.writer.inner(), write)
+
+    def _text_in(self, writer: TextWriter, write: Callable[[], None]) -> str:
+        outer, self.writer = self.writer, writer
+        label, self._label = self._label, ""
+        write()
+        inner, self.writer, self._label = self.writer, outer, label
+        return inner.finish()[0]
+
+    def hidden(self, kind: str, write: Callable[[], None]) -> None:
+        """A part that nobody sees: counted as a whole, with the notes in it, and written only by the rule `keep`."""
+        before = {name: len(texts) for name, texts in self.notes.items()}
+        text = self._text_in(self.writer.unseen(), write)
+        notes = [note for name, texts in self.notes.items() for note in texts[before[name] :]]
+        if not self.writer.hide(kind, "".join([text, *notes])):
+            self.writer.block(text)
+            return
+        for name, texts in self.notes.items():
+            del texts[before[name] :]
+
+    def write_notes(self) -> None:
+        """Footnotes, then endnotes, each behind its mark."""
+        for kind, texts in self.notes.items():
+            self.writer.gap()
+            for place, text in enumerate(texts, start=1):
+                self.writer.line(f"{_MARKS[kind].format(place)} {text.lstrip()}")
+            self.writer.gap()
+            texts.clear()
+
+    def take_hung(self) -> list[Callable[[], None]]:
+        """What writes the shapes and comments that hang on lines read by `inline`."""
+        hung, self._hung = self._hung, []
+        return hung
+
+    def inline(self, paragraph: etree._Element) -> str:
+        """The text of one paragraph; what hangs on it waits."""
+        line = Line()
+        look = self.looks.of("paragraph", attribute(paragraph, "text:style-name"), self.look)
+        self._inline(paragraph, line, replace(look, shown=False) if _hides_itself(paragraph) else look)
+        return line.finish()
+
+    def _paragraph(self, paragraph: etree._Element) -> None:
+        hung, self._hung = self._hung, []
+        label, self._label = self._label, ""
+        text, level = self.inline(paragraph), self._level(paragraph)
+        if name_of(paragraph.tag) == "text:h" and not label and text.strip():
+            label = self._heading_label(paragraph, level)
+        if level and text.strip():
+            self.writer.heading(label + text, level)
+        elif text.strip():
+            self.writer.line(label + text)
+        else:
+            self.writer.gap()
+        for write in self._hung:
+            write()
+        self._hung = hung
+
+    def _level(self, paragraph: etree._Element) -> int:
+        """The rank of a heading or title; 0 for other paragraphs."""
+        if name_of(paragraph.tag) == "text:h":
+            return max(1, whole_number(attribute(paragraph, "text:outline-level"), 1))
+        names = self.styles.names("paragraph", attribute(paragraph, "text:style-name"))
+        return next((_TITLES[name] for name in names if name in _TITLES), 0)
+
+    def _heading_label(self, heading: etree._Element, level: int) -> str:
+        name = attribute(heading, "text:style-name")
+        without = self.styles.value("paragraph", name, "", "style:list-style-name") == ""
+        return "" if without or attribute(heading, "text:is-list-header") == "true" else self._lists.heading(level)
+
+    def _list(self, element: etree._Element) -> None:
+        self._lists.begin(element)
+        for item in element:
+            if name_of(item.tag) == "text:list-item" and _has_paragraph(item):
+                self._label = self._lists.label(item)
+            self.blocks(item)
+            self._label = ""
+        self._lists.end()
+
+    def _section(self, section: etree._Element) -> None:
+        display = attribute(section, "text:display")
+        if display == "none" or (display == "condition" and attribute(section, "text:is-hidden") == "true"):
+            self.hidden("marked_hidden", lambda: self.blocks(section))
+        else:
+            self.blocks(section)
+
+    def _table(self, table: etree._Element) -> None:
+        self.writer.gap()
+        self._within(self._look_of("table", table), partial(self._rows, table))
+        self.writer.gap()
+
+    def _rows(self, holder: etree._Element) -> None:
+        for child in holder:
+            name = name_of(child.tag)
+            if name == "table:table-row":
+                if attribute(child, "table:visibility") in {"collapse", "filter"}:
+                    self.hidden("hidden_row", partial(self._row, child))
+                else:
+                    self._within(self._look_of("table-row", child), partial(self._row, child))
+            elif name in {"table:table-header-rows", "table:table-rows", "table:table-row-group"}:
+                self._rows(child)
+
+    def _row(self, row: etree._Element) -> None:
+        cells: list[str] = []
+        empty = 0
+        for cell in row:
+            count, text = repeats(cell, "table:number-columns-repeated"), self._cell(cell)
+            if text:
+                self.writer.reserve(empty * len(CELL) + count * len(text))
+                cells += [""] * empty + [text] * count
+            empty = 0 if text else empty + count
+        count = repeats(row, "table:number-rows-repeated") if cells else 0
+        self.writer.reserve(count * sum(map(len, cells)))
+        for _ in range(count):
+            self.writer.cells(cells)
+
+    def _look_of(self, family: str, part: etree._Element) -> Look:
+        """The look in a part of a table; a row of a fixed height cuts what is in it."""
+        name = attribute(part, "table:style-name")
+        look = self.looks.of(family, name, self.look)
+        if family != "table-row":
+            return look
+        return replace(
+            look, line=length(self.styles.value(family, name, "style:table-row-properties", "style:row-height"))
+        )
+
+    def _cell(self, cell: etree._Element) -> str:
+        outer, self.look = self.look, self._look_of("table-cell", cell)
+        text = self._text_of_cell(cell)
+        self.look = outer
+        return text
+
+    def _text_of_cell(self, cell: etree._Element) -> str:
+        if name_of(cell.tag) == "table:covered-table-cell":
+            text = self.text_of(lambda: self.hidden("covered", lambda: self.blocks(cell)))
+        else:
+            text = self.text_of(lambda: self.blocks(cell))
+        return text if attribute(cell, "office:value") != "NaN" else ""  # charts mark cells without a number so
+
+    def _comment(self, comment: etree._Element) -> None:
+        text = self.text_of(lambda: self.blocks(comment)).strip()
+        author = comment.findtext(full("dc:creator")) or ""
+        if text:
+            self.writer.block(f"Comment{f' ({author})' if author else ''}: {text}")
+
+    def _image(self, image: etree._Element) -> None:
+        """A picture; not the one that stands in for an object, nor the same in a second form."""
+        frame = image.getparent()
+        before = [] if frame is None else [name_of(one.tag) for one in frame if one is not image]
+        first = frame is None or next(frame.iterchildren(full("draw:image")), None) is image
+        if first and _OBJECTS.isdisjoint(before) and not self._inside:
+            self.writer.block(self._document.picture_text(image))
+        self.blocks(image)
+
+    def _control(self, shape: etree._Element) -> None:
+        control = self._document.control(attribute(shape, "draw:control"))
+        if control is not None:
+            self.writer.block(control_text(control))
+
+    def _file(self, element: etree._Element) -> None:
+        if self._inside:
+            self._document.skip()
+        else:
+            self._document.give(element)
+
+    def _object(self, element: etree._Element) -> None:
+        if self._inside:
+            self._document.skip()
+            return
+        root = self._document.object(element)
+        if root is not None:
+            self._show(root)
+
+    def _show(self, root: etree._Element) -> None:
+        """A chart or formula; other documents are not read."""
+        if name_of(root.tag) == "math:math":
+            self.writer.block(formula_text(root))
+            return
+        charts = list(named(root, "office:chart"))
+        for chart in charts:
+            Flow(self.writer, self._document, Styles(root, root), inside=True).shape(chart)
+        if not charts:
+            self._document.skip()
+
+    def _inline(self, element: etree._Element, line: Line, look: Look) -> None:
+        self._literal(element.text, line, look)
+        for child in element:
+            self._piece(child, line, look)
+            self._literal(child.tail, line, look)
+
+    def _literal(self, text: str | None, line: Line, look: Look) -> None:
+        if text and not ((kind := look.hides) and not text.isspace() and self.writer.hide(kind, text)):
+            line.literal(text)
+
+    def _piece(self, element: etree._Element, line: Line, look: Look) -> None:
+        name = name_of(element.tag)
+        if name in _BLANK:
+            line.exact(blank(element))
+        elif name == "text:note":
+            line.exact(self._note(element, look.hides))
+        elif name == "text:hidden-text":
+            self._hidden_text(element, line, look)
+        elif name == "office:annotation":
+            self._hung.append(partial(self._comment, element))
+        elif name.startswith("draw:") and name != "draw:a":
+            self._hang(element, line)
+        elif name not in _NO_INLINE:
+            self._inline(element, line, self.looks.of("text", attribute(element, "text:style-name"), look))
+
+    def _note(self, note: etree._Element, kind_hidden: str | None) -> str:
+        kind = attribute(note, "text:note-class")
+        kind = kind if kind in _MARKS else "footnote"
+        hung, self._hung = self._hung, []
+        text = self.text_of(lambda: self.blocks(note))
+        self._hung = hung
+        if kind_hidden and self.writer.hide(kind_hidden, text):
+            return ""
+        self.notes[kind].append(text)
+        return _MARKS[kind].format(len(self.notes[kind]))
+
+    def _hidden_text(self, element: etree._Element, line: Line, look: Look) -> None:
+        """A field whose text is shown only on a condition."""
+        look = replace(look, shown=False) if attribute(element, "text:is-hidden") == "true" else look
+        self._literal(element.text or attribute(element, "text:string-value"), line, look)
+
+    def _hang(self, element: etree._Element, line: Line) -> None:
+        """A shape waits for the end of the paragraph, but a formula is part of its line."""
+        objects = [child for child in element if name_of(child.tag) in _OBJECTS]
+        if not self._inside and objects and name_of(objects[0].tag) == "draw:object":
+            root = self._document.object(objects[0])
+            if root is not None and name_of(root.tag) == "math:math":
+                line.exact(formula_text(root))
+            elif root is not None:
+                self._hung.append(partial(self._show, root))
+        else:
+            self._hung.append(partial(self.block, element))
+
+
+def _hides_itself(paragraph: etree._Element) -> bool:
+    """Whether a field in it, and not in a box that hangs on it, hides the whole paragraph."""
+    for mark in named(paragraph, "text:hidden-paragraph"):
+        outer = mark.getparent()
+        while outer is not None and name_of(outer.tag) not in {"text:p", "text:h"}:
+            outer = outer.getparent()
+        if outer is paragraph and attribute(mark, "text:is-hidden") == "true":
+            return True
+    return False
+
+
+def _has_paragraph(item: etree._Element) -> bool:
+    """Whether an item has a text of its own, and with it a number, rather than only an inner list."""
+    return any(name_of(child.tag) in {"text:p", "text:h"} for child in item)

@@ -1,0 +1,111 @@
+"""Conditional formats of a sheet (ISO/IEC 29500-1, 18.3.1.10): how cells look where a rule holds.
+
+Known are rules that always hold, those that compare a cell with numbers or texts, and those on blanks and errors. Of
+any other it is not known whether it holds, and then not how its cells look.
+"""
+
+import operator
+import re
+from typing import NamedTuple
+
+from lxml import etree
+
+from pipeline.parse.office.drawing.fills import UNKNOWN
+from pipeline.parse.office.package import whole_number
+from pipeline.parse.office.sheets.areas import Areas
+from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, Font, S
+from pipeline.parse.office.sheets.number_formats import number_format
+
+X14 = "{http://schemas.microsoft.com/office/spreadsheetml/2009/9/main}"
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_COMPARE = {
+    "lessThan": operator.lt, "lessThanOrEqual": operator.le, "equal": operator.eq, "notEqual": operator.ne,
+    "greaterThanOrEqual": operator.ge, "greaterThan": operator.gt,
+}  # fmt: skip
+_KNOWN = {"notContainsBlanks": True, "containsBlanks": False, "notContainsErrors": True, "containsErrors": False}
+_NOTHING = CellStyle(format=number_format(";;;"))
+_Key = tuple[int, float | str]
+
+
+class Rule(NamedTuple):
+    """A rule: its kind (ST_CfType), its operator, its formulas, and how cells look where it holds."""
+
+    priority: int
+    kind: str
+    operator: str
+    formulas: tuple[str, ...]
+    change: CellStyle
+
+    def holds(self, text: str, number: float | None) -> bool | None:
+        """Whether it holds for a cell with a text, or a number; None where that is not known."""
+        if self.kind in _KNOWN:
+            return _KNOWN[self.kind] if not text.startswith("#") else None
+        keys = [_constant(formula) for formula in self.formulas]
+        if self.kind == "expression":
+            return None if not keys or keys[0] is None else keys[0] != (0, 0.0)
+        if self.kind in {"dataBar", "iconSet", "colorScale"}:
+            return number is not None
+        if self.kind != "cellIs":
+            return None
+        own: _Key = (1, text.lower()) if number is None else (0, number)
+        known = [key for key in keys if key is not None]
+        if len(known) < len(keys) or len(known) != (2 if "etween" in self.operator else 1):
+            return None
+        if len(known) == 2:
+            return (min(known) <= own <= max(known)) == (self.operator == "between")
+        return bool(_COMPARE[self.operator](own, known[0])) if self.operator in _COMPARE else None
+
+
+class Conditions:
+    """The rules of a sheet and the areas in which they hold."""
+
+    def __init__(self) -> None:
+        self._areas = Areas[Rule]()
+
+    def read(self, element: etree._Element, changes: list[CellStyle]) -> None:
+        """Take up an element conditionalFormatting, whose rules refer to changes by number."""
+        if element.tag.startswith(X14):
+            references = " ".join(one.text or "" for one in element.iterchildren("{*}sqref"))
+            self._areas.add(references, Rule(0, "", "", (), CellStyle(fill=UNKNOWN)))
+            return
+        for rule in element.iterchildren(S + "cfRule"):
+            place = whole_number(rule.get("dxfId"), len(changes))
+            change = changes[place] if place < len(changes) else PLAIN
+            graphic = next((one for one in rule if one.get("showValue") in {"0", "false"}), None)
+            if rule.get("type") in {"dataBar", "colorScale"}:
+                change = CellStyle(fill=UNKNOWN)
+            self._areas.add(
+                element.get("sqref", ""),
+                Rule(
+                    whole_number(rule.get("priority"), 0), rule.get("type", ""), rule.get("operator", ""),
+                    tuple(one.text or "" for one in rule.iterchildren(S + "formula")),
+                    change if graphic is None else _NOTHING,
+                ),
+            )  # fmt: skip
+
+    def applied(self, style: CellStyle, place: tuple[int, int], text: str, number: float | None) -> CellStyle:
+        """The style of a cell at a row and column with the rules that hold for its text or number."""
+        found = self._areas.at(*place)
+        if found is None:
+            return style._replace(fill=UNKNOWN)
+        for _, rule in sorted(found, key=lambda one: -one[1].priority):
+            holds = rule.holds(text, number)
+            if holds:
+                style = style.under(rule.change)
+            elif holds is None and (rule.change.fill or rule.change.font.colour):
+                style = style._replace(fill=UNKNOWN, font=Font(None, style.font.size))
+        return style
+
+
+def _constant(formula: str) -> _Key | None:
+    """The value of a formula that is a constant: numbers come before texts; None for what has to be computed."""
+    formula = formula.strip().removeprefix("=").strip()
+    if _NUMBER.fullmatch(formula):
+        return 0, float(formula)
+    if formula.upper().removesuffix("()") in {"TRUE", "FALSE"}:
+        return 0, float(formula.upper().startswith("TRUE"))
+    left, equals, right = formula.partition("=")
+    if equals and _NUMBER.fullmatch(left.strip()) and _NUMBER.fullmatch(right.strip()):
+        return 0, float(float(left) == float(right))
+    quoted = formula[1:-1]
+    return (1, quoted.lower()) if len(formula) > 1 and formula == f'"{quoted}"' and '"' not in quoted else None

@@ -1,0 +1,202 @@
+"""How the letters of a Word document look, as far as run properties say it (ISO/IEC 29500-1, 17.3.2; [MS-DOCX] 2.2).
+
+A colour of the theme counts before the value that stands beside it. The fill of Word 2010 (w14:textFill) counts before
+the colour for older programs.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from lxml import etree
+
+from pipeline.parse.look.colours import BLACK, TRANSPARENT, WHITE, Colour, mixed
+from pipeline.parse.office.drawing.fills import UNKNOWN
+from pipeline.parse.office.drawing.theme import RGB, Paint, Theme, lightened, read_theme, rgb
+from pipeline.parse.office.package import Package, local_name, whole_number
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+W14 = "{http://schemas.microsoft.com/office/word/2010/wordml}"
+OFF = {"0", "false", "off", "none"}
+AUTO = Paint("auto")
+"""The colour of text that adapts to what is behind it."""
+_USUAL = 22  # half points
+_MARKERS: dict[str, Colour] = {
+    "none": TRANSPARENT, "white": WHITE, "black": BLACK, "yellow": (255, 255, 0), "green": (0, 255, 0),
+    "cyan": (0, 255, 255), "magenta": (255, 0, 255), "blue": (0, 0, 255), "red": (255, 0, 0), "darkBlue": (0, 0, 128),
+    "darkCyan": (0, 128, 128), "darkGreen": (0, 128, 0), "darkMagenta": (128, 0, 128), "darkRed": (128, 0, 0),
+    "darkYellow": (128, 128, 0), "darkGray": (128, 128, 128), "lightGray": (192, 192, 192),
+}  # fmt: skip
+_NAMES = {"light1": "lt1", "dark1": "dk1", "light2": "lt2", "dark2": "dk2", "hyperlink": "hlink",
+          "followedHyperlink": "folHlink"}  # fmt: skip
+_MAPPED = {"bg1": ("lt1", "background1"), "t1": ("dk1", "text1"), "bg2": ("lt2", "background2"),
+           "t2": ("dk2", "text2")}  # fmt: skip
+
+
+class Look(NamedTuple):
+    """What is said of letters; None where nothing is. Sizes in half points, lengths in points, `stretch` 1 for none.
+
+    `marker` and `fill` are behind the letters, the marker before the fill. `outline` is the line around them,
+    `relief` their shadow or glow.
+    """
+
+    hidden: bool | None = None
+    always_hidden: bool | None = None
+    ink: Paint | None = None
+    outline: Paint | None = None
+    relief: Paint | None = None
+    size: int | None = None
+    complex_size: int | None = None
+    is_complex: bool | None = None
+    marker: Colour | None = None
+    fill: Colour | None = None
+    stretch: float | None = None
+    spacing: float | None = None
+    raised: float | None = None
+
+
+PLAIN = Look()
+
+
+def read_look(properties: etree._Element | None, theme: Theme) -> Look:
+    """What run properties (w:rPr) say themselves."""
+    if properties is None:
+        return PLAIN
+    found: dict[str, Any] = {}
+    for child in properties:
+        if child.tag in _READERS:
+            name, read = _READERS[child.tag]
+            if name != "ink" or child.tag != W + "color" or "ink" not in found:
+                found[name] = read(child, theme)
+    return PLAIN._replace(**found) if found else PLAIN
+
+
+def over(own: Look, inherited: Look) -> Look:
+    """One look over another: what it does not say is inherited."""
+    if own == PLAIN:
+        return inherited
+    return Look._make(other if said is None else said for said, other in zip(own, inherited, strict=True))
+
+
+def read_fill(properties: etree._Element | None, theme: Theme) -> Colour | None:
+    """The colour of the shading in properties; TRANSPARENT, UNKNOWN, None where there is no shading."""
+    shading = None if properties is None else properties.find(W + "shd")
+    return None if shading is None else fill_of(shading, theme)
+
+
+def fill_of(shading: etree._Element, theme: Theme) -> Colour:
+    """The colour of a shading (w:shd): its fill, and over that a share of its pattern's colour."""
+    pattern = shading.get(W + "val", "clear")
+    fill = themed(shading, theme, "fill", "themeFill")
+    if pattern in {"clear", "nil"}:
+        return fill
+    ink = themed(shading, theme, "color", "themeColor")
+    ink, fill = BLACK if ink == TRANSPARENT else ink, WHITE if fill == TRANSPARENT and pattern != "solid" else fill
+    share = 100 if pattern == "solid" else whole_number(pattern.removeprefix("pct"), -1)
+    if share == 100:
+        return ink
+    return (mixed(ink, fill, share / 100) if 0 <= share < 100 else None) or UNKNOWN
+
+
+def themed(element: etree._Element, theme: Theme, plain: str, named: str) -> Colour:
+    """A colour of the theme, lighter or darker as the element says, else the plain one; TRANSPARENT for "auto"."""
+    name = element.get(W + named)
+    if name is None or name == "none":
+        value = element.get(W + plain, "auto")
+        return TRANSPARENT if value == "auto" else rgb(value) or UNKNOWN
+    colour = theme.colour(name)
+    if colour is None:
+        return UNKNOWN
+    prefix = "theme" if named == "themeColor" else named
+    tint, shade = _byte(element.get(f"{W}{prefix}Tint")), _byte(element.get(f"{W}{prefix}Shade"))
+    return _lit(colour, tint, shade)
+
+
+def word_theme(package: Package) -> Theme:
+    """The theme of a document, by the names that its text uses; the settings say which colours are the background's."""
+    names = dict(_NAMES)
+    mapping: Mapping[str, str] = {}
+    for part in package.related(package.main, "settings"):
+        for found in package.xml(part).iterchildren(W + "clrSchemeMapping"):
+            mapping = {local_name(key): str(value) for key, value in found.attrib.items()}
+    for short, (usual, long) in _MAPPED.items():
+        target = _NAMES.get(mapping.get(short, ""), mapping.get(short, usual))
+        names |= {long: target, short.replace("t", "tx"): target}
+    return read_theme(package, package.main).renamed(names)
+
+
+def is_on(element: etree._Element) -> bool:
+    """The value of a property that is there or not."""
+    return element.get(W + "val", "1") not in OFF
+
+
+def points(element: etree._Element, name: str, unit: float) -> float | None:
+    """An attribute in points, whose number counts `unit` points; None where it is none or absurd."""
+    text = element.get(W + name, "")
+    digits = text.removeprefix("-")
+    number = whole_number(digits, -1)
+    return None if number < 0 else (-number if digits != text else number) * unit
+
+
+def _lit(colour: RGB, tint: float | None, shade: float | None) -> RGB:
+    if tint is not None:
+        colour = lightened(colour, lambda one: one * tint + 1 - tint)
+    return colour if shade is None else lightened(colour, lambda one: one * shade)
+
+
+def _byte(text: str | None) -> float | None:
+    """Two hexadecimal digits as a share of 255."""
+    try:
+        return min(int(text, 16), 255) / 255 if text and len(text) <= 2 else None
+    except ValueError:
+        return None
+
+
+def _read_ink(element: etree._Element, theme: Theme) -> Paint:
+    colour = themed(element, theme, "val", "themeColor")
+    return AUTO if isinstance(colour, str) else Paint(colour)
+
+
+def _read_text_fill(element: etree._Element, theme: Theme) -> Paint:
+    """The fill of letters or of their outline: none is TRANSPARENT, a gradient is not known."""
+    kind = next((local_name(child.tag) for child in element), "solidFill")
+    if kind == "noFill":
+        return Paint(TRANSPARENT)
+    paint = theme.paint(element.find(W14 + "solidFill"))
+    return AUTO._replace(opacity=paint.opacity) if paint.colour is None else paint
+
+
+def _read_size(element: etree._Element, _: Theme) -> int:
+    return whole_number(element.get(W + "val"), _USUAL)
+
+
+def _read_percent(element: etree._Element, _: Theme) -> float | None:
+    percent = whole_number(element.get(W + "val", "").removesuffix("%"), -1)
+    return None if percent < 0 else percent / 100
+
+
+def _read_fitted(element: etree._Element, _: Theme) -> float | None:
+    """Text that is fitted into less than a point; how far other text is squeezed depends on how long it is."""
+    width = points(element, "val", 0.05)
+    return 0.0 if width is not None and width < 1 else None
+
+
+_RELIEFS = ("shadow", "emboss", "imprint")
+_Reader = Callable[[etree._Element, Theme], object]
+_READERS: dict[str, tuple[str, _Reader]] = {
+    W + "vanish": ("hidden", lambda element, _: is_on(element)),
+    W + "specVanish": ("always_hidden", lambda element, _: is_on(element)),
+    W + "color": ("ink", _read_ink),
+    W14 + "textFill": ("ink", _read_text_fill),
+    W14 + "textOutline": ("outline", _read_text_fill),
+    **{W + name: ("relief", lambda element, _: AUTO if is_on(element) else None) for name in _RELIEFS},
+    **{W14 + name: ("relief", lambda element, theme: theme.paint(element)) for name in ("shadow", "glow")},
+    W + "sz": ("size", _read_size),
+    W + "szCs": ("complex_size", _read_size),
+    **{W + name: ("is_complex", lambda element, _: is_on(element)) for name in ("cs", "rtl")},
+    W + "highlight": ("marker", lambda element, _: _MARKERS.get(element.get(W + "val", ""), UNKNOWN)),
+    W + "shd": ("fill", fill_of),
+    W + "w": ("stretch", _read_percent),
+    W + "fitText": ("stretch", _read_fitted),
+    W + "spacing": ("spacing", lambda element, _: points(element, "val", 0.05)),
+    W + "position": ("raised", lambda element, _: points(element, "val", 0.5)),
+}

@@ -1,0 +1,122 @@
+"""The sections of a Word document (ISO/IEC 29500-1, 17.6): their headers and footers; and what colours its pages.
+
+They stand at the end of what they hold, so they are read in a pass of their own, before the text.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from pipeline.parse.look.colours import WHITE, Colour
+from pipeline.parse.office.drawing.fills import UNKNOWN
+from pipeline.parse.office.drawing.theme import rgb
+from pipeline.parse.office.package import Package, local_name, stream, whole_number
+from pipeline.parse.office.word.frames import Page
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_WP = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
+_V = "{urn:schemas-microsoft-com:vml}"
+_R_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_ON = {None, "1", "true", "on"}
+_TWIPS = 20.0  # in a point
+_LINE = 10 * 12_700  # English Metric Units: what is smaller than a line of text is behind none
+_DRAWN = (_WP + "anchor", *(_V + name for name in ("shape", "rect", "roundrect", "oval")))
+_PLACED = re.compile(r"z-index:\s*-|position:\s*absolute")
+
+
+@dataclass
+class Sections:
+    """`headers` and `footers`: the parts, and whether any section shows them.
+
+    `behind`: the colour of the pages, UNKNOWN where something may lie behind their text. `floats`: how many drawings
+    lie anywhere but in a line of the text.
+    """
+
+    headers: dict[str, bool] = field(default_factory=dict)
+    footers: dict[str, bool] = field(default_factory=dict)
+    behind: Colour = WHITE
+    floats: int = 0
+    page: Page = field(default_factory=Page)
+
+
+def read_sections(package: Package, data: bytes) -> Sections:
+    """What the main part, given as its bytes, says of its sections. Raises DocumentError(CORRUPT).
+
+    Headers for first or even pages are shown where the document has such pages; a section takes from the one before
+    what it does not say, so that one section decides for all.
+    """
+    sections, settings = Sections(), [package.xml(part) for part in package.related(package.main, "settings")]
+    used = {"default"} | _even(settings)
+    references: list[tuple[str, str, str]] = []
+    pages: list[Page] = []
+    for element in stream(data, package.main, W + "p", W + "tr", W + "sectPr", W + "background", *_DRAWN):
+        if element.tag == W + "sectPr":
+            references += [(one.tag, one.get(_R_ID, ""), one.get(W + "type", "default")) for one in element]
+            used |= (
+                {"first"} if any(one.get(W + "val") in _ON for one in element.iterchildren(W + "titlePg")) else set()
+            )
+            pages.append(_page(element))
+        elif element.tag == W + "background":
+            sections.behind = _background(element, settings)
+        elif element.tag in _DRAWN:
+            _add_drawing(sections, element)
+    relations = package.relations(package.main)
+    for tag, name, kind in references:
+        parts = {W + "headerReference": sections.headers, W + "footerReference": sections.footers}.get(tag)
+        relation = relations.get(name)
+        if parts is not None and relation is not None and package.has(relation.target):
+            parts[relation.target] = parts.get(relation.target, False) or kind in used
+    for part in (*sections.headers, *sections.footers):
+        for element in package.elements(part, *_DRAWN):
+            _add_drawing(sections, element)
+    if pages:
+        sections.page = Page(*(max(side) for side in zip(*pages, strict=True)))
+    return sections
+
+
+def _page(section: etree._Element) -> Page:
+    """The page of a section; one with columns may have text begin anywhere on it."""
+    found = {local_name(one.tag): one for one in section}
+    size, margins, columns = found.get("pgSz"), found.get("pgMar"), found.get("cols")
+    usual = Page()
+    width, height = (usual.width, usual.height) if size is None else (
+        whole_number(size.get(W + "w"), 12_240) / _TWIPS, whole_number(size.get(W + "h"), 15_840) / _TWIPS
+    )  # fmt: skip
+    left = None if margins is None else whole_number(margins.get(W + "left", margins.get(W + "start")), -1)
+    many = columns is not None and columns.get(W + "num", "1") != "1"
+    gutter = 0 if margins is None else whole_number(margins.get(W + "gutter"), 0)
+    return Page(width, height, width if left is None or left < 0 or many else (left + gutter) / _TWIPS)
+
+
+def _background(element: etree._Element, settings: list[etree._Element]) -> Colour:
+    """The colour of the pages, where the settings have it shown."""
+    shown = any(
+        one.get(W + "val") in _ON for root in settings for one in root.iterchildren(W + "displayBackgroundShape")
+    )
+    plain = len(element) == 0 and element.get(W + "themeColor") is None
+    return (rgb(element.get(W + "color")) if shown and plain else None) or UNKNOWN
+
+
+def _add_drawing(sections: Sections, element: etree._Element) -> None:
+    if any(local_name(one.tag) == "Fallback" for one in element.iterancestors()):
+        return
+    style = "" if element.tag == _WP + "anchor" else element.get("style", "")
+    if element.tag != _WP + "anchor" and not _PLACED.search(style):
+        return
+    sections.floats += 1
+    if element.get("behindDoc") in {"1", "true"} or "z-index:-" in style.replace(" ", ""):
+        sections.behind = UNKNOWN if _is_large(element) else sections.behind
+
+
+def _is_large(drawing: etree._Element) -> bool:
+    """Whether a line of text could stand before a drawing; letters drawn as a watermark are nothing to stand before."""
+    if drawing.find(_V + "textpath") is not None:
+        return False
+    extents = drawing.iterchildren(_WP + "extent")
+    return all(whole_number(one.get(side), _LINE) >= _LINE for one in extents for side in ("cx", "cy"))
+
+
+def _even(settings: list[etree._Element]) -> set[str]:
+    switches = [switch for one in settings for switch in one.iterchildren(W + "evenAndOddHeaders")]
+    return {"even"} if any(switch.get(W + "val") in _ON for switch in switches) else set()

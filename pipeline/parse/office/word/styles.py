@@ -1,0 +1,162 @@
+"""The styles of a Word document (ISO/IEC 29500-1, 17.7): what they say of lists, headings and of how text looks.
+
+A style says what it does not inherit from the one that it is based on. A chain that leads back to itself ends there.
+"""
+
+import math
+import re
+from typing import NamedTuple
+
+from lxml import etree
+
+from pipeline.parse.look.colours import Colour
+from pipeline.parse.office.drawing.theme import Theme
+from pipeline.parse.office.package import Package, whole_number
+from pipeline.parse.office.word.frames import Frame, read_frame
+from pipeline.parse.office.word.looks import OFF, PLAIN, Look, W, fill_of, over, points, read_look, word_theme
+
+_HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)  # built-in styles have this name in every language
+_BY_ID = re.compile(r"(?:heading|überschrift|berschrift|titre|ttulo|título|kop|rubrik|titolo)([1-9])", re.IGNORECASE)
+_TWIP = 0.05  # points
+BODY = 9  # the outline level of text that is no heading
+
+
+class Style(NamedTuple):
+    """What a style says together with those that it is based on; `outline` is a level from 0, BODY for none.
+
+    `line` is the height in points to which a line is cut, infinite where it is not. `left`, `right` and `first` (of the
+    first line, beside the left one) are indents in points.
+    """
+
+    number: str | None = None
+    level: str | None = None
+    outline: int | None = None
+    look: Look = Look()
+    behind: Colour | None = None  # the fill behind a whole paragraph
+    line: float | None = None
+    left: float | None = None
+    right: float | None = None
+    first: float | None = None
+    aligned: str | None = None
+    frame: Frame | None = None
+
+
+_NOTHING = Style()
+
+
+class WordStyles:
+    """The styles of a document by their id, each resolved once."""
+
+    def __init__(self, package: Package) -> None:
+        self._elements: dict[str, etree._Element] = {}
+        self._resolved: dict[str, Style] = {}
+        self._default = ""
+        self.theme = word_theme(package)
+        self.defaults = PLAIN
+        self._paragraphs = _NOTHING  # what holds for all of them
+        for part in package.related(package.main, "styles"):
+            root = package.xml(part)
+            self.defaults = over(
+                read_look(root.find(f"{W}docDefaults/{W}rPrDefault/{W}rPr"), self.theme), self.defaults
+            )
+            usual = root.find(f"{W}docDefaults/{W}pPrDefault/{W}pPr")
+            self._paragraphs = _merged(_own(usual, None, self.theme), self._paragraphs)
+            for style in root.iter(W + "style"):
+                self._elements[style.get(W + "styleId", "")] = style
+                if style.get(W + "type") == "paragraph" and style.get(W + "default", "0") not in OFF:
+                    self._default = style.get(W + "styleId", "")
+
+    def paragraph(self, properties: etree._Element | None) -> Style:
+        """What holds for a paragraph with these properties (w:pPr): its own, then what its style says."""
+        name = value(properties, "pStyle") or self._default
+        return _merged(_own(properties, None, self.theme), _merged(self.style(name), self._paragraphs))
+
+    def style(self, name: str | None) -> Style:
+        """The style of an id; for an id that is no style, a heading by its name or nothing."""
+        pending: dict[str, etree._Element] = {}
+        while name and name in self._elements and name not in self._resolved and name not in pending:
+            pending[name] = self._elements[name]
+            name = value(pending[name], "basedOn")
+        style = self._resolved.get(name or "") or _unknown(name or "", self._elements)
+        for one, element in reversed(pending.items()):
+            own = _own(element.find(W + "pPr"), element, self.theme)
+            style = self._resolved[one] = _merged(own, style)
+        return style
+
+    def chain(self, name: str | None) -> list[etree._Element]:
+        """The elements of a style and of those that it is based on, its own first."""
+        found: dict[str, etree._Element] = {}
+        while name and name in self._elements and name not in found:
+            found[name] = self._elements[name]
+            name = value(found[name], "basedOn")
+        return list(found.values())
+
+
+def value(element: etree._Element | None, name: str) -> str | None:
+    """The value (w:val) of a child of this name."""
+    found = None if element is None else element.find(W + name)
+    return None if found is None else found.get(W + "val")
+
+
+def _own(properties: etree._Element | None, style: etree._Element | None, theme: Theme) -> Style:
+    """What the properties of a paragraph say, and the style that holds them."""
+    found = {} if properties is None else {child.tag: child for child in properties}
+    own = _NOTHING if found.keys().isdisjoint(_SAYING) else _said(found, theme)
+    if style is None:
+        return own
+    return own._replace(
+        outline=_outline_of(value(style, "name") or "") if own.outline is None else own.outline,
+        look=read_look(style.find(W + "rPr"), theme),
+    )
+
+
+def _said(found: dict[str, etree._Element], theme: Theme) -> Style:
+    numbers, outline, shading, spacing, indents, aligned, frame = (found.get(tag) for tag in _SAYING)
+    left, right, first = (None, None, None) if indents is None else _indents(indents)
+    return Style(
+        number=value(numbers, "numId"),
+        level=value(numbers, "ilvl"),
+        outline=None if outline is None else min(whole_number(outline.get(W + "val"), BODY), BODY),
+        behind=None if shading is None else fill_of(shading, theme),
+        line=None if spacing is None else _line(spacing),
+        left=left,
+        right=right,
+        first=first,
+        aligned=None if aligned is None else aligned.get(W + "val"),
+        frame=None if frame is None else read_frame(frame),
+    )
+
+
+_SAYING = tuple(W + name for name in ("numPr", "outlineLvl", "shd", "spacing", "ind", "jc", "framePr"))
+
+
+def _line(spacing: etree._Element) -> float | None:
+    if spacing.get(W + "line") is None:
+        return None
+    height = points(spacing, "line", _TWIP)
+    return height if spacing.get(W + "lineRule") == "exact" and height is not None else math.inf
+
+
+def _indents(indents: etree._Element) -> tuple[float | None, float | None, float | None]:
+    left, right, first, hanging = (
+        next((one for name in names if (one := points(indents, name, _TWIP)) is not None), None)
+        for names in (("left", "start"), ("right", "end"), ("firstLine",), ("hanging",))
+    )
+    return left, right, first if hanging is None else -hanging
+
+
+def _merged(own: Style, inherited: Style) -> Style:
+    if own == _NOTHING:
+        return inherited
+    merged = Style._make(other if said is None else said for said, other in zip(own, inherited, strict=True))
+    return merged._replace(look=over(own.look, inherited.look))
+
+
+def _unknown(name: str, known: dict[str, etree._Element]) -> Style:
+    heading = None if name in known else _BY_ID.fullmatch(name)
+    return Style(outline=int(heading[1]) - 1) if heading else Style()
+
+
+def _outline_of(name: str) -> int | None:
+    heading = _HEADING.fullmatch(name.strip())
+    return int(heading[1]) - 1 if heading else 0 if name.strip().lower() == "title" else None

@@ -1,0 +1,64 @@
+"""Which annotations draw nothing that is seen, though they hold a text and stand on the page."""
+
+from collections.abc import Sequence
+
+from pipeline.parse.pdf.binding import raw
+from pipeline.parse.pdf.drawn.drawing import Drawing
+from pipeline.parse.pdf.drawn.picture import CLEAR, Look, look
+from pipeline.parse.pdf.geometry import Rectangle, common
+from pipeline.parse.pdf.text.page import Page
+from pipeline.parse.pdf.text.remarks import Annotations, Drawn
+
+_FAMILIAR = 0x250  # letters before this one are in the fonts that pdfium brings along
+_MOST = 400  # annotations of a page that are looked at
+_ROUNDS = 8  # drawings in which annotations that lie over one another are left out one after another
+
+
+def judge(page: Page, found: Annotations, drawing: Drawing) -> None:
+    """Take those for hidden without which the page looks the same; none that a missing font may be to blame for."""
+    asked = [one for one in found.drawn if all(ord(letter) < _FAMILIAR for letter in one.text)]
+    drawable = [one for one in asked[:_MOST] if drawing.may_show(one.box)]
+    sets = _apart(drawable)
+    found.unsure |= sum(map(len, sets)) < len(asked)
+    if not sets:
+        return
+    with drawing.of([one.box for one in drawable], 1 + len(sets)) as picture:
+        if picture is None:
+            found.unsure = True
+            return
+        for some in sets:
+            for one in _unseen(page, picture, some):
+                found.hide(one.text, "invisible")
+
+
+def _unseen(page: Page, picture: Look, drawn: Sequence[Drawn]) -> list[Drawn]:
+    flags = {one.number: _set_flags(page, one.number, raw.FPDF_ANNOT_FLAG_HIDDEN) for one in drawn}
+    without = look(picture.view)
+    for number, before in flags.items():
+        _set_flags(page, number, before)
+    return [one for one in drawn if picture.difference(without, one.box) != CLEAR]
+
+
+def _apart(drawn: Sequence[Drawn]) -> list[list[Drawn]]:
+    """In sets within which none lies over another one; more than fit into the last set are not asked about."""
+    sets: list[list[Drawn]] = []
+    for one in drawn:
+        free = (some for some in sets if not any(_lies_on(one.box, other.box) for other in some))
+        if (place := next(free, None)) is not None:
+            place.append(one)
+        elif len(sets) < _ROUNDS:
+            sets.append([one])
+    return sets
+
+
+def _lies_on(one: Rectangle, other: Rectangle) -> bool:
+    return common(one, other) > 0.0
+
+
+def _set_flags(page: Page, number: int, flags: int) -> int:
+    """The flags that the annotation had before."""
+    annotation = raw.FPDFPage_GetAnnot(page.handle, number)
+    before = int(raw.FPDFAnnot_GetFlags(annotation))
+    raw.FPDFAnnot_SetFlags(annotation, flags)
+    raw.FPDFPage_CloseAnnot(annotation)
+    return before

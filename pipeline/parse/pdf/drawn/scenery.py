@@ -1,0 +1,242 @@
+"""What stands on a page besides text: areas of colour and pictures, over or under which a text may be lost.
+
+Their places are kept as cells of a grid, so that thousands of them cost little; a cell that two share is a suspicion
+and no more than that.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pipeline.parse.look.colours import alike
+from pipeline.parse.pdf import objects as pdf
+from pipeline.parse.pdf.geometry import Matrix, Rectangle, stretching, transformed
+
+_CELLS = 64  # along each side
+_LAST = _CELLS - 1
+_ROWS = [sum(1 << (_CELLS * row) for row in range(count)) for count in range(_CELLS + 1)]
+_THINNEST = 2.0  # points; what is thinner is a line, under which no text fits
+_GAP = 0.5  # points between two lines that may hide a text together
+_MOST = 4000  # areas that are told apart; further ones count as one
+_FEW = 64  # areas that are looked at one by one
+_TOUCH = 0.5  # points
+PAPER = (255, 255, 255)
+"""The colour behind all that is painted."""
+
+Colour = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class _Area:
+    """What was painted after `first` and up to `last` texts of the page; no colour: a picture, or one of many.
+
+    A large letter hides what is below it, but nothing is written on it: it is `behind` nothing.
+    """
+
+    first: int
+    last: int
+    colour: Colour | None
+    box: Rectangle
+    behind: bool = True
+    more: int = 0  # cells of further areas, of which this one is the last
+
+
+class Scenery:
+    """Of one page, whose visible part is `box`. Texts are asked for in the order in which they are painted."""
+
+    def __init__(self, box: Rectangle) -> None:
+        self._left, self._bottom = box[0], box[1]
+        self._across = _CELLS / max(box[2] - box[0], 1e-3)
+        self._upwards = _CELLS / max(box[3] - box[1], 1e-3)
+        self._areas: list[_Area] = []
+        self._colours: set[Colour | None] = set()
+        self._later: list[int] | None = None  # cells of each area and of all after it
+        self._behind: dict[Colour | None, int] = {}  # cells of each colour painted so far
+        self._alike: dict[Colour, list[_Area]] = {}  # areas on which a text of a colour may be lost
+        self._next = 0
+        self._next_cover = 0
+        self._line: Rectangle | None = None  # around the last lines that lie side by side
+        self._rows = 0  # a bit for each row of cells that something touches
+        self.images: list[tuple[int, Rectangle]] = []
+
+    @property
+    def last(self) -> int:
+        """How many texts are painted before the last of it, and may be covered."""
+        return self._areas[-1].last if self._areas else 0
+
+    def has_like(self, colour: Colour) -> bool:
+        """Whether there is anything on which a text of a colour may be lost, wherever it is."""
+        return any(other is None or near(colour, other) for other in self._colours)
+
+    def add(self, item: int, kind: int, matrix: Matrix, texts: int) -> None:
+        """An object that is no text, painted after so many texts."""
+        filled, drawn = pdf.area_and_line(item) if kind == pdf.PATH else (True, False)
+        if not filled and not drawn:
+            return
+        box = transformed(pdf.bounds_of(item), matrix)
+        if box[2] - box[0] < _THINNEST or box[3] - box[1] < _THINNEST:
+            if joined := self._joined(box):
+                self._add(joined, None, texts)
+        elif filled:
+            if kind == pdf.IMAGE:
+                self.images.append((item, box))
+            fill = pdf.fill_of(item) if kind == pdf.PATH else None
+            self._add(box, fill[:3] if fill and fill[3] == 255 else None, texts)
+        elif pdf.line_width_of(item) * stretching(matrix) >= _THINNEST:
+            self._add(box, None, texts)
+
+    def add_large(self, box: Rectangle, texts: int) -> None:
+        """Large letters, painted after so many texts; all areas are to be sorted afterwards."""
+        if len(self._areas) < _MOST:
+            self._rows |= self._band(box)
+            self._areas.append(_Area(texts, texts, None, box, behind=False))
+
+    def sort(self) -> None:
+        """Put the areas in the order in which they are painted."""
+        self._areas.sort(key=_last)
+
+    def cover(self, box: Rectangle, texts: int) -> None:
+        """Something that may be painted in a box, after so many texts."""
+        self._add(box, None, texts)
+
+    def _joined(self, line: Rectangle) -> Rectangle | None:
+        """The box around lines that lie side by side, up to this one, as soon as a text fits under them."""
+        last, self._line = self._line, line
+        if not last or not _touch(last, line):
+            return None
+        self._line = min(last[0], line[0]), min(last[1], line[1]), max(last[2], line[2]), max(last[3], line[3])
+        fits = self._line[2] - self._line[0] >= _THINNEST and self._line[3] - self._line[1] >= _THINNEST
+        return self._line if fits else None
+
+    def _add(self, box: Rectangle, colour: Colour | None, texts: int) -> None:
+        self._rows |= self._band(box)
+        if len(self._areas) == _MOST:
+            last, colour = self._areas[-1], None
+            last.last, last.more, last.colour = texts, last.more | self.cells(box), None
+        else:
+            self._areas.append(_Area(texts, texts, colour, box))
+        self._colours.add(colour)
+
+    def is_near(self, area: Rectangle) -> bool:
+        """Whether an area may touch any of it: whether there is any at its height."""
+        return bool(self._rows & self._band(area))
+
+    def covers(self, text: Rectangle, place: int) -> bool:
+        """Whether something may be painted over the text number `place`, after it."""
+        if len(self._areas) > _FEW:
+            return self._covers(self.cells(text), place)
+        for area in reversed(self._areas):
+            if area.last <= place:
+                return False
+            if _overlap(text, area.box):
+                return True
+        return False
+
+    def _covers(self, cells: int, place: int) -> bool:
+        if self._later is None:
+            self._later = [0]
+            for area in reversed(self._areas):
+                self._later.append(self._later[-1] | self._cells_of(area))
+            self._later.reverse()
+        while self._next_cover < len(self._areas) and self._areas[self._next_cover].last <= place:
+            self._next_cover += 1
+        return bool(self._later[self._next_cover] & cells)
+
+    def resembles(self, text: Rectangle, place: int, colour: Colour) -> bool:
+        """Whether the text number `place` of this colour may be lost on what was painted before it, or on the paper."""
+        if near(colour, PAPER):
+            return True
+        if len(self._areas) > _FEW:
+            return self._resembles(self.cells(text), place, colour)
+        if colour not in self._alike:
+            self._alike[colour] = [
+                one for one in self._areas if one.behind and (one.colour is None or near(colour, one.colour))
+            ]
+        return any(area.first <= place and _overlap(text, area.box) for area in self._alike[colour])
+
+    def _resembles(self, cells: int, place: int, colour: Colour) -> bool:
+        self._paint(place)
+        return any(
+            (other is None or near(colour, other)) and painted & cells for other, painted in self._behind.items()
+        )
+
+    def is_bare(self, text: Rectangle, place: int) -> bool:
+        """Whether only paper is behind the text number `place`."""
+        self._paint(place)
+        cells = self.cells(text)
+        return not any(painted & cells for painted in self._behind.values())
+
+    def _paint(self, place: int) -> None:
+        while self._next < len(self._areas) and self._areas[self._next].first <= place:
+            area = self._areas[self._next]
+            if area.behind:
+                self._behind[area.colour] = self._behind.get(area.colour, 0) | self._cells_of(area)
+            self._next += 1
+
+    def _cells_of(self, area: _Area) -> int:
+        return self.cells(area.box) | area.more
+
+    def cells(self, box: Rectangle) -> int:
+        """The cells that a box touches, a bit for each; at the edge, those that are nearest."""
+        x0 = int(min(max(0.0, (box[0] - self._left) * self._across), _LAST))
+        x1 = int(min(max(x0, (box[2] - self._left) * self._across), _LAST))
+        y0 = int(min(max(0.0, (box[1] - self._bottom) * self._upwards), _LAST))
+        y1 = int(min(max(y0, (box[3] - self._bottom) * self._upwards), _LAST))
+        row = ((1 << (x1 - x0 + 1)) - 1) << x0
+        return (row * _ROWS[y1 - y0 + 1]) << (_CELLS * y0)
+
+    def cells_of(self, boxes: Iterable[Rectangle]) -> int:
+        """The cells that any of the boxes touches."""
+        cells = 0
+        for box in boxes:
+            cells |= self.cells(box)
+        return cells
+
+    def _band(self, box: Rectangle) -> int:
+        low = (box[1] - self._bottom) * self._upwards
+        high = (box[3] - self._bottom) * self._upwards
+        y0 = int(low) if 0.0 < low < _CELLS else 0 if low <= 0.0 else _LAST
+        y1 = int(high) if 0.0 < high < _CELLS else 0 if high <= 0.0 else _LAST
+        return ((2 << (y1 - y0)) - 1) << y0 if y0 <= y1 else -1
+
+    @property
+    def areas(self) -> int:
+        """How many there are."""
+        return len(self._areas)
+
+    def share_of_images(self) -> float:
+        """The part of the page on which there are pictures, 0 to 1."""
+        return self.cells_of(box for _, box in self.images).bit_count() / _CELLS**2
+
+
+def _last(area: _Area) -> int:
+    return area.last
+
+
+def _overlap(text: Rectangle, box: Rectangle) -> bool:
+    """By more than where their edges touch."""
+    return (
+        text[0] < box[2] - _TOUCH
+        and text[2] > box[0] + _TOUCH
+        and text[1] < box[3] - _TOUCH
+        and text[3] > box[1] + _TOUCH
+    )
+
+
+def _touch(one: Rectangle, other: Rectangle) -> bool:
+    """Whether two lines lie side by side: along most of the shorter one, with hardly a gap between them."""
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    upwards = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(one[2] - one[0], other[2] - other[0])
+    height = min(one[3] - one[1], other[3] - other[1])
+    if all(box[2] - box[0] >= box[3] - box[1] for box in (one, other)):
+        return across >= width / 2 and upwards >= -_GAP
+    if all(box[2] - box[0] < box[3] - box[1] for box in (one, other)):
+        return upwards >= height / 2 and across >= -_GAP
+    return False
+
+
+@lru_cache(4096)
+def near(one: Colour, other: Colour) -> bool:
+    """Whether a text in one of these colours cannot be read on the other one."""
+    return alike(one, other)

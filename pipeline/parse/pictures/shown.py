@@ -1,0 +1,55 @@
+"""Pictures of text in an Office document: decoded for recognition, and their text where the document shows them."""
+
+from collections.abc import Callable
+
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.pictures import pixels
+from pipeline.parse.pictures.given import Pictures
+
+
+class Shown:
+    """The pictures of one document that its text shows, each by the name of its file, in the order of the text."""
+
+    def __init__(self, pictures: Pictures) -> None:
+        self._pictures = pictures
+        self._met = set[str]()
+
+    def text(self, file: str, read: Callable[[], bytes]) -> str:
+        """What was recognised on a picture that `read` gives, when it is shown for the first time; else ""."""
+        if file in self._met:
+            return ""
+        self._met.add(file)
+        return self._pictures.beside(f"picture {len(self._met)}", lambda: _decoded(read))
+
+    @property
+    def read(self) -> int:
+        """How many were looked at by text recognition."""
+        return len(self._pictures.recognised) + len(self._pictures.wordless)
+
+    @property
+    def pending(self) -> bool:
+        """Whether some wait for it."""
+        return self._pictures.pending
+
+    def reasons(self) -> list[str]:
+        """Why some were not recognised."""
+        return self._pictures.reasons()
+
+    def notes(self, held: int) -> list[str]:
+        """What a reader should know of the pictures of a document that holds so many files of pictures and media."""
+        counts = {
+            "pictures and other media not read": held - self.read,
+            "text recognised on pictures": len(self._pictures.recognised),
+            "pictures without words": len(self._pictures.wordless),
+        }
+        return [f"{what}: {count}" for what, count in counts.items() if count > 0]
+
+
+def _decoded(read: Callable[[], bytes]) -> bytes | None:
+    """A picture as a PGM file; None where it is too small for words, or none that can be decoded."""
+    try:
+        return pixels.enlarged(read()) if pixels.HERE else None
+    except DocumentError as error:
+        if error.failure is Failure.BOMB:
+            raise
+        return None

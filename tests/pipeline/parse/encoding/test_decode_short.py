@@ -1,0 +1,195 @@
+# ruff: noqa: RUF001
+"""Short office texts in the encodings that offices had before UTF-8."""
+
+import pytest
+
+from pipeline.parse.encoding.decode import decode
+
+WESTERN = {
+    "de": (
+        "Sehr geehrte Frau Müller,\nIhre Rechnung über 200,00 € ist fällig.",
+        "Name;Straße;Ort\nMüller;Hauptstraße 5;Köln",
+        "Kunde;Betrag\nMüller;12,50 €",
+        "Gesamtbetrag: 350,00 €",
+        "Überweisung",
+        "Mit freundlichen Grüßen\nJörg Weiß",
+        "Die Kündigungsfrist beträgt drei Monate zum Quartalsende. Für Änderungen genügt die Textform.",
+        "Artikel;Menge;Preis\nSchräubchen;3;1,20\nDübel;10;0,80\n",
+        "Zahlbar innerhalb von 14 Tagen ohne Abzug. USt. 19 %: 38,00 €. Vielen Dank für Ihren Auftrag!",
+        "Protokoll der Sitzung vom 3. März: Der Geschäftsführer begrüßt die Anwesenden und eröffnet die Sitzung.",
+        "§ 5 Kündigung\n(1) Das Arbeitsverhältnis kann ordentlich gekündigt werden.",
+        "Größe: 12 m²",
+    ),
+    "fr": (
+        "Montant : 45,00 €",
+        "Facture n° 2024-118\nSociété Générale d'Électricité\nTotal TTC : 1 250,00 €",
+        "Madame, Monsieur,\nVeuillez trouver ci-joint le relevé de compte du mois de février.",
+        "nom;prénom;téléphone\nLefèvre;Hélène;0145678910",
+        "À régler avant le 31 août 2023. Pénalités de retard : 10 %.",
+        "Nous vous prions d'agréer l'expression de nos salutations distinguées.",
+        "Le contrat a été signé à Genève par les deux parties ; il prend effet dès la réception.",
+        "Où êtes-vous ? Ça dépend du délai.",
+        "Reçu de M. François Noël la somme de 300 €",
+    ),
+    "es": (
+        "Estimado señor Muñoz:\nLe adjuntamos la factura del mes de septiembre por 1.200,50 €.",
+        "código;descripción;año\n15;Reparación de baño;2021",
+        "¿Cuándo vence el pago?",
+        "Dirección: Calle de la Constitución, 5, 2º B, 28013 Madrid, España",
+        "El arrendatario abonará la renta dentro de los cinco primeros días de cada mes.",
+        "Importe líquido: 89,90 €",
+    ),
+    "it": (
+        "La fattura è scaduta. Il pagamento sarà effettuato entro venerdì.",
+        "Totale: 75,00 €",
+        "Città;Quantità\nForlì;12\n",
+        "Gentile cliente, la informiamo che la Sua richiesta è stata accettata; potrà ritirare la merce lunedì.",
+        "Si allega copia del documento d'identità.",
+    ),
+    "pt": (
+        "Prezado cliente, a sua encomenda não foi entregue. Valor: 30,00 €",
+        "Informação;Descrição;Preço\nCaminhões;São Paulo;5",
+    ),
+    "nl": ("Geachte heer, de coördinatie van de financiële administratie is geïntegreerd.", "Totaal: 99,95 €"),
+    "sv": (
+        "Hej!\nFakturan förfaller till betalning den 5 maj. Vänligen ange OCR-numret.",
+        "Namn;Ort\nÅsa Öberg;Malmö",
+        "Avtalet gäller från och med den 1 januari och löper på två år.",
+        "Återbetalning",
+    ),
+    "da": (
+        "Kære kunde\nVi har endnu ikke modtaget din betaling på 450 kr. for januar.",
+        "Beløb;København\nSørensen;120,00",
+        "Lejeren må ikke foretage ændringer i lejemålet uden skriftlig tilladelse.",
+        "Øvrige ydelser",
+    ),
+    "fi": ("Hyvä asiakas, laskunne erääntyy 15. päivänä. Yhteensä 80,00 €",),
+}
+OTHERS = {
+    "pl": (
+        "Szanowni Państwo,\nw załączeniu przesyłam fakturę za usługi księgowe.",
+        "Nazwa;Ilość;Wartość\nŻarówka;3;15,00 zł",
+        "Proszę o zapłatę należności w ciągu 14 dni.",
+        "Umowa o pracę zawarta w Łodzi",
+    ),
+    "cs": (
+        "Vážený zákazníku,\nděkujeme za Vaši objednávku, která bude doručena příští týden.",
+        "Jméno;Příjmení;Město\nJiří;Dvořák;Plzeň",
+        "Částka k úhradě: 1 500 Kč",
+        "Smlouva nabývá účinnosti dnem podpisu oběma smluvními stranami.",
+    ),
+    "hu": (
+        "Tisztelt Ügyfelünk!\nA számla összege 12 500 Ft, fizetési határidő: július 5.",
+        "Név;Város;Összeg\nSzűcs Győző;Győr;500",
+        "A szerződés az aláírás napján lép hatályba, és egy évig érvényes.",
+    ),
+    "tr": (
+        "Sayın müşterimiz,\nfaturanız ektedir. Ödeme için son tarih 15 Şubat.",
+        "Adı;Soyadı;Şehir\nAyşe;Yılmaz;İstanbul",
+        "Sözleşme imza tarihinde yürürlüğe girer.",
+    ),
+    "ru": (
+        "Уважаемый господин Иванов!\nПросим оплатить счёт до конца месяца.",
+        "Имя;Город;Сумма\nПетров;Москва;1500",
+        "Договор аренды помещения",
+        "Настоящий договор вступает в силу с момента подписания.",
+        "Итого к оплате: 2 500,00 руб.",
+    ),
+    "el": (
+        "Αγαπητέ κύριε Παπαδόπουλε,\nσας αποστέλλουμε το τιμολόγιο του μηνός Μαΐου.",
+        "Όνομα;Πόλη;Ποσό\nΓιώργος;Αθήνα;150,00",
+        "Σύμβαση μίσθωσης",
+    ),
+}
+WRITTEN_IN = {
+    "pl": ("cp1250", "iso8859_2", "cp852"),
+    "cs": ("cp1250", "iso8859_2", "cp852"),
+    "hu": ("cp1250", "iso8859_2", "cp852"),
+    "tr": ("cp1254", "iso8859_9"),
+    "ru": ("cp1251", "koi8_r", "cp866", "iso8859_5"),
+    "el": ("cp1253", "iso8859_7"),
+}
+FORMS = ("cp1252", "latin_1", "iso8859_15")
+OLD = ("cp850", "cp437", "mac_roman")
+
+
+def cases(encodings: tuple[str, ...], texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The texts that each of the encodings can write, with it."""
+    return [(text, one) for text in texts for one in encodings if text.encode(one, "ignore").decode(one) == text]
+
+
+WESTERN_CASES = [case for texts in WESTERN.values() for case in cases(FORMS, texts)]
+OLD_CASES = [case for texts in WESTERN.values() for case in cases(OLD, texts)]
+OTHER_CASES = [case for language, texts in OTHERS.items() for case in cases(WRITTEN_IN[language], texts)]
+
+
+def wrong(table: list[tuple[str, str]]) -> list[tuple[str, str, str, str]]:
+    """The cases that are not read as they were written: encoding, the one found, text, reading."""
+    found = [(text, encoding, decode(text.encode(encoding))) for text, encoding in table]
+    return [(encoding, one.encoding, text, one.text) for text, encoding, one in found if one.text != text]
+
+
+@pytest.mark.parametrize(
+    ("table", "share"), [(WESTERN_CASES, 0.97), (OLD_CASES, 0.9), (OTHER_CASES, 0.97)], ids=["western", "old", "others"]
+)
+def test_short_texts_are_read_as_written(table: list[tuple[str, str]], share: float) -> None:
+    bad = wrong(table)
+    assert len(bad) <= (1 - share) * len(table), bad
+
+
+def test_what_is_wrong_is_called_a_guess() -> None:
+    for encoding, _, text, _ in wrong(OLD_CASES + OTHER_CASES):
+        assert decode(text.encode(encoding)).notes
+
+
+def test_a_weak_guess_names_its_rival() -> None:
+    found = decode("Überweisung".encode("cp850"))
+    assert found.rival
+    assert found.confidence < 0.75
+    assert found.notes == [
+        f"the encoding is a guess: read as {found.encoding} (confidence {found.confidence:.2f}), "
+        f"{found.rival} is possible too"
+    ]
+
+
+def test_a_clear_case_has_no_note() -> None:
+    found = decode(WESTERN["de"][0].encode("cp1252"))
+    assert (found.encoding, found.notes) == ("cp1252", [])
+    assert 0.75 <= found.confidence <= 0.95
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp932", "合計金額：12,000円（税込）"),
+        ("euc_jp", "ログイン"),
+        ("cp949", "계약서 금액 5000원"),
+        ("cp1255", "שלום רב, מצורפת חשבונית"),
+        ("cp1256", "السلام عليكم، مرفق الفاتورة"),
+    ],
+)
+def test_short_texts_of_the_rest_of_the_world(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding)).text == text
+
+
+def test_what_comes_late_counts_and_a_stray_byte_is_replaced() -> None:
+    data = b"plain words\n" * 20_000 + "Größe für Müller\n".encode("cp1252") * 20 + b"\x81\n"
+    found = decode(data)
+    assert (found.encoding, found.replaced) == ("cp1252", 1)
+    assert found.text.endswith("Größe für Müller\n\ufffd\n")
+
+
+def test_a_long_line_is_sampled_where_it_says_something() -> None:
+    text = "plain words " * 20_000 + "Größe für Müller " * 2000
+    assert decode(text.encode("cp1252")).text == text
+
+
+def test_a_table_drawn_under_dos() -> None:
+    text = "┌──────────┬─────────┐\n│ Straße   │ Größe   │\n├──────────┼─────────┤\n│ Köln     │ 12      │\n"
+    text += "└──────────┴─────────┘\nSehr geehrte Frau Müller\n"
+    assert decode(text.encode("cp437")).text == text
+
+
+def test_a_long_line_of_ascii_costs_no_more_than_its_length() -> None:
+    data = b"a" * 20_000_000 + "\nGröße für Müller\n".encode("cp1252")  # for hours, were it read from every place
+    assert decode(data).encoding == "cp1252"
