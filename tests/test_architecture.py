@@ -52,6 +52,20 @@ ROOMS = (
     *("errors", "states", "document", "paths", "text", "openai", "parse", "tasks", "plan", "records", "report"),
     *("inbox", "answer", "outbox", "keep", "proof", "bench", "stages", "run"),
 )
+# rooms within pipeline/parse/, each of which may import those that stand before it in its folder
+PARSE_ROOMS = {
+    "pipeline.parse": (
+        *("limits", "options", "members", "look", "writer", "encoding", "pictures", "contract", "markup", "css"),
+        *("unpack", "mail", "office", "pdf", "formats", "sniff", "sandbox", "child", "ocr", "pool"),
+    ),
+    "pipeline.parse.office": (
+        *("rtf_looks", "archive", "cells", "numerals", "package", "bullets", "binary", "embedded"),
+        *("drawing", "word", "sheets", "odf"),
+    ),
+    "pipeline.parse.pdf": (
+        *("binding", "geometry", "objects", "layers", "attachments", "outline", "each", "text", "drawn", "pages"),
+    ),
+}
 # folders that hold a family: one file a member; audit/ is one thing
 FAMILIES = {"pipeline/parse/formats", "jobs/cli", "audit"}
 # folders of more than 20 files that are to get rooms
@@ -59,9 +73,6 @@ CROWDED = {
     "engine/kernels": 31,
     "engine/simd": 23,
     "jobs": 23,
-    "pipeline/parse": 37,
-    "pipeline/parse/office": 51,
-    "pipeline/parse/pdf": 25,
 }
 FILES = [path for package in sorted(ARROW) for path in sorted((ROOT / package).rglob("*.py"))]
 
@@ -149,6 +160,17 @@ def imported(path: Path, known: dict[str, Path]) -> set[str]:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= (inner & known.keys()) | ({node.module} if inner - known.keys() else set())
     return found & known.keys()
+
+
+@pytest.mark.parametrize("folder", PARSE_ROOMS)
+def test_rooms_of_parse_look_one_way(folder: str) -> None:
+    known, rooms, start = modules(), PARSE_ROOMS[folder], len(folder) + 1
+    inner = {name: path for name, path in known.items() if name.startswith(f"{folder}.")}
+    assert {name[start:].split(".")[0] for name in inner} == set(rooms)
+    for name, path in inner.items():
+        place = rooms.index(name[start:].split(".")[0])
+        for module in imported(path, known) & inner.keys():
+            assert rooms.index(module[start:].split(".")[0]) <= place, f"{name} may not import {module}"
 
 
 def test_no_circle_of_imports() -> None:

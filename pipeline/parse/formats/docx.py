@@ -11,10 +11,11 @@ from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.markup.reading import LXML, stream_children
 from pipeline.parse.members import Members
 from pipeline.parse.office.drawing.shapes import GRAPHICS, A, math_text, paragraph_text, relation_of, write_graphic
 from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
-from pipeline.parse.office.package import LXML, Package, children, stream_children
+from pipeline.parse.office.package import Package, children
 from pipeline.parse.office.word.boxes import PICTURES, Drawn
 from pipeline.parse.office.word.fields import Fields
 from pipeline.parse.office.word.numbering import Numbering

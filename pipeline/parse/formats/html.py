@@ -16,8 +16,8 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.css.look import Look
 from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_text
 from pipeline.parse.css.paint import UNKNOWN
+from pipeline.parse.markup.reading import LXML, whole_number
 from pipeline.parse.office.numerals import format_number
-from pipeline.parse.office.package import LXML, whole_number
 from pipeline.parse.writer import TextWriter, one_line
 
 PARSER = f"html/3 {LXML}, tinycss2 {version('tinycss2')}"

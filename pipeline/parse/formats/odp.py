@@ -9,11 +9,11 @@ from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.markup.reading import LXML
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full
 from pipeline.parse.office.odf.styles import Styles, master_pages
 from pipeline.parse.office.odf.text import Flow
 from pipeline.parse.office.odf.view import Page, slide_page
-from pipeline.parse.office.package import LXML
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter, one_line
 

@@ -15,12 +15,12 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.look.colours import WHITE
+from pipeline.parse.markup.reading import LXML
 from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, repeats
 from pipeline.parse.office.odf.looks import length
 from pipeline.parse.office.odf.styles import Styles
 from pipeline.parse.office.odf.text import Flow
-from pipeline.parse.office.package import LXML
 from pipeline.parse.writer import CELL
 
 PARSER = f"ods/2 {LXML}"

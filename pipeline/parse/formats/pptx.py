@@ -12,6 +12,7 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.markup.reading import LXML
 from pipeline.parse.office.drawing.opacity import Pictures
 from pipeline.parse.office.drawing.scene import Layer, Scene, background
 from pipeline.parse.office.drawing.shapes import A, R, is_furniture, paragraph_text, write_shapes
@@ -19,7 +20,7 @@ from pipeline.parse.office.drawing.slide_styles import SlideStyles, slide_theme
 from pipeline.parse.office.drawing.stage import Stage
 from pipeline.parse.office.drawing.view import View
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
-from pipeline.parse.office.package import LXML, Package
+from pipeline.parse.office.package import Package
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 

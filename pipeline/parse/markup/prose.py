@@ -4,8 +4,8 @@ import html
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import local_name
 from pipeline.parse.markup.trees import attributes_of, elements_of, flat_text, has_text_between
-from pipeline.parse.office.package import local_name
 from pipeline.parse.writer import TextWriter, one_line
 
 _ROOTS = {

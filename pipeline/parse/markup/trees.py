@@ -4,7 +4,7 @@ import html
 
 from lxml import etree
 
-from pipeline.parse.office.package import local_name
+from pipeline.parse.markup.reading import local_name
 
 _ABOUT_XML = ("{http://www.w3.org/XML/1998/namespace}", "{http://www.w3.org/2001/XMLSchema-instance}",
               "{http://www.w3.org/1999/xlink}")  # fmt: skip

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.numerals import format_number
-from pipeline.parse.office.package import whole_number
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _BULLETS = {A + "buAutoNum", A + "buChar", A + "buBlip", A + "buNone"}

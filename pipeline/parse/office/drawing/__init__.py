@@ -1,1 +1,1 @@
-"""DrawingML, which Word, PowerPoint and Excel share: shapes, colours of themes, charts, and which text on them is seen."""
+"""DrawingML, which Word, PowerPoint and Excel share: shapes, colours, charts, and which text on them is seen."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.cells import number_kind, number_text
-from pipeline.parse.office.package import local_name, whole_number
 from pipeline.parse.writer import TextWriter
 
 C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"

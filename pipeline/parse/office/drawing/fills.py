@@ -3,8 +3,8 @@
 from lxml import etree
 
 from pipeline.parse.look.colours import Colour, mixed
+from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.theme import Paint, Theme
-from pipeline.parse.office.package import local_name, whole_number
 
 UNKNOWN = "unknown"
 """What is behind text where that cannot be told: no text has this colour."""

@@ -8,9 +8,9 @@ from lxml import etree
 
 from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.look.colours import TRANSPARENT, Colour
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.fills import Fill, own_fill
 from pipeline.parse.office.drawing.theme import Paint, Theme
-from pipeline.parse.office.package import whole_number
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _LETTER = 0.5  # the usual width of letters, in heights of their font

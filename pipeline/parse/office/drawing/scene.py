@@ -11,6 +11,7 @@ from lxml import etree
 
 from pipeline.parse.look.appearance import EDGE, Box, overlap
 from pipeline.parse.look.colours import WHITE, Colour
+from pipeline.parse.markup.reading import local_name
 from pipeline.parse.office.drawing.fills import (
     UNCLEAR,
     UNKNOWN,
@@ -25,7 +26,7 @@ from pipeline.parse.office.drawing.opacity import Pictures
 from pipeline.parse.office.drawing.slide_styles import SlideStyles
 from pipeline.parse.office.drawing.theme import Paint, Theme
 from pipeline.parse.office.drawing.view import SHAPES, View, is_turned
-from pipeline.parse.office.package import children, local_name
+from pipeline.parse.office.package import children
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _RECTANGLES = {"rect", "roundRect", "flowChartProcess"}

@@ -5,10 +5,11 @@ from typing import Protocol
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import local_name
 from pipeline.parse.office.bullets import Bullets
 from pipeline.parse.office.drawing.charts import CX, C, write_chart
 from pipeline.parse.office.drawing.view import TRUE
-from pipeline.parse.office.package import Package, children, local_name
+from pipeline.parse.office.package import Package, children
 from pipeline.parse.writer import TextWriter
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from lxml import etree
 
 from pipeline.parse.look.appearance import Box
+from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.letters import A, Letters, read_letters
 from pipeline.parse.office.drawing.theme import Theme, read_theme
 from pipeline.parse.office.drawing.view import View
-from pipeline.parse.office.package import Package, local_name, whole_number
+from pipeline.parse.office.package import Package
 
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _KINDS = {"ctrTitle": "title", "subTitle": "body", "obj": "body"}

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from lxml import etree
 
 from pipeline.parse.look.colours import BLACK, WHITE, Colour, colour_of
-from pipeline.parse.office.package import Package, local_name
+from pipeline.parse.markup.reading import local_name
+from pipeline.parse.office.package import Package
 
 RGB = tuple[int, int, int]
 _HEX = re.compile("[0-9A-Fa-f]{6}")

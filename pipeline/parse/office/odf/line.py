@@ -4,8 +4,8 @@ import re
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.odf.document import attribute, full, name_of
-from pipeline.parse.office.package import local_name, whole_number
 
 _WHITE = re.compile("[ \t\r\n]+")
 _BLANKS = 100  # the most that one text:s stands for: more have no other meaning

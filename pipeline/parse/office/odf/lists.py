@@ -8,10 +8,10 @@ import re
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.numerals import format_number
 from pipeline.parse.office.odf.document import attribute, name_of
 from pipeline.parse.office.odf.styles import Styles
-from pipeline.parse.office.package import whole_number
 
 _LEVELS = 10
 _FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}

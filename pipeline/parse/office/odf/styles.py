@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
-from pipeline.parse.office.package import whole_number
 
 _LEVELS = ("text:list-level-style-number", "text:list-level-style-bullet", "text:list-level-style-image",
            "text:outline-level-style")  # fmt: skip

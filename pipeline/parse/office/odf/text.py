@@ -9,13 +9,13 @@ from functools import partial
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named, repeats
 from pipeline.parse.office.odf.line import Line, blank, control_text, formula_text
 from pipeline.parse.office.odf.lists import Lists
 from pipeline.parse.office.odf.looks import Look, Looks, length
 from pipeline.parse.office.odf.styles import Styles
 from pipeline.parse.office.odf.view import Page, style_of
-from pipeline.parse.office.package import whole_number
 from pipeline.parse.writer import CELL, TextWriter
 
 _NOT_SHOWN = {"text:tracked-changes", "table:tracked-changes", "office:forms", "presentation:notes",

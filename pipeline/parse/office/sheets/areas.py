@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.cells import column_number
-from pipeline.parse.office.package import whole_number
 
 _DIGITS = re.compile(r"\d+")
 _TALL = 1000  # rows, from which on an area is looked at for each cell

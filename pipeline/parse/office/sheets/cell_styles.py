@@ -8,10 +8,11 @@ from lxml import etree
 
 from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.look.colours import BLACK, WHITE, Colour, mixed
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.cells import number_kind
 from pipeline.parse.office.drawing.fills import UNKNOWN
 from pipeline.parse.office.drawing.theme import RGB, lightened, read_theme, rgb
-from pipeline.parse.office.package import Package, whole_number
+from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.number_formats import NumberFormat, number_format
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.fills import UNKNOWN
-from pipeline.parse.office.package import whole_number
 from pipeline.parse.office.sheets.areas import Areas
 from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, Font, S
 from pipeline.parse.office.sheets.number_formats import number_format

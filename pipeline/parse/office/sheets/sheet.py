@@ -13,10 +13,11 @@ from lxml import etree
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.look.colours import BLACK, WHITE, Colour
+from pipeline.parse.markup.reading import stream, whole_number
 from pipeline.parse.office.cells import column_number, number_text
 from pipeline.parse.office.drawing.fills import UNKNOWN
 from pipeline.parse.office.drawing.theme import rgb
-from pipeline.parse.office.package import Package, stream, whole_number
+from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.areas import Areas
 from pipeline.parse.office.sheets.cell_styles import CellStyles, Font
 from pipeline.parse.office.sheets.conditions import X14, Conditions

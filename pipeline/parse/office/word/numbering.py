@@ -6,8 +6,9 @@ of an abstract one, whose levels have a start, a number format and a pattern suc
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.numerals import format_number
-from pipeline.parse.office.package import Package, whole_number
+from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.styles import Style, WordStyles, value
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

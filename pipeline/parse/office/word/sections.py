@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from pipeline.parse.look.colours import WHITE, Colour
+from pipeline.parse.markup.reading import local_name, stream, whole_number
 from pipeline.parse.office.drawing.fills import UNKNOWN
 from pipeline.parse.office.drawing.theme import rgb
-from pipeline.parse.office.package import Package, local_name, stream, whole_number
+from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.frames import Page
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

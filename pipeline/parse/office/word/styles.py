@@ -10,8 +10,9 @@ from typing import NamedTuple
 from lxml import etree
 
 from pipeline.parse.look.colours import Colour
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import Theme
-from pipeline.parse.office.package import Package, whole_number
+from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.frames import Frame, read_frame
 from pipeline.parse.office.word.looks import OFF, PLAIN, Look, W, fill_of, over, points, read_look, word_theme
 

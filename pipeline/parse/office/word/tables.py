@@ -10,8 +10,8 @@ from typing import NamedTuple
 from lxml import etree
 
 from pipeline.parse.look.colours import TRANSPARENT, Colour
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.fills import UNKNOWN
-from pipeline.parse.office.package import whole_number
 from pipeline.parse.office.word.frames import Frame, Page, read_floating
 from pipeline.parse.office.word.looks import AUTO, OFF, PLAIN, Look, W, over, points, read_fill, read_look
 from pipeline.parse.office.word.sight import Around

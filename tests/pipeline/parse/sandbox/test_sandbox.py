@@ -231,7 +231,7 @@ reading = os.fork()
 if reading:
     os.waitpid(reading, 0)
     os._exit(0)
-from pipeline.parse import capabilities
+from pipeline.parse.sandbox import capabilities
 libc.prctl(38, *(ctypes.c_ulong(each) for each in (1, 0, 0, 0)))
 dropped = capabilities.drop()
 lines = open("/proc/self/status").read().splitlines()
