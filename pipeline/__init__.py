@@ -39,9 +39,10 @@ from pipeline.proof.verify import Verification, verify
 from pipeline.proof.words import members_in_words
 from pipeline.records.isolation import Isolation
 from pipeline.records.journal import Recorded, open_journal, record
-from pipeline.records.records import KINDS, says
+from pipeline.records.records import says
 from pipeline.records.register import model_news
 from pipeline.records.software import label
+from pipeline.records.types import KINDS
 from pipeline.report import Observer, RunReport
 from pipeline.run import run
 from pipeline.states import State

@@ -11,11 +11,11 @@ import audit
 from pipeline.outbox.deletion import Deletions
 from pipeline.proof.finding import Found
 from pipeline.records.private import OPENINGS_NAME, format_openings, openings_bytes, openings_file, parse_openings
-from pipeline.records.records import KINDS
+from pipeline.records.types import Document, Inputs, members_of
 
 Entry = Mapping[str, Any]
 FOLDER = "private"
-_MEMBERS = KINDS["document"].members.keys() | KINDS["inputs"].members.keys()
+_MEMBERS = members_of(Document).keys() | members_of(Inputs).keys()
 _COMMANDS = frozenset({"hold", "released", "erased", "deleted"})
 """What commands write that, as each run does, first remove the openings of commits which did not happen."""
 

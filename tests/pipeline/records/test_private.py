@@ -19,7 +19,7 @@ from pipeline import Failure, RunPlan
 from pipeline.keep.about import about
 from pipeline.records.entries import read_entries
 from pipeline.records.private import hide
-from pipeline.records.records import KINDS
+from pipeline.records.types import KINDS, members_of
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.outbox.test_recover import POST, fill, rows, run_and_die, tree
 from tests.pipeline.test_containers import zipped
@@ -72,7 +72,7 @@ def test_the_log_has_no_name_and_no_digest(plan: RunPlan, drop: Drop) -> None:
 
 def test_a_member_that_is_new_is_hidden_until_somebody_says_that_it_tells_nothing() -> None:
     records = [
-        {"type": kind, "run": "r", "job": "sort", **dict.fromkeys(KINDS[kind].members, 7), "new": "Anna"}
+        {"type": kind, "run": "r", "job": "sort", **dict.fromkeys(members_of(KINDS[kind]), 7), "new": "Anna"}
         for kind in ("document", "inputs")
     ]
     hidden, openings = hide(records, 3)

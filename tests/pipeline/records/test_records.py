@@ -16,7 +16,7 @@ import pipeline
 from pipeline import Failure, RunPlan
 from pipeline.plan import Retention
 from pipeline.records.handover import folder_of
-from pipeline.records.records import KINDS
+from pipeline.records.types import KINDS, members_of
 from tests.models import write_bert_folder
 from tests.pipeline.conftest import Witness, make_plan
 from tests.pipeline.outbox.test_recover import run_and_die
@@ -46,7 +46,7 @@ def inputs(plan: RunPlan) -> dict[str, tuple[str, str]]:
 def test_the_table_on_the_page_is_the_one_in_the_code() -> None:
     rows = re.findall(r"^\| `([a-z._]+)` \| (.*?) \| (.*?) \|$", TABLE, re.M)
     written = {kind: (members, says) for kind, members, says in rows if kind in KINDS or "." in kind}
-    expected = {name: (" ".join(f"`{each}`" for each in kind.members), kind.says) for name, kind in KINDS.items()}
+    expected = {name: (" ".join(f"`{each}`" for each in members_of(kind)), kind.SAYS) for name, kind in KINDS.items()}
     assert written == expected
 
 
@@ -74,15 +74,15 @@ def test_every_entry_has_exactly_the_members_of_the_table(plan: RunPlan, drop: D
     made = entries(plan)
     for entry in made:
         common = {"run", "job", "handed"}
-        assert entry.keys() - LOG_ITSELF - common == KINDS[entry["type"]].members.keys() - common, entry["type"]
-        assert ("job" in entry) == (entry["run"] != "") or KINDS[entry["type"]].command, entry
+        assert entry.keys() - LOG_ITSELF - common == members_of(KINDS[entry["type"]]).keys() - common, entry["type"]
+        assert ("job" in entry) == (entry["run"] != "") or KINDS[entry["type"]].COMMAND, entry
     unmade = KINDS.keys() - {entry["type"] for entry in made}
     assert unmade == {"key.rotated", "clock.stepped", "recovered.cut", "run.stopped"} | (
         COMMAND_KINDS - COMMANDS.keys() - {"model.admitted"}
     )
 
 
-COMMAND_KINDS = {name for name, kind in KINDS.items() if kind.command}
+COMMAND_KINDS = {name for name, kind in KINDS.items() if kind.COMMAND}
 COMMANDS = {
     "read.results": {"job": None, "failed": True, "limit": 3},
     "read.story": {"document": "0" * 64},

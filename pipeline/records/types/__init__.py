@@ -1,0 +1,109 @@
+"""Every type of record in the log, one frozen dataclass each; the table in the README of the room is made of them."""
+
+from pipeline.records.types.base import Handed, Json, Record, members_of
+from pipeline.records.types.changes import (
+    JobAdmitted,
+    JobChanged,
+    JobFile,
+    KeyAdmitted,
+    KeyRotated,
+    ModelAdmitted,
+    ModelChanged,
+)
+from pipeline.records.types.commands import (
+    LogExported,
+    ReadCheckpoint,
+    ReadProof,
+    ReadRecall,
+    ReadResults,
+    ReadSearch,
+    ReadStory,
+    RowsReplayed,
+    ServiceEnded,
+    ServiceStarted,
+    Verified,
+)
+from pipeline.records.types.deletions import (
+    Deleted,
+    DeletedByRule,
+    Deletion,
+    Erased,
+    Held,
+    Released,
+    RewrittenPart,
+)
+from pipeline.records.types.documents import Document, MadeFile, ParseOptions, Part, Placed
+from pipeline.records.types.recovery import ClockStepped, HandoverRefused, RecoveredCut, RecoveredUndone
+from pipeline.records.types.runs import (
+    Inputs,
+    Isolation,
+    RunEmpty,
+    RunFinished,
+    RunRefused,
+    RunStarted,
+    RunStopped,
+    SettingsPiece,
+)
+
+_ALL: tuple[type[Record], ...] = (
+    *(ServiceStarted, ServiceEnded),
+    *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
+    *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),
+    *(Document, Part, Placed),
+    *(DeletedByRule, Erased, Deleted, Held, Released),
+    *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
+    *(Verified, LogExported, ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
+)
+
+KINDS = {each.TYPE: each for each in _ALL}
+"""Type -> its class, in the order of the table."""
+
+__all__ = [
+    "KINDS",
+    "ClockStepped",
+    "Deleted",
+    "DeletedByRule",
+    "Deletion",
+    "Document",
+    "Erased",
+    "Handed",
+    "HandoverRefused",
+    "Held",
+    "Inputs",
+    "Isolation",
+    "JobAdmitted",
+    "JobChanged",
+    "JobFile",
+    "Json",
+    "KeyAdmitted",
+    "KeyRotated",
+    "LogExported",
+    "MadeFile",
+    "ModelAdmitted",
+    "ModelChanged",
+    "ParseOptions",
+    "Part",
+    "Placed",
+    "ReadCheckpoint",
+    "ReadProof",
+    "ReadRecall",
+    "ReadResults",
+    "ReadSearch",
+    "ReadStory",
+    "Record",
+    "RecoveredCut",
+    "RecoveredUndone",
+    "Released",
+    "RewrittenPart",
+    "RowsReplayed",
+    "RunEmpty",
+    "RunFinished",
+    "RunRefused",
+    "RunStarted",
+    "RunStopped",
+    "ServiceEnded",
+    "ServiceStarted",
+    "SettingsPiece",
+    "Verified",
+    "members_of",
+]

@@ -1,0 +1,98 @@
+"""Records of what commands did: reads, checks, exports, replays, and the service's beginning and end."""
+
+from pipeline.records.types.base import Record, kind, member
+from pipeline.records.types.values import Asked, Asking, Count, DocumentName, Flag, Numbers, Sha256, Text, Verdicts
+
+
+@kind("service.started", "`cloister serve` begins", handed=True)
+class ServiceStarted(Record):
+    """The number of the service's process, and its version."""
+
+    pid: Count
+    version: Text
+
+
+@kind("service.ended", "`cloister serve` ends", handed=True)
+class ServiceEnded(Record):
+    """The number of the service's process, and the signal or error that ended it."""
+
+    pid: Count
+    why: Text
+
+
+@kind("verified", "`cloister audit verify`: findings of each kind", handed=True)
+class Verified(Record):
+    """The size and root of the log that was verified, and the number of findings of each kind."""
+
+    size: Count
+    root: Sha256
+    integrity: Count
+    altered: Count
+    added: Count
+    absent: Count
+
+
+@kind("exported", "`cloister audit export` wrote the entries `first` to `end` - 1 to a folder", command=True)
+class LogExported(Record):
+    """The span of time that was asked for, the entries that were written, and the sha256 of export.json."""
+
+    since: Text = member("from")
+    before: Text
+    first: Count
+    end: Count
+    export_sha256: Sha256
+
+
+@kind("read.results", "rows were shown", handed=True)
+class ReadResults(Record):
+    """The job whose rows were shown (None: of all), whether only failed ones, and how many at most (None: all)."""
+
+    job: Text | None = None
+    failed: Flag
+    limit: Count | None
+
+
+@kind("read.story", "a document's story was shown", handed=True)
+class ReadStory(Record):
+    """The document, as the log may name it; None for a path that never got a row."""
+
+    document: DocumentName | None
+
+
+@kind("read.proof", "an entry was given out with its proof", handed=True)
+class ReadProof(Record):
+    """The number of the entry that was given out."""
+
+    entry: Count
+
+
+@kind("read.checkpoint", "the checkpoint was given out, to be kept or cosigned", handed=True)
+class ReadCheckpoint(Record):
+    """The size of the log in the checkpoint that was given out."""
+
+    size: Count
+
+
+@kind("read.search", "entries of documents were searched for", handed=True)
+class ReadSearch(Record):
+    """What was searched for, as far as the log may say it."""
+
+    query: Asking
+
+
+@kind("read.recall", "what a model touched was shown", handed=True)
+class ReadRecall(Record):
+    """The model whose results were shown."""
+
+    model_sha256: Sha256
+
+
+@kind("replayed", "rows were computed again: verdicts, and entries that came out differently", handed=True)
+class RowsReplayed(Record):
+    """What was asked for, how many rows could be computed again, how often each verdict fell, and the numbers of at
+    most 100 entries that came out differently."""
+
+    asked: Asked
+    rows: Count
+    counts: Verdicts
+    different: Numbers

@@ -1,0 +1,129 @@
+"""Records of runs: how each began and ended, with which settings, and which inputs got no row."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.plan import REQUIRED
+from pipeline.records.types.base import Record, kind
+from pipeline.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """How the parsers of a run were held. `wanted`: required or best_effort; `lacking`: the protections that are not in
+    force, also those that may lack."""
+
+    wanted: str
+    lacking: tuple[str, ...]
+
+    @property
+    def told(self) -> str | None:
+        """What people have to be told of it; None where all that is required is in force because it has to be."""
+        if self.wanted == REQUIRED:
+            return None
+        return f"best_effort: {', '.join(self.lacking)} not in force" if self.lacking else "best_effort: all in force"
+
+
+@kind("run.started", "a run begins, and takes `ready` files")
+class RunStarted(Record):
+    """The settings, job file and model of a run (`pinned`: the job names its sha256), the job's rule for copies, the
+    classes of failures that it takes up again, the software, how many files its scan found in which state, and how its
+    parsers are held (None where it needs none)."""
+
+    job_digest: str
+    job_file_sha256: str
+    model: str
+    model_sha256: str
+    pinned: bool = False
+    duplicates: str | None = None
+    retry: tuple[str, ...] | None = None
+    software: Mapping[str, str] | None = None
+    ready: int = 0
+    settling: int = 0
+    held: int = 0
+    ignored: int = 0
+    isolation: Isolation | None = None
+
+
+class _Counted:
+    """A record with the number of paths in each state."""
+
+    __slots__ = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """State -> how many paths ended in it."""
+        return {state.value: getattr(self, state.value) for state in State}
+
+
+@kind("run.empty", "a run had nothing to do; once in a night while nothing changes")
+class RunEmpty(_Counted, Record):
+    """The settings and model of a run without work, and how many paths it saw in which state; `known`: of the ignored,
+    those that were done before."""
+
+    job_digest: str
+    model_sha256: str
+    seen: int
+    done: int
+    abstained: int
+    review: int
+    failed: int
+    duplicate: int
+    ignored: int
+    pending: int
+    known: int = 0
+
+
+@kind("run.finished", "a run ends; `seen` is the sum of the states")
+class RunFinished(_Counted, Record):
+    """How many paths a run saw in which state (`known`: of the ignored, those that were done before), the tokens it
+    computed (None in a private job), the seconds it took, whether it was interrupted, and how many parts it made."""
+
+    seen: int
+    done: int
+    abstained: int
+    review: int
+    failed: int
+    duplicate: int
+    ignored: int
+    pending: int
+    known: int = 0
+    tokens: int | None = None
+    seconds: float = 0.0
+    interrupted: bool = False
+    parts: int = 0
+
+
+@kind("run.refused", "a run did not begin: its model, or the machine, was refused")
+class RunRefused(Record):
+    """The name of the model, and why it, or the machine, was refused."""
+
+    model: str
+    reason: str
+
+
+@kind("run.stopped", "a full disk ended the run")
+class RunStopped(Record):
+    """The class of the reason, and the place where there was no room."""
+
+    reason: str
+    where: str
+
+
+@kind("settings", "the settings of `job_digest`, in pieces")
+class SettingsPiece(Record):
+    """Piece number `piece` of the `pieces` whose texts, joined, are the settings with this digest."""
+
+    job_digest: str
+    piece: int
+    pieces: int
+    text: str
+
+
+@kind("inputs", "paths that got no row, when that or the reason is new")
+class Inputs(Record):
+    """Paths that are all in one state for one reason. `paths` and `reason` are None where nothing opens the entry."""
+
+    state: str
+    reason: str | None
+    paths: tuple[str, ...] | None
