@@ -1,4 +1,4 @@
-"""What the README says is run: its commands, its jobs, its tables."""
+"""What README.md and the pages that it leads to say is run: their commands, their jobs, their tables."""
 
 import json
 import os
@@ -12,13 +12,19 @@ from ruamel.yaml import YAML
 
 from engine.cpu import ISAS
 from pipeline import TASKS, Failure
+from tests.pages import blocks, pages, text_of
 from tests.test_demo import CLOISTER, ROOT
 
-README = (ROOT / "README.md").read_text()
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.S | re.M)
+# in the order in which a person reads them: each goes on where the one before ended
+COMMANDS = (
+    "README.md",
+    "pipeline/tasks/README.md",
+    "pipeline/parse/README.md",
+    "pipeline/proof/README.md",
+    "engine/BENCHMARKS.md",
+    "audit/README.md",
+    "pipeline/keep/README.md",
+)
 
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -31,8 +37,9 @@ def test_every_console_command_runs(tmp_path: Path) -> None:
         pytest.skip("the models of `make demo` are not installed")
     for name in (".venv", "tests", "configs"):
         (tmp_path / name).symlink_to(ROOT / name)
-    commands = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
-    assert len(commands) >= 8
+    texts = [block for page in COMMANDS for block in blocks(page, "console")]
+    commands = [line[2:] for text in texts for line in text.splitlines() if line.startswith("$ ")]
+    assert len(commands) >= 30
     for command in commands:
         less = " --seconds 0.01 --tokens 32 --threads 1" if command.startswith("cloister bench") else ""
         done = run(command + less, tmp_path)
@@ -41,17 +48,22 @@ def test_every_console_command_runs(tmp_path: Path) -> None:
         assert done.returncode in expected, (command, done.stdout, done.stderr)
 
 
+def test_pages_with_commands_are_all_run() -> None:
+    assert {page for page in pages() if blocks(page, "console")} == set(COMMANDS)
+    assert {page for page in pages() if blocks(page, "sh")} == {"README.md"}
+
+
 def test_make_targets_exist() -> None:
-    for line in "".join(blocks("sh")).splitlines():
+    for line in "".join(blocks("README.md", "sh")).splitlines():
         target = line.split("#")[0].split()
         assert target[0] == "make"
         assert run(f"make --dry-run {target[1]}", ROOT).returncode == 0
 
 
 def test_the_jobs_are_valid(tmp_path: Path) -> None:
-    """The first one is whole; of the others only what they are about is shown."""
+    """That of README.md is whole; of those of the tasks only what they are about is shown."""
     assert run(f"{CLOISTER} init office", tmp_path).returncode == 0
-    job, *parts = blocks("yaml")
+    (job,), parts = blocks("README.md", "yaml"), blocks("pipeline/tasks/README.md", "yaml")
     assert len(parts) == 5
     read = YAML(typ="safe").load
     whole = read(job)
@@ -66,20 +78,22 @@ def test_the_jobs_are_valid(tmp_path: Path) -> None:
 
 
 def test_failures_are_all_named() -> None:
-    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", README.split("| class |")[1].split("```")[0], re.M)
+    table = text_of("pipeline/parse/README.md").split("| class |")[1].split("```")[0]
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", table, re.M)
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {each.value for each in Failure}
 
 
 def test_tasks_and_exit_codes_are_all_named() -> None:
     from jobs.errors import ExitCode
 
-    assert set(re.findall(r"^- \*\*(\w+)\*\*", README, re.M)) == set(TASKS)
-    table = {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.M)}
+    for page in ("README.md", "pipeline/tasks/README.md"):
+        assert set(re.findall(r"^- \*\*(\w+)\*\*", text_of(page), re.M)) == set(TASKS)
+    table = {int(code) for code in re.findall(r"^\| (\d+) \|", text_of("jobs/README.md"), re.M)}
     assert table == {int(code) for code in ExitCode}
 
 
-@pytest.mark.parametrize("name", ["README.md", "engine/README.md"])
-def test_instruction_sets_are_all_named(name: str) -> None:
+@pytest.mark.parametrize("page", ["configs/README.md", "engine/README.md"])
+def test_instruction_sets_are_all_named(page: str) -> None:
     """Best first, between the variable and the next one or what holds without it."""
-    (told,) = re.findall(r"`CLOISTER_ISA`(.*?)(?:;|`CLOISTER_)", (ROOT / name).read_text(), re.S)
+    (told,) = re.findall(r"`CLOISTER_ISA`(.*?)(?:;|`CLOISTER_)", text_of(page), re.S)
     assert re.findall(r"`(\w+)`", told) == list(ISAS)

@@ -1,6 +1,5 @@
 """The parts of all jobs as one table: what other programs find current in it is what `cloister results` shows."""
 
-import re
 import runpy
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
+from tests.pages import blocks
 
 Row = tuple[str, ...]
-ROOT = Path(__file__).parent.parent.parent
 EXTRACT = """\
 job: {name}
 input: {{settle_seconds: 0, duplicates: process}}
@@ -45,10 +44,9 @@ def office(ready: Place, cloister: Cloister) -> Place:
 
 
 def block(language: str, word: str) -> str:
-    """The one block of README.md in this language that has this word."""
-    found = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S | re.M)
-    (told,) = (each for each in found if word in each)
-    return str(told)
+    """The one block of the page about results in this language that has this word."""
+    (told,) = (each for each in blocks("pipeline/outbox/README.md", language) if word in each)
+    return told
 
 
 def by_duckdb() -> list[Row]:

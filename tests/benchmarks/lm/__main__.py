@@ -51,8 +51,8 @@ def main() -> None:
     asked.report.write_text(text)
     print(text)
     print(f"written to {asked.report.absolute()}")
-    if asked.readme:
-        asked.readme.write_text(put_into(asked.readme.read_text(), results))
+    if asked.page:
+        asked.page.write_text(put_into(asked.page.read_text(), results))
 
 
 def since(start: float) -> str:
@@ -80,7 +80,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--positions", type=int, default=Plan.positions, help="whose logits are compared")
     parser.add_argument("--real", type=Path, nargs="*", default=(), help="trained models whose logits are compared too")
     parser.add_argument("--both", action="store_true", help="llama-cpp-python beside the programs of CLOISTER_LLAMA")
-    parser.add_argument("--readme", type=Path, help="the file whose table of verdicts is replaced: README.md")
+    parser.add_argument("--page", type=Path, help="the page whose table of verdicts is replaced: engine/BENCHMARKS.md")
     parser.add_argument("--resume", action="store_true", help="what the .jsonl file knows is not measured again")
     return parser.parse_args()
 

@@ -30,12 +30,12 @@ _LOADING = (("seconds", 1), ("first_seconds", 1), ("first_most", 2**20))
 
 
 BEGIN, END = "<!-- make bench-lm -->", "<!-- end of it -->"
-"""Lines of a README between which the verdicts stand."""
+"""Lines of a page between which the verdicts stand."""
 
 
-def put_into(readme: str, results: Results) -> str:
-    """The text of a README with these verdicts instead of those that it had. ValueError if it has no place for them."""
-    before, begin, rest = readme.partition(f"{BEGIN}\n")
+def put_into(page: str, results: Results) -> str:
+    """The text of a page with these verdicts instead of those that it had. ValueError if it has no place for them."""
+    before, begin, rest = page.partition(f"{BEGIN}\n")
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"found no lines {BEGIN} and {END}")

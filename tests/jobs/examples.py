@@ -1,0 +1,94 @@
+"""An example for each key of a job and of site.yaml, as it stands in such a file: configs/README.md shows them."""
+
+_LABELS = "labels: [{name: nda}, {name: lease}]"
+_LOG = """\
+log:
+  origin: example.org/cloister
+  key: {key}
+  public_key: example.org/cloister+d00f0de1+Af7BsBX15d8fKW46WlpdVrK3JLxv60GUX0kAT/IwDe7U"""
+
+JOB = {
+    "job": "job: contract-triage",
+    "input": "input: {folder: inbox/contracts, afterwards: keep}",
+    "input.folder": "input: {folder: inbox/contracts}",
+    "input.include": 'input: {include: ["*.pdf", "*.docx"]}',
+    "input.settle_seconds": "input: {settle_seconds: 2}",
+    "input.afterwards": "input: {afterwards: keep}",
+    "input.duplicates": "input: {duplicates: warn}",
+    "input.hidden": "input: {hidden: review}",
+    "input.ocr": "input: {ocr: off}",
+    "input.ocr.languages": "input: {ocr: {languages: [deu, eng]}}",
+    "input.priority": 'input: {priority: [urgent, "2026-*"]}',
+    "schedule": 'schedule: {cron: "@daily", timezone: UTC}',
+    "schedule.cron": 'schedule: {cron: "0 22 * * 1-5", timezone: Europe/Berlin}',
+    "schedule.timezone": 'schedule: {cron: "*/15 6-20 * * *", timezone: America/New_York}',
+    "model": "model: {name: all-minilm-l6-v2-q8_0}",
+    "model.name": "model: {name: smollm2-135m-instruct-q4_1}",
+    "model.sha256": "model: {name: small, sha256: b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53}",
+    "model.precision": "model: {name: minilm-f16, precision: file}",
+    "model.context": "model: {name: smollm2-135m-instruct-q4_1, context: 4096}",
+    "model.kv": "model: {name: smollm2-135m-instruct-q4_1, kv: int8}",
+    "model.cache_mib": "model: {name: smollm2-135m-instruct-q4_1, cache_mib: 4096}",
+    "task": "task: {type: summarize, sentences: 3}",
+    "task<classify>.type": f"task: {{type: classify, {_LABELS}}}",
+    "task<classify>.max_tokens": f"task: {{type: classify, {_LABELS}, max_tokens: 64}}",
+    "task<classify>.labels": "task: {type: classify, labels: [{name: complaint}, {name: praise}]}",
+    "task<classify>.labels.name": f"task: {{type: classify, {_LABELS}}}",
+    "task<classify>.labels.description": "task: {type: classify, labels: [{name: nda}, "
+    "{name: lease, description: a flat is let for rent}]}",
+    "task<classify>.labels.examples": "task: {type: classify, labels: [{name: nda}, "
+    "{name: lease, examples: [The tenant pays rent.]}]}",
+    "task<classify>.threshold": f"task: {{type: classify, {_LABELS}, threshold: 0.3}}",
+    "task<classify>.calibrate": f"task: {{type: classify, {_LABELS}, calibrate: true}}",
+    "task<extract>.type": "task: {type: extract, fields: [{name: total, type: money}]}",
+    "task<extract>.max_tokens": "task: {type: extract, fields: [{name: total, type: money}], max_tokens: 600}",
+    "task<extract>.fields": "task: {type: extract, fields: [{name: total, type: money}, {name: due, type: date}]}",
+    "task<extract>.fields.name": "task: {type: extract, fields: [{name: invoice_number}]}",
+    "task<extract>.fields.type": "task: {type: extract, fields: [{name: account, type: iban}]}",
+    "task<extract>.fields.description": "task: {type: extract, fields: [{name: due, type: date, "
+    'description: "pay by, due on, zahlbar bis"}]}',
+    "task<extract>.fields.pattern": r"task: {type: extract, fields: [{name: po, type: regex, pattern: 'PO-\d{5}'}]}",
+    "task<summarize>.type": "task: {type: summarize, words: 120}",
+    "task<summarize>.max_tokens": "task: {type: summarize, sentences: 3, max_tokens: 600}",
+    "task<summarize>.sentences": "task: {type: summarize, sentences: 5}",
+    "task<summarize>.words": "task: {type: summarize, words: 120}",
+    "task<ask>.type": "task: {type: ask, question: Who pays for repairs?}",
+    "task<ask>.max_tokens": "task: {type: ask, question: Who pays for repairs?, max_tokens: 300}",
+    "task<ask>.question": "task: {type: ask, question: 'Can this contract be ended by notice, and how?'}",
+    "task<ask>.schema": """\
+task:
+  type: ask
+  question: How long is the notice?
+  schema: {type: object, properties: {days: {type: integer}}}""",
+    "task<batch>.type": "task: {type: batch}",
+    "task<batch>.max_tokens": "task: {type: batch, max_tokens: 500}",
+    "task<batch>.models": "task: {type: batch, models: [gpt-4o-mini]}",
+    "private": "private: true",
+    "retention": "retention: {archive_days: 90, rows_days: 3650}",
+    "retention.archive_days": "retention: {archive_days: 90}",
+    "retention.rows_days": "retention: {rows_days: 3650}",
+    "output": "output: {formats: [parquet, markdown], part_documents: 200}",
+    "output.formats": "output: {formats: [parquet, markdown]}",
+    "output.part_documents": "output: {part_documents: 200}",
+    "output.part_minutes": "output: {part_minutes: 2}",
+}
+"""Path of a key -> what a job file says to use it."""
+
+SITE = {
+    "log": _LOG.format(key="keys/log.key"),
+    "log.origin": _LOG.format(key="keys/log.key"),
+    "log.key": _LOG.format(key="/etc/cloister/log.key"),
+    "log.public_key": _LOG.format(key="keys/log.key"),
+    "log.passphrase_file": _LOG.format(key="keys/log.key") + "\n  passphrase_file: /etc/cloister/passphrase",
+    "limits": "limits: {document_mib: 512, parse_seconds: 120}",
+    "limits.document_mib": "limits: {document_mib: 512}",
+    "limits.parse_seconds": "limits: {parse_seconds: 120}",
+    "limits.parse_memory_mib": "limits: {parse_memory_mib: 2048}",
+    "limits.text_characters": "limits: {text_characters: 20000000}",
+    "limits.isolation": "limits: {isolation: best_effort}",
+    "limits.unpacked_depth": "limits: {unpacked_depth: 3}",
+    "limits.unpacked_documents": "limits: {unpacked_documents: 50000}",
+    "limits.unpacked_mib": "limits: {unpacked_mib: 4096}",
+    "limits.unpacked_ratio": "limits: {unpacked_ratio: 500}",
+}
+"""Path of a key -> what site.yaml says to use it."""
