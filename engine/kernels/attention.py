@@ -9,6 +9,7 @@ before that is mixed: then nothing waits for what was written right before, and 
 
 import numpy as np
 
+from engine.codegen import CHUNK, TOP
 from engine.kernels.attention_operands import (
     KEY_CHUNK,
     SMALL_ROW,
@@ -34,7 +35,7 @@ from engine.kernels.matmul import (
 )  # fmt: skip
 from engine.kernels.places import place
 from engine.kernels.weighing import FOUR, weigh
-from engine.simd import CHUNK, F32, I8, I32, LANES, TOP, Float, div, load_f32, mul, splat, store_f32
+from engine.simd import F32, I8, I32, LANES, Float, div, load_f32, mul, splat, store_f32
 
 _VALUE_TOP, _VALUE_LEAST = 511, 127
 _ZERO, _LOG2E = np.float32(0), np.float32(1.4426950408889634)

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from engine.codegen import float_tile
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import FLOAT_ROWS
 from engine.kernels.rows import softmax
-from engine.simd import F32, LANES, Float, float_tile
+from engine.simd import F32, LANES, Float
 
 _score_tile, _mix_tile = float_tile(FLOAT_ROWS, 2), float_tile(FLOAT_ROWS, 1)
 QUERIES = 64  # rows of scores at a time

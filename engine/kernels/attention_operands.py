@@ -3,15 +3,14 @@
 import numpy as np
 from numba import njit
 
+from engine.codegen import CHUNK, SMALL_TOP
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import OPERANDS
 from engine.kernels.places import TILE, place
 from engine.simd import (
-    CHUNK,
     F32,
     I8,
     LANES,
-    SMALL_TOP,
     Float,
     Lanes,
     add,
@@ -33,7 +32,7 @@ from engine.simd import (
     sub,
     to_i32,
     transpose,
-)  # fmt: skip
+)
 
 VALUE_CHUNK, KEY_CHUNK = OPERANDS.chunk, OPERANDS.small_chunk
 WIDE_ROW, SMALL_ROW = OPERANDS.wide.row, OPERANDS.small.row

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.codegen import CHUNK, EIGHT, FLOAT, ROW_TOP, coded_tile, operands
 from engine.kernels.coded_amx import PANEL, TOTALS, WIDEST, columns
 from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, K, N
 from engine.kernels.compiled import kernel
@@ -19,16 +20,11 @@ from engine.kernels.runs import nested, record_bytes, run_columns, take_records,
 from engine.kernels.runs_amx import run_columns_amx
 from engine.kernels.team import barrier, claim, new_team, share
 from engine.simd import (
-    CHUNK,
-    EIGHT,
     F32,
-    FLOAT,
     I8,
     I64,
     LANES,
-    ROW_TOP,
     add,
-    coded_tile,
     fma,
     larger_i32,
     largest_i32,
@@ -37,11 +33,10 @@ from engine.simd import (
     mul,
     no_i32,
     of_bits,
-    operands,
     splat,
     store_f32,
     to_i32,
-)  # fmt: skip
+)
 from engine.simd.run_amx import PANEL_BYTES, SUMS_BYTES
 
 __all__ = ["ADD", "PLAIN", "barrier", "coded_scratch", "form", "new_team", "product", "take"]

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from engine.codegen import CHUNK, NOTHING, amx_group, digits
 from engine.kernels.codes import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, STEP, K
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import SUMS_APART, group_kind
 from engine.kernels.places import place
-from engine.simd import CHUNK, F32, I8, I32, I64, LANES, NOTHING, amx_group, digits
+from engine.simd import F32, I8, I32, I64, LANES
 
 PANEL, WIDEST = 1 << 20, 8
 """Bytes of digits that stay in the second cache, half of it; blocks of columns, whose totals stay there too."""

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.codegen import CHUNK, EIGHT, FLOAT
 from engine.cpu import threads
 from engine.gguf import GgmlType
 from engine.kernels.scales import fit_values
 from engine.quant import TYPES
 from engine.quant.base import Bytes, Codes
-from engine.simd import CHUNK, EIGHT, F32, FLOAT, I8, I64, LANES
+from engine.simd import F32, I8, I64, LANES
 from engine.simd.codes import CHUNK_BYTES, SIDES, TURN
 from engine.simd.runs import (
     CENTRED4,

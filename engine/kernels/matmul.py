@@ -8,48 +8,50 @@ file is.
 import numpy as np
 from numba import njit
 
-from engine.cpu import compiled_isa
-from engine.kernels.compiled import kernel
-from engine.kernels.functions import gelu
-from engine.kernels.places import TILE, place
-from engine.simd import (
+from engine.codegen import (
     ALL,
     BEGIN,
     CHUNK,
     CONTINUE,
     END,
-    F32,
-    I8,
-    I32,
-    JIT,
-    LANES,
     NOTHING,
     ROW_TOP,
     SMALL_TOP,
     TOP,
-    Lanes,
-    add,
     amx_group,
     clear_tiles,
     float_tile,
-    fma,
-    gelu_near,
-    join_bytes,
     keep_four,
     keep_six,
-    load_f32,
-    load_i32,
-    mul,
     multiply_narrow,
     multiply_small,
     multiply_wide,
     operands,
     pair_tile,
+)
+from engine.cpu import compiled_isa
+from engine.kernels.compiled import kernel
+from engine.kernels.functions import gelu
+from engine.kernels.places import TILE, place
+from engine.simd import (
+    F32,
+    I8,
+    I32,
+    JIT,
+    LANES,
+    Lanes,
+    add,
+    fma,
+    gelu_near,
+    join_bytes,
+    load_f32,
+    load_i32,
+    mul,
     splat,
     store_f32,
     to_f32,
     to_i32,
-)  # fmt: skip
+)
 
 ISA = compiled_isa() if JIT else "portable"
 LAYOUT = "digits" if ISA == "amx" else "pairs"

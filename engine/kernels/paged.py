@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from engine.codegen import pair_tiles
 from engine.cpu import compiled_isa
 from engine.kernels.activations import tanh
 from engine.kernels.compiled import kernel
@@ -32,7 +33,6 @@ from engine.simd import (
     largest,
     load_f32,
     mul,
-    pair_tiles,
     splat,
     store_f32,
     store_pairs,
@@ -41,7 +41,7 @@ from engine.simd import (
     to_i32,
     total,
     within,
-)  # fmt: skip
+)
 
 QUERIES = 64
 """Queries that are computed together, of all heads that share keys; more if so many heads do."""

@@ -2,16 +2,15 @@
 
 import numpy as np
 
+from engine.codegen import CHUNK, ROW_TOP
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import exp, gelu
 from engine.kernels.matmul import OPERANDS
 from engine.kernels.places import TILE, place
 from engine.simd import (
-    CHUNK,
     F32,
     I8,
     LANES,
-    ROW_TOP,
     Float,
     add,
     div,
@@ -30,7 +29,7 @@ from engine.simd import (
     sub,
     to_i32,
     total,
-)  # fmt: skip
+)
 
 _ZERO, _ONE, _TOP, _TINY = np.float32(0), np.float32(1), np.float32(ROW_TOP), np.float32(1e-30)
 _STORE_ROW = OPERANDS.store_row

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from engine.codegen import CHUNK, SMALL_TOP, run_tile
 from engine.kernels.codes import BIAS, BLOCK, CODES_AT, KIND, STEP, K
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ADD, VECTORS_ISA
 from engine.kernels.places import TILE, place
 from engine.simd import (
-    CHUNK,
     F32,
     I8,
     I64,
     LANES,
-    SMALL_TOP,
     Float,
     add,
     fetch_to_write,
@@ -29,14 +28,13 @@ from engine.simd import (
     magnitude_bits,
     mul,
     of_bits,
-    run_tile,
     splat,
     store_bytes,
     store_f32,
     to_i32,
     total,
     total_i32,
-)  # fmt: skip
+)
 from engine.simd import floats as as_floats
 from engine.simd.records import GROUP, HALVES, OF_OFFSETS, PAIR, RECORD, SCALE, SIDE_TOP
 from engine.simd.run_tiles import sizes_of

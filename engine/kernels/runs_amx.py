@@ -3,11 +3,12 @@ KB that stay in the first cache, which then all rows pass."""
 
 import numpy as np
 
+from engine.codegen import CHUNK, start_tiles
 from engine.kernels.codes import BIAS, BLOCK, CODES_AT, KIND, STEP, K
 from engine.kernels.compiled import kernel
 from engine.kernels.places import place
 from engine.kernels.runs import by_halves, put
-from engine.simd import CHUNK, F32, I8, I32, I64, LANES, load_f32, start_tiles, store_f32
+from engine.simd import F32, I8, I32, I64, LANES, load_f32, store_f32
 from engine.simd.records import RECORD
 from engine.simd.run_amx import FEW_RUNS, MOST_RUNS, ROWS, run_panel, run_products, start_halves, start_runs
 from engine.simd.runs import CENTRED4, CENTRED5, CENTRED8, NESTED4, NESTED5, NESTED6, OFFSET4, RUN

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from engine.codegen import CHUNK
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import whole_power
 from engine.kernels.matmul import ISA, OPERANDS, SCORES
 from engine.simd import (
-    CHUNK,
     F32,
     I32,
     LANES,
@@ -29,7 +29,7 @@ from engine.simd import (
     to_f32,
     totals_of_four,
     within,
-)  # fmt: skip
+)
 
 FOUR = 4
 _STORE = OPERANDS.store_weights

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.codegen import CHUNK
 from engine.errors import BadModelFile
 from engine.gguf import GgmlType, GgufFile, Tensor
 from engine.kernels.matmul import pack, pack_float
 from engine.models.stored import Arrays
 from engine.quant import TYPES, is_finite, to_float32
-from engine.simd import CHUNK, F32, I8, I64, LANES
+from engine.simd import F32, I8, I64, LANES
 
 # stack -> how many values of its columns share a scale. The fewer, the less the outliers of a row cost the others, and
 # the more often sums are scaled. Attention averages the errors of scores, but not those of values; what comes in to

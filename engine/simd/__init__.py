@@ -1,16 +1,5 @@
 """The SIMD vocabulary: kernels read as the formula, and run as plain Python with NUMBA_DISABLE_JIT=1."""
 
-from engine.simd.amx import (
-    clear_tiles,
-    keep_four,
-    keep_six,
-    multiply_narrow,
-    multiply_small,
-    multiply_wide,
-    start_tiles,
-    stop_tiles,
-)  # fmt: skip
-from engine.simd.amx_group import ALL, BEGIN, CONTINUE, END, NOTHING, amx_group
 from engine.simd.arithmetic import (
     MAGIC,
     add,
@@ -50,27 +39,15 @@ from engine.simd.arithmetic import (
     within,
 )  # fmt: skip
 from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, pause
-from engine.simd.coded_tiles import coded_tile, digits
-from engine.simd.codes import EIGHT, FLOAT
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
 from engine.simd.names import F32, I8, I32, I64, Float, Lanes
 from engine.simd.narrow import fetch, fetch_to_write, load_bytes, load_half, store_bytes, store_half, store_pairs
-from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
-from engine.simd.run_tiles import run_tile
-from engine.simd.tiles import float_tile, pair_tile, pair_tiles
 from engine.simd.transpose import transpose
 from engine.simd.vector import JIT, LANES, LLVM_VERSION
 
 __all__ = [
-    "ALL",
-    "BEGIN",
-    "CHUNK",
-    "CONTINUE",
-    "EIGHT",
-    "END",
     "F32",
-    "FLOAT",
     "I8",
     "I32",
     "I64",
@@ -78,34 +55,23 @@ __all__ = [
     "LANES",
     "LLVM_VERSION",
     "MAGIC",
-    "NOTHING",
-    "ROW_TOP",
-    "SMALL_TOP",
-    "TOP",
     "Float",
     "Lanes",
     "add",
     "add_i32",
-    "amx_group",
     "atomic_add",
     "atomic_load",
     "atomic_store",
     "bits",
-    "clear_tiles",
-    "coded_tile",
-    "digits",
     "div",
     "fetch",
     "fetch_to_write",
-    "float_tile",
     "floats",
     "fma",
     "gelu_near",
     "give_way",
     "if_larger",
     "join_bytes",
-    "keep_four",
-    "keep_six",
     "larger",
     "larger_i32",
     "largest",
@@ -120,24 +86,15 @@ __all__ = [
     "magnitude_bits",
     "mul",
     "mul_i32",
-    "multiply_narrow",
-    "multiply_small",
-    "multiply_wide",
     "nearest",
     "no_i32",
     "of_bits",
-    "operands",
-    "pair_tile",
-    "pair_tiles",
     "pause",
     "power_of_two",
     "quarters",
-    "run_tile",
     "smaller",
     "splat",
     "splat_i32",
-    "start_tiles",
-    "stop_tiles",
     "store_bytes",
     "store_f32",
     "store_half",

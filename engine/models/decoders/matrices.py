@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.codegen import CHUNK
 from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile, Tensor
 from engine.kernels.codes import Arena, Matrix
@@ -12,7 +13,7 @@ from engine.models.decoders.shape import Shape
 from engine.models.stored import Arrays
 from engine.models.weights import check_finite, expect
 from engine.quant import TYPES, to_float32
-from engine.simd import CHUNK, F32, I64
+from engine.simd import F32, I64
 
 QUERY, KEY, VALUE, OUT, ROUTER, GATE = range(6)
 """Matrices of a layer; from GATE on gate, up and down of the feed-forward part, or of each expert."""

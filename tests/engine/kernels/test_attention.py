@@ -8,10 +8,10 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
+from engine.codegen import CHUNK
 from engine.kernels import attention, attention_float
 from engine.kernels.matmul import ROWS
 from engine.models.layers import attention_scratch, start, stop
-from engine.simd import CHUNK
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
 
 Floats = NDArray[np.float32]

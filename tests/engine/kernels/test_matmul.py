@@ -7,12 +7,13 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
+from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP
 from engine.kernels import functions, matmul
 from engine.kernels.matmul import ADD, FLOAT_ROWS, GELU, LONGEST, PLAIN, ROWS, SUMS, TOTALS, WIDTH
 from engine.kernels.rows import quantize
 from engine.models.layers import start, stop
 from engine.models.weights import GROUPS
-from engine.simd import CHUNK, ROW_TOP, SMALL_TOP, fma, gelu_near, load_f32, store_f32
+from engine.simd import fma, gelu_near, load_f32, store_f32
 from tests.engine.kernels.called import called
 from tests.engine.kernels.tiles import from_left, from_tiles, left_bytes, to_tiles
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from engine.codegen import ROW_TOP
 from engine.kernels import rows as kernels
 from engine.kernels.places import place
-from engine.simd import ROW_TOP
 from tests.engine.kernels.called import Called
 from tests.engine.kernels.tiles import from_left, from_tiles, left_bytes, to_tiles
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.codegen import CHUNK
 from engine.kernels.matmul import ISA, OPERANDS
-from engine.simd import CHUNK
 
 
 def to_tiles(x: NDArray[Any], fill: float = np.nan) -> NDArray[np.float32]:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 import engine
 from engine import simd
-from engine.simd import CHUNK, JIT, ROW_TOP, SMALL_TOP, TOP
+from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP, TOP
+from engine.simd import JIT
 from tests.engine.isas import need
 
 Numbers = NDArray[np.int64]

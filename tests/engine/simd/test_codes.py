@@ -7,10 +7,10 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
+from engine.codegen import coded_tile, digits
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import VECTORS_ISA
 from engine.models.layers import aligned
-from engine.simd import coded_tile, digits
 from engine.simd.codes import numbers_at
 from engine.simd.operands import CODED
 from tests.engine.kernels.called import called

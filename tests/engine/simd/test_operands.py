@@ -8,7 +8,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 import engine
-from engine.simd import CHUNK, JIT, LANES, ROW_TOP, SMALL_TOP, TOP, load_f32, load_i32, operands, store_i32, to_i32
+from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
+from engine.simd import JIT, LANES, load_f32, load_i32, store_i32, to_i32
 from engine.simd.operands import CODED
 from tests.engine.isas import need
 

@@ -8,8 +8,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 import engine
+from engine.codegen import start_tiles, stop_tiles
 from engine.cpu import ISAS
-from engine.simd import JIT, start_tiles, stop_tiles
+from engine.simd import JIT
 from engine.simd.peak import PeakLoop, _meaning, peak_loop
 from tests.engine.isas import need
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from engine.codegen import run_tile, stop_tiles
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul import ISA, VECTORS_ISA
 from engine.models.layers import aligned
-from engine.simd import JIT, run_tile, stop_tiles
+from engine.simd import JIT
 from engine.simd.records import RECORD, SIDE_TOP
 from engine.simd.run_amx import (
     FEW_RUNS,

@@ -7,9 +7,10 @@ import pytest
 from numba import njit
 
 import engine
+from engine.codegen import CHUNK, TOP, float_tile, pair_tile, pair_tiles
 from engine.cpu import ISAS
 from engine.kernels.matmul import FLOAT_COLUMNS, FLOAT_ROWS, TILES
-from engine.simd import CHUNK, LANES, TOP, float_tile, pair_tile, pair_tiles
+from engine.simd import LANES
 from engine.simd.tiles import DOTS
 from tests.engine.isas import need
 
