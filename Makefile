@@ -20,7 +20,7 @@ WRITTEN := invoice-quotes report-summary
 # As many processes as CPUs may be used, at most 4, in each of which numpy has one thread; 0 is pytest's one process.
 WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
 # What tests of kernels are in.
-KERNELS := simd kernels models generate test_identity.py test_fences.py
+KERNELS := codegen simd kernels models generate test_identity.py test_fences.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 

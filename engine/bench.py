@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from engine.codegen import CHUNK
+from engine.codegen.peak import peak_loop
 from engine.engine import Model
 from engine.kernels.compiled import entry
-from engine.kernels.matmul import ADD, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
+from engine.kernels.matmul.linear import ADD, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
 from engine.models import Network
 from engine.models.layers import (
     FIRST,
@@ -31,7 +32,6 @@ from engine.models.layers import (
 from engine.models.network import FFN_ROWS
 from engine.models.stored import Arrays
 from engine.simd import F32, I8, I32, I64, LANES, Float, add_i32, load_i32, no_i32, total_i32
-from engine.simd.peak import peak_loop
 
 READ_BYTES = 2**28  # what one thread reads at a time: more than a core's caches hold
 _PEAK = peak_loop(ISA)

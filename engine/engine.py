@@ -16,7 +16,7 @@ from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedMo
 from engine.facts import facts
 from engine.gguf import GgufFile, check_whole, read
 from engine.kernels.announce import announced
-from engine.kernels.matmul import LAYOUT
+from engine.kernels.matmul.linear import LAYOUT
 from engine.kernels.scores import probabilities
 from engine.kernels.vectors import similarity, softmax
 from engine.models import Kind, Network, Readout, decoders

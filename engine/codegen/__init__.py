@@ -1,6 +1,6 @@
 """Loops that are written as LLVM code: products of register tiles and of AMX tiles, each one operation for a kernel."""
 
-from engine.simd.amx import (
+from engine.codegen.amx import (
     clear_tiles,
     keep_four,
     keep_six,
@@ -10,12 +10,12 @@ from engine.simd.amx import (
     start_tiles,
     stop_tiles,
 )
-from engine.simd.amx_group import ALL, BEGIN, CONTINUE, END, NOTHING, amx_group
-from engine.simd.coded_tiles import coded_tile, digits
-from engine.simd.codes import EIGHT, FLOAT
-from engine.simd.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
-from engine.simd.run_tiles import run_tile
-from engine.simd.tiles import float_tile, pair_tile, pair_tiles
+from engine.codegen.amx_group import ALL, BEGIN, CONTINUE, END, NOTHING, amx_group
+from engine.codegen.int8_layout import EIGHT, FLOAT
+from engine.codegen.int8_tile import coded_tile, digits
+from engine.codegen.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
+from engine.codegen.sub_block_tile import run_tile
+from engine.codegen.tiles import float_tile, pair_tile, pair_tiles
 
 __all__ = [
     "ALL",

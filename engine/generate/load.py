@@ -18,7 +18,7 @@ from engine.generate.model import LanguageModel, Messages, Wording
 from engine.generate.request import Ids, Request
 from engine.gguf import GgufFile, check_whole
 from engine.kernels.announce import announced
-from engine.kernels.matmul import LAYOUT
+from engine.kernels.matmul.linear import LAYOUT
 from engine.models import decoders
 from engine.models.stored import Arrays, stored
 from engine.tokenizer import Tokenizer

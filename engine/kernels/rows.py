@@ -5,7 +5,7 @@ import numpy as np
 from engine.codegen import CHUNK, ROW_TOP
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import exp, gelu
-from engine.kernels.matmul import OPERANDS
+from engine.kernels.matmul.linear import OPERANDS
 from engine.kernels.places import TILE, place
 from engine.simd import (
     F32,

@@ -7,8 +7,8 @@ import numpy as np
 from numba import njit
 
 from engine.kernels.activations import silu, tanh
+from engine.kernels.attention.paged_operands import PAGE, key_top
 from engine.kernels.compiled import kernel
-from engine.kernels.paged_operands import PAGE, key_top
 from engine.kernels.places import place, tile_end
 from engine.simd import (
     F32,

@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.gguf import GgufFile
 from engine.kernels.compiled import entry
-from engine.kernels.matmul import ADD
+from engine.kernels.matmul.linear import ADD
 from engine.models.layers import (
     FIRST,
     Matrices,

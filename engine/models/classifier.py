@@ -11,7 +11,7 @@ import numpy as np
 from engine.gguf import GgufFile
 from engine.kernels.activations import tanh
 from engine.kernels.compiled import entry, kernel
-from engine.kernels.matmul import FLOAT_ROWS, GELU, PLAIN, SUMS, linear_float
+from engine.kernels.matmul.linear import FLOAT_ROWS, GELU, PLAIN, SUMS, linear_float
 from engine.kernels.places import place
 from engine.kernels.rows import line_up, mean_pool
 from engine.models.head import EACH_TOKEN, MEAN, Head

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from engine.codegen import start_tiles, stop_tiles
-from engine.kernels.attention import attend, work_sizes
-from engine.kernels.attention_float import attend_float, float_work_sizes
+from engine.kernels.attention.attention import attend, work_sizes
+from engine.kernels.attention.attention_float import attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import ADD, GELU, ISA, PLAIN, ROWS, SUMS, TOTALS, WIDTH, linear, linear_float
+from engine.kernels.matmul.linear import ADD, GELU, ISA, PLAIN, ROWS, SUMS, TOTALS, WIDTH, linear, linear_float
 from engine.kernels.places import place
 from engine.kernels.rows import bound, gelu_rows, layer_norm, line_up, quantize
 from engine.simd import F32, I8, I64, LANES, Float, load_f32, store_f32

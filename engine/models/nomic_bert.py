@@ -6,7 +6,7 @@ from engine.gguf import GgufFile
 from engine.kernels import rope
 from engine.kernels.compiled import entry
 from engine.kernels.glu import swiglu
-from engine.kernels.matmul import ADD, PLAIN
+from engine.kernels.matmul.linear import ADD, PLAIN
 from engine.models.layers import FIRST, Matrices, Norm, attend_all, norm_rows, project, project_qkv, start, stop
 from engine.models.lookup import Tables, look_up, read_tables
 from engine.models.network import FFN_ROWS, Network

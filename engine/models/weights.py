@@ -12,7 +12,7 @@ import numpy as np
 from engine.codegen import CHUNK
 from engine.errors import BadModelFile
 from engine.gguf import GgmlType, GgufFile, Tensor
-from engine.kernels.matmul import pack, pack_float
+from engine.kernels.matmul.linear import pack, pack_float
 from engine.models.stored import Arrays
 from engine.quant import TYPES, is_finite, to_float32
 from engine.simd import F32, I8, I64, LANES

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba.core import cgutils
 
-_I64 = ir.IntType(64)
+_I8, _I64 = ir.IntType(8), ir.IntType(64)
 
 
 def const(value: int) -> Any:
@@ -50,6 +51,14 @@ def switched(b: Any, value: Any, cases: Mapping[int, Callable[[], None]]) -> Non
         emit()
         b.branch(done)
     b.position_at_end(done)
+
+
+def prefetch_line(b: Any, address: Any, offset: int, cache: int = 2, write: bool = False) -> None:
+    """Ask for the cache line there to be brought near, into the first cache or the second; to be written."""
+    kinds = [_I8.as_pointer(), *[ir.IntType(32)] * 3]
+    fetch = cgutils.get_or_insert_function(b.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0")
+    facts = [ir.Constant(kinds[1], v) for v in (int(write), 4 - cache, 1)]
+    b.call(fetch, [pointer(b, address, const(offset), _I8), *facts])
 
 
 def view(address: int, count: int, dtype: Any) -> Any:

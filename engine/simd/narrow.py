@@ -8,8 +8,7 @@ from llvmlite import ir
 from numba import types
 
 from engine.cpu import compiled_isa
-from engine.simd.address import const, pointer, view
-from engine.simd.amx import prefetch_line
+from engine.simd.address import const, pointer, prefetch_line, view
 from engine.simd.vector import JIT, LANES, all_i32, f32x16, i32x16, operation
 
 _F32X16, _I32X16 = f32x16.llvm, i32x16.llvm

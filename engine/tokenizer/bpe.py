@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
-from engine.kernels.pairs import find_merges
+from engine.kernels.text.pairs import find_merges
 from engine.simd import I32
 from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, classes, code_points, piece_table

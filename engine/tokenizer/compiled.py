@@ -1,4 +1,4 @@
-"""Texts to ids by compiled code: the tables that engine/kernels/pairs.py asks for."""
+"""Texts to ids by compiled code: the tables that engine/kernels/text/pairs.py asks for."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from engine.kernels.pairs import NONE, encode, find_pairs, insert_pairs, insert_pieces
-from engine.kernels.splits import HEAD, KEPT, LETTER, NUMBER, PUNCTUATION, SPACE, TAIL
+from engine.kernels.text.pairs import NONE, encode, find_pairs, insert_pairs, insert_pieces
+from engine.kernels.text.splits import HEAD, KEPT, LETTER, NUMBER, PUNCTUATION, SPACE, TAIL
 from engine.simd import I8, I32
 from engine.tokenizer.unicode import classes as unicode
 from engine.tokenizer.unicode import tables as tables
@@ -20,7 +20,7 @@ _NO_IDS: I32 = np.empty(0, np.int32)
 
 @dataclass(frozen=True)
 class Split:
-    """How texts are cut (kernels/splits.py)."""
+    """How texts are cut (kernels/text/splits.py)."""
 
     family: int
     digits: int = 0
@@ -34,7 +34,7 @@ class PairEncoder:
         self, split: Split, classes: I8, pairs: Sequence[I32], *, bytes_ids: Sequence[int], symbols: I32 = _NO_IDS,
         extra: Sequence[int] = (), whole: tuple[I32, I32, I32, I32] | None = None, unknown: int = NONE, size: int = 0,
     ) -> None:  # fmt: skip
-        """pairs: left, right, rank and merged, int32 [n] each; the rest as in kernels/pairs.py."""
+        """pairs: left, right, rank and merged, int32 [n] each; the rest as in kernels/text/pairs.py."""
         places = 1 << max(4, (2 * len(pairs[0])).bit_length())
         keys, values = np.full(places, NONE, np.int64), np.zeros(places, np.int64)
         insert_pairs(*pairs, keys, values)
@@ -75,7 +75,7 @@ def classes_of_words(kept: Iterable[str]) -> I8:
 
 
 def piece_table(values: I32, ids: Mapping[str, int]) -> tuple[I32, I32, I32, I32]:
-    """Of pieces: the values of their characters one after another, where each begins, slots (kernels/pairs.py), ids."""
+    """Of pieces: the values of their characters one after another, begins, slots (kernels/text/pairs.py), ids."""
     starts = np.cumsum([0, *map(len, ids)], dtype=np.int32)
     slots = np.full(1 << (2 * len(ids)).bit_length() if ids else 0, NONE, np.int32)
     if ids:

@@ -8,7 +8,7 @@ one after another, each to the parts that the one before left, and each covers t
 import re
 from dataclasses import dataclass
 
-from engine.kernels import splits
+from engine.kernels.text import splits
 from engine.tokenizer.compiled import Split
 from engine.tokenizer.unicode import classes as classes
 from engine.tokenizer.unicode import tables as tables

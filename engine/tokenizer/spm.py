@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
-from engine.kernels.splits import WORDS
+from engine.kernels.text.splits import WORDS
 from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.bpe import merge
 from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, Split, classes_of_words, pairs_of_pieces

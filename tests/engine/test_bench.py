@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from engine import bench
-from engine.kernels.matmul import ISA
+from engine.kernels.matmul.linear import ISA
 
 
 @pytest.fixture(scope="module")

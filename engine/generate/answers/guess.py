@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from engine.generate.request import Ids
-from engine.kernels.lookup_text import LONGEST as SURE
-from engine.kernels.lookup_text import find
+from engine.kernels.text.lookup_text import LONGEST as SURE
+from engine.kernels.text.lookup_text import find
 
 LONGEST = 16
 READING = 3

@@ -4,7 +4,7 @@ from types import ModuleType
 
 from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile
-from engine.kernels.paged_operands import PAGE
+from engine.kernels.attention.paged_operands import PAGE
 from engine.models.decoders import gemma2, gemma3, granite, llama, phi3, qwen2, qwen3, qwen3moe
 from engine.models.decoders.decoder import Decoder
 from engine.models.decoders.matrices import Plan

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from engine.cpu import threads as cpu_threads
 from engine.gguf import GgufFile
-from engine.kernels.coded import coded_scratch
-from engine.kernels.codes import Arena
-from engine.kernels.paged import rows_together, work_size
-from engine.kernels.paged_operands import PAGE
-from engine.kernels.team import new_team
+from engine.kernels.attention.paged import rows_together, work_size
+from engine.kernels.attention.paged_operands import PAGE
+from engine.kernels.matmul.arena import Arena
+from engine.kernels.matmul.decoder import coded_scratch
+from engine.kernels.matmul.team import new_team
 from engine.models.decoders.forward import WANTED, forward
 from engine.models.decoders.matrices import GATE, padded
 from engine.models.decoders.pages import Kind, Pages

@@ -7,10 +7,10 @@ import numpy as np
 
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import exp
-from engine.kernels.matmul import PLAIN
+from engine.kernels.matmul.linear import PLAIN
+from engine.kernels.matmul.team import barrier, share
 from engine.kernels.places import place
 from engine.kernels.steps import copy_row
-from engine.kernels.team import barrier, share
 from engine.models.decoders.gated import gated
 from engine.models.decoders.matrices import GATE, ROUTER
 from engine.models.decoders.products import FIRST, Model, Scratch, Team, bring, times

@@ -6,13 +6,13 @@ claimed as threads get to them; who computes what changes no bit.
 
 import numpy as np
 
+from engine.kernels.attention.paged import attend
+from engine.kernels.attention.paged_operands import PAGE
 from engine.kernels.compiled import entry, kernel
-from engine.kernels.matmul import ADD, PLAIN
-from engine.kernels.paged import attend
-from engine.kernels.paged_operands import PAGE
+from engine.kernels.matmul.linear import ADD, PLAIN
+from engine.kernels.matmul.team import barrier, claim, share
 from engine.kernels.places import place
 from engine.kernels.steps import add_scaled, copy_row, keep, rms_norm, spell_out, turn_row
-from engine.kernels.team import barrier, claim, share
 from engine.models.decoders.experts import mix_experts
 from engine.models.decoders.gated import gated
 from engine.models.decoders.matrices import AFTER, BEFORE, GATE, KEY, LAST, MIDDLE, NORMS, OUT, QUERY, VALUE

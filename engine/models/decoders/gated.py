@@ -1,9 +1,9 @@
 """A gated feed-forward part: down(f(gate x) * (up x)), f SiLU or GELU; of a layer, or of one of its experts."""
 
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul import PLAIN
+from engine.kernels.matmul.linear import PLAIN
+from engine.kernels.matmul.team import barrier, share
 from engine.kernels.steps import gelu_gate, silu_gate
-from engine.kernels.team import barrier, share
 from engine.models.decoders.products import FIRST, SECOND, Model, Scratch, Team, bring, times
 from engine.simd import F32
 

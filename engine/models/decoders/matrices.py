@@ -8,7 +8,7 @@ import numpy as np
 from engine.codegen import CHUNK
 from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile, Tensor
-from engine.kernels.codes import Arena, Matrix
+from engine.kernels.matmul.arena import Arena, Matrix
 from engine.models.decoders.shape import Shape
 from engine.models.stored import Arrays
 from engine.models.weights import check_finite, expect

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.paged_operands import PAGE
+from engine.kernels.attention.paged_operands import PAGE
 from engine.models.decoders.shape import Shape
 from engine.simd import F32, I8
 

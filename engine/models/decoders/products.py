@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.kernels.coded import form, product, take
-from engine.kernels.codes import KIND, K
 from engine.kernels.compiled import kernel
+from engine.kernels.matmul.arena import KIND, K
+from engine.kernels.matmul.decoder import form, product, take
 from engine.simd import F32, I8, I64
 
 Model = tuple[I8, F32, I64, F32]  # codes, floats and table of an arena; gains of norms

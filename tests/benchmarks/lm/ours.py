@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import engine
 from engine.compiling import CODE
 from engine.gguf import read
-from engine.kernels.matmul import LAYOUT
+from engine.kernels.matmul.linear import LAYOUT
 from engine.models.decoders import PAGE, Decoder, Pages, load
 from engine.models.stored import Arrays, stored
 from tests.benchmarks.lm.night import FREE, LIMIT, SCHEMA, Night

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.codegen import CHUNK
-from engine.kernels.matmul import ISA, OPERANDS
+from engine.kernels.matmul.linear import ISA, OPERANDS
 
 
 def to_tiles(x: NDArray[Any], fill: float = np.nan) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from engine.gguf import read
-from engine.kernels import splits
+from engine.kernels.text import splits
 from engine.tokenizer import from_metadata
 from engine.tokenizer.bpe import BytePairs
 from engine.tokenizer.compiled import classes, code_points

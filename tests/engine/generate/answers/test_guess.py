@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.generate.answers.guess import LONGEST, Guesser
-from engine.kernels.lookup_text import find
+from engine.kernels.text.lookup_text import find
 from tests.language import ids_of
 
 TEXT = ids_of("the rent is 900 euros; the rent is paid on the first of a month")

@@ -1,0 +1,103 @@
+"""Rows of activations as bytes, and how they are read where they are multiplied with codes in runs (`run_tiles.py`).
+
+A row is a record of 52 bytes for each run of 32 values: numbers x within 127, int8, and five more of 32 bits, at SCALE,
+PAIR, HALVES and GROUP.
+
+For NESTED eight runs have one scale S at GROUP, float32, and each of them a whole number m of it, within 127: s = S * m
+is at SCALE. The m of two runs are in the record of the first of them at PAIR, int16, that of the second run in front;
+in the record of the second h = (m * (sum of x) + 8) // 16. At HALVES there is -32 * sum of x of the first and of the
+last 16 values, int32. Sums of the numbers of either sign are within SIDE_TOP, so those of 15 times as much are int16.
+
+For the other kinds there are two scales at SCALE, s1 of the first 16 values, s2 of the last ones, and -8 * sums.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+
+from engine.codegen.sub_blocks import all_i16
+from engine.codegen.tiles import DOTS, dot_in_order, splat
+from engine.simd.address import const, pointer
+from engine.simd.arithmetic import emit_fma
+from engine.simd.vector import LANES, f32x16, i32x16
+
+RECORD = 52
+SCALE, PAIR, HALVES, GROUP = 32, 36, 40, 48
+"""Where in a record its scale lies, or that of the first half and behind it the last one's; what two runs have beside
+their numbers; multiples of sums of both halves, -32 or -8 times; and the scale of its group."""
+SIDE_TOP = (2**15 - 1) // 15
+"""Of the sum of a run's numbers of either sign."""
+OF_OFFSETS = 16
+"""What h is divided by, so that it is int16, and what offsets are multiplied by in its place."""
+_I16X32, _I32X16, _F32X16 = ir.VectorType(ir.IntType(16), 2 * LANES), i32x16.llvm, f32x16.llvm
+
+
+class Rows:
+    """Records of one run, and products with them. With AVX-512 these are read and made where they are written: LLVM
+    moves them together, and then has too few registers."""
+
+    def __init__(self, b: Any, isa: str, first: Any, strides: tuple[Any, Any], rows: int) -> None:
+        self.b, self.isa, self.vnni, self.strides = b, isa, isa == "avx512_vnni", strides
+        self.fours = [first]
+        while len(self.fours) < (rows + 3) // 4:
+            self.fours.append(b.add(self.fours[-1], b.shl(strides[0], const(2))))
+
+    def numbers(self, r: int, offset: int) -> Any:
+        """Four of row r in all lanes; without VNNI the even ones and the odd ones as int16."""
+        b, x = self.b, self.ints(r, offset)
+        if self.vnni:
+            return x
+        x, eight = b.bitcast(x, _I16X32), all_i16(8)
+        return b.ashr(b.shl(x, eight), eight), b.ashr(x, eight)
+
+    def floats(self, r: int, offset: int) -> Any:
+        return self.b.bitcast(self.ints(r, offset), _F32X16)
+
+    def offset(self, r: int, run: int = 0) -> Any:
+        """What offsets of columns are multiplied with, for the record so many bytes on."""
+        b, first = self.b, run + HALVES
+        sums = [b.sitofp(self.ints(r, first + 4 * half), _F32X16) for half in range(2)]
+        scales = [self.floats(r, run + SCALE + 4 * half) for half in range(2)]
+        return emit_fma(b, sums[1], scales[1], b.fmul(sums[0], scales[0]))
+
+    def pair(self, r: int, offset: int) -> Any:
+        """Two int16 of row r in all lanes."""
+        return self.b.bitcast(self.ints(r, offset), _I16X32)
+
+    def ints(self, r: int, offset: int) -> Any:
+        """32 bits of row r in all lanes."""
+        b, four, (one, three) = self.b, self.fours[r // 4], self.strides
+        index, times = [(None, 0), (one, 1), (one, 2), (three, 1)][r % 4]
+        if not self.vnni:
+            at = four if index is None else b.add(four, b.mul(index, const(times)))
+            return splat(b, b.load(pointer(b, at, const(offset), ir.IntType(32)), align=1))
+        address, values = (f"{offset}($1)", [four]) if index is None else (f"{offset}($1,$2,{times})", [four, index])
+        kind = ir.FunctionType(_I32X16, [value.type for value in values])
+        return b.asm(kind, f"vpbroadcastd {address}, $0", f"=v{',r' * len(values)},~{{memory}}", values, True)
+
+    def scaled(self, total: Any, part: Any, scale: Any) -> Any:
+        """fma(part, scale, total) with AVX-512."""
+        kind = ir.FunctionType(_F32X16, [_F32X16] * 3)
+        return self.b.asm(kind, "vfmadd231ps $3, $2, $0", "=v,0,v,v", [total, part, scale], True)
+
+    def weights(self, q: Any) -> Any:
+        """A vector as `dot` takes it."""
+        b = self.b
+        if self.vnni:
+            return b.bitcast(q, _I32X16)
+        q = b.bitcast(q, _I16X32)
+        return b.and_(q, all_i16(255)), b.lshr(q, all_i16(8))
+
+    def dot(self, total: Any, weights: Any, x: Any) -> Any:
+        """In each lane total + four codes, without sign, times four numbers."""
+        b = self.b
+        if not self.vnni:
+            for w, part in zip(weights, x, strict=True):
+                total = DOTS[self.isa](b, total, part, w)
+            return total
+        kind = ir.FunctionType(_I32X16, [_I32X16] * 3)
+        return b.asm(kind, "vpdpbusd $3, $2, $0", "=v,0,v,v", [total, weights, x], True)
+
+    def pairs(self, total: Any, left: Any, right: Any) -> Any:
+        """In each lane total + the products of two pairs of int16."""
+        return dot_in_order(self.b, self.isa, total, left, right)

@@ -1,0 +1,283 @@
+"""The loop of `run_tiles.py` for many rows, on AMX: the same exact sums, and the same float32 operations in the same
+order.
+
+Some runs of 32 columns become a panel once: run after run, of one side and of the other, codes without their middle,
+int8 [8][16 columns][4], which are two tiles, or where halves are summed by themselves four, and behind them two slots
+of [2 sides][16] values of 32 bits. These hold what `emit_factors` gives; where sums are of groups there are in the
+second slot of the first of two runs the pairs of their offsets, and of the group's second run -16 * dmin. With 4 bits
+the first slots hold, in the same runs, pairs of scales and d.
+
+Eight rows at a time pass the panel. In a turn a run, or half of one, is multiplied with both sides; the sums of the
+turn before leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for the
+other, from the first turn of all rows to the last. Eight rows, because their totals stay in registers for both sides,
+which then share what is read of a row.
+"""
+
+from functools import partial
+from typing import Any
+
+from llvmlite import ir
+
+from engine.codegen.amx import dot, load, starting, store, zero
+from engine.codegen.int8_layout import SIDES
+from engine.codegen.quantized_rows import PAIR, RECORD, SCALE, Rows
+from engine.codegen.sub_block_tile import AHEAD
+from engine.codegen.sub_blocks import (
+    CODES,
+    NESTED4,
+    NESTED6,
+    RUN,
+    VECTORS,
+    emit_factors,
+    emit_pair,
+    emit_units,
+    emit_vector,
+    has_offset,
+    in_halves,
+    is_nested,
+    side_of,
+    sums_groups,
+)
+from engine.codegen.super_block import OfGroup, emit_beside, emit_group, emit_of_group
+from engine.simd.address import const, loop, pointer, prefetch_line, switched
+from engine.simd.arithmetic import emit_fma
+from engine.simd.vector import LANES, all_i32, f32x16, i32x16, operation_on
+
+ROWS = 8
+"""That are multiplied together."""
+_VECTOR = 4 * LANES
+_CODES, _SUMS = VECTORS * _VECTOR, ROWS * _VECTOR  # bytes of a run and a side, and of its sums
+_RUN = SIDES * (_CODES + 2 * _VECTOR)
+MOST_RUNS, FEW_RUNS = 8, 2
+"""Of a panel: those of a group of NESTED, or if there are not so many left those of a chunk."""
+PANEL_BYTES = MOST_RUNS * _RUN
+_NOWHERE, _KEPT = 2 * SIDES * _SUMS, 3 * SIDES * _SUMS
+SUMS_BYTES = 4 * SIDES * _SUMS
+"""That products need: sums of two turns, room for totals of none, and what is kept of the first halves."""
+_LATER = 2  # turns from products to their vectors
+_I8X64, _F32X16, _I32X16 = ir.VectorType(ir.IntType(8), 4 * LANES), f32x16.llvm, i32x16.llvm
+_I16X32 = ir.VectorType(ir.IntType(16), 2 * LANES)
+
+start_runs, start_halves = starting(ROWS, RUN), starting(ROWS, RUN // 2)
+
+
+def run_panel() -> Any:
+    """panel(kind, codes, runs, out): so many runs of codes at an address, a group if there are groups, as a panel at
+    `out`."""
+
+    def emit(b: Any, kind: Any, codes: Any, runs: Any, out: Any) -> None:
+        def of_kind(k: int) -> None:
+            units = [emit_units(b, k, codes, const(side)) for side in range(SIDES)]
+            first = b.add(codes, const(SIDES * CODES[k].unit_bytes))
+            loop(b, runs, [], partial(_unpack, b, k, first, out, units))
+            if sums_groups(k):
+                _unpack_group(b, k, codes, first, out)
+
+        switched(b, kind, {k: partial(of_kind, k) for k in CODES})
+
+    return operation_on(emit, 4)
+
+
+def _unpack(b: Any, kind: int, first: Any, out: Any, units: list[Any], i: Any, carried: list[Any]) -> list[Any]:
+    """A run of both sides."""
+    code = CODES[kind]
+    run, to = b.add(first, b.mul(i, const(code.run_bytes))), b.add(out, b.mul(i, const(_RUN)))
+    for line in range(0, code.run_bytes, 64):
+        prefetch_line(b, run, AHEAD + line, 1)
+    for v in range(SIDES):
+        side = side_of(b, kind, run, const(v))
+        for n in range(VECTORS):
+            q = emit_vector(b, kind, side.codes, n)
+            q = b.sub(q, ir.Constant(_I8X64, [code.middle] * 64)) if code.middle else q
+            b.store(q, pointer(b, to, const(_CODES * v + _VECTOR * n), _I8X64), align=4)
+        for n, factor in enumerate(emit_factors(b, kind, side.head, units[v]) if kind != NESTED4 else ()):
+            b.store(factor, pointer(b, to, const(_factor_at(n, v)), _F32X16), align=4)
+    return carried
+
+
+def _unpack_group(b: Any, kind: int, group: Any, first: Any, out: Any) -> None:
+    """What is of a group, and of two runs."""
+    sides = [const(v) for v in range(SIDES)]
+    factors, code = emit_of_group(b, kind, group, first, sides), CODES[kind]
+    for v, side in enumerate(sides):
+        pairs = {1: factors.pairs[v]}
+        if kind == NESTED4:
+            runs = [b.add(first, const(i * code.run_bytes)) for i in range(0, code.runs, 2)]
+            pairs[0] = [emit_pair(b, kind, run, side, 0) for run in runs]
+            b.store(factors.scales[v], pointer(b, out, const(_RUN + _factor_at(0, v)), _F32X16), align=4)
+        b.store(factors.offsets[v], pointer(b, out, const(_RUN + _factor_at(1, v)), _F32X16), align=4)
+        for n, values in pairs.items():
+            for i, value in enumerate(values):
+                b.store(value, pointer(b, out, const(2 * i * _RUN + _factor_at(n, v)), _I16X32), align=4)
+
+
+def _factor_at(number: int, side: int) -> int:
+    """Where in a run of a panel."""
+    return SIDES * (_CODES + _VECTOR * number) + _VECTOR * side
+
+
+def run_products(kind: int, runs: int) -> Any:
+    """products(a, stride, count, panel, totals, sums): to float32 [8 * count][32] at `totals` come the products of so
+    many times eight rows of records, `stride` bytes from one to the next, with a panel of `runs`, of this kind or one
+    that has the same but for bits of codes. Tiles are those of `start_halves`, or where halves are not summed by
+    themselves of `start_runs`; `sums` are SUMS_BYTES of scratch."""
+
+    def emit(b: Any, a: Any, stride: Any, count: Any, panel: Any, totals: Any, sums: Any) -> None:
+        _Products(b, kind, runs, stride, panel, sums).emit(a, count, totals)
+
+    return operation_on(emit, 6)
+
+
+class _Products:
+    """What rows of any number do with one panel. `parts` are products of a run and a side."""
+
+    def __init__(self, b: Any, kind: int, runs: int, stride: Any, panel: Any, sums: Any) -> None:
+        self.b, self.kind, self.panel, self.sums, self.stride = b, kind, panel, sums, stride
+        self.parts, self.strides = 1 + in_halves(kind), (stride, b.mul(stride, const(3)))
+        self.turns = runs * self.parts
+
+    def emit(self, a: Any, count: Any, totals: Any) -> None:
+        """Vectors of the first turns, which have none before them, go nowhere."""
+        b, step = self.b, self.b.shl(self.stride, const(3))
+        nowhere = b.add(self.sums, const(_NOWHERE))
+        nothing = all_i32(0) if self.kind == NESTED4 else ir.Constant(_F32X16, [0.0] * LANES)
+
+        def of_rows(i: Any, carried: list[Any]) -> list[Any]:
+            here, to = b.add(a, b.mul(i, step)), b.add(totals, b.mul(i, const(SIDES * _SUMS)))
+            return [here, to, *self._pass(here, to, *carried)]
+
+        last = loop(b, count, [a, nowhere, *[nothing] * (SIDES * ROWS)], of_rows)
+        self._end(*last)
+
+    def _pass(self, here: Any, to: Any, before: Any, to_before: Any, *totals: Any) -> list[Any]:
+        """All turns of eight rows, with the last vectors of those before them and without their own last ones."""
+        now, rows = list(totals), self._rows(before)
+        for turn in range(self.turns):
+            if turn == _LATER:
+                self._store(to_before, rows, now)
+                now, rows = self._start(to), self._rows(here)
+            factors = self._factors(turn - _LATER)
+            for share in range(4):  # of the vectors, two rows
+                if share < SIDES:
+                    self._multiply(turn, here, share)
+                else:
+                    self._leave(turn - 1, share - SIDES)
+                self._add(turn - _LATER, rows, range(2 * share, 2 * share + 2), factors, now)
+        return now
+
+    def _end(self, here: Any, to: Any, *totals: Any) -> None:
+        """The vectors that the last eight rows are without."""
+        now, rows = list(totals), self._rows(here)
+        for side in range(SIDES):
+            self._leave(-1, side)
+        for turn in range(-_LATER, 0):
+            self._add(turn, rows, range(ROWS), self._factors(turn), now)
+        self._store(to, rows, now)
+
+    def _multiply(self, turn: int, a: Any, side: int) -> None:
+        """The rows of records at an address, of a turn, and a side."""
+        b, (run, part), size = self.b, divmod(turn, self.parts), RUN // self.parts
+        rows, columns, sums = 4 + turn % 2, 6 + side, _tile(turn, side)
+        if side == 0:
+            load(b, rows, a, RECORD * run + size * part, self.stride)
+        load(b, columns, self.panel, _RUN * run + _CODES * side + _CODES // self.parts * part)
+        zero(b, sums)
+        dot(b, sums, rows, columns)
+
+    def _leave(self, turn: int, side: int) -> None:
+        """Sums leave their tile."""
+        store(self.b, _tile(turn, side), self.sums, _SUMS * _tile(turn, side))
+
+    def _add(self, turn: int, rows: Rows, some: range, factors: list[list[Any]], totals: list[Any]) -> None:
+        """The sums of a turn of these rows; turns below 0 are the last ones."""
+        run, half = divmod(turn % self.turns, self.parts)
+        for r in some:
+            sums = [self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16) for v in range(SIDES)]
+            if self.kind == NESTED4:
+                self._add_whole(run, r, rows, sums, factors[0], totals)
+            else:
+                self._add_float(run, half, r, rows, sums, factors, totals)
+
+    def _add_whole(self, run: int, r: int, rows: Rows, sums: list[Any], scales: list[Any], totals: list[Any]) -> None:
+        """Two runs together: those of the first one wait for those of the second."""
+        b, steps = self.b, rows.pair(r, RECORD * (run - 1) + PAIR) if run % 2 else None
+        for v, own in enumerate(sums):
+            waiting, i = _KEPT + _VECTOR * (SIDES * r + v), SIDES * r + v
+            if steps is None:
+                self._write(self.sums, waiting, b.shl(own, all_i32(16)))
+                continue
+            both = emit_beside(b, self._read(self.sums, waiting, _I32X16), own)
+            totals[i] = rows.pairs(totals[i], both, b.mul(scales[v], steps))
+
+    def _add_float(
+        self, run: int, half: int, r: int, rows: Rows, sums: list[Any], factors: list[list[Any]], totals: list[Any]
+    ) -> None:  # fmt: skip
+        b, at = self.b, RECORD * run
+        own = rows.floats(r, at + SCALE + 4 * half) if not is_nested(self.kind) else None
+        scale = rows.floats(r, at + SCALE) if own is None and half + 1 == self.parts else None
+        offset = rows.offset(r, at) if has_offset(self.kind) and half else None
+        for v, whole in enumerate(sums):
+            waiting, i = _KEPT + _VECTOR * (SIDES * r + v), SIDES * r + v
+            value, factor = b.sitofp(whole, _F32X16), factors[0][v] if own is None else own
+            part = b.fmul(value, factor)
+            if half + 1 < self.parts:  # until the other half is there
+                self._write(self.sums, waiting, part)
+                continue
+            if half:
+                part = emit_fma(b, value, factor, self._read(self.sums, waiting, _F32X16))
+            totals[i] = rows.scaled(totals[i], part, factors[0][v] if scale is None else scale)
+            if offset is not None:
+                totals[i] = rows.scaled(totals[i], offset, factors[1][v])
+
+    def _factors(self, turn: int) -> list[list[Any]]:
+        """What the columns of both sides have to do with the turn."""
+        run, half = divmod(turn % self.turns, self.parts)
+        which = (half,) if self.kind == NESTED6 else (0, 1) if has_offset(self.kind) else (0,)
+        if self.kind == NESTED4:
+            return [self._of_sides(run // 2 * 2, 0, _I16X32)]
+        return [self._of_sides(run, n) for n in which]
+
+    def _of_sides(self, run: int, number: int, kind: Any = _F32X16) -> list[Any]:
+        """What the panel has of a run besides codes."""
+        return [self._read(self.panel, _RUN * run + _factor_at(number, v), kind) for v in range(SIDES)]
+
+    def _rows(self, first: Any) -> Rows:
+        return Rows(self.b, "avx512_vnni", first, self.strides, ROWS)
+
+    def _start(self, address: Any) -> list[Any]:
+        """What products are added to: totals, or whole numbers of a group, for which totals wait in memory."""
+        if self.kind == NESTED4:
+            return [all_i32(0)] * (SIDES * ROWS)
+        return self._load(address, range(SIDES * ROWS))
+
+    def _load(self, address: Any, which: range) -> list[Any]:
+        return [self._read(address, _VECTOR * i, _F32X16) for i in which]
+
+    def _store(self, address: Any, rows: Rows, totals: list[Any]) -> None:
+        """Totals, with what is summed over a group."""
+        if sums_groups(self.kind):
+            totals = self._group(address, rows, totals)
+        for i, total in enumerate(totals):
+            self._write(address, _VECTOR * i, total)
+
+    def _group(self, address: Any, rows: Rows, sums: list[Any]) -> list[Any]:
+        whole, result = self.kind == NESTED4, []
+        pairs = [self._of_sides(run, 1, _I16X32) for run in range(0, MOST_RUNS, 2)]
+        scales = self._of_sides(1, 0) if whole else ()
+        factors = OfGroup(self._of_sides(1, 1), list(zip(*pairs, strict=True)), scales)
+        for r in range(ROWS):
+            own = range(SIDES * r, SIDES * (r + 1))
+            here = [sums[i] for i in own]
+            result += emit_group(rows, r, factors, here if whole else [], self._load(address, own) if whole else here)
+        return result
+
+    def _write(self, address: Any, offset: int, value: Any) -> None:
+        self.b.store(value, pointer(self.b, address, const(offset), value.type), align=4)
+
+    def _read(self, address: Any, offset: int, kind: Any) -> Any:
+        return self.b.load(pointer(self.b, address, const(offset), kind), align=4)
+
+
+def _tile(turn: int, side: int) -> int:
+    """That has the sums of a turn."""
+    return SIDES * (turn % 2) + side

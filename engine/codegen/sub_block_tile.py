@@ -1,0 +1,276 @@
+"""The loop in which products of rows of bytes (`records.py`) with codes in runs (`runs.py`) spend their time.
+
+Sums of products are exact. NESTED with 4 and 5 bits: group after group, with 4 bits
+
+    A = sum of a * m * (sum of q * x), int32;        B = sum of b * h, int32
+    part = fma(float32(B), -16 * dmin, float32(A) * d),        total = fma(part, S, total)
+
+Sums of q * x are within 32767, so those of two runs are multiplied as one pair of int16. With 5 bits they are not: run
+after run, and then for the group,
+
+    total = fma(float32(sum of q * x) * (d * a), s, total),        total = fma(float32(B) * (-16 * dmin), S, total)
+
+With 6 bits, run after run,
+
+    part = fma(float32(last sum of (q - 32) * x), d * last a, float32(first sum) * (d * a)),
+    total = fma(part, s, total)
+
+In the other kinds rows have a scale for 16 values:
+
+    part = fma(float32(last sum of (q - middle) * x), s2, float32(first sum) * s1),        total = fma(part, d, total)
+
+and then, where there are offsets, total = fma(t, -m / 8, total) with t made as a part is, of -8 * sums of x.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from engine.codegen.int8_layout import SIDES
+from engine.codegen.quantized_rows import HALVES, PAIR, RECORD, SCALE, Rows
+from engine.codegen.sub_block_meaning import multiply_runs
+from engine.codegen.sub_blocks import (
+    CODES,
+    NESTED4,
+    NESTED6,
+    OF_HALVES,
+    VECTORS,
+    WORD,
+    Side,
+    emit_factors,
+    emit_pair,
+    emit_units,
+    emit_vector,
+    has_offset,
+    in_halves,
+    is_nested,
+    side_of,
+    sums_groups,
+)
+from engine.codegen.super_block import emit_group, emit_joined, emit_of_group
+from engine.simd.address import const, loop, pointer, prefetch_line, switched
+from engine.simd.arithmetic import emit_fma, emit_sum
+from engine.simd.vector import JIT, LANES, all_i32, f32x16, i32x16, operation_on
+
+_WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
+AHEAD = 4096  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
+_FEW_ROWS = {"avx512_vnni": 4}  # that wait for nothing but memory, or 1: the CPU alone then fetches codes sooner
+_FEW = 4  # totals that stay in registers; more of them would be in the way of sums
+_MOST_HALVES = 12  # sums of halves at the same time: those of first halves then stay in registers beside them
+_WAYS = 4  # sums that are made at the same time, at least: a product needs the one before it in its sum
+_VECTOR = 4 * LANES
+_I32X16, _F32X16 = i32x16.llvm, f32x16.llvm
+
+
+def run_tile(sizes: Sequence[int], isa: str) -> Any:
+    """tile(kind, rows, a, stride, runs, codes, out): to float32 [rows][32] at `out` come the products of so many rows
+    of records, `stride` bytes from one to the next, with 32 columns of so many runs, whole groups. `rows` is one of
+    `sizes_of` the kind."""
+    if not JIT:
+        return multiply_runs
+    wide = _WIDE.get(isa, 1)
+
+    def emit(b: Any, kind: Any, rows: Any, *args: Any) -> None:
+        def tile(of: int, size: int) -> None:
+            loop(b, const(SIDES // wide), [], partial(_Tile(b, isa, of, size, wide).emit, *args))
+
+        cases = {256 * of + size: partial(tile, of, size) for of in CODES for size in sizes_of(of, sizes, isa)}
+        switched(b, b.add(b.mul(kind, const(256)), rows), cases)
+
+    return operation_on(emit, 7)
+
+
+def sizes_of(kind: int, sizes: Sequence[int], isa: str) -> tuple[int, ...]:
+    """Those of the sizes that there are for a kind."""
+    wide = _WIDE.get(isa, 1)
+    return tuple(size for size in sizes if not in_halves(kind) or size * wide <= _MOST_HALVES)
+
+
+def asks_ahead(rows: int, isa: str) -> bool:
+    """Whether a tile of so many rows asks for codes itself."""
+    return rows > _FEW_ROWS.get(isa, 1)
+
+
+class _Tile:
+    """Rows of one number times `wide` sides of codes of one kind."""
+
+    def __init__(self, b: Any, isa: str, kind: int, rows: int, wide: int) -> None:
+        self.b, self.isa, self.kind, self.rows, self.wide, self.code = b, isa, kind, rows, wide, CODES[kind]
+        self.chains = [(r, v) for r in range(rows) for v in range(wide)]
+        self.kept = len(self.chains) <= _FEW
+
+    def emit(
+        self, a: Any, stride: Any, runs: Any, codes: Any, out: Any, vector: Any, carried: list[Any]
+    ) -> list[Any]:  # fmt: skip
+        b, code = self.b, self.code
+        self.sides = [b.add(b.mul(vector, const(self.wide)), const(v)) for v in range(self.wide)]
+        self.strides = stride, b.mul(stride, const(3))
+        out = b.add(out, b.mul(self.sides[0], const(_VECTOR)))
+        self.totals = [pointer(b, out, const(_VECTOR * (SIDES * r + v)), _F32X16) for r, v in self.chains]
+
+        def of_group(g: Any, totals: list[Any]) -> list[Any]:
+            group = b.add(codes, b.mul(g, const(code.group_bytes)))
+            first = b.add(group, const(SIDES * code.unit_bytes))
+            left = b.add(a, b.mul(g, const(code.runs * RECORD)))
+            if self.kind == NESTED4:
+                places = self._room()
+                return self._group(group, first, left, totals, self._pairs(first, left, places), places)
+            totals = self._runs(group, first, left, totals)
+            return self._group(group, first, left, totals) if sums_groups(self.kind) else totals
+
+        starts = [b.load(place, align=4) for place in self.totals] if self.kept else []
+        groups = b.sdiv(runs, const(code.runs))
+        for total, place in zip(loop(b, groups, starts, of_group), self.totals, strict=False):
+            b.store(total, place, align=4)
+        return carried
+
+    def _runs(self, group: Any, first: Any, left: Any, totals: list[Any]) -> list[Any]:
+        """The totals after a group's runs."""
+        b, code = self.b, self.code
+        units = [emit_units(b, self.kind, group, side) for side in self.sides]
+
+        def of_run(i: Any, totals: list[Any]) -> list[Any]:
+            run = b.add(first, b.mul(i, const(code.run_bytes)))
+            return self._run(self._rows(left, i), self._sides(run), units, totals)
+
+        if code.runs == 1:
+            return of_run(const(0), totals)
+        return loop(b, const(code.runs), list(totals), of_run)
+
+    def _run(self, rows: Rows, sides: list[Side], units: list[list[Any]], totals: list[Any]) -> list[Any]:
+        b = self.b
+        factors = [emit_factors(b, self.kind, side.head, each) for side, each in zip(sides, units, strict=True)]
+        parts = self._halves(rows, sides, factors) if in_halves(self.kind) else self._whole(rows, sides, factors)
+        scales, offsets = self._of_rows(lambda r: rows.floats(r, SCALE)), self._of_rows(rows.offset)
+        result = []
+        for i, ((_, v), part) in enumerate(zip(self.chains, parts, strict=True)):
+            total = self._at(totals, i, self.totals)
+            total = emit_fma(b, part, next(scales) if is_nested(self.kind) else factors[v][0], total)
+            if has_offset(self.kind):
+                total = emit_fma(b, next(offsets), factors[v][1], total)
+            result += self._keep(total, self.totals[i])
+        return result
+
+    def _room(self) -> list[Any]:
+        """Places for whole numbers of all chains."""
+        room = cgutils.alloca_once(self.b, ir.ArrayType(_I32X16, len(self.chains)))
+        return [self.b.gep(room, [const(0), const(i)]) for i in range(len(self.chains))]
+
+    def _pairs(self, first: Any, left: Any, places: list[Any]) -> list[Any]:
+        """Sums of a group's products as whole numbers."""
+        b, code = self.b, self.code
+
+        def of_pair(i: Any, wholes: list[Any]) -> list[Any]:
+            run = b.add(first, b.mul(i, const(2 * code.run_bytes)))
+            both: list[Any] = []
+            rows = self._rows(left, b.shl(i, const(1)))
+            for n in range(2):
+                starts = [b.shl(each, all_i32(16)) for each in both]
+                sides = self._sides(b.add(run, const(n * code.run_bytes)))
+                both = self._sums(rows, sides, range(VECTORS), starts, n * RECORD)
+            scales, result = [emit_pair(b, self.kind, run, side, 0) for side in self.sides], []
+            steps = self._of_rows(lambda r: rows.pair(r, PAIR))
+            for i, ((_, v), step) in enumerate(zip(self.chains, steps, strict=True)):
+                whole = rows.pairs(self._at(wholes, i, places), emit_joined(b, both[i]), b.mul(scales[v], step))
+                result += self._keep(whole, places[i])
+            return result
+
+        starts = [start for place in places for start in self._keep(all_i32(0), place)]
+        return loop(b, const(code.runs // 2), starts, of_pair)
+
+    def _group(
+        self, group: Any, first: Any, left: Any, totals: list[Any], wholes: Sequence[Any] = (),
+        places: Sequence[Any] = (),
+    ) -> list[Any]:  # fmt: skip
+        """The totals with what is summed over a group: `wholes`, where there are places for them, and offsets."""
+        rows, result = self._rows(left, const(0)), []
+        factors = emit_of_group(self.b, self.kind, group, first, self.sides)
+        for r in range(self.rows):
+            own = range(r * self.wide, (r + 1) * self.wide)
+            sums = [self._at(wholes, i, places) for i in own] if places else []
+            after = emit_group(rows, r, factors, sums, [self._at(totals, i, self.totals) for i in own])
+            for i, total in zip(own, after, strict=True):
+                result += self._keep(total, self.totals[i])
+        return result
+
+    def _at(self, values: Sequence[Any], i: int, places: Sequence[Any]) -> Any:
+        """What is kept of a chain: in a register if there are few of them, else in memory."""
+        return values[i] if self.kept else self.b.load(places[i], align=4)
+
+    def _keep(self, value: Any, place: Any) -> list[Any]:
+        if self.kept:
+            return [value]
+        self.b.store(value, place, align=4)
+        return []
+
+    def _rows(self, left: Any, run: Any) -> Rows:
+        """From a run on of records at an address."""
+        return Rows(self.b, self.isa, self.b.add(left, self.b.mul(run, const(RECORD))), self.strides, self.rows)
+
+    def _sides(self, run: Any) -> list[Side]:
+        return [side_of(self.b, self.kind, run, side) for side in self.sides]
+
+    def _of_rows(self, read: Callable[[int], Any]) -> Iterator[Any]:
+        """For each chain what is read of its row, once."""
+        for r in range(self.rows):
+            value = read(r)
+            for _ in range(self.wide):
+                yield value
+
+    def _whole(self, rows: Rows, sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
+        """Of each chain, what a run adds to it but for the last factor."""
+        for each, (_, v) in zip(self._sums(rows, sides, range(VECTORS), []), self.chains, strict=True):
+            yield self._scaled(each, factors[v][0])
+
+    def _halves(self, rows: Rows, sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
+        """The same of sums of both halves, which have scales of their own."""
+        b, scales = self.b, [self._scales_of_half(rows, factors, half) for half in range(2)]
+        firsts = [self._scaled(*each) for each in zip(self._half(rows, sides, 0), scales[0], strict=True)]
+        seconds = [b.sitofp(each, _F32X16) for each in self._half(rows, sides, 1)]
+        for first, second, scale in zip(firsts, seconds, scales[1], strict=True):
+            yield emit_fma(b, second, scale, first)
+
+    def _scales_of_half(self, rows: Rows, factors: list[list[Any]], half: int) -> Iterator[Any]:
+        """For each chain."""
+        if self.kind == NESTED6:
+            return (factors[v][half] for _, v in self.chains)
+        return self._of_rows(lambda r: rows.floats(r, SCALE + 4 * half))
+
+    def _scaled(self, whole: Any, factor: Any) -> Any:
+        return self.b.fmul(self.b.sitofp(whole, _F32X16), factor)
+
+    def _half(self, rows: Rows, sides: list[Side], half: int) -> list[Any]:
+        if not self.code.middle:
+            return self._sums(rows, sides, range(4 * half, 4 * half + 4), [])
+        starts = list(self._of_rows(lambda r: rows.ints(r, HALVES + 4 * half)))
+        if not is_nested(self.kind) and self.code.middle > OF_HALVES:  # a power of two times as much
+            shift = all_i32((self.code.middle // OF_HALVES).bit_length() - 1)
+            starts = [self.b.shl(start, shift) for start in starts]
+        return self._sums(rows, sides, range(4 * half, 4 * half + 4), starts)
+
+    def _sums(self, rows: Rows, sides: list[Side], vectors: range, starts: list[Any], at: int = 0) -> list[Any]:
+        """Of each chain, of these vectors and of records so many bytes on; each begins with its start, or 0."""
+        ways, zero = max(1, _WAYS // len(self.chains)), all_i32(0)
+        sums = [[start, *[zero] * (ways - 1)] for start in starts or [zero] * len(self.chains)]
+        following = [emit_vector(self.b, self.kind, side.codes, vectors[0]) for side in sides]
+        for n in vectors:
+            self._expect(sides[0].codes, n)
+            weights = [rows.weights(each) for each in following]
+            if n + 1 in vectors:  # made before products need them
+                following = [emit_vector(self.b, self.kind, side.codes, n + 1) for side in sides]
+            for r in range(self.rows):
+                x = rows.numbers(r, at + 4 * n)
+                for v in range(self.wide):
+                    chain = sums[self.wide * r + v]
+                    chain[n % ways] = rows.dot(chain[n % ways], weights[v], x)
+        return [emit_sum(self.b, chain) for chain in sums]
+
+    def _expect(self, codes: Any, n: int) -> None:
+        """The codes that many rows will need are asked for bit by bit, lest products wait for room to ask."""
+        if asks_ahead(self.rows, self.isa):
+            lines = range(0, self.code.run_bytes, WORD)
+            for line in lines[n * len(lines) // VECTORS : (n + 1) * len(lines) // VECTORS]:
+                prefetch_line(self.b, codes, AHEAD + line, 1)

@@ -1,0 +1,1 @@
+"""Attention over whole sequences and over the pages of a KV cache."""

@@ -1,0 +1,121 @@
+"""From scores to the weights of a softmax, as whole numbers; four rows at a time."""
+
+import numpy as np
+
+from engine.codegen import CHUNK
+from engine.kernels.compiled import kernel
+from engine.kernels.functions import whole_power
+from engine.kernels.matmul.linear import ISA, OPERANDS, SCORES
+from engine.simd import (
+    F32,
+    I32,
+    LANES,
+    Float,
+    Lanes,
+    add,
+    bits,
+    fma,
+    larger_i32,
+    largest_of_four,
+    load_f32,
+    load_i32,
+    no_i32,
+    splat,
+    splat_i32,
+    store_f32,
+    store_i32,
+    sub,
+    sub_i32,
+    to_f32,
+    totals_of_four,
+    within,
+)
+
+FOUR = 4
+_STORE = OPERANDS.store_weights
+_IN_PLACE = ISA == "amx"
+"""A row of weights takes the place of its scores: 64 bytes of two planes, where the tiles of scores are four. What is
+read from the first cache must fit there, and rows a kilobyte apart share few of its sets."""
+_LEAST = np.int32(-(2**31) + 1)
+
+
+@kernel
+def sight(t: int, count: int, window: int) -> tuple[int, int]:
+    """The first key that token t looks at, and the one after the last."""
+    if window:
+        return max(0, t - window), min(count, t + window + 1)
+    return 0, count
+
+
+@kernel
+def weigh(
+    scores: I32, from_: int, r: int, begin: int, end: int, t: int, count: int, window: int, scales: F32, at: int,
+    totals: int, power: Float, weights: int, rows: I32,
+) -> None:  # fmt: skip
+    """Rows r..r + 3 of weights, a left operand (on AMX the same memory as the scores), of the tokens t..t + 3 for the
+    keys of the chunks begin..end, from scores[from_:], [keys / 16][16][16]: 2**(power + (score - greatest) * scale),
+    rounded, for the keys a token looks at, else 0. The sums of the rows, NaN if the scale is not finite, become
+    scales[at + totals:]; 16 are written. `rows`: room for 5 vectors."""
+    first, last, at_row = begin * CHUNK, count - 1, from_ + LANES * r
+    _greatest(scores, at_row, first, t, count, window, rows)
+    start = splat(power)
+    step, chunk = (64, SCORES) if _IN_PLACE else (128 * (end - begin), 128)
+    for i in range(FOUR):
+        low, high = sight(min(t + i, last), count, window)
+        top, spread = splat_i32(rows[FOUR * LANES + i]), splat(-scales[at + i])
+        share, to = no_i32(), weights + (r + i) * step
+        for q in range(end - begin):
+            j, s = first + q * CHUNK, at_row + LANES * (i + q * CHUNK)
+            if low <= j and j + CHUNK <= high:
+                a, b = _powers(scores, s, top, spread, start), _powers(scores, s + LANES * 16, top, spread, start)
+                c = _powers(scores, s + LANES * 32, top, spread, start)
+                d = _powers(scores, s + LANES * 48, top, spread, start)
+            else:
+                a = _some(scores, s, low - j, high - j, top, spread, start)
+                b = _some(scores, s + LANES * 16, low - j - 16, high - j - 16, top, spread, start)
+                c = _some(scores, s + LANES * 32, low - j - 32, high - j - 32, top, spread, start)
+                d = _some(scores, s + LANES * 48, low - j - 48, high - j - 48, top, spread, start)
+            share = _STORE(to + q * chunk, share, a, b, c, d)
+        store_i32(rows, LANES * i, share)
+    total = totals_of_four(
+        load_i32(rows, 0), load_i32(rows, LANES), load_i32(rows, 2 * LANES), load_i32(rows, 3 * LANES)
+    )
+    scale = load_f32(scales, at)
+    store_f32(scales, at + totals, add(to_f32(total), sub(scale, scale)))
+
+
+@kernel
+def _greatest(scores: I32, at: int, first: int, t: int, count: int, window: int, rows: I32) -> None:
+    """rows[64:68] = the greatest score of each of four rows, among the keys its token looks at."""
+    last = count - 1
+    (low_0, high_0), (low_1, high_1) = sight(t, count, window), sight(min(t + 1, last), count, window)
+    (low_2, high_2), (low_3, high_3) = sight(min(t + 2, last), count, window), sight(min(t + 3, last), count, window)
+    a = b = c = d = splat_i32(_LEAST)
+    for j in range(low_0 // LANES * LANES, high_3, LANES):
+        s = at + LANES * (j - first)
+        v, w = load_i32(scores, s), load_i32(scores, s + LANES)
+        x, y = load_i32(scores, s + 2 * LANES), load_i32(scores, s + 3 * LANES)
+        if j < low_3 or j + LANES > high_0:
+            v, w = _seen(v, j, low_0, high_0), _seen(w, j, low_1, high_1)
+            x, y = _seen(x, j, low_2, high_2), _seen(y, j, low_3, high_3)
+        a, b, c, d = larger_i32(v, a), larger_i32(w, b), larger_i32(x, c), larger_i32(y, d)
+    store_i32(rows, FOUR * LANES, largest_of_four(a, b, c, d))
+
+
+@kernel
+def _seen(v: Lanes, j: int, low: int, high: int) -> Lanes:
+    return within(v, np.int32(low - j), np.int32(high - j), _LEAST)
+
+
+@kernel
+def _powers(scores: I32, at: int, top: Lanes, spread: Lanes, start: Lanes) -> Lanes:
+    """Sixteen weights, in the low halves of the lanes."""
+    return bits(whole_power(fma(to_f32(sub_i32(top, load_i32(scores, at))), spread, start)))
+
+
+@kernel
+def _some(scores: I32, at: int, low: int, high: int, top: Lanes, spread: Lanes, start: Lanes) -> Lanes:
+    """The same, 0 in lanes before low and from high on."""
+    if low >= LANES or high <= 0:
+        return no_i32()
+    return within(_powers(scores, at, top, spread, start), np.int32(low), np.int32(high), np.int32(0))

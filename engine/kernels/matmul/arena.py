@@ -1,0 +1,211 @@
+"""Matrices of a decoder in memory: codes near the size of the file, all matrices of a model in two flat arrays.
+
+Where the file has codes in runs of 32 values (RUNS), they and their scales stay as they are (`sub_blocks.py`). Of
+other types whole numbers are made, w / D rounded, w the values of the file, with a scale D of each column (an output)
+and group along k (`group_scales.py`); they have eight bits (`codegen/int8_layout.py`).
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.codegen import CHUNK, EIGHT, FLOAT
+from engine.codegen.int8_layout import CHUNK_BYTES, SIDES, TURN
+from engine.codegen.sub_blocks import (
+    CENTRED4,
+    CENTRED5,
+    CENTRED8,
+    CODES,
+    NESTED4,
+    NESTED5,
+    NESTED6,
+    OFFSET4,
+    OFFSET5,
+    RUN,
+    words_of,
+)
+from engine.cpu import threads
+from engine.gguf import GgmlType
+from engine.kernels.matmul.group_scales import fit_values
+from engine.quant import TYPES
+from engine.quant.base import Bytes, Codes
+from engine.simd import F32, I8, I64, LANES
+
+BLOCK = 2 * LANES
+"""Columns that lie together, and are computed together; n is padded to a multiple of them, k of CHUNK."""
+FACTS = 8
+KIND, CODES_AT, FLOATS, N, K, GROUP, BIAS, STEP = range(FACTS)
+"""What a row of the table says: the kind of codes; where the matrix begins in `codes` and in `floats`; n and k, padded;
+how many values of k share a scale; where its bias begins in `floats`; bytes of CHUNK values of a block of columns."""
+RUNS = {
+    GgmlType.Q4_0: CENTRED4, GgmlType.Q4_1: OFFSET4, GgmlType.Q5_0: CENTRED5, GgmlType.Q5_1: OFFSET5,
+    GgmlType.Q8_0: CENTRED8,
+    GgmlType.Q4_K: NESTED4, GgmlType.Q5_K: NESTED5, GgmlType.Q6_K: NESTED6,
+}  # fmt: skip
+"""Types whose codes stay what they are in the file."""
+_SMALL_GROUP, _GROUP = 128, 256
+_OF_256 = {GgmlType.Q2_K, GgmlType.Q3_K, GgmlType.IQ4_XS}
+_PART = 128  # columns that a thread makes at a time
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix of n outputs and k inputs, of a type of the file."""
+
+    type: GgmlType
+    n: int
+    k: int
+
+    @property
+    def kind(self) -> int:
+        return FLOAT if self.type == GgmlType.F32 else RUNS.get(self.type, EIGHT)
+
+    @property
+    def group(self) -> int:
+        """How many values of k share a scale; the last group has what is left."""
+        return _GROUP if self.type in _OF_256 else _SMALL_GROUP
+
+    @property
+    def padded_n(self) -> int:
+        return -(-self.n // BLOCK) * BLOCK
+
+    @property
+    def padded_k(self) -> int:
+        return -(-self.k // CHUNK) * CHUNK
+
+    @property
+    def groups(self) -> int:
+        return -(-self.padded_k // self.group)
+
+    @property
+    def step(self) -> int:
+        """Bytes of CHUNK values of a block of columns."""
+        if self.type in RUNS:
+            code = CODES[self.kind]
+            return code.group_bytes * CHUNK // (code.runs * RUN)
+        return CHUNK_BYTES if self.kind == EIGHT else 0
+
+    @property
+    def code_bytes(self) -> int:
+        """A multiple of 64."""
+        return self.padded_n // BLOCK * self.padded_k // CHUNK * self.step
+
+    @property
+    def weights(self) -> int:
+        """float32 values before the bias: scales, or the weights themselves."""
+        if self.type in RUNS:
+            return 0
+        return self.padded_n * (self.padded_k if self.kind == FLOAT else self.groups)
+
+
+class Arena:
+    """The memory of all matrices of a model: `codes` int8, `floats` float32, and a row of FACTS for each, `table`."""
+
+    def __init__(self, matrices: Sequence[Matrix]) -> None:
+        self.matrices = tuple(matrices)
+        self.table: I64 = np.zeros((len(self.matrices), FACTS), np.int64)
+        codes = floats = 0
+        for row, matrix in zip(self.table, self.matrices, strict=True):
+            row[[KIND, CODES_AT, FLOATS, N, K]] = matrix.kind, codes, floats, matrix.padded_n, matrix.padded_k
+            row[[GROUP, BIAS, STEP]] = matrix.group, floats + matrix.weights, matrix.step
+            codes, floats = codes + matrix.code_bytes, floats + matrix.weights + matrix.padded_n
+        self.codes: I8 = _aligned(codes, np.int8)
+        self.floats: F32 = _aligned(floats, np.float32)
+
+    def fill(self, number: int, data: Bytes, bias: F32 | None = None) -> None:
+        """Matrix `number`, from the bytes of its rows in the file, uint8 [n, bytes], and its bias [n], else zeros."""
+        matrix, row = self.matrices[number], self.table[number]
+        rows = np.ascontiguousarray(data).view(np.uint8).reshape(matrix.n, -1)
+        code_step, float_step = (size // (matrix.padded_n // BLOCK) for size in (matrix.code_bytes, matrix.weights))
+
+        def pack(first: int) -> None:
+            codes, floats = pack_matrix(matrix.type, rows[first : first + _PART], matrix.k)
+            code_at = row[CODES_AT] + first // BLOCK * code_step
+            float_at = row[FLOATS] + first // BLOCK * float_step
+            self.codes[code_at : code_at + codes.size] = codes
+            self.floats[float_at : float_at + floats.size] = floats
+
+        with ThreadPoolExecutor(threads()) as pool:
+            list(pool.map(pack, range(0, matrix.n, _PART)))
+        if bias is not None:
+            self.floats[row[BIAS] : row[BIAS] + matrix.n] = bias
+
+
+def _aligned(count: int, dtype: Any) -> Any:
+    size = count * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 64, np.uint8)
+    first = -memory.ctypes.data % 64
+    return memory[first : first + size].view(dtype)
+
+
+def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
+    """The rows of a file's tensor, uint8 [n, bytes], as codes and scales, or as float32 weights; both flat.
+
+    Codes: [n / 32] times the chunks or groups of 32 columns (engine.codegen.int8_layout, .sub_blocks); scales:
+    [n / 32][groups][32]; weights: [n / 32][k][32].
+    """
+    matrix = Matrix(type_, data.shape[0], k)
+    if type_ in RUNS:
+        return _codes_in_runs(matrix, data), np.zeros(0, np.float32)
+    w = np.zeros((matrix.padded_n, matrix.padded_k), np.float32)
+    w[: matrix.n, :k] = TYPES[type_].dequantize(data)
+    if matrix.kind == FLOAT:
+        return np.zeros(0, np.int8), _in_blocks(w)
+    codes, scales = _eight_bits(w, matrix.group)
+    return codes.reshape(-1), _in_blocks(scales)
+
+
+def _in_blocks(values: F32) -> F32:
+    """[n, m] -> [n / 32][m][32], flat"""
+    n, m = values.shape
+    return values.reshape(n // BLOCK, BLOCK, m).transpose(0, 2, 1).reshape(-1)
+
+
+def _in_turns(values: NDArray[Any]) -> NDArray[Any]:
+    """[n, k] -> [n / 32][k / 32][8 lines][2 sides][2 vectors][16 columns][2]"""
+    n, k = values.shape
+    return values.reshape(n // BLOCK, 2, LANES, k // TURN, 2, TURN // 4, 2).transpose(0, 3, 5, 1, 6, 2, 4)
+
+
+@np.errstate(invalid="ignore", over="ignore")  # a file may hold anything; what is not finite is in the scales too
+def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
+    scales = np.maximum.reduceat(np.abs(w), np.arange(0, w.shape[1], group), axis=1)
+    fit_values(w.reshape(-1), w.shape[1], group, scales.reshape(-1))
+    unit = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=scales > 0)
+    for i, at in enumerate(range(0, w.shape[1], group)):
+        w[:, at : at + group] = np.rint(w[:, at : at + group] * unit[:, i, None])
+    return np.ascontiguousarray(_in_turns(np.where(np.isfinite(w), w, 0).astype(np.int8))), scales
+
+
+def _codes_in_runs(matrix: Matrix, data: Bytes) -> I8:
+    """Groups as `engine.codegen.sub_blocks` says."""
+    found: Codes = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
+    code, n, runs = CODES[matrix.kind], matrix.padded_n, matrix.padded_k // RUN
+    blocks, groups, before, heads = n // BLOCK, runs // code.runs, SIDES * code.unit_bytes, SIDES * code.head_bytes
+    out = np.empty((blocks, groups, code.group_bytes), np.uint8)
+    if found.units is not None:
+        units = _padded(found.units, n, groups).reshape(blocks, 2, LANES, groups, -1)
+        out[..., :before] = _bytes(units.transpose(0, 3, 1, 4, 2)).reshape(blocks, groups, -1)
+    own = _padded(found.heads, n, runs).reshape(blocks, 2, LANES, groups, code.runs, -1)
+    codes = _padded(found.codes, n, matrix.padded_k).reshape(blocks, 2, LANES, groups, code.runs, RUN)
+    of_runs = np.empty((blocks, groups, code.runs, code.run_bytes), np.uint8)
+    of_runs[..., :heads] = _bytes(own.transpose(0, 3, 4, 1, 5, 2)).reshape(*of_runs.shape[:3], -1)
+    words = words_of(matrix.kind, codes.transpose(0, 3, 4, 1, 2, 5))
+    of_runs[..., heads:] = words.swapaxes(3, 4).reshape(*of_runs.shape[:3], -1)
+    out[..., before:] = of_runs.reshape(blocks, groups, -1)
+    return out.view(np.int8).reshape(-1)
+
+
+def _padded(values: Any, *sizes: int) -> Any:
+    """Zeros behind [n, m, ...]: [*sizes, ...]"""
+    result = np.zeros((*sizes, *values.shape[2:]), values.dtype)
+    result[: values.shape[0], : values.shape[1]] = values
+    return result
+
+
+def _bytes(values: NDArray[Any]) -> Bytes:
+    return np.ascontiguousarray(values).view(np.uint8)

@@ -1,0 +1,187 @@
+"""Products of a decoder's rows with matrices whose codes are those of the file (`engine.codegen.sub_blocks`).
+
+Few values of a row share a scale, so that 8 bits hold them, and codes are multiplied as they are in the file: twice as
+many products in an instruction as of 16 bits, and none of a weight's precision lost.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.codegen import CHUNK, SMALL_TOP, run_tile
+from engine.codegen.quantized_rows import GROUP, HALVES, OF_OFFSETS, PAIR, RECORD, SCALE, SIDE_TOP
+from engine.codegen.sub_block_tile import sizes_of
+from engine.codegen.sub_blocks import CENTRED4, CODES, NESTED4, OF_HALVES, OF_NESTED, RUN, in_halves, is_nested
+from engine.kernels.compiled import kernel
+from engine.kernels.matmul.arena import BIAS, BLOCK, CODES_AT, KIND, STEP, K
+from engine.kernels.matmul.linear import ADD, VECTORS_ISA
+from engine.kernels.places import TILE, place
+from engine.simd import (
+    F32,
+    I8,
+    I64,
+    LANES,
+    Float,
+    add,
+    fetch_to_write,
+    larger_i32,
+    largest_i32,
+    load_f32,
+    magnitude_bits,
+    mul,
+    of_bits,
+    splat,
+    store_bytes,
+    store_f32,
+    to_i32,
+    total,
+    total_i32,
+)
+from engine.simd import floats as as_floats
+
+_SIZES = {"avx512_vnni": (1, 2, 4, 6, 8)}
+SIZES = _SIZES.get(VECTORS_ISA, (1, 2, 4))
+"""Rows that are multiplied together."""
+_MOST, _MOST_HALVES = (sizes_of(kind, SIZES, VECTORS_ISA)[-1] for kind in (NESTED4, CENTRED4))
+GROUP_RUNS = CODES[NESTED4].runs
+"""That share a scale where codes are NESTED."""
+_TOP, _TINY, _ZERO, _HALF, _ONE = map(np.float32, (SMALL_TOP, 1e-30, 0, 0.5, 1))
+_OF_SIDE = np.float32(SMALL_TOP / (SIDE_TOP - RUN // 2 - 1))  # what rounding adds to 32 numbers, and to their sum
+_ROWS_BYTES = 1 << 19
+"""Of rows that pass one block of columns after another: half of a second cache."""
+
+by_halves, nested = kernel(in_halves), kernel(is_nested)
+_tile = run_tile(SIZES, VECTORS_ISA)
+
+
+def record_bytes(rows: int, k: int) -> int:
+    """That `take_records` writes and `run_columns` may read."""
+    return (rows + _MOST) * k // RUN * RECORD
+
+
+@kernel
+def tile_rows(count: int, most: int, sizes: Sequence[int]) -> int:
+    """Rows of the next tile of so many that are left, so that those of all tiles, each of up to `most`, are about as
+    many."""
+    tiles = (count + most - 1) // most
+    for size in sizes:
+        if tiles * size >= count:
+            return size
+    return most
+
+
+@kernel
+def take_records(x: F32, r: int, k: int, kind: int, records: I8) -> None:
+    """Row r of x [tokens, k] as records (`codegen/quantized_rows.py`); a scale of values that are not finite is NaN."""
+    first, base = place(r, 0, k), r * (k // RUN) * RECORD
+    if nested(kind):
+        for group in range(k // (RUN * GROUP_RUNS)):
+            _take_group(x, first + 2 * group * GROUP_RUNS * TILE, records, base + group * GROUP_RUNS * RECORD)
+        return
+    floats, ints = records.view(np.float32), records.view(np.int32)
+    for run in range(k // RUN):
+        i, to = first + 2 * run * TILE, base + run * RECORD
+        for half in range(2):
+            v = load_f32(x, i + half * TILE)
+            top = of_bits(largest_i32(magnitude_bits(v)))
+            ints[(to + HALVES) // 4 + half] = -OF_HALVES * _numbers(v, _inverse(top), records, to + half * LANES)
+            floats[(to + SCALE) // 4 + half] = _scale(top)
+
+
+@kernel
+def _take_group(x: F32, first: int, records: I8, base: int) -> None:
+    """Eight runs of a row, whose scales are whole numbers of one."""
+    floats, ints, shorts = records.view(np.float32), records.view(np.int32), records.view(np.int16)
+    top, not_finite = _ZERO, _ZERO  # 0, else NaN
+    for run in range(GROUP_RUNS):
+        least = _least(load_f32(x, first + 2 * run * TILE), load_f32(x, first + (2 * run + 1) * TILE))
+        top, not_finite = max(top, least), not_finite + (least - least)
+        floats[(base + run * RECORD + SCALE) // 4] = least  # until its scale is known
+    inverse, scale = _inverse(top) if not_finite == _ZERO else _ZERO, top / _TOP / _TOP + not_finite
+    for run in range(GROUP_RUNS):
+        i, to, pair = first + 2 * run * TILE, base + run * RECORD, base + run // 2 * 2 * RECORD + PAIR
+        steps = _steps(floats[(to + SCALE) // 4] * inverse) if inverse > _ZERO else 0
+        own = scale * np.float32(steps)
+        unit = _ONE / own if steps else _ZERO
+        low = _numbers(load_f32(x, i), unit, records, to)
+        high = _numbers(load_f32(x, i + TILE), unit, records, to + LANES)
+        shorts[pair // 2 + 1 - run % 2] = steps
+        shorts[(pair + RECORD) // 2 + 1 - run % 2] = (steps * (low + high) + OF_OFFSETS // 2) // OF_OFFSETS
+        ints[(to + HALVES) // 4], ints[(to + HALVES) // 4 + 1] = -OF_NESTED * low, -OF_NESTED * high
+        floats[(to + SCALE) // 4], floats[(to + GROUP) // 4] = own, scale
+
+
+@kernel
+def _least(low: Float, high: Float) -> Any:
+    """127 times the least scale of a run's values."""
+    top = of_bits(largest_i32(larger_i32(magnitude_bits(low), magnitude_bits(high))))
+    both = total(add(as_floats(magnitude_bits(low)), as_floats(magnitude_bits(high))))
+    of_side = _HALF * (both + abs(total(add(low, high)))) * _OF_SIDE  # values of one sign, or of the other
+    return top if top > of_side else of_side  # which is NaN where sums overflow
+
+
+@kernel
+def _steps(wanted: float) -> int:
+    """`wanted` rounded up, at most 127."""
+    steps = int(wanted)
+    return min(steps + 1 if steps < wanted else steps, SMALL_TOP)
+
+
+@kernel
+def _inverse(top: float) -> Any:
+    return _TOP / top if top > _TINY else _ZERO
+
+
+@kernel
+def _numbers(v: Float, inverse: float, records: I8, to: int) -> Any:
+    """Sixteen values become numbers at a place of the records; their sum."""
+    n = to_i32(mul(v, splat(inverse)))
+    store_bytes(np.int64(records.ctypes.data) + to, n)
+    return total_i32(n)
+
+
+@kernel
+def _scale(top: float) -> Any:
+    return top / _TOP + (top - top)
+
+
+@kernel
+def run_columns(
+    first: int, end: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
+    records: I8, totals: F32,
+) -> None:  # fmt: skip
+    """Blocks first..end of columns, as `coded.product` says."""
+    k, stride, most = facts[K], facts[K] // RUN * RECORD, _MOST_HALVES if by_halves(facts[KIND]) else _MOST
+    size, some = k // CHUNK * facts[STEP], max(most, _ROWS_BYTES // stride // most * most)
+    base, left = np.int64(codes.ctypes.data) + facts[CODES_AT], np.int64(records.ctypes.data)
+    to = np.int64(totals.ctypes.data)
+    for at in range(0, count, some):
+        last = min(at + some, count)
+        for j in range(first, end):
+            bias, row = facts[BIAS] + j * BLOCK, at
+            b0, b1 = load_f32(floats, bias), load_f32(floats, bias + LANES)
+            while row < last:
+                rows = tile_rows(last - row, most, SIZES)
+                for r in range(rows):
+                    store_f32(totals, BLOCK * r, b0)
+                    store_f32(totals, BLOCK * r + LANES, b1)
+                    _expect(out, place(row + r, column + j * BLOCK, width))
+                    _expect(out, place(row + r, column + j * BLOCK + LANES, width))
+                _tile(facts[KIND], rows, left + row * stride, stride, k // RUN, base + j * size, to)
+                for r in range(min(rows, count - row)):
+                    put(totals, BLOCK * r, out, place(row + r, column + j * BLOCK, width), mode)
+                    put(totals, BLOCK * r + LANES, out, place(row + r, column + j * BLOCK + LANES, width), mode)
+                row += rows
+
+
+@kernel
+def _expect(out: F32, i: int) -> None:
+    """The line will be written: it comes while sums are made, else the stores that wait for it hold up what follows."""
+    fetch_to_write(np.int64(out.ctypes.data) + 4 * i)
+
+
+@kernel
+def put(totals: F32, i: int, out: F32, to: int, mode: int) -> None:
+    y = load_f32(totals, i)
+    store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)

@@ -1,0 +1,84 @@
+"""Products of many rows with codes in runs on AMX: eight runs of 32 columns, at the end of k two, become a panel, 10
+KB that stay in the first cache, which then all rows pass."""
+
+import numpy as np
+
+from engine.codegen import CHUNK, start_tiles
+from engine.codegen.quantized_rows import RECORD
+from engine.codegen.sub_block_amx import FEW_RUNS, MOST_RUNS, ROWS, run_panel, run_products, start_halves, start_runs
+from engine.codegen.sub_blocks import CENTRED4, CENTRED5, CENTRED8, NESTED4, NESTED5, NESTED6, OFFSET4, RUN
+from engine.kernels.compiled import kernel
+from engine.kernels.matmul.arena import BIAS, BLOCK, CODES_AT, KIND, STEP, K
+from engine.kernels.matmul.blockwise import by_halves, put
+from engine.kernels.places import place
+from engine.simd import F32, I8, I32, I64, LANES, load_f32, store_f32
+
+_ROWS_BYTES = 1 << 20
+"""Of rows that pass one block of columns after another: half of a second cache."""
+
+_panel = run_panel()
+_nested4, _nested5, _nested6 = (run_products(kind, MOST_RUNS) for kind in (NESTED4, NESTED5, NESTED6))
+_centred, _few_centred = run_products(CENTRED4, MOST_RUNS), run_products(CENTRED4, FEW_RUNS)
+_offset, _few_offset = run_products(OFFSET4, MOST_RUNS), run_products(OFFSET4, FEW_RUNS)
+
+
+@kernel
+def run_columns_amx(
+    first: int, end: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
+    records: I8, totals: F32, panel: I8, sums: I32,
+) -> None:  # fmt: skip
+    """Blocks first..end of columns, as `coded.product` says. The usual tiles are there again when it is done."""
+    stride = facts[K] // RUN * RECORD
+    some = max(ROWS, _ROWS_BYTES // stride // ROWS * ROWS)
+    if by_halves(facts[KIND]):
+        start_halves()
+    else:
+        start_runs()
+    for at in range(0, count, some):
+        rows, left = min(some, count - at), np.int64(records.ctypes.data) + at * stride
+        for j in range(first, end):
+            _block(j, rows, left, codes, floats, facts, totals, panel, sums)
+            for r in range(rows):
+                put(totals, BLOCK * r, out, place(at + r, column + j * BLOCK, width), mode)
+                put(totals, BLOCK * r + LANES, out, place(at + r, column + j * BLOCK + LANES, width), mode)
+    start_tiles()
+
+
+@kernel
+def _block(
+    j: int, count: int, left: int, codes: I8, floats: F32, facts: I64, totals: F32, panel: I8, sums: I32
+) -> None:
+    """The totals of `count` rows of records from an address on, and more up to a multiple of ROWS, and block j."""
+    stride, bias, tiles = facts[K] // RUN * RECORD, facts[BIAS] + j * BLOCK, (count + ROWS - 1) // ROWS
+    here = np.int64(codes.ctypes.data) + facts[CODES_AT] + j * (facts[K] // CHUNK) * facts[STEP]
+    to = np.int64(panel.ctypes.data)
+    b0, b1 = load_f32(floats, bias), load_f32(floats, bias + LANES)
+    for r in range(tiles * ROWS):
+        store_f32(totals, BLOCK * r, b0)
+        store_f32(totals, BLOCK * r + LANES, b1)
+    total, work, run, end = np.int64(totals.ctypes.data), np.int64(sums.ctypes.data), 0, facts[K] // RUN
+    while run < end:
+        runs = MOST_RUNS if run + MOST_RUNS <= end else FEW_RUNS
+        _panel(facts[KIND], here + run * RUN * facts[STEP] // CHUNK, runs, to)
+        _products(facts[KIND], runs, left + run * RECORD, stride, tiles, to, total, work)
+        run += runs
+
+
+@kernel
+def _products(kind: int, runs: int, a: int, stride: int, count: int, panel: int, totals: int, sums: int) -> None:
+    """`run_products` of the kind."""
+    if kind == NESTED4:
+        _nested4(a, stride, count, panel, totals, sums)
+    elif kind == NESTED5:
+        _nested5(a, stride, count, panel, totals, sums)
+    elif kind == NESTED6:
+        _nested6(a, stride, count, panel, totals, sums)
+    elif kind in (CENTRED4, CENTRED5, CENTRED8):
+        if runs == MOST_RUNS:
+            _centred(a, stride, count, panel, totals, sums)
+        else:
+            _few_centred(a, stride, count, panel, totals, sums)
+    elif runs == MOST_RUNS:
+        _offset(a, stride, count, panel, totals, sums)
+    else:
+        _few_offset(a, stride, count, panel, totals, sums)

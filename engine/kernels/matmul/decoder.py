@@ -1,0 +1,229 @@
+"""Matrix products of a decoder: rows times a matrix of an arena (`arena.py`), by a team of threads.
+
+All threads call `take`, and after a barrier `product`. Rows become whole numbers of 16 bits, or records of 8 bits, as
+the matrix needs them, then blocks of 32 columns are claimed until none is left. All ways give the same exact sums in
+the same order: the same bits.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from engine.codegen import CHUNK, EIGHT, FLOAT, ROW_TOP, coded_tile, operands
+from engine.codegen.sub_block_amx import PANEL_BYTES, SUMS_BYTES
+from engine.kernels.compiled import kernel
+from engine.kernels.matmul.arena import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, K, N
+from engine.kernels.matmul.blockwise import nested, record_bytes, run_columns, take_records, tile_rows
+from engine.kernels.matmul.blockwise_amx import run_columns_amx
+from engine.kernels.matmul.int8_amx import PANEL, TOTALS, WIDEST, columns
+from engine.kernels.matmul.linear import ADD, ISA, OPERANDS, PLAIN, SUMS, VECTORS_ISA, linear_float
+from engine.kernels.matmul.team import barrier, claim, new_team, share
+from engine.kernels.places import TILE, place
+from engine.kernels.rows import line_up
+from engine.simd import (
+    F32,
+    I8,
+    I64,
+    LANES,
+    add,
+    fma,
+    larger_i32,
+    largest_i32,
+    load_f32,
+    magnitude_bits,
+    mul,
+    no_i32,
+    of_bits,
+    splat,
+    store_f32,
+    to_i32,
+)
+
+__all__ = ["ADD", "PLAIN", "barrier", "coded_scratch", "form", "new_team", "product", "take"]
+
+_SIZES = {"amx": (1, 2, 4, 6, 8), "avx512_vnni": (1, 2, 4, 6, 8, 10), "avx2": (1, 2, 4), "portable": (1, 2, 4)}
+"""Rows that are multiplied together, as the registers just hold them; one or even."""
+_AMX = ISA == "amx"
+SIZES = _SIZES[ISA]
+FEW = 8
+"""Rows that AMX is not used for."""
+_MOST = SIZES[-1]
+_PAIR_ROW, _DIGIT_ROW = operands(VECTORS_ISA).store_row, OPERANDS.store_coded_row
+_ZERO, _TOP, _TINY = np.float32(0), np.float32(ROW_TOP), np.float32(1e-30)
+_NOTHING = np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
+_ROW_BYTES = 2 * CHUNK  # of a chunk of a row
+_CLAIMS, _PANEL_CLAIMS = 8, 4  # for each thread, or more; and where panels pay for their width
+_NEAR = 1 << 21  # bytes of codes in runs that are near when the next rows pass them
+_PASS = 128  # rows that pass one after another, as many as the second cache holds
+
+_tile = coded_tile(SIZES, VECTORS_ISA)
+
+Scratch = tuple[Any, ...]
+
+
+def coded_scratch(rows: int, k: int, threads: int) -> Scratch:
+    """What products of up to so many rows of up to k values need, for all threads of a team together: rows as whole
+    numbers, their scales, the same rows as float32; for each thread totals, a panel, and sums; and rows as records of
+    both forms."""
+    rows, k = -(-rows // LANES) * LANES + _MOST, -(-k // CHUNK) * CHUNK
+    return (
+        _lines(rows * k * 2, np.int8), _lines(rows, np.float32), _lines(rows * k, np.float32),
+        _lines(threads * max(rows * BLOCK, TOTALS if _AMX else 0), np.float32).reshape(threads, -1),
+        _lines(threads * (max(PANEL, BLOCK * k, PANEL_BYTES) if _AMX else 0), np.int8).reshape(threads, -1),
+        _lines(threads * max(2 * SUMS, SUMS_BYTES // 4), np.int32).reshape(threads, -1),
+        _lines(2 * record_bytes(rows, k), np.int8).reshape(2, -1),
+    )  # fmt: skip
+
+
+def _lines(count: int, dtype: Any) -> Any:
+    """Zeros that begin on a cache line."""
+    size = count * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 64, np.uint8)
+    first = -memory.ctypes.data % 64
+    return memory[first : first + size].view(dtype)
+
+
+@kernel
+def form(kind: int) -> int:
+    """Of a left operand: 0 float32, 1 whole numbers of 16 bits, 2 records with scales of halves, 3 with one scale."""
+    if kind == FLOAT:
+        return 0
+    return 1 if kind == EIGHT else 2 + _which(kind)
+
+
+@kernel
+def _which(kind: int) -> int:
+    """Of the two kinds of records."""
+    return 1 if nested(kind) else 0
+
+
+@kernel
+def take(thread: int, threads: int, x: F32, count: int, k: int, kind: int, scratch: Scratch) -> None:
+    """This thread's share of x[count, k] as a left operand; a barrier makes it whole. It serves any number of products
+    with matrices of this k and of kinds whose `form` is the same, one slot each."""
+    numbers, scales, lined = scratch[0], scratch[1], scratch[2]
+    first, end = share(thread, threads, count)
+    if kind == FLOAT:
+        line_up(x, first, end - first, k, lined[first * k :])
+    elif kind != EIGHT:
+        for r in range(first, end):
+            take_records(x, r, k, kind, scratch[6][_which(kind)])
+    else:
+        for r in range(first, end):
+            scales[r] = _take_row(x, r, count, k, np.int64(numbers.ctypes.data))
+
+
+@kernel
+def _rows(count: int) -> int:
+    """Rows of a left operand: those of the tiles that cover them."""
+    return count + count % 2 if count > 1 else count
+
+
+@kernel
+def _take_row(x: F32, r: int, count: int, k: int, to: int) -> Any:
+    """A row as whole numbers within ROW_TOP; its scale, NaN for one that is not finite."""
+    at, peak = place(r, 0, k), no_i32()
+    for i in range(0, k, LANES):
+        peak = larger_i32(magnitude_bits(load_f32(x, at + i * LANES)), peak)
+    top = of_bits(largest_i32(peak))
+    inverse = splat(_TOP / top if top > _TINY else _ZERO)
+    digits = _AMX and count > FEW
+    step = LANES * _ROW_BYTES if digits else _rows(count) * _ROW_BYTES
+    to += (r // LANES * (k // CHUNK) * LANES * _ROW_BYTES + r % LANES * CHUNK) if digits else r * _ROW_BYTES
+    for q in range(k // CHUNK):
+        i = at + q * CHUNK * LANES
+        v0, v1 = to_i32(mul(load_f32(x, i), inverse)), to_i32(mul(load_f32(x, i + TILE), inverse))
+        v2, v3 = to_i32(mul(load_f32(x, i + 2 * TILE), inverse)), to_i32(mul(load_f32(x, i + 3 * TILE), inverse))
+        if digits:
+            _DIGIT_ROW(to + q * step, v0, v1, v2, v3)
+        else:
+            _PAIR_ROW(to + q * step, v0, v1, v2, v3)
+    return top / _TOP + (top - top)
+
+
+@kernel
+def product(
+    team: I64, slot: int, thread: int, threads: int, count: int, codes: I8, floats: F32, table: I64, row: int,
+    mode: int, out: F32, width: int, column: int, scratch: Scratch,
+) -> None:  # fmt: skip
+    """`count` rows, and n columns from `column` on, of out[tokens, width] = what was taken @ matrix `row` of the arena
+    + its bias, or + what is there (mode ADD). Operands lie in tiles (places.py); n and k are the padded ones. It is
+    there after the next barrier, and between two of them each product has a slot of its own (team.SLOTS)."""
+    facts = table[row]
+    total = facts[N] // BLOCK
+    in_runs = form(facts[KIND]) > 1
+    tiles = _AMX and count > FEW and not in_runs
+    step = total // (threads * (_PANEL_CLAIMS if tiles else _CLAIMS)) if threads > 1 else total
+    if tiles:
+        step = min(step, PANEL // (BLOCK * facts[K]), WIDEST)
+    elif in_runs:
+        step = min(step, _NEAR // (facts[K] // CHUNK * facts[STEP]))
+    step = max(1, step)
+    while True:
+        first = claim(team, slot, step)
+        if first >= total:
+            return
+        end = min(first + step, total)
+        if facts[KIND] == FLOAT:
+            for j in range(first, end):
+                linear_float(scratch[2], count, facts[K], floats[facts[FLOATS] :], floats[facts[BIAS] :], j, BLOCK,
+                             mode, out, 0, column + j * BLOCK, width, scratch[3][thread])  # fmt: skip
+        elif _AMX and count > FEW and in_runs:  # compiled with AMX alone
+            run_columns_amx(first, end, count, codes, floats, facts, mode, out, width, column,
+                            scratch[6][_which(facts[KIND])], scratch[3][thread], scratch[4][thread],
+                            scratch[5][thread])  # fmt: skip
+        elif in_runs:
+            run_columns(first, end, count, codes, floats, facts, mode, out, width, column,
+                        scratch[6][_which(facts[KIND])], scratch[3][thread])  # fmt: skip
+        elif tiles:
+            columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch[0], scratch[1],
+                    scratch[3][thread], scratch[4][thread], scratch[5][thread])  # fmt: skip
+        else:
+            _columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch, thread)
+
+
+@kernel
+def _columns(
+    first: int, end: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
+    scratch: Scratch, thread: int,
+) -> None:  # fmt: skip
+    """Blocks first..end of columns."""
+    rows, totals = _rows(count), scratch[3][thread]
+    for i in range(0, count, _PASS):
+        some = min(_PASS, count - i)
+        for j in range(first, end):
+            for at in range(0, some * BLOCK, LANES):
+                store_f32(totals, at, splat(_NOTHING))
+            _block(j, i, some, rows, codes, floats, facts, scratch, thread)
+            _put(i, some, BLOCK * j, totals, scratch[1], floats, facts[BIAS], mode, out, width, column)
+
+
+@kernel
+def _block(
+    j: int, row: int, count: int, rows: int, codes: I8, floats: F32, facts: I64, scratch: Scratch, thread: int
+) -> None:
+    """The totals of `count` rows from `row` on, of `rows`, and block j of columns."""
+    steps, group = facts[K] // CHUNK, facts[GROUP] // CHUNK
+    here = np.int64(codes.ctypes.data) + facts[CODES_AT] + j * steps * facts[STEP]
+    factors = np.int64(floats.ctypes.data) + 4 * (facts[FLOATS] + j * ((steps + group - 1) // group) * BLOCK)
+    left, totals = np.int64(scratch[0].ctypes.data), np.int64(scratch[3][thread].ctypes.data)
+    i = 0
+    while i < count:
+        size = tile_rows(count - i, _MOST, SIZES)
+        _tile(size, left + (row + i) * _ROW_BYTES, rows * _ROW_BYTES, steps, here, group, factors,
+              totals + 4 * BLOCK * i)  # fmt: skip
+        i += size
+
+
+@kernel
+def _put(
+    row: int, count: int, c: int, totals: F32, scales: F32, floats: F32, bias: int, mode: int, out: F32, width: int,
+    column: int,
+) -> None:  # fmt: skip
+    """The totals of a tile, [count][32], become values of `out` in the columns from c on."""
+    for v in range(0, BLOCK, LANES):
+        more = load_f32(floats, bias + c + v)
+        for r in range(count):
+            y = fma(load_f32(totals, BLOCK * r + v), splat(scales[row + r]), more)
+            to = place(row + r, column + c + v, width)
+            store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)

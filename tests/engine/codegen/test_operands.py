@@ -1,0 +1,145 @@
+"""Whole numbers as operands: what is stored where, for int16 pairs and, on a processor with AMX, for int8 digits."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from numpy.typing import NDArray
+
+import engine
+from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
+from engine.codegen.operands import CODED
+from engine.simd import JIT, LANES, load_f32, load_i32, store_i32, to_i32
+from tests.engine.isas import need
+
+RANDOM = np.random.default_rng(6)
+
+
+def in_use(kind: str) -> str:
+    """An instruction set of this process whose operands are of this kind."""
+    if kind == "pairs":
+        return "portable"
+    need("amx")
+    if engine.isa() != "amx" or not JIT:
+        pytest.skip("kernels are compiled for another instruction set here")
+    return "amx"
+
+
+def stored(store: Any, vectors: NDArray[Any], size: int) -> NDArray[np.int8]:
+    """What `store` writes of [4, 16] values into a buffer of -1."""
+    out = np.full(size, -1, np.int8)
+
+    @njit
+    def run(v: Any, out: Any) -> None:
+        store(
+            out.ctypes.data, to_i32(load_f32(v, 0)), to_i32(load_f32(v, 16)), to_i32(load_f32(v, 32)),
+            to_i32(load_f32(v, 48)),
+        )  # fmt: skip
+
+    run(vectors.astype(np.float32).reshape(-1), out)
+    return out
+
+
+def interleaved(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int8]:
+    return np.stack([a, b], axis=1).astype(np.int16).reshape(-1).view(np.int8)
+
+
+def by_fours(v: NDArray[Any]) -> NDArray[Any]:
+    """Four that are multiplied together side by side: of 0..15, 32..47, 16..31, 48..63."""
+    return v[[0, 2, 1, 3]].T.reshape(-1)
+
+
+def numbers(top: int) -> list[NDArray[Any]]:
+    ends = np.array([top, -top, 0, 64, -64, 63, -65, 127, -127, 1, -1, 65, 100, -100, 2, 3])
+    return [RANDOM.integers(-top, top + 1, (4, LANES)), np.tile(ends, (4, 1)), np.full((4, LANES), top)]
+
+
+def test_pairs() -> None:
+    found = operands(in_use("pairs"))
+    for v in numbers(ROW_TOP):
+        expected = [interleaved(v[0], v[1]), interleaved(v[2], v[3])]
+        for store in (found.store_row, found.store_small_row):
+            row = stored(store, v, 192)
+            assert np.array_equal(row[:128], np.concatenate(expected))
+            assert (row[128:] == -1).all()
+        columns = stored(found.store_columns, v, 2048)
+        assert np.array_equal(columns[:64], expected[0])
+        assert np.array_equal(columns[1024:1088], expected[1])
+        assert (columns[64:1024] == -1).all()
+        assert (columns[1088:] == -1).all()
+
+
+def test_digits() -> None:
+    found = operands(in_use("digits"))
+    for v in numbers(ROW_TOP):
+        for store, order in ((found.store_row, range(CHUNK)), (found.store_coded_row, CODED)):
+            row, x = stored(store, v, 2048), v.reshape(-1)[order]
+            assert np.array_equal(row[:64], x >> 8)
+            assert np.array_equal(row[1024:1088].view(np.uint8), x & 255)
+            assert (np.delete(row, np.r_[:64, 1024:1088]) == -1).all()
+    for v in numbers(TOP):
+        columns, x = stored(found.store_columns, v, 2048).astype(int), by_fours(v)
+        assert np.array_equal(256 * columns[:64] + columns[1024:1088], x)
+        assert (np.delete(columns, np.r_[:64, 1024:1088]) == -1).all()
+    for v in numbers(SMALL_TOP):
+        row = stored(found.store_small_row, v, 128)
+        assert np.array_equal(row[:64], by_fours(v))
+        assert (row[64:] == -1).all()
+
+
+def test_half_a_chunk_is_stored_vector_by_vector() -> None:
+    store = operands(in_use("pairs")).store_part
+
+    @njit
+    def run(v: Any, out: Any, odd: bool) -> None:
+        store(out.ctypes.data, load_i32(v, 0), odd)
+
+    for v in numbers(ROW_TOP):
+        out = np.full(128, -1, np.int8)
+        run(v[0].astype(np.int32), out, False)
+        assert np.array_equal(out[:64].view(np.int16)[::2], v[0])
+        run(v[1].astype(np.int32), out, True)
+        assert np.array_equal(out[:64], interleaved(v[0], v[1]))
+        assert (out[64:] == -1).all()
+
+
+@pytest.mark.parametrize("kind", ["pairs", "digits"])
+def test_weights_are_low_halves_and_are_added_up(kind: str) -> None:
+    store = operands(in_use(kind)).store_weights
+
+    @njit
+    def run(v: Any, out: Any, share: Any) -> None:
+        added = store(
+            out.ctypes.data, load_i32(share, 0), load_i32(v, 0), load_i32(v, 16), load_i32(v, 32), load_i32(v, 48)
+        )  # fmt: skip
+        store_i32(share, 0, added)
+
+    for v in map(np.abs, numbers(TOP)):
+        out, share = np.full(2048, -1, np.int8), np.full(LANES, 7, np.int32)
+        run((v | 0x4B400000).astype(np.int32).reshape(-1), out, share)
+        assert share.sum() == 7 * LANES + v.sum()
+        if kind == "pairs":
+            assert np.array_equal(out[:128], np.concatenate([interleaved(v[0], v[1]), interleaved(v[2], v[3])]))
+            assert (out[128:] == -1).all()
+        else:
+            assert np.array_equal(out[:64].view(np.uint8), by_fours(v) >> 8)
+            assert np.array_equal(out[1024:1088].view(np.uint8), by_fours(v) & 255)
+            assert (np.delete(out, np.r_[:64, 1024:1088]) == -1).all()
+
+
+@pytest.mark.parametrize("isa", ["amx", "avx512_vnni", "avx2", "portable"])
+def test_rows_do_not_overlap(isa: str) -> None:
+    found = operands(isa)
+    for layout, planes in ((found.wide, 2 if isa == "amx" else 1), (found.small, 1)):
+        size = layout.row // planes  # bytes of a plane of a row's chunk
+        for chunks in (1, 3):
+            taken = np.zeros(32 * chunks * layout.row, int)
+            for r in range(32):
+                group = r // layout.group * layout.group * chunks * layout.row
+                for q in range(chunks):
+                    at = group + r % layout.group * layout.step + q * layout.chunk
+                    for plane in range(planes):
+                        taken[at + 1024 * plane : at + 1024 * plane + size] += 1
+            assert (taken == 1).all()
+    assert found.chunk == LANES * CHUNK * 2
