@@ -1,123 +1,104 @@
-"""What a job file may say of its task: one mapping for each."""
+"""What a job file may say of its task: a mapping for each, made of the keys that the task declares."""
 
-from typing import Annotated, Any, Literal
+import types
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from functools import reduce
+from inspect import getdoc
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
-from jobs.section import Items, RefusedValueError, Section, Text, check_unique
+from jobs.section import Items, Section, Text
+
+if TYPE_CHECKING:
+    import pipeline
+
+S = TypeVar("S", bound=Section)
 
 
 class TaskConfig(Section):
-    """What is asked of each document."""
+    """What is asked of each document: what all tasks have. The sections of tasks are made by `section_of_task`."""
 
-    max_tokens: int | None = Field(
-        None, ge=16, le=65_536, description="of a model that writes: tokens of an answer, at most; 1024 if left out"
+    max_tokens: int | None = Field(None, ge=16, le=65_536)
+    type: str = ""
+
+    def said(self) -> dict[str, Any]:
+        """The keys of the task that have a value, as JSON values."""
+        keys = _json_of(self)
+        return {name: value for name, value in keys.items() if value is not None and name not in _OF_ALL}
+
+
+_OF_ALL = ("max_tokens", "type")
+
+
+def section_of_task(name: str, kind: "type[pipeline.Task]") -> type[TaskConfig]:
+    """The mapping of a task that is called `name` in job files."""
+    inherited = TaskConfig.model_fields["max_tokens"]
+    limit = Field(None, ge=16, le=65_536, description=kind.max_tokens)
+    tag = Field(description=f"the task: {kind.purpose}")
+    return _section(kind, TaskConfig, {"max_tokens": (inherited.annotation, limit), "type": (Literal[name], tag)})
+
+
+def task_names() -> list[str]:
+    """The names of the tasks that there are."""
+    import pipeline
+
+    return list(pipeline.TASKS)
+
+
+def _section(kind: type, base: type[S], more: Mapping[str, Any]) -> type[S]:
+    """The mapping of a dataclass of settings, with these fields before its own."""
+    import pipeline
+
+    hints, keys = get_type_hints(kind, include_extras=True), pipeline.keys_of(kind)
+    own = dict(_field(name, hints[name], key, getattr(kind, name, ...)) for name, key in keys.items())
+
+    def check(section: S) -> S:
+        kind.check(section)  # type: ignore[attr-defined]
+        return section
+
+    validators: dict[str, Any] = {"check": model_validator(mode="after")(check)}
+    made: type[S] = create_model(
+        f"{kind.__name__.removesuffix('Settings')}Config",
+        __base__=base,
+        __doc__=" ".join((getdoc(kind) or "").partition("\n\n")[0].split()),
+        __validators__=validators,
+        **{**more, **own},
     )
+    return made
 
 
-class LabelConfig(Section):
-    """A class of documents."""
-
-    name: Text = Field(description="the label as it stands in the result")
-    description: str = Field("", description="what such a document is, in a sentence; it is compared by meaning")
-    examples: Annotated[tuple[Text, ...], Items] = Field((), description="texts of such documents, if there are any")
-
-
-class ClassifyConfig(TaskConfig):
-    """One label for each document."""
-
-    type: Literal["classify"] = Field(description="the task: one label for each document")
-    labels: Annotated[tuple[LabelConfig, ...], Items] = Field(min_length=2, description="the labels, at least 2")
-    threshold: float | None = Field(
-        None, ge=0, le=1, description="a best score below it makes the document abstained; a measured one if left out"
-    )
-    calibrate: bool = Field(
-        False,
-        description="divide a label's probability by its share for an empty document: for small models that write",
-    )
-
-    @model_validator(mode="after")
-    def _labels_differ(self) -> "ClassifyConfig":
-        check_unique(self.labels, lambda label: label.name, lambda index: ("labels", index, "name"), "label")
-        return self
+def _field(name: str, hint: Any, key: "pipeline.Key", default: Any) -> tuple[str, tuple[Any, Any]]:
+    """A key as a field, under another name where pydantic has that for itself."""
+    annotation = key.given or (Literal[key.choices] if key.choices else _annotation(hint))
+    if key.silent:
+        annotation, default = annotation | None, None
+    listed = get_origin(annotation) is Annotated and Items in get_args(annotation)
+    least, most = ("min_length", "max_length") if listed else ("ge", "le")
+    more: dict[str, Any] = {least: key.least, most: key.most, "alias": name if hasattr(Section, name) else None}
+    said = {option: value for option, value in more.items() if value is not None}
+    return f"{name}_" if "alias" in said else name, (annotation, Field(default, description=key.description, **said))
 
 
-class FieldConfig(Section):
-    """A value to be found in each document."""
+def _annotation(hint: Any) -> Any:
+    """The type of a key as pydantic reads it: texts that say something, lists, mappings."""
+    import pipeline
 
-    name: Text = Field(description="the field's name as it stands in the result")
-    type: Literal["text", "date", "money", "number", "percent", "email", "phone", "iban", "reference", "regex"] = Field(
-        "text", description="what kind of value it is"
-    )
-    description: str = Field("", description="what the value means, in a few words; it is compared by meaning")
-    pattern: Text | None = Field(None, description="the regular expression of a field of type regex")
-
-    @model_validator(mode="after")
-    def _pattern_fits(self) -> "FieldConfig":
-        if self.type == "regex" and self.pattern is None:
-            raise RefusedValueError("a field of type regex without a pattern", "the key 'pattern'", at=("type",))
-        if self.type != "regex" and self.pattern is not None:
-            raise RefusedValueError(
-                f"a pattern in a field of type {self.type}", "a pattern only with type: regex", at=("pattern",)
-            )
-        return self
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return Text if pipeline.NOT_BLANK in parts else _annotation(parts[0])
+    if origin in (Union, types.UnionType):
+        return reduce(or_, map(_annotation, parts))
+    if origin is tuple:
+        item: Any = _annotation(parts[0])
+        return Annotated[tuple[item, ...], Items]
+    return _section(hint, Section, {}) if is_dataclass(hint) and isinstance(hint, type) else hint
 
 
-class ExtractConfig(TaskConfig):
-    """Named values from each document."""
-
-    type: Literal["extract"] = Field(description="the task: named values from each document")
-    fields: Annotated[tuple[FieldConfig, ...], Items] = Field(min_length=1, description="the fields, at least 1")
-
-    @model_validator(mode="after")
-    def _fields_differ(self) -> "ExtractConfig":
-        check_unique(self.fields, lambda field: field.name, lambda index: ("fields", index, "name"), "field")
-        return self
-
-
-class SummarizeConfig(TaskConfig):
-    """The sentences of each document that say most; either `sentences` or `words`."""
-
-    type: Literal["summarize"] = Field(description="the task: the sentences that say most, in their order")
-    sentences: int | None = Field(None, ge=1, le=1000, description="how many sentences, instead of words")
-    words: int | None = Field(None, ge=1, le=100_000, description="at most so many words, instead of sentences")
-
-    @model_validator(mode="after")
-    def _one_budget(self) -> "SummarizeConfig":
-        if (self.sentences is None) == (self.words is None):
-            found = "neither 'sentences' nor 'words'" if self.words is None else "both 'sentences' and 'words'"
-            raise RefusedValueError(
-                found, "one of the two", "such as sentences: 5", ("words",) if self.words is not None else ()
-            )
-        return self
-
-
-class AskConfig(TaskConfig):
-    """An answer to a question of one's own about each document."""
-
-    type: Literal["ask"] = Field(description="the task: an answer to a question about each document")
-    question: Text = Field(description="the question, in the words in which one would ask a person")
-    answer_schema: dict[str, Any] | None = Field(
-        None,
-        alias="schema",
-        description="the JSON Schema of the answer; a text with `format: quote` is a passage of the document; a text "
-        "and the quotes on which it rests if left out",
-    )
-
-
-class BatchConfig(TaskConfig):
-    """An answer to each request of files in the OpenAI Batch format."""
-
-    type: Literal["batch"] = Field(
-        description="the task: an answer to each request of files in the OpenAI Batch format"
-    )
-    models: Annotated[tuple[Text, ...], Items] = Field(
-        (),
-        description="names by which requests may call the model, beside its own; answers bear its own",
-    )
-    max_tokens: int | None = Field(
-        None, ge=16, le=65_536, description="tokens of an answer whose request sets no limit, at most; 1024 if left out"
-    )
-
-
-Asked = ClassifyConfig | ExtractConfig | SummarizeConfig | AskConfig | BatchConfig
+def _json_of(value: Any) -> Any:
+    if isinstance(value, Section):
+        fields = type(value).model_fields.items()
+        return {field.alias or name: _json_of(getattr(value, name)) for name, field in fields}
+    return [_json_of(item) for item in value] if isinstance(value, tuple) else value

@@ -4,7 +4,9 @@ Pydantic lives in this file and two that it imports: `section.py`, and `asked.py
 """
 
 import re
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from functools import cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -12,13 +14,17 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    create_model,
     model_validator,
 )
 
-from jobs.asked import Asked, BatchConfig
+from jobs.asked import TaskConfig, section_of_task
 from jobs.cron import find_zone, parse_cron
 from jobs.errors import Steps
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique
+
+if TYPE_CHECKING:
+    import pipeline
 
 T = TypeVar("T", bound="Section")
 
@@ -220,7 +226,7 @@ class JobConfig(Section):
         None, description="when to start; without it, as soon as a complete file lies in the input folder"
     )
     model: ModelConfig = Field(description="the model that answers")
-    task: Asked = Field(discriminator="type", description="what is asked of each document", json_schema_extra=by_type)
+    task: TaskConfig = Field(description="what is asked of each document")
     private: bool = Field(
         False,
         description="the log has salted commitments for whatever names or confirms a document; private/ opens them",
@@ -232,7 +238,7 @@ class JobConfig(Section):
 
     @model_validator(mode="after")
     def _batch_fits(self) -> "JobConfig":
-        if not isinstance(self.task, BatchConfig):
+        if self.task.type != "batch":
             return self
         if "duplicates" in self.input.model_fields_set and self.input.duplicates != "process":
             found = f"duplicates: {self.input.duplicates} with the task batch"
@@ -242,6 +248,21 @@ class JobConfig(Section):
             expected = "parquet alone: answers are in the output and the error file"
             raise RefusedValueError("the format markdown with the task batch", expected, at=("output", "formats"))
         return self
+
+
+def job_config() -> type[JobConfig]:
+    """JobConfig with the section of each task that there is."""
+    import pipeline
+
+    return _with_tasks(tuple(pipeline.TASKS.items()))
+
+
+@cache
+def _with_tasks(tasks: "tuple[tuple[str, type[pipeline.Task]], ...]") -> type[JobConfig]:
+    asked: Any = reduce(or_, (section_of_task(*task) for task in tasks))
+    described = JobConfig.model_fields["task"].description
+    task = Field(discriminator="type", description=described, json_schema_extra=by_type)
+    return create_model("JobConfig", __base__=JobConfig, __doc__=JobConfig.__doc__, task=(asked, task))
 
 
 ORIGIN = r"^[^\s+]{1,200}$"

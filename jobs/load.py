@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jobs.config import InvalidError, JobConfig, SiteConfig, section_at, validate
+from jobs.asked import task_names
+from jobs.config import InvalidError, JobConfig, SiteConfig, job_config, section_at, validate
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.section import RefusedValueError, Section, keys_of
 from jobs.source import Source, describe, read_source
@@ -30,7 +31,7 @@ class LoadedJob:
 def load_job(path: Path) -> LoadedJob:
     """The job in the file `path`. ConfigError with all problems of the file."""
     source = read_source(path, shown(path))
-    return LoadedJob(path, _checked(JobConfig, source), source)
+    return LoadedJob(path, _checked(job_config(), source), source)
 
 
 def load_site(path: Path) -> SiteConfig:
@@ -84,9 +85,9 @@ def _problem(model: type[Section], source: Source, error: dict[str, Any]) -> Pro
         case "missing":
             return source.problem(path, f"no key {path[-1]!r}{_inside(path)}", f"the key {path[-1]!r}")
         case "union_tag_not_found":
-            return source.problem(path, f"no key 'type'{_inside((*path, 'type'))}", _one_of(_tags(context)))
+            return source.problem(path, f"no key 'type'{_inside((*path, 'type'))}", _one_of(task_names()))
         case "union_tag_invalid":
-            tags, tag = _tags(context), context["tag"]
+            tags, tag = task_names(), context["tag"]
             return source.problem(
                 (*path, "type"), f"'type' in task is {describe(tag)}", _one_of(tags), did_you_mean(str(tag), tags)
             )
@@ -156,8 +157,3 @@ def _inside(path: Steps) -> str:
 
 def _one_of(choices: list[str]) -> str:
     return f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
-
-
-def _tags(context: dict[str, Any]) -> list[str]:
-    expected = context.get("expected_tags", "'classify', 'extract', 'summarize', 'ask', 'batch'")
-    return [tag.strip(" '") for tag in str(expected).split(",")]

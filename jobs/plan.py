@@ -1,6 +1,5 @@
 """A job and its workspace become a RunPlan: from here on there is no YAML, no default and no environment."""
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pipeline
-from jobs.asked import AskConfig, BatchConfig, ClassifyConfig, ExtractConfig, SummarizeConfig
 from jobs.config import NO_OCR, JobConfig, LimitsConfig, RetentionConfig
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.load import LoadedJob, shown
@@ -37,7 +35,7 @@ def make_site(workspace: Workspace) -> pipeline.Site:
 def _site(workspace: Workspace, config: JobConfig) -> pipeline.Site:
     """The site, with room for the requests of a batch file as OpenAI's service takes it."""
     site = make_site(workspace)
-    if not isinstance(config.task, BatchConfig):
+    if config.task.type != "batch":
         return site
     return replace(site, limits=replace(site.limits, unpacked_documents=max(_REQUESTS, site.limits.unpacked_documents)))
 
@@ -93,7 +91,7 @@ def _retention(said: RetentionConfig | None) -> pipeline.Retention:
 
 
 def _input(workspace: Workspace, job: LoadedJob) -> pipeline.Input:
-    said, batch = job.config.input, isinstance(job.config.task, BatchConfig)
+    said, batch = job.config.input, job.config.task.type == "batch"
     return pipeline.Input(
         folder=input_folder(workspace, job),
         include=_BATCH_FILES if batch and "include" not in said.model_fields_set else said.include,
@@ -140,37 +138,13 @@ def _folder_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Problem]:
             return
 
 
-def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.Settings | None:
+def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.Task | None:
     """The task's settings; what they refuse is added to `problems`, at its place in the file."""
-    before = len(problems)
+    said = job.config.task
     try:
-        match job.config.task:
-            case ClassifyConfig() as task:
-                labels = tuple(pipeline.Label(each.name, each.description, each.examples) for each in task.labels)
-                given = {} if task.threshold is None else {"threshold": task.threshold}
-                return pipeline.ClassifySettings(labels, calibrate=task.calibrate, **given)
-            case ExtractConfig() as task:
-                fields = tuple(_fields(job, task, problems))
-                return pipeline.ExtractSettings(fields) if len(problems) == before else None
-            case SummarizeConfig() as task:
-                return pipeline.SummarizeSettings(sentences=task.sentences, words=task.words)
-            case AskConfig() as task:
-                schema = {} if task.answer_schema is None else {"schema": json.dumps(task.answer_schema)}
-                return pipeline.AskSettings(task.question, **schema)
-            case BatchConfig() as task:
-                return pipeline.BatchSettings(tuple(dict.fromkeys((job.config.model.name, *task.models))))
-    except pipeline.SchemaError as error:
-        problems.append(job.source.problem(("task", "schema", *error.steps), str(error)))
-        return None
-    except ValueError as error:
-        problems.append(job.source.problem(("task",), str(error)))
-        return None
-
-
-def _fields(job: LoadedJob, task: ExtractConfig, problems: list[Problem]) -> Iterator[pipeline.Field]:
-    for index, field in enumerate(task.fields):
-        try:
-            yield pipeline.Field(field.name, field.type, field.description, field.pattern)
-        except ValueError as error:
-            at: Steps = ("task", "fields", index, *(("pattern",) if field.pattern is not None else ()))
-            problems.append(job.source.problem(at, str(error)))
+        return pipeline.TASKS[said.type].from_keys(said.said(), job.config.model.name)
+    except* pipeline.SettingsError as group:
+        for error in group.exceptions:
+            assert isinstance(error, pipeline.SettingsError)
+            problems.append(job.source.problem(("task", *error.at), error.found, error.expected, error.remedy))
+    return None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.errors import Failure
 from pipeline.parse import Limits
-from pipeline.tasks import BatchSettings, Settings, Writing
+from pipeline.tasks import BatchSettings, Task, Writing
 
 REQUIRED, BEST_EFFORT = "required", "best_effort"
 """Whether parsers of documents are started where the machine does not let them be held (isolation.py)."""
@@ -103,7 +103,7 @@ class RunPlan:
     job_file_sha256: str
     input: Input
     model: ModelRef
-    task: Settings
+    task: Task
     formats: tuple[str, ...]  # of "parquet" and "markdown"; parquet always
     retry: frozenset[Failure] | None = None  # instead of what lies in the input folder, what failed in these ways
     part_documents: int = 500

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from jobs.cli.describe import asks, first_few, starts
+from jobs.cli.describe import first_few, starts
 from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import LoadedJob, shown
+from jobs.visible import one_line
 from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _told(job: LoadedJob, plan: "pipeline.RunPlan", sha256: str, facts: dict[str
         "model": f"{plan.model.name}, {facts['architecture']}",
         "sha256": sha256 + ("" if plan.model.sha256 else " (not pinned: write it into the job as model.sha256)"),
         **_writes(plan, facts),
-        "task": asks(job),
+        "task": one_line(plan.task.in_words()),
         "output": f"{shown(plan.outbox)} ({', '.join(plan.formats)})",
     }
 

@@ -40,19 +40,3 @@ def pace_of(documents: int, seconds: float) -> str:
         return f"{documents / seconds:,.1f} a second"
     hourly = 3600 * documents / seconds
     return f"{hourly:,.0f} an hour" if hourly >= 10 else f"{hourly:.2g} an hour"
-
-
-def asks(job: LoadedJob) -> str:
-    """The task in a line."""
-    task = job.config.task
-    match task.type:
-        case "classify":
-            return f"classify as {', '.join(label.name for label in task.labels)}"
-        case "extract":
-            return f"extract {', '.join(f'{field.name} ({field.type})' for field in task.fields)}"
-        case "ask":
-            return f"ask {one_line(task.question)}"
-        case "batch":
-            named = f"; its model may be called {', '.join(map(one_line, task.models))}, too" if task.models else ""
-            return f"answer requests to /v1/chat/completions in the OpenAI Batch format{named}"
-    return f"summarize in {counted(task.sentences, 'sentence') if task.sentences else counted(task.words or 0, 'word')}"

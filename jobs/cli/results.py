@@ -1,6 +1,5 @@
 """`cloister results`: what became of each document."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -18,6 +17,8 @@ from jobs.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    import pipeline
 
 
 class Settings(StrEnum):
@@ -173,28 +174,19 @@ def answer_of(row: dict[str, Any]) -> "Text":
     """The answer of a row in a few lines, or why there is none."""
     from rich.text import Text
 
-    if row["state"] == "done" and row.get("body"):
-        said = json.loads(row["body"])["choices"][0]["message"]["content"]
-        return Text(visible(f"{row['custom_id']}: {shortened(said, _ANSWER_CHARACTERS)}"))
+    import pipeline
+
     if row["state"] in ("failed", "review"):
         return Text(visible(f"{row['failure'] or 'review'}: {row['reason']}"))
     if row["state"] == "duplicate":
         again = row["duplicate_of"] == row["path"]
         return Text(visible("it came again, and was known" if again else f"the same bytes as {row['duplicate_of']}"))
-    if row.get("fields") is not None:
-        found = [_field(field) for field in row["fields"] if field["value"] is not None]
-        return Text("\n").join(found) if found else Text(visible(str(row["reason"])))
-    if row.get("summary"):
-        return Text(visible(shortened(row["summary"], _ANSWER_CHARACTERS)))
-    if row.get("answer"):
-        return Text(visible(shortened(row["answer"], _ANSWER_CHARACTERS)))
-    if row.get("label") is not None:
-        return Text(visible(f"{row['label']} ({row['score']:.2f})"))
-    return Text(visible(str(row["reason"])))
+    lines = [_line(line) for kind in pipeline.TASKS.values() for line in kind.lines(row)]
+    return Text("\n").join(lines) if lines else Text(visible(str(row["reason"])))
 
 
-def _field(field: dict[str, Any]) -> "Text":
+def _line(line: "pipeline.Line") -> "Text":
     from rich.text import Text
 
-    told = Text(visible(f"{field['name']} = {shortened(str(field['value']), _ANSWER_CHARACTERS)}"))
-    return told.append(f" ({field['score']:.2f})", "dim")
+    told = Text(visible(f"{line.name}{shortened(line.text, _ANSWER_CHARACTERS)}"))
+    return told if line.score is None else told.append(f" ({line.score:.2f})", "dim")

@@ -13,7 +13,7 @@ from pipeline.errors import DocumentError
 from pipeline.inbox.rows import Row, Work, failed_row, input_columns
 from pipeline.parse import KINDS
 from pipeline.states import State
-from pipeline.tasks import Answer, Embedder, Task
+from pipeline.tasks import Answer, Embedder, EmbeddingTask
 from pipeline.tasks.embedding.passages import budget
 from pipeline.text.chunk import Chunk, plan
 
@@ -34,7 +34,7 @@ Pulse = Callable[[int, int], None]
 class Embedding:
     """Answers documents by a task on a model that embeds."""
 
-    task: Task
+    task: EmbeddingTask
     model: Embedder
 
     def __call__(
@@ -58,7 +58,7 @@ class Embedding:
 
 
 def answer_all(
-    works: Sequence[Work], task: Task, model: Embedder, pulse: Pulse, *, review_hidden: bool = False
+    works: Sequence[Work], task: EmbeddingTask, model: Embedder, pulse: Pulse, *, review_hidden: bool = False
 ) -> list[Row]:
     """One row a document, in order; each document's share of the time goes by its characters.
 

@@ -13,19 +13,7 @@ from pipeline.answer.converse import Conversing
 from pipeline.errors import MachineRefusedError, ModelRefusedError
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
-from pipeline.tasks import (
-    TASKS,
-    ClassifySettings,
-    TaskRefusedError,
-    Writer,
-    Writing,
-    make_task,
-    make_writing_task,
-    name_of,
-)
-
-EMBEDDING, TEXT = "embedding", "text"
-"""What a model is for, of those that jobs can use: engine.head_of says it."""
+from pipeline.tasks import EMBEDDING, TEXT, TaskRefusedError, Writer, Writing, name_of
 
 Loaded = engine.Model | engine.LanguageModel
 _CAN_BE_USED = "jobs need a model that gives embeddings, or one that writes text"
@@ -108,7 +96,7 @@ def examine_model(plan: RunPlan) -> None:
         if wording is not None:
             writing = plan.writing or Writing()
             _check_context(wording, writing)
-            make_writing_task(plan.task, wording, writing)
+            plan.task.on_writing(wording, writing)
     except (TaskRefusedError, engine.EngineError) as error:
         raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
 
@@ -127,20 +115,20 @@ def _head(model: ModelRef) -> str:
 
 def _must_write(plan: RunPlan) -> bool:
     """Whether the job says that its model writes text, by its task or by keys that are for such models only."""
-    calibrates = isinstance(plan.task, ClassifySettings) and plan.task.calibrate
-    return TASKS[name_of(plan.task)].embed is None or calibrates or plan.writing is not None
+    return plan.task.needs == TEXT or plan.task.writing_only is not None or plan.writing is not None
 
 
 def _check_head(plan: RunPlan, head: str) -> None:
     here = f"model {plan.model.name}: {plan.model.path} has the head {head!r}"
     if head not in (TEXT, EMBEDDING):
         raise ModelRefusedError(f"{here}; {_CAN_BE_USED}")
+    if plan.task.needs not in (head, None):
+        kind = {EMBEDDING: "gives embeddings", TEXT: "writes text"}[plan.task.needs]
+        raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} needs one that {kind}")
     if head == TEXT:
         return
-    if TASKS[name_of(plan.task)].embed is None:
-        raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} needs one that writes text")
-    if isinstance(plan.task, ClassifySettings) and plan.task.calibrate:
-        raise ModelRefusedError(f"{here}; task.calibrate is for models that write text: remove it")
+    if plan.task.writing_only:
+        raise ModelRefusedError(f"{here}; {plan.task.writing_only} is for models that write text: remove it")
     if plan.writing is not None:
         keys = "model.context, model.cache_mib, model.kv and task.max_tokens"
         raise ModelRefusedError(f"{here}; {keys} are for models that write text: remove them")
@@ -167,11 +155,11 @@ def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
     """What answers documents as the plan says, on its model. Raises ModelRefusedError."""
     try:
         if isinstance(model, engine.Model):
-            return Embedding(make_task(plan.task, model), model)
+            return Embedding(plan.task.on_embedding(model), model)
         writing = plan.writing or Writing()
         _check_context(model, writing)
         _check_room(model, writing)
-        return Conversing(make_writing_task(plan.task, model, writing), model)
+        return Conversing(plan.task.on_writing(model, writing), model)
     except (TaskRefusedError, engine.EngineError) as error:  # such as a chat template that refuses our conversations
         raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
 

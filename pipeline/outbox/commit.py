@@ -16,7 +16,7 @@ from pipeline.outbox.deletion import delete
 from pipeline.outbox.markdown import format_markdown
 from pipeline.outbox.outputs import Outputs
 from pipeline.outbox.placement import place, staged_name, sync
-from pipeline.outbox.schema import SCHEMA, result_sha256, salted, to_text
+from pipeline.outbox.schema import result_sha256, salted, table_schema, to_text
 from pipeline.outbox.space import look_before_part
 from pipeline.paths.names import markdown_name
 from pipeline.plan import RunPlan
@@ -76,7 +76,7 @@ class Committer:
             row |= self._place(row, number)
             if arrival.staging:
                 staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
-        table = pa.Table.from_pylist([row for row, _ in rows], schema=SCHEMA)
+        table = pa.Table.from_pylist([row for row, _ in rows], schema=table_schema())
         look_before_part(self.plan, len(rows), table.nbytes)
         sha256 = _write_table(staging / staged_name(name), salted(table) if self.plan.private else table)
         arrivals, made = [arrival for _, arrival in rows], table.to_pylist()

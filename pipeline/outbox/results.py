@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.outbox.schema import COPIES, SCHEMA, to_text
+from pipeline.outbox.schema import COPIES, table_schema, to_text
 from pipeline.plan import Site
 from pipeline.records.current import Replaced
 
@@ -94,7 +94,7 @@ def _narrow(path: Path) -> Iterator[dict[str, Any]]:
     with _ours(path), pq.ParquetFile(path) as file:
         about, there = file.schema_arrow.metadata or {}, file.schema_arrow.names
         names = [name for name in _NARROW if name in there or name != "replaces"]
-        table = file.read(columns=names).select(names).cast(pa.schema([SCHEMA.field(name) for name in names]))
+        table = file.read(columns=names).select(names).cast(pa.schema([table_schema().field(name) for name in names]))
         if b"cloister.table" not in about or table["path"].null_count or table["audit_index"].null_count:
             raise BadPartError(path)
         more = {"replaces": None, "copies": COPIES.encode() in about}

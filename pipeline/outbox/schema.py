@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import audit
-from pipeline.tasks import EVIDENCE, TASKS, Settings, name_of
+from pipeline.tasks import EVIDENCE, TASKS, Task, name_of
 
 VERSION = 2
 """1 had the columns of one task, and neither `job`, `task` nor `replaces`."""
@@ -70,16 +70,14 @@ RUN_COLUMNS = frozenset(f.name for f in _RUN)
 """The columns that may differ between two runs over the same documents."""
 
 
-_ANSWERS = {name: tuple(column.name for column in kind.columns) for name, kind in TASKS.items()}
-_EVERY = frozenset(name for names in _ANSWERS.values() for name in names)
 _NO_RESULT = RUN_COLUMNS | {"supersedes", "job", "task"}
 
-SCHEMA = pa.schema(
-    [*_JOB, *_INPUT, *(column for kind in TASKS.values() for column in kind.columns), *_ORIGIN, *_RUN],
-    metadata={"cloister.table": str(VERSION)},
-)
-"""The table of every job, so that parts of all jobs can be read together. Columns of another task than the row's own
-are null."""
+
+def table_schema() -> pa.Schema:
+    """The table of every job, so that parts of all jobs can be read together: in a row the columns of other tasks than
+    its own are null."""
+    answers = [column for kind in TASKS.values() for column in kind.columns]
+    return pa.schema([*_JOB, *_INPUT, *answers, *_ORIGIN, *_RUN], metadata={"cloister.table": str(VERSION)})
 
 
 def salted(table: pa.Table) -> pa.Table:
@@ -88,9 +86,9 @@ def salted(table: pa.Table) -> pa.Table:
     return table.replace_schema_metadata({**(table.schema.metadata or {}), **salt})
 
 
-def as_read_back(row: Mapping[str, Any], task: Settings) -> dict[str, Any]:
+def as_read_back(row: Mapping[str, Any], task: Task) -> dict[str, Any]:
     """The row as the table gives it back."""
-    read: dict[str, Any] = pa.Table.from_pylist([{**row, "task": name_of(task)}], schema=SCHEMA).to_pylist()[0]
+    read: dict[str, Any] = pa.Table.from_pylist([{**row, "task": name_of(task)}], schema=table_schema()).to_pylist()[0]
     return read
 
 
@@ -105,8 +103,9 @@ def result_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     Not those of the run; not `supersedes`, which depends on what was there before; and where a row names its task, not
     what is null because it is a column of another one: so a row has the same columns whatever tasks there will be.
     """
-    own = _ANSWERS.get(row.get("task") or "", _EVERY)
-    others = {name for name in _EVERY.difference(own) if row.get(name) is None}
+    names = {name: {column.name for column in kind.columns} for name, kind in TASKS.items()}
+    every = set().union(*names.values())
+    others = {name for name in every - names.get(row.get("task") or "", every) if row.get(name) is None}
     return {name: value for name, value in row.items() if name not in _NO_RESULT and name not in others}
 
 

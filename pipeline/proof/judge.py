@@ -13,7 +13,7 @@ from pipeline.outbox.schema import as_read_back, result_columns, result_sha256
 from pipeline.records.private import is_closed
 from pipeline.records.software import label, software
 from pipeline.states import State
-from pipeline.tasks import Settings
+from pipeline.tasks import Task
 
 Entry = Mapping[str, Any]
 Row = dict[str, Any]
@@ -85,7 +85,7 @@ class Judge:
     """Of one group of rows. `ocr`: what reads pictures of text now."""
 
     root: Path
-    task: Settings
+    task: Task
     ocr: Mapping[str, Any] | None
 
     def verdict(self, entry: Entry, made: Row) -> Replayed:

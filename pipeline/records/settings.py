@@ -14,19 +14,7 @@ from typing import Any, Final
 import audit
 from pipeline.parse import Limits
 from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
-from pipeline.tasks import (
-    PROMPTS,
-    AskSettings,
-    BatchSettings,
-    ClassifySettings,
-    ExtractSettings,
-    Field,
-    Label,
-    Settings,
-    SummarizeSettings,
-    Writing,
-    name_of,
-)
+from pipeline.tasks import PROMPTS, Writing, from_json, to_json
 
 VERSION: Final = 2
 _PIECE = 8000  # characters: at most four bytes each in an entry, which may have 65,535
@@ -34,11 +22,10 @@ _PIECE = 8000  # characters: at most four bytes each in an entry, which may have
 
 def settings_text(plan: RunPlan, model_sha256: str) -> str:
     """All settings that determine results, as canonical JSON."""
-    settings = {"type": name_of(plan.task), **_plain(asdict(plan.task))}
     limits = {"parse": _plain(asdict(plan.site.limits)), "max_document_bytes": plan.site.max_document_bytes}
     read = {"hidden": plan.input.hidden, "ocr": _plain(asdict(plan.input.ocr))}
     whole = {
-        "digest": VERSION, "job": plan.job, "task": settings, "model_sha256": model_sha256, "limits": limits,
+        "digest": VERSION, "job": plan.job, "task": to_json(plan.task), "model_sha256": model_sha256, "limits": limits,
         "read": read, **_writing(plan.writing), **({"precision": "file"} if plan.model.widen else {}),
     }  # fmt: skip
     return audit.canonical(whole).decode()
@@ -97,7 +84,7 @@ def restored_plan(values: Mapping[str, Any], site: Site, root: Path, model: Mode
         job_file_sha256="",
         input=Input(root, (), 0.0, "keep", duplicates="warn", hidden=read["hidden"], ocr=ocr),
         model=replace(model, widen="precision" in values),
-        task=_task(values["task"]),
+        task=from_json(values["task"]),
         formats=(),
         writing=_restored(values.get("writing")),
     )
@@ -107,23 +94,6 @@ def _restored(values: Mapping[str, Any] | None) -> Writing | None:
     if values is None:
         return None
     return Writing(**{name: value for name, value in values.items() if name != "prompts"})
-
-
-def _task(values: Mapping[str, Any]) -> Settings:
-    given = {name: value for name, value in values.items() if name != "type"}
-    match values["type"]:
-        case "classify":
-            labels = (Label(one["name"], one["description"], tuple(one["examples"])) for one in given["labels"])
-            return ClassifySettings(tuple(labels), given["threshold"], given["calibrate"])
-        case "extract":
-            return ExtractSettings(tuple(Field(**one) for one in given["fields"]))
-        case "summarize":
-            return SummarizeSettings(**given)
-        case "ask":
-            return AskSettings(**given)
-        case "batch":
-            return BatchSettings(tuple(given["models"]))
-    raise ValueError(f"no task is called {values['type']!r}")
 
 
 def _sha256(text: str) -> str:

@@ -1,17 +1,21 @@
-"""What is done with documents: the family of tasks, and how to make one."""
+"""The family of tasks: what is asked of each document. pipeline/tasks/README.md tells how to add one."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from pipeline.tasks import ask, batch, classify, extract, summarize, writing
-from pipeline.tasks.ask import AskSettings, SchemaError
+from pipeline.tasks.ask import AskSettings
 from pipeline.tasks.base import (
+    EMBEDDING,
+    EVIDENCE,
+    TEXT,
     Answer,
     Answerer,
     Dialogue,
     Embedder,
+    EmbeddingTask,
+    Line,
     Task,
     TaskRefusedError,
-    TaskType,
     Window,
     Writer,
     Writing,
@@ -19,45 +23,44 @@ from pipeline.tasks.base import (
 )
 from pipeline.tasks.batch import BatchSettings
 from pipeline.tasks.classify import ClassifySettings, Label
-from pipeline.tasks.columns import EVIDENCE
 from pipeline.tasks.extract import ExtractSettings, Field
+from pipeline.tasks.settings import NOT_BLANK, Key, Settings, SettingsError, Text, keys_of
 from pipeline.tasks.summarize import SummarizeSettings
 from pipeline.tasks.writing.prompts import VERSION as PROMPTS
 
-Settings = ClassifySettings | ExtractSettings | SummarizeSettings | AskSettings | BatchSettings
-
-TASKS: Mapping[str, TaskType] = {
-    "classify": TaskType(ClassifySettings, classify.COLUMNS, classify.Classify, writing.Classify),
-    "extract": TaskType(ExtractSettings, extract.COLUMNS, extract.Extract, writing.Extract),
-    "summarize": TaskType(SummarizeSettings, summarize.COLUMNS, summarize.Summarize, writing.Summarize),
-    "ask": TaskType(AskSettings, ask.COLUMNS, None, writing.Ask),
-    "batch": TaskType(BatchSettings, batch.COLUMNS, None, writing.Batch),
+TASKS: Mapping[str, type[Task]] = {
+    "classify": ClassifySettings,
+    "extract": ExtractSettings,
+    "summarize": SummarizeSettings,
+    "ask": AskSettings,
+    "batch": BatchSettings,
 }
 
 
-def name_of(settings: Settings) -> str:
-    """What the task of these settings is called."""
-    return next(name for name, kind in TASKS.items() if isinstance(settings, kind.settings))
+def name_of(task: Task) -> str:
+    """The name under which the task is registered."""
+    return next(name for name, kind in TASKS.items() if kind is type(task))
 
 
-def make_task(settings: Settings, model: Embedder) -> Task:
-    """The task that the settings are for, on a model that embeds; it embeds what is the same for every document once.
-    TaskRefusedError."""
-    make = TASKS[name_of(settings)].embed
-    if make is None:
-        raise TaskRefusedError(f"the task {name_of(settings)} needs a model that writes text")
-    return make(settings, model)
+def to_json(task: Task) -> dict[str, Any]:
+    """The task with its settings as JSON values: the log keeps them, and the job digest covers them."""
+    return {"type": name_of(task), **task.to_json()}
 
 
-def make_writing_task(settings: Settings, model: Writer, writing: Writing) -> WritingTask:
-    """The task that the settings are for, on a model that writes. TaskRefusedError."""
-    return TASKS[name_of(settings)].write(settings, model, writing)
+def from_json(values: Mapping[str, Any]) -> Task:
+    """The inverse of `to_json`. ValueError where no task has the name."""
+    if (kind := TASKS.get(values["type"])) is None:
+        raise ValueError(f"no task is called {values['type']!r}")
+    return kind.from_json({name: value for name, value in values.items() if name != "type"})
 
 
 __all__ = [
+    "EMBEDDING",
     "EVIDENCE",
+    "NOT_BLANK",
     "PROMPTS",
     "TASKS",
+    "TEXT",
     "Answer",
     "Answerer",
     "AskSettings",
@@ -65,20 +68,24 @@ __all__ = [
     "ClassifySettings",
     "Dialogue",
     "Embedder",
+    "EmbeddingTask",
     "ExtractSettings",
     "Field",
+    "Key",
     "Label",
-    "SchemaError",
+    "Line",
     "Settings",
+    "SettingsError",
     "SummarizeSettings",
     "Task",
     "TaskRefusedError",
-    "TaskType",
+    "Text",
     "Window",
     "Writer",
     "Writing",
     "WritingTask",
-    "make_task",
-    "make_writing_task",
+    "from_json",
+    "keys_of",
     "name_of",
+    "to_json",
 ]

@@ -1,18 +1,31 @@
-"""Ask: a question of one's own about each document, answered as a schema of one's own says; for models that write."""
+"""Ask: a question about each document, answered in JSON of a schema of the job's own, with the place of each quote.
+
+Only for models that write. Of a document that does not fit, each window is asked for the passages that are needed to
+answer, and the question is answered from those alone; if they do not fit either, they are asked in the same way. The
+score of a value is the probability with which the model writes it, of a text in words of its own how sure it was of
+them.
+"""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import accumulate
+from typing import Annotated, Any, ClassVar, Final, Self
 
 import pyarrow as pa
 
 import engine
-from pipeline.tasks.columns import EVIDENCE
-
-QUOTE: Final = "quote"
-"""The `format` of a text that is a passage of the document."""
+from pipeline.document import Evidence, Parsed, Span
+from pipeline.errors import DocumentError, Failure
+from pipeline.tasks.base import EVIDENCE, TEXT, Answer, Dialogue, Line, Task, Window, Writer, Writing
+from pipeline.tasks.settings import Key, SettingsError, Text
+from pipeline.tasks.writing import prompts
+from pipeline.tasks.writing.answers import Asker, parsed, whole
+from pipeline.tasks.writing.leaves import Leaf, leaves, probability, sureness
+from pipeline.tasks.writing.schemas import QUOTE, nodes, quotes, steps_of, unmarked
+from pipeline.tasks.writing.windows import cut, grouped, room
 
 DEFAULT: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -25,115 +38,189 @@ DEFAULT: Final[Mapping[str, Any]] = {
 }
 """The schema of an answer where the job has none."""
 
-_OF_NAMES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_OF_SCHEMAS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SCHEMA = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
+LONGEST: Final = 480  # characters of a passage
+PASSAGES: Final = 6  # of a window
+USUAL: Final = 1000  # characters of a text in an answer, where the schema says nothing (engine/README.md)
+USUAL_QUOTE: Final = 400  # of a quote
+REPEATS: Final = 8  # of a passage in a row, in a text of an answer; a document's own table may have as many
+_BETWEEN: Final = "\n\n"
+_PASSAGE: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST}
+_PASSAGES: Final = {
+    "type": "object",
+    "properties": {"passages": {"type": "array", "items": _PASSAGE, "maxItems": PASSAGES}},
+    "required": ["passages"],
+    "additionalProperties": False,
+}  # fmt: skip
 
+_BOUND: Final = {"maxLength", "pattern", "enum", "const"}
 
-class SchemaError(ValueError):
-    """No answer can be held to a schema; the message names the JSON pointer and the keyword."""
-
-    @property
-    def steps(self) -> tuple[str | int, ...]:
-        """Those of the pointer; an index of a list as a number."""
-        found = re.match(r"schema #((?:/[^/:]*)*): ", str(self))
-        steps = found[1].split("/")[1:] if found else []
-        return tuple(int(s) if s.isdecimal() else s.replace("~1", "/").replace("~0", "~") for s in steps)
+Found = Generator[Sequence[engine.Request], Sequence[engine.Completion], list[Span]]
 
 
 @dataclass(frozen=True)
-class AskSettings:
-    """A question, and the JSON Schema of its answer as JSON, in whose order it is written. SchemaError."""
+class AskSettings(Task):
+    """An answer to a question of one's own about each document.
 
-    question: str
-    schema: str = json.dumps(DEFAULT)
+    `schema` is the JSON Schema of the answer as JSON, in whose order it is written.
+    """
+
+    question: Annotated[Text, Key("the question, in the words in which one would ask a person")]
+    schema: Annotated[
+        str,
+        Key(
+            "the JSON Schema of the answer; a text with `format: quote` is a passage of the document; a text "
+            "and the quotes on which it rests if left out",
+            silent=True,
+            given=dict[str, Any],
+        ),
+    ] = json.dumps(DEFAULT)
+
+    purpose: ClassVar[str] = "an answer to a question about each document"
+    needs: ClassVar[str | None] = TEXT
+    columns: ClassVar[tuple[pa.Field, ...]] = (
+        pa.field("answer", pa.string()),
+        pa.field(
+            "values",
+            pa.list_(
+                pa.struct(
+                    [("pointer", pa.string()), ("value", pa.string()), ("score", pa.float64()), ("evidence", EVIDENCE)]
+                )
+            ),
+        ),
+    )
 
     def __post_init__(self) -> None:
-        if not self.question.strip():
-            raise ValueError("the question says nothing")
+        super().__post_init__()
         schema = json.loads(self.schema)
         try:
             engine.check_constraint(engine.Schema(unmarked(schema), dict.fromkeys(quotes(schema), "text")))
         except engine.EngineError as error:
-            raise SchemaError(str(error)) from error
+            raise SettingsError(str(error), at=("schema", *_at(str(error)))) from error
+
+    @classmethod
+    def from_keys(cls, keys: Mapping[str, Any], model: str) -> Self:
+        schema = {"schema": json.dumps(keys["schema"])} if "schema" in keys else {}
+        return cls.from_json({**keys, **schema})
+
+    def in_words(self) -> str:
+        return f"ask {self.question}"
+
+    def on_writing(self, model: Writer, writing: Writing) -> "_ByAsking":
+        return _ByAsking(self, model, writing)
+
+    @classmethod
+    def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
+        if row.get("answer"):
+            yield Line(row["answer"])
 
 
-COLUMNS: Final = (
-    pa.field("answer", pa.string()),
-    pa.field(
-        "values",
-        pa.list_(
-            pa.struct(
-                [("pointer", pa.string()), ("value", pa.string()), ("score", pa.float64()), ("evidence", EVIDENCE)]
+class _ByAsking:
+    """The task on a model that writes; made for one question."""
+
+    def __init__(self, settings: AskSettings, model: Writer, writing: Writing) -> None:
+        self._ask = Asker(model, writing)
+        self._marked = json.loads(settings.schema)
+        self._schema, self._quotes = unmarked(self._marked), tuple(quotes(self._marked))
+        self._asked = partial(prompts.ask, settings.question, settings.schema)
+        self._searched = partial(prompts.passages, settings.question)
+        self._room = min(room(model, writing, self._asked), room(model, writing, self._searched))
+
+    def dialogue(self, document: Parsed) -> Dialogue:
+        read = cut(document, self._ask.model, self._room)
+        if not read:
+            return Answer({"answer": None, "values": []}, abstained=True, reason="no text")
+        spans = [window.span for window in read]
+        if len(spans) > 1:
+            spans = yield from self._needed(document, read)
+        if not spans:
+            why = "no part of the document has a passage that is needed to answer the question"
+            return Answer({"answer": None, "values": []}, abstained=True, reason=why, windows=read)
+        text = _joined(document, spans)
+        (completion,) = yield [self._request(text)]
+        parsed(completion)
+        values = list(self._values(document, spans, text, completion))
+        places = dict.fromkeys((v["start"], v["end"]) for value in values if (v := value["evidence"]))
+        evidence = [document.evidence(start, end) for start, end in places]
+        return Answer({"answer": completion.text, "values": values}, evidence, windows=read)
+
+    def _needed(self, document: Parsed, read: Sequence[Window]) -> Found:
+        """The passages of the windows that are needed to answer, in their order, until they fit."""
+        groups = [[window.span] for window in read]
+        while True:
+            texts = [_joined(document, group) for group in groups]
+            completions = yield [self._passages(text) for text in texts]
+            found = sorted(
+                {
+                    _origin(document, group, text, quote)
+                    for group, text, completion in zip(groups, texts, completions, strict=True)
+                    for quote in parsed(completion)["passages"]
+                    if whole(quote, LONGEST).strip()
+                },
+                key=lambda span: (span.start, span.end),
             )
-        ),
-    ),
-)
+            sizes = self._ask.model.count_tokens([document.text[span.start : span.end] + _BETWEEN for span in found])
+            if sum(sizes) <= self._room:
+                return found
+            if len(again := grouped(sizes, self._room)) >= len(groups):
+                raise DocumentError(
+                    Failure.UNANSWERED, f"the passages of {len(groups)} parts are {len(again)} parts again"
+                )
+            groups = [[found[i] for i in group] for group in again]
+
+    def _request(self, text: str) -> engine.Request:
+        quoted = dict.fromkeys(self._quotes, text)
+        return self._ask.of_schema(self._asked(text), self._schema, quoted, repeats=REPEATS)
+
+    def _passages(self, text: str) -> engine.Request:
+        quoted = {"/properties/passages/items": text}
+        return self._ask.of_schema(self._searched(text), _PASSAGES, quoted)
+
+    def _values(
+        self, document: Parsed, spans: Sequence[Span], text: str, completion: engine.Completion
+    ) -> Iterator[dict[str, Any]]:
+        for leaf in leaves(completion.text):
+            of = list(nodes(self._marked, steps_of(leaf.pointer))) if isinstance(leaf.value, str) else []
+            quoted = any(node.get("format") == QUOTE for node in of)
+            found = self._place(document, spans, text, leaf) if quoted else None
+            if isinstance(leaf.value, str) and any(map(_is_free, of)):
+                whole(leaf.value, USUAL_QUOTE if quoted else USUAL)
+            free = bool(of) and not quoted and not any("enum" in node or "const" in node for node in of)
+            score = (sureness if free else probability)(completion, leaf.start + isinstance(leaf.value, str), leaf.end)
+            value = leaf.value if isinstance(leaf.value, str | None) else json.dumps(leaf.value)
+            evidence = asdict(found) if found else None
+            yield {"pointer": leaf.pointer, "value": value, "score": score, "evidence": evidence}
+
+    def _place(self, document: Parsed, spans: Sequence[Span], text: str, leaf: Leaf) -> Evidence | None:
+        if not str(leaf.value).strip():
+            return None
+        span = _origin(document, spans, text, str(leaf.value))
+        return document.evidence(span.start, span.end)
 
 
-def unmarked(schema: Any) -> Any:
-    """The schema without the marks of quotes, which are no business of JSON Schema."""
-    if isinstance(schema, list):
-        return [unmarked(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    left = {key: value for key, value in schema.items() if not (key == "format" and value == QUOTE)}
-    return left | {key: unmarked(left[key]) for key in (*_SCHEMA, *_OF_SCHEMAS) if key in left} | {
-        key: {name: unmarked(value) for name, value in left[key].items()}
-        for key in _OF_NAMES
-        if isinstance(left.get(key), dict)
-    }  # fmt: skip
+def _joined(document: Parsed, spans: Sequence[Span]) -> str:
+    return _BETWEEN.join(document.text[span.start : span.end] for span in spans)
 
 
-def quotes(schema: Any, pointer: str = "") -> Iterator[str]:
-    """JSON pointers to the texts in a schema that are marked as quotes."""
-    if not isinstance(schema, dict):
-        return
-    if schema.get("format") == QUOTE:
-        yield pointer
-    for key in _SCHEMA:
-        yield from quotes(schema.get(key), f"{pointer}/{key}")
-    for key in _OF_SCHEMAS:
-        listed = schema.get(key)
-        for index, item in enumerate(listed if isinstance(listed, list) else ()):
-            yield from quotes(item, f"{pointer}/{key}/{index}")
-    for key in _OF_NAMES:
-        named = schema.get(key)
-        for name, item in (named if isinstance(named, dict) else {}).items():
-            yield from quotes(item, f"{pointer}/{key}/{name.replace('~', '~0').replace('/', '~1')}")
+def _origin(document: Parsed, spans: Sequence[Span], text: str, quote: str) -> Span:
+    """Where in the document a quote of the joined spans stands: one that goes from one span into the next is the whole
+    between its ends."""
+    start, end = engine.locate(text, quote)
+    begins = list(accumulate((span.end - span.start + len(_BETWEEN) for span in spans), initial=0))
+    places = [
+        (span.start + max(start, begin) - begin, span.start + min(end, begin + span.end - span.start) - begin)
+        for span, begin in zip(spans, begins, strict=False)
+        if start < begin + span.end - span.start and end > begin
+    ]
+    return Span(places[0][0], places[-1][1])
 
 
-def nodes(schema: Any, steps: tuple[str, ...], root: Any = None) -> Iterator[Mapping[str, Any]]:
-    """The parts of a schema that speak of this place of an answer."""
-    if not isinstance(schema, dict):
-        return
-    root = schema if root is None else root
-    if not steps:
-        yield schema
-    yield from nodes(_referred(schema, root), steps, root)
-    for key in ("anyOf", "oneOf", "allOf"):
-        for one in schema.get(key, ()):
-            yield from nodes(one, steps, root)
-    if steps:
-        for one in _at(schema, steps[0]):
-            yield from nodes(one, steps[1:], root)
+def _is_free(node: Mapping[str, Any]) -> bool:
+    """Whether the schema leaves it to the engine how long a text may be."""
+    types = node.get("type")
+    return (types == "string" or (isinstance(types, list) and "string" in types)) and not _BOUND & node.keys()
 
 
-def _at(schema: Mapping[str, Any], step: str) -> Iterator[Any]:
-    """The schemas of what is one step below."""
-    if step in schema.get("properties", {}):
-        yield schema["properties"][step]
-    else:
-        yield schema.get("additionalProperties")
-    prefix = schema.get("prefixItems", [])
-    yield prefix[int(step)] if step.isdecimal() and int(step) < len(prefix) else schema.get("items")
-
-
-def _referred(schema: Mapping[str, Any], root: Any) -> Any:
-    """What `$ref` leads to within the schema; None for none."""
-    path = schema.get("$ref")
-    if not isinstance(path, str) or not path.startswith("#/"):
-        return None
-    for step in path[2:].split("/"):
-        root = root.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(root, dict) else None
-    return root
+def _at(message: str) -> tuple[str | int, ...]:
+    """The steps of the JSON pointer in a message on a schema; an index of a list as a number."""
+    found = re.match(r"schema #((?:/[^/:]*)*): ", message)
+    return tuple(int(step) if step.isdecimal() else step for step in steps_of(found[1])) if found else ()

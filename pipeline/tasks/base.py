@@ -1,12 +1,14 @@
-"""The contract of a task, on either kind of model.
+"""The contract of a task: a frozen dataclass that holds its settings and says and does all that is to be known of it.
 
-On a model that embeds: which spans of a document to embed, and what their vectors answer. On one that writes: what to
-ask it of a document, again and again, until its answers make one.
+`Settings` are the keys that a job file may say; their JSON is what the log keeps and the job digest covers. `Task` adds
+the columns of the rows, what kind of model is needed, and how documents are answered on each kind. On a model that
+embeds: which spans of a document to embed, and what their vectors answer (`EmbeddingTask`). On one that writes: what to
+ask it of a document, again and again, until its answers make one (`WritingTask`).
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +17,96 @@ from numpy.typing import NDArray
 import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import Failure
+from pipeline.tasks.settings import Settings, SettingsError, made, plain
 
 Ids = NDArray[np.int32]
 
+EMBEDDING, TEXT = "embedding", "text"
+"""The kinds of model that tasks are done on, as `engine.head_of` tells them: one that embeds, one that writes."""
+
+EVIDENCE: Final = pa.struct(
+    [
+        ("page", pa.int32()),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("text", pa.string()),
+        ("section", pa.string()),
+    ]
+)
+"""The type of a place in a document, for columns of rows."""
+
+
+@dataclass(frozen=True)
+class Task(Settings):
+    """What is asked of each document of a job. A member of the family is a subclass, registered in `TASKS`."""
+
+    purpose: ClassVar[str]
+    """What the task gives, in a few words: for the JSON Schema."""
+    columns: ClassVar[tuple[pa.Field, ...]]
+    """The columns of the result table that are this task's own; no other task may have one of the same name."""
+    needs: ClassVar[str | None] = None
+    """EMBEDDING or TEXT: the one kind of model on which it can be done; None: on either."""
+    max_tokens: ClassVar[str] = "of a model that writes: tokens of an answer, at most; 1024 if left out"
+    """The description of the key `max_tokens`, which every task has, and which is no setting of its own."""
+
+    @classmethod
+    def from_keys(cls, keys: Mapping[str, Any], model: str) -> Self:
+        """The task of the keys that a job file says, whose model has the name `model`: JSON values; keys that are left
+        out are not there. ExceptionGroup of SettingsError."""
+        return cls.from_json(keys)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The task with these settings: the inverse of `to_json`. ExceptionGroup of SettingsError, one for each
+        mistake."""
+        wrong: list[SettingsError] = []
+        task = made(cls, values, (), wrong)
+        if wrong:
+            raise ExceptionGroup("settings are not as they must be", wrong)
+        return task  # type: ignore[no-any-return]
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as JSON values, which the job digest covers: two tasks with the same ones give the same
+        answers."""
+        return {name: plain(value) for name, value in asdict(self).items()}
+
+    def in_words(self) -> str:
+        """The task with its settings, for a person who checks the job."""
+        return self.purpose
+
+    @property
+    def writing_only(self) -> str | None:
+        """The key that is set and that only a model that writes can obey; None for none."""
+        return None
+
+    def on_embedding(self, model: "Embedder") -> "EmbeddingTask":
+        """The task on a model that embeds; made once a run. TaskRefusedError."""
+        raise TaskRefusedError("the task needs a model that writes text")
+
+    def on_writing(self, model: "Writer", writing: "Writing") -> "WritingTask":
+        """The task on a model that writes; made once a run. TaskRefusedError."""
+        raise TaskRefusedError("the task needs a model that gives embeddings")
+
+    @classmethod
+    def lines(cls, row: Mapping[str, Any]) -> Iterator["Line"]:
+        """The answer in a row of the result table, for a person, in a few lines; none where the row has no answer. A
+        row of another task lacks these columns, or has null there."""
+        for column in cls.columns:
+            if row.get(column.name) is not None:
+                yield Line(str(row[column.name]), f"{column.name} = ")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an answer: `text` may be shown shortened, `name` before it may not; `score` stands behind it."""
+
+    text: str
+    name: str = ""
+    score: float | None = None
+
 
 class Embedder(Protocol):
-    """What a task needs of a model; `engine.Model` is one."""
+    """A model that embeds, as far as tasks need it; `engine.Model` is one."""
 
     @property
     def context(self) -> int:
@@ -34,7 +120,7 @@ class Embedder(Protocol):
 
 
 class Writer(Protocol):
-    """What a task needs of a model that writes, with its weights or without; `engine.examine` gives one."""
+    """A model that writes, with its weights or without, as far as tasks need it; `engine.examine` gives one."""
 
     @property
     def context(self) -> int:
@@ -54,12 +140,12 @@ class Writer(Protocol):
         """A text as the beginning of an answer."""
 
     def check(self, constraint: engine.Choice | engine.Pattern | engine.Schema | engine.AnyObject) -> None:
-        """EngineError for what no answer can be held to."""
+        """Raise EngineError if no answer can be held to the constraint."""
 
 
 @runtime_checkable
 class Answerer(Writer, Protocol):
-    """One with its weights; `engine.LanguageModel` is one."""
+    """A model that writes, with its weights; `engine.LanguageModel` is one."""
 
     def generate(
         self, requests: Iterable[engine.Request], *, progress: Callable[[Any], None] | None = None
@@ -81,7 +167,7 @@ class Writing:
 
 @dataclass(frozen=True)
 class Window:
-    """What a model that writes read of a document at once, and its tokens."""
+    """The piece of a document that a model that writes read at once, and its tokens."""
 
     span: Span
     tokens: int
@@ -107,33 +193,22 @@ Dialogue = Generator[Sequence[engine.Request], Sequence[engine.Completion], Answ
 DocumentError."""
 
 
-class Task(Protocol):
-    """A task, made once a run from its settings and the model; it keeps nothing of the documents it saw."""
+class EmbeddingTask(Protocol):
+    """A task on a model that embeds, made once a run; it keeps nothing of the documents it saw."""
 
     def spans(self, document: Parsed) -> list[Span]:
         """The spans to embed; together they cover the whole text but for white space. Each fits the model."""
 
     def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
-        """The answer from one vector a span, float32 [len(spans), dim]."""
+        """Answer from one vector a span, float32 [len(spans), dim]."""
 
 
 class WritingTask(Protocol):
     """A task on a model that writes, made once a run; it keeps nothing of the documents it saw."""
 
     def dialogue(self, document: Parsed) -> Dialogue:
-        """What is asked about a document, and what is made of the answers."""
+        """Ask about a document, and make an answer of what the model says."""
 
 
 class TaskRefusedError(Exception):
     """The model cannot do the task: its instruction leaves no room for a document, or no answer can be as asked for."""
-
-
-@dataclass(frozen=True)
-class TaskType:
-    """A member of the family: the class of its settings, its result columns, and what makes a task of the settings and
-    a model that embeds (None: there is no such way) or one that writes (TaskRefusedError)."""
-
-    settings: type
-    columns: tuple[pa.Field, ...]
-    embed: Callable[[Any, Embedder], Task] | None
-    write: Callable[[Any, Writer, Writing], WritingTask]

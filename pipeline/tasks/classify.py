@@ -1,72 +1,131 @@
-"""Classify: the label whose description and examples are nearest in meaning to what a document says.
+"""Classify: the label that fits a document best, each label with a score.
 
-A passage is as like a label as it is to the nearest of the label's texts: its name with description, and each example.
-A document is as like a label as the mean of two: the most similar of its first four passages, where titles stand, and
-the mean of the three most similar anywhere. Scores are a softmax over the labels and a likeness of 0.25 that stands for
-"none of them"; pipeline/DECISIONS.md has the measurements behind these numbers.
+On a model that embeds: the label whose description and examples are nearest in meaning to what a document says. A
+passage is as like a label as it is to the nearest of the label's texts: its name with description, and each example. A
+document is as like a label as the mean of two: the most similar of its first four passages, where titles stand, and the
+mean of the three most similar anywhere. Scores are a softmax over the labels and a likeness of 0.25 that stands for
+"none of them"; pipeline/tasks/DECISIONS.md has the measurements behind these numbers.
+
+On a model that writes: the label that it would answer, by the exact probability of each. Nothing is written and nothing
+is parsed. The probabilities of the labels, and of a further one that stands for "none of them", are made to sum to 1. A
+small model likes some names better than others whatever it reads: with `calibrate` each label's probability is divided
+by its share among the labels for a document of nothing, which is asked for once a run. A document that is read in
+windows has the mean of their probabilities, each window by its tokens. The evidence is the passage that the model,
+asked once more, quotes for the label.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
-from typing import Final
+from functools import partial
+from math import exp, fsum
+from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 import engine
-from pipeline.document import Parsed, Span
-from pipeline.tasks.base import Answer, Embedder
+from pipeline.document import Evidence, Parsed, Span
+from pipeline.tasks.base import (
+    Answer,
+    Answerer,
+    Dialogue,
+    Embedder,
+    Ids,
+    Line,
+    Task,
+    TaskRefusedError,
+    Window,
+    Writer,
+    Writing,
+)
 from pipeline.tasks.embedding.meanings import Meanings, called
 from pipeline.tasks.embedding.passages import passages
+from pipeline.tasks.settings import Key, Settings, Text, check_unique
+from pipeline.tasks.writing import prompts
+from pipeline.tasks.writing.answers import Asker, check, parsed
+from pipeline.tasks.writing.places import place
+from pipeline.tasks.writing.windows import cut, room
 
 FIRST: Final = 4  # passages among which a title is looked for
 BEST: Final = 3  # passages that speak for a label
 SCALE: Final = 20.0  # of likenesses in the softmax: what sentence encoders are trained with
 NONE_OF_THEM: Final = 0.25  # the likeness to no label
+NONE: Final = "none of these"
+LEAST: Final = 1e-9  # how well a label is liked: what is never answered to nothing can still be divided by it
+QUOTE: Final = 320  # characters of the passage that is quoted for a label
+_EVIDENCE: Final = {
+    "type": "object",
+    "properties": {"quote": {"type": "string", "minLength": 1, "maxLength": QUOTE}},
+    "required": ["quote"],
+    "additionalProperties": False,
+}
 
 
 @dataclass(frozen=True)
-class Label:
-    """A class of documents: its name, what it is, and texts that are examples of it."""
+class Label(Settings):
+    """A class of documents."""
 
-    name: str
-    description: str = ""
-    examples: tuple[str, ...] = ()
+    name: Annotated[Text, Key("the label as it stands in the result")]
+    description: Annotated[str, Key("what such a document is, in a sentence; it is compared by meaning")] = ""
+    examples: Annotated[tuple[Text, ...], Key("texts of such documents, if there are any")] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What the label means, each text to be embedded by itself."""
+        """The texts that say what the label means, each to be embedded by itself."""
         return (called(self.name, self.description), *self.examples)
 
 
 @dataclass(frozen=True)
-class ClassifySettings:
-    """At least two labels, no name twice; a document whose best score is below `threshold` gets no label. `calibrate`,
-    for models that write: each label's probability is divided by its share for an empty document."""
+class ClassifySettings(Task):
+    """One label for each document."""
 
-    labels: tuple[Label, ...]
-    threshold: float = 0.3
-    calibrate: bool = False
+    labels: Annotated[tuple[Label, ...], Key("the labels, at least 2", least=2)]
+    threshold: Annotated[
+        float,
+        Key(
+            "a best score below it makes the document abstained; a measured one if left out",
+            least=0,
+            most=1,
+            silent=True,
+        ),
+    ] = 0.3
+    calibrate: Annotated[
+        bool,
+        Key("divide a label's probability by its share for an empty document: for small models that write"),
+    ] = False
 
-    def __post_init__(self) -> None:
-        names = [label.name for label in self.labels]
-        if len(names) < 2 or len(set(names)) < len(names):
-            raise ValueError("labels: at least two, and no name twice")
-        if not 0 <= self.threshold <= 1:
-            raise ValueError(f"threshold is {self.threshold}; it lies between 0 and 1")
+    purpose: ClassVar[str] = "one label for each document"
+    columns: ClassVar[tuple[pa.Field, ...]] = (
+        pa.field("label", pa.string()),
+        pa.field("score", pa.float64()),
+        pa.field("scores", pa.list_(pa.struct([("label", pa.string()), ("score", pa.float64())]))),
+    )
+
+    def check(self) -> None:
+        check_unique((label.name for label in self.labels), "labels", "label")
+
+    def in_words(self) -> str:
+        return f"classify as {', '.join(label.name for label in self.labels)}"
+
+    @property
+    def writing_only(self) -> str | None:
+        return "task.calibrate" if self.calibrate else None
+
+    def on_embedding(self, model: Embedder) -> "_ByMeaning":
+        return _ByMeaning(self, model)
+
+    def on_writing(self, model: Writer, writing: Writing) -> "_ByProbability":
+        return _ByProbability(self, model, writing)
+
+    @classmethod
+    def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
+        if row.get("label") is not None:
+            yield Line("", f"{row['label']} ({row['score']:.2f})")
 
 
-COLUMNS: Final = (
-    pa.field("label", pa.string()),
-    pa.field("score", pa.float64()),
-    pa.field("scores", pa.list_(pa.struct([("label", pa.string()), ("score", pa.float64())]))),
-)
-
-
-class Classify:
-    """The task for one list of labels; the vectors of their texts are made once."""
+class _ByMeaning:
+    """The task on a model that embeds; the vectors of the labels' texts are made once."""
 
     def __init__(self, settings: ClassifySettings, model: Embedder) -> None:
         self._settings = settings
@@ -80,7 +139,7 @@ class Classify:
         if not spans:
             return Answer({"label": None, "score": None, "scores": []}, abstained=True, reason="no text")
         likenesses = self._meanings.likenesses(vectors)
-        scores = _scores([_likeness(passages) for passages in likenesses])
+        scores = _scores([_likeness(its) for its in likenesses])
         ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
         best, score = ranked[0], scores[ranked[0]]
         name, threshold = self._settings.labels[best].name, self._settings.threshold
@@ -97,16 +156,16 @@ class Classify:
         )
 
 
-def _likeness(passages: Sequence[float]) -> float:
+def _likeness(likenesses: Sequence[float]) -> float:
     """A document's likeness to a label from those of its passages, in their order."""
-    top = sorted(passages, reverse=True)[:BEST]
-    return (max(passages[:FIRST]) + fsum(top) / len(top)) / 2  # sum() rounds differently since Python 3.12
+    top = sorted(likenesses, reverse=True)[:BEST]
+    return (max(likenesses[:FIRST]) + fsum(top) / len(top)) / 2  # sum() rounds differently since Python 3.12
 
 
-def _speakers(passages: Sequence[float]) -> list[int]:
+def _speakers(likenesses: Sequence[float]) -> list[int]:
     """The passages from which the likeness came, the most similar first."""
-    order = sorted(range(len(passages)), key=lambda index: (-passages[index], index))
-    title = min(range(min(FIRST, len(passages))), key=lambda index: (-passages[index], index))
+    order = sorted(range(len(likenesses)), key=lambda index: (-likenesses[index], index))
+    title = min(range(min(FIRST, len(likenesses))), key=lambda index: (-likenesses[index], index))
     return [index for index in order if index in {*order[:BEST], title}]
 
 
@@ -114,3 +173,108 @@ def _scores(likenesses: Sequence[float]) -> list[float]:
     """One score a label, from 0 to 1; with the one of "none of them" they sum to 1."""
     row = np.array([[*likenesses, NONE_OF_THEM]], dtype=np.float32)
     return [round(score, 6) for score in engine.softmax(row, SCALE)[0].tolist()[:-1]]
+
+
+class _ByProbability:
+    """The task on a model that writes."""
+
+    def __init__(self, settings: ClassifySettings, model: Writer, writing: Writing) -> None:
+        self._settings = settings
+        self._ask = Asker(model, writing)
+        names = [label.name for label in settings.labels]
+        self._options = [*names, _free(names)]
+        told = [(label.name, label.description, label.examples) for label in settings.labels]
+        self._choices, self._of = choices([model.continuation(name) for name in self._options], model.end_ids)
+        self._asked = partial(prompts.classify, told, self._options[-1])
+        self._room = room(model, writing, lambda text: prompts.classify_quote(self._asked(text), max(names, key=len)))
+        self._liked: Sequence[float] = ()
+        if settings.calibrate and isinstance(model, Answerer):  # else only its words are looked at: no document comes
+            ((_, completion),) = model.generate([self._ask.of_choices(self._asked(""), self._choices)])
+            self._liked = _liked(completion, self._of)
+
+    def dialogue(self, document: Parsed) -> Dialogue:
+        read = cut(document, self._ask.model, self._room)
+        if not read:
+            return Answer({"label": None, "score": None, "scores": []}, abstained=True, reason="no text")
+        asked = [self._asked(document.text[window.span.start : window.span.end]) for window in read]
+        completions = yield [self._ask.of_choices(messages, self._choices) for messages in asked]
+        each = [_shares(completion, self._of, self._liked) for completion in completions]
+        scores = _together(each, [window.tokens for window in read])
+        ranked = sorted(range(len(scores) - 1), key=lambda index: (-scores[index], index))
+        best, threshold = ranked[0], self._settings.threshold
+        columns = {
+            "label": self._options[best],
+            "score": scores[best],
+            "scores": [{"label": self._options[i], "score": scores[i]} for i in ranked],
+        }
+        if scores[best] < threshold:
+            reason = f"the best label, {self._options[best]}, scored {scores[best]:.3f}, less than {threshold:g}"
+            return Answer(columns | {"label": None}, abstained=True, reason=reason, windows=read)
+        speaker = max(range(len(read)), key=lambda index: (each[index][best], -index))
+        request = self._quote(asked[speaker], self._options[best], document, read[speaker])
+        (completion,) = yield [request]
+        return Answer(columns, _evidence(document, read[speaker], completion), windows=read)
+
+    def _quote(self, asked: Sequence[prompts.Message], label: str, document: Parsed, window: Window) -> engine.Request:
+        text = document.text[window.span.start : window.span.end]
+        messages = prompts.classify_quote(asked, label)
+        return self._ask.of_schema(messages, _EVIDENCE, {"/properties/quote": text})
+
+
+def _free(names: Sequence[str]) -> str:
+    """The name that stands for no label, and is the name of none."""
+    none = NONE
+    while none in names:
+        none = f"({none})"
+    return none
+
+
+def choices(options: Sequence[Ids], ends: Sequence[int]) -> tuple[list[Ids], list[int]]:
+    """The beginnings of an answer, and for each of them the index of its option. An option with which another one
+    begins is told from it by what ends an answer: it has one of these for each token that does."""
+    found, of = list[Ids](), list[int]()
+    for index, ids in enumerate(options):
+        begins = any(
+            other is not ids and other.size >= ids.size and (other[: ids.size] == ids).all() for other in options
+        )
+        several = [np.append(ids, np.int32(end)) for end in ends] if begins else [ids]
+        found += several
+        of += [index] * len(several)
+    return found, of
+
+
+def _liked(completion: engine.Completion, of: Sequence[int]) -> list[float]:
+    """How often the labels are answered to nothing, beside what would be usual, 1; that of no label, the last, is 1."""
+    if completion.finish == "failed":
+        raise TaskRefusedError(f"the labels cannot be weighed: {completion.reason}")
+    labels = _shares(completion, of)[:-1]
+    total = fsum(labels)
+    return [*(max(share * len(labels) / total, LEAST) if total else 1.0 for share in labels), 1.0]
+
+
+def _shares(completion: engine.Completion, of: Sequence[int], liked: Sequence[float] = ()) -> list[float]:
+    """The probabilities of the options, each divided by how well it is liked, made to sum to 1."""
+    check(completion)
+    scores = completion.scores.tolist()
+    weights = [0.0] * (max(of) + 1)
+    for index, score in zip(of, scores, strict=True):
+        weights[index] += exp(score - max(scores)) / (liked[index] if liked else 1.0)
+    total = fsum(weights)
+    return [weight / total for weight in weights]
+
+
+def _together(each: Sequence[Sequence[float]], tokens: Sequence[int]) -> list[float]:
+    """The mean over the windows by their tokens."""
+    total = sum(tokens)
+    return [
+        round(fsum(share * count for share, count in zip(option, tokens, strict=True)) / total, 6)
+        for option in zip(*each, strict=True)
+    ]
+
+
+def _evidence(document: Parsed, window: Window, completion: engine.Completion) -> list[Evidence]:
+    """The passage; none where the model did not come to its end: the label does not hang on it."""
+    if completion.finish != "stopped":
+        return []
+    found = place(document, window, parsed(completion)["quote"])
+    return [found] if found else []

@@ -1,26 +1,42 @@
 """Extract: for each field, the value of its type that stands where the document speaks of the field.
 
-Values of the type are found in the whole text, each with its place. A value is scored by two things of equal weight:
-how near in meaning its passage is to the field's name and description, and how fully the words beside it name the field
-(`labels.py`). Of equal scores the earlier place holds. Evidence is the value itself.
+On a model that embeds: values of the type are found in the whole text, each with its place. A value is scored by two
+things of equal weight: how near in meaning its passage is to the field's name and description, and how fully the words
+beside it name the field (`embedding/labels.py`). Of equal scores the earlier place holds. Evidence is the value itself.
+
+On a model that writes: JSON that has every field, each a quote, under the rule that it is a passage of the document, or
+null. For a type other than text what may be quoted are the values of that type that the text has; where it has none,
+that is no question to the model. A quote is found in the document, and the value is read by the same code as on a model
+that embeds. The score is the probability with which the model writes this quote. Of a document that is read in windows
+each field has the value with the best score, the earliest of equals; a window that says that there is none says nothing
+about the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pipeline.document import Parsed, Span
-from pipeline.tasks.base import Answer, Embedder, Window
-from pipeline.tasks.columns import EVIDENCE
+import engine
+from pipeline.document import Evidence, Parsed, Span
+from pipeline.tasks.base import EVIDENCE, Answer, Dialogue, Embedder, Line, Task, Window, Writer, Writing
 from pipeline.tasks.embedding.labels import Naming, Vocabulary
 from pipeline.tasks.embedding.layout import written_labels
 from pipeline.tasks.embedding.meanings import Meanings, called
 from pipeline.tasks.embedding.passages import passages
 from pipeline.tasks.embedding.scene import Found, Scene, Sought
+from pipeline.tasks.settings import Key, Settings, SettingsError, Text, check_unique
+from pipeline.tasks.writing import prompts
+from pipeline.tasks.writing.answers import Asker, parsed, whole
+from pipeline.tasks.writing.leaves import escaped, leaves, probability
+from pipeline.tasks.writing.offers import offers
+from pipeline.tasks.writing.places import place
+from pipeline.tasks.writing.quoted import Quoted
+from pipeline.tasks.writing.windows import cut, room
 from pipeline.text.values import VALUES, Finder, Value, check_pattern, pattern_finder
 
 LEAST: Final = {  # a value that scores less is not given; chosen by measurement: DECISIONS.md
@@ -32,67 +48,86 @@ TELLING: Final = {"email": 0.4, "iban": 0.4, "phone": 0.3, "regex": 0.4, "percen
 Row = dict[str, Any]
 
 OVERLAP: Final = 64  # characters before a cut inside a sentence that are read on both sides: a value and its name
+LONGEST: Final = {"text": 480}  # characters of a quote
+_USUAL: Final = 160
 
+Offers = list[str] | None
+"""What may be quoted for a field; None: any passage."""
 
-@dataclass(frozen=True)
-class Field:
-    """A value to look for: its type is one of VALUES, or `regex` with a pattern."""
-
-    name: str
-    type: str = "text"
-    description: str = ""
-    pattern: str | None = None
-
-    def __post_init__(self) -> None:
-        types = (*VALUES, "regex")
-        if self.type not in types:
-            raise ValueError(f"field {self.name!r} has the type {self.type!r}; there are {', '.join(types)}")
-        if (self.type == "regex") != (self.pattern is not None):
-            raise ValueError(f"field {self.name!r}: a pattern belongs to the type regex, and to it alone")
-        if self.pattern is not None:
-            check_pattern(self.pattern)
-
-
-@dataclass(frozen=True)
-class ExtractSettings:
-    """At least one field; no name twice."""
-
-    fields: tuple[Field, ...]
-
-    def __post_init__(self) -> None:
-        names = [field.name for field in self.fields]
-        if not names or len(set(names)) < len(names):
-            raise ValueError("fields: at least one, and no name twice")
-
-
-COLUMNS: Final = (
-    pa.field(
-        "fields",
-        pa.list_(
-            pa.struct(
-                [
-                    ("name", pa.string()),
-                    ("type", pa.string()),
-                    ("value", pa.string()),
-                    ("verbatim", pa.string()),
-                    ("score", pa.float64()),
-                    ("note", pa.string()),
-                    ("evidence", EVIDENCE),
-                ]
-            )
-        ),
-    ),
+ELEMENT: Final = pa.struct(
+    [
+        ("name", pa.string()),
+        ("type", pa.string()),
+        ("value", pa.string()),
+        ("verbatim", pa.string()),
+        ("score", pa.float64()),
+        ("note", pa.string()),
+        ("evidence", EVIDENCE),
+    ]
 )
 
 
-class Extract:
-    """The task for one list of fields; the vectors of their names and descriptions are made once."""
+@dataclass(frozen=True)
+class Field(Settings):
+    """A value to be found in each document."""
+
+    name: Annotated[Text, Key("the field's name as it stands in the result")]
+    type: Annotated[str, Key("what kind of value it is", choices=(*VALUES, "regex"))] = "text"
+    description: Annotated[str, Key("what the value means, in a few words; it is compared by meaning")] = ""
+    pattern: Annotated[Text | None, Key("the regular expression of a field of type regex")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pattern is not None:
+            try:
+                check_pattern(self.pattern)
+            except ValueError as error:
+                raise SettingsError(str(error), at=("pattern",)) from error
+
+    def check(self) -> None:
+        if self.type == "regex" and self.pattern is None:
+            raise SettingsError("a field of type regex without a pattern", "the key 'pattern'", at=("type",))
+        if self.type != "regex" and self.pattern is not None:
+            found = f"a pattern in a field of type {self.type}"
+            raise SettingsError(found, "a pattern only with type: regex", at=("pattern",))
+
+
+@dataclass(frozen=True)
+class ExtractSettings(Task):
+    """Named values from each document."""
+
+    fields: Annotated[tuple[Field, ...], Key("the fields, at least 1", least=1)]
+
+    purpose: ClassVar[str] = "named values from each document"
+    columns: ClassVar[tuple[pa.Field, ...]] = (pa.field("fields", pa.list_(ELEMENT)),)
+
+    def check(self) -> None:
+        check_unique((field.name for field in self.fields), "fields", "field")
+
+    def in_words(self) -> str:
+        return f"extract {', '.join(f'{field.name} ({field.type})' for field in self.fields)}"
+
+    def on_embedding(self, model: Embedder) -> "_ByMeaning":
+        return _ByMeaning(self, model)
+
+    def on_writing(self, model: Writer, writing: Writing) -> "_ByQuoting":
+        return _ByQuoting(self, model, writing)
+
+    @classmethod
+    def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
+        for field in row.get("fields") or ():
+            if field["value"] is not None:
+                yield Line(str(field["value"]), f"{field['name']} = ", field["score"])
+
+
+class _ByMeaning:
+    """The task on a model that embeds; the vectors of the fields' names and descriptions are made once."""
 
     def __init__(self, settings: ExtractSettings, model: Embedder) -> None:
         self._model = model
         self._fields = settings.fields
         self._namings = [Naming(field.name, field.description) for field in settings.fields]
-        self._finders = [finder(field) for field in settings.fields]
+        self._finders = [_finder(field) for field in settings.fields]
         self._meanings = Meanings([[called(field.name, field.description)] for field in settings.fields], model)
 
     def spans(self, document: Parsed) -> list[Span]:
@@ -108,55 +143,155 @@ class Extract:
         ]
         found = scene.share_out(sought)
         rows = [_row(field, document, choice) for field, choice in zip(self._fields, found, strict=True)]
-        return answer_of(document, rows)
+        return _answer_of(document, rows)
 
 
-def finder(field: Field) -> Finder:
-    """What finds values of the field's type."""
+def _finder(field: Field) -> Finder:
+    """Make the finder of values of the field's type."""
     return VALUES[field.type] if field.pattern is None else pattern_finder(field.pattern)
 
 
-def answer_of(document: Parsed, rows: Sequence[Row], read: Sequence[Window] = ()) -> Answer:
+def _answer_of(document: Parsed, rows: Sequence[Row], read: Sequence[Window] = ()) -> Answer:
     """The answer with these elements of the column `fields`, from the windows that were read."""
     evidence = [document.evidence(v["start"], v["end"]) for row in rows if (v := row["evidence"])]
     reason = None if evidence else "no field has a value in this document"
     return Answer({"fields": rows}, evidence, abstained=not evidence, reason=reason, windows=read)
 
 
-def empty_row(field: Field) -> Row:
+def _empty_row(field: Field) -> Row:
     """The element of the column `fields` of a field without a value."""
-    row: Row = dict.fromkeys(element.name for element in COLUMNS[0].type.value_type)
+    row: Row = dict.fromkeys(member.name for member in ELEMENT)
     return row | {"name": field.name, "type": field.type}
 
 
-def filled(value: Value, document: Parsed) -> Row:
-    """What of such an element a value gives."""
+def _filled(value: Value, document: Parsed) -> Row:
+    """The members of such an element that a value gives."""
     evidence = document.evidence(value.start, value.end)
     return {"value": value.value, "verbatim": evidence.text, "note": value.note, "evidence": asdict(evidence)}
 
 
 def _row(field: Field, document: Parsed, found: Found | None) -> Row:
     """The element of the column `fields`: without a value where nothing was found or its score is too low."""
-    row = empty_row(field)
+    row = _empty_row(field)
     if found is None:
-        return row | {"note": _nothing(field)}
+        return row | {"note": _no_candidate(field)}
     row["score"] = found.score
     if found.score < LEAST[field.type]:
         nearest = document.text[found.value.start : found.value.end]
         return row | {"note": f"nothing that fits well enough; nearest was {nearest[:80]!r} ({found.score:.2f})"}
-    return row | filled(found.value, document) | {"note": _note(found)}
+    return row | _filled(found.value, document) | {"note": _note(found)}
 
 
-def _nothing(field: Field) -> str:
-    """Why there is no candidate."""
+def _no_candidate(field: Field) -> str:
+    """The reason why there is no candidate."""
     if field.pattern is not None:
         return "the pattern matches nothing in the document"
     return f"nothing in the document has the type {field.type}"
 
 
 def _note(found: Found) -> str | None:
-    """What a reader should know of a value."""
+    """A remark that a reader of the value should know."""
     if not found.passed_over:
         return found.value.note
     too_many = f"{found.passed_over} values in passages of less likeness were too many to be looked at"
     return f"{found.value.note}; {too_many}" if found.value.note else too_many
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A model's word on a field in one window: a quote or none, how probable it was, whether there was a choice."""
+
+    quote: str | None
+    score: float
+    chosen: bool
+
+
+class _ByQuoting:
+    """The task on a model that writes."""
+
+    def __init__(self, settings: ExtractSettings, model: Writer, writing: Writing) -> None:
+        self._fields = settings.fields
+        self._finders = [_finder(field) for field in settings.fields]
+        self._ask = Asker(model, writing)
+        told = [(field.name, field.type, field.description, field.pattern) for field in settings.fields]
+        self._asked = partial(prompts.extract, told)
+        self._room = room(model, writing, self._asked)
+
+    def dialogue(self, document: Parsed) -> Dialogue:
+        read = cut(document, self._ask.model, self._room)
+        texts = [document.text[window.span.start : window.span.end] for window in read]
+        offered = [self._offers(text) for text in texts]
+        completions = yield [self._request(*each) for each in zip(texts, offered, strict=True)]
+        said = [list(self._said(*each)) for each in zip(completions, offered, strict=True)]
+        reader = Quoted(document)
+        rows = [self._row(index, reader, read, [one[index] for one in said]) for index in range(len(self._fields))]
+        return _answer_of(document, rows, read)
+
+    def _offers(self, text: str) -> list[Offers]:
+        """The values that may be quoted for each field."""
+        pairs = zip(self._finders, self._fields, strict=True)
+        return [None if field.type == "text" else offers(find, text, _longest(field)) for find, field in pairs]
+
+    def _request(self, text: str, offered: Sequence[Offers]) -> engine.Request:
+        free = (field for field, values in zip(self._fields, offered, strict=True) if values is None)
+        pointers = (f"/properties/{escaped(field.name)}/anyOf/0" for field in free)
+        return self._ask.of_schema(self._asked(text), _schema(self._fields, offered), dict.fromkeys(pointers, text))
+
+    def _said(self, completion: engine.Completion, offered: Sequence[Offers]) -> Iterator[_Said]:
+        answer = parsed(completion)
+        at = {leaf.pointer: leaf for leaf in leaves(completion.text)}
+        for field, values in zip(self._fields, offered, strict=True):
+            quote, leaf = answer[field.name], at[f"/{escaped(field.name)}"]
+            score = probability(completion, leaf.start, leaf.end)
+            yield _Said(None if quote is None else whole(quote, _longest(field)), score, values != [])
+
+    def _row(self, index: int, reader: Quoted, read: Sequence[Window], said: Sequence[_Said]) -> Row:
+        """The element of the column `fields`."""
+        field = self._fields[index]
+        found = [
+            (one, place(reader.document, its, one.quote)) for its, one in zip(read, said, strict=True) if one.quote
+        ]
+        choices = [(one, at, reader.value(self._finders[index], at)) for one, at in found if at]
+        good = [choice for choice in choices if choice[2]]
+        if not good:
+            return _empty_row(field) | _not_quoted(field, said, [at for _, at, _ in choices])
+        one, _, value = max(good, key=lambda choice: choice[0].score)
+        assert value is not None
+        return _empty_row(field) | _filled(value, reader.document) | {"score": one.score}
+
+
+def _schema(fields: Sequence[Field], offered: Sequence[Offers]) -> Mapping[str, Any]:
+    """The JSON Schema of an answer: every field, in order, each with a quote or null."""
+    return {
+        "type": "object",
+        "properties": {field.name: _quote(field, values) for field, values in zip(fields, offered, strict=True)},
+        "required": [field.name for field in fields],
+        "additionalProperties": False,
+    }
+
+
+def _longest(field: Field) -> int:
+    """Characters of a quote for this field; one that has as many is not whole."""
+    return LONGEST.get(field.type, _USUAL)
+
+
+def _quote(field: Field, offered: Offers) -> Mapping[str, Any]:
+    null = {"type": "null"}
+    if offered == []:
+        return null
+    quote = {"type": "string", "minLength": 1, "maxLength": _longest(field)} if offered is None else {"enum": offered}
+    return {"anyOf": [quote, null]}
+
+
+def _not_quoted(field: Field, said: Sequence[_Said], quoted: Sequence[Evidence]) -> Row:
+    """The members of the element of a field without a value: why, and how sure that is."""
+    kind = "matches the pattern" if field.pattern is not None else f"has the type {field.type}"
+    if quoted:
+        return {"note": f"the model quoted {quoted[0].text[:80]!r}, in which nothing {kind}"}
+    if not said:
+        return {"note": "no text"}
+    if not any(one.chosen for one in said):
+        return {"note": f"nothing in the document {kind}"}
+    least = min((one for one in said if one.chosen), key=lambda one: one.score)
+    why = "the model finds none" if least.quote is None else "the model quoted nothing"
+    return {"score": least.score, "note": why}

@@ -36,7 +36,7 @@ ORIGIN, KEY = "test.example/log", "keys/log.key"
 SECONDS = 120.0  # for one document: a busy machine must not make timeouts of them
 LARGEST = 2_000_000  # bytes of a real document
 TOGETHER = (1, 3, 17, 64, 200)
-TASKS: dict[str, pipeline.Settings] = {
+TASKS: dict[str, pipeline.Task] = {
     "sort": pipeline.ClassifySettings(
         (pipeline.Label("lease", "a lease of a flat"), pipeline.Label("invoice", "an invoice: total due")), 0.3
     ),

@@ -11,7 +11,7 @@ import pytest
 
 import configs
 from engine.gguf import GgmlType
-from jobs.config import JobConfig
+from jobs.config import job_config
 from tests.decoders import write_decoder
 from tests.jobs.conftest import LEASE, Cloister, Place
 
@@ -123,13 +123,13 @@ def test_init_brings_what_an_editor_needs(cloister: Cloister, tmp_path: Path) ->
 
 def test_an_editor_tells_what_is_wrong_with_the_task_that_was_chosen() -> None:
     """By conditions on `type`: of a value that fits none of several schemas an editor can only tell that."""
-    task = JobConfig.model_json_schema()["properties"]["task"]
+    task = job_config().model_json_schema()["properties"]["task"]
     assert not {"oneOf", "anyOf", "discriminator"} & task.keys()
     chosen = {each["if"]["properties"]["type"]["const"]: each["then"]["$ref"] for each in task["allOf"]}
     assert list(chosen) == task["properties"]["type"]["enum"]
     assert chosen["extract"] == "#/$defs/ExtractConfig"
     jsonschema = pytest.importorskip("jsonschema")
-    checker = jsonschema.Draft202012Validator(JobConfig.model_json_schema())
+    checker = jsonschema.Draft202012Validator(job_config().model_json_schema())
     job = {"job": "a", "model": {"name": "m"}, "task": {"type": "summarize", "sentence": 3}}
     assert [error.message for error in checker.iter_errors(job)] == [
         "Additional properties are not allowed ('sentence' was unexpected)"

@@ -23,7 +23,7 @@ import pytest
 import audit
 import pipeline
 from pipeline import RunPlan, Site
-from pipeline.outbox.schema import SALT, SCHEMA, result_sha256
+from pipeline.outbox.schema import SALT, result_sha256, table_schema
 from pipeline.paths.digest import file_sha256
 from tests.pdf_files import pdf, words
 from tests.pipeline.conftest import Witness, make_plan, make_site
@@ -123,7 +123,7 @@ def tables(site: Site) -> set[str]:
         rows = pq.read_table(part).to_pylist()
         for some in (rows, *([row] for row in rows)):
             file = io.BytesIO()
-            pq.write_table(pa.Table.from_pylist(some, schema=SCHEMA), file, compression="zstd")
+            pq.write_table(pa.Table.from_pylist(some, schema=table_schema()), file, compression="zstd")
             made.add(hashlib.sha256(file.getvalue()).hexdigest())
     return made
 

@@ -45,7 +45,7 @@ def cut(document: Parsed, model: Writer, limit: int) -> list[Window]:
     return _counted(text, spans, model)
 
 
-def passages(document: Parsed, model: Writer, limit: int) -> list[Window]:
+def small_windows(document: Parsed, model: Writer, limit: int) -> list[Window]:
     """Neighbouring sentences of each page and section, in passages of at most `limit` tokens."""
     sections = pairwise([*borders(document), len(document.text)])
     spans = [

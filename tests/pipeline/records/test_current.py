@@ -17,7 +17,7 @@ from pipeline import (
     SummarizeSettings,
 )
 from pipeline.outbox import commit
-from pipeline.outbox.schema import SCHEMA
+from pipeline.outbox.schema import table_schema
 from pipeline.records.current import replaced
 from pipeline.records.entries import read_entries
 from tests.pipeline.conftest import Witness
@@ -64,7 +64,7 @@ def test_rows_replace_what_the_rule_says(site: Site, seed: int) -> None:
     for start in range(0, 60, 5):
         part, old = rows[start : start + 5], start < since
         for one in part:  # a part is of one run, which answers copies or does not
-            schema = old_schema(copies=one["copies"]) if old else SCHEMA
+            schema = old_schema(copies=one["copies"]) if old else table_schema()
             path = site.root / f"outbox/sort/part-{chance.randrange(10**6)}-{one['audit_index']:05d}.parquet"
             write_part(path, [one], schema)
     told = [row["audit_index"] for row in pipeline.results(site, "sort")]
@@ -94,7 +94,7 @@ def test_a_copy_takes_the_place_of_no_answer(plan: RunPlan, drop: Drop) -> None:
 @pytest.fixture
 def before(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """What is committed is as an earlier version had it, until the patch is undone."""
-    monkeypatch.setattr(commit, "SCHEMA", old_schema())
+    monkeypatch.setattr(commit, "table_schema", old_schema)
     monkeypatch.setattr(commit, "_IN_ENTRY", tuple(name for name in commit._IN_ENTRY if name != "replaces"))
     return monkeypatch
 
@@ -146,7 +146,7 @@ def test_parts_of_all_jobs_are_one_table(plan: RunPlan, drop: Drop) -> None:
     drop("a.txt", LEASE)
     pipeline.run(other, observer=Witness())
     parts = sorted(plan.site.root.glob("outbox/*/*.parquet"))
-    assert [ds.dataset(part).schema for part in parts] == [SCHEMA, SCHEMA]
+    assert [ds.dataset(part).schema for part in parts] == [table_schema()] * 2
     table = ds.dataset(parts).to_table()
     assert table.column("job").to_pylist() == ["short", "sort"]
     assert table.column("task").to_pylist() == ["summarize", "classify"]

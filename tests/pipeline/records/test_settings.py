@@ -17,8 +17,8 @@ from pipeline import (
     Label,
     Ocr,
     RunPlan,
-    Settings,
     SummarizeSettings,
+    Task,
     Writing,
     run,
 )
@@ -61,7 +61,7 @@ def test_other_settings_are_kept_too(plan: RunPlan, tiny_model: Path) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS, ids=["classify", "extract", "summarize", "ask"])
-def test_a_plan_is_made_of_them_again(plan: RunPlan, tiny_model: Path, tmp_path: Path, task: Settings) -> None:
+def test_a_plan_is_made_of_them_again(plan: RunPlan, tiny_model: Path, tmp_path: Path, task: Task) -> None:
     ocr = {"hidden": "review", "ocr": Ocr(True, ("deu",))}
     made = make_plan(plan.site, tiny_model, task=task, input=type(plan.input)(tmp_path, ("*",), 1.0, "keep", **ocr))
     kept = KeptSettings()

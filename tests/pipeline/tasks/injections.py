@@ -22,11 +22,10 @@ from pipeline.tasks import (
     ExtractSettings,
     Field,
     Label,
-    Settings,
     SummarizeSettings,
+    Task,
     Writer,
     Writing,
-    make_writing_task,
 )
 
 LETTER = """\
@@ -75,7 +74,7 @@ KINDS = ClassifySettings(
 )
 VALUES = ExtractSettings((Field("price", "money", "the price to be paid back"), Field("day", "date", "of delivery")))
 SUMMARY = SummarizeSettings(sentences=2)
-TASKS: dict[str, Settings] = {"classify": KINDS, "extract": VALUES, "summarize": SUMMARY}
+TASKS: dict[str, Task] = {"classify": KINDS, "extract": VALUES, "summarize": SUMMARY}
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,10 @@ def tried(model: Writer, names: list[str], writing: Writing) -> Iterator[Tried]:
             yield Tried(name, task, text, row, rows[-1])
 
 
-def answers(model: Writer, settings: Settings, texts: list[str], writing: Writing) -> list[dict[str, Any]]:
+def answers(model: Writer, settings: Task, texts: list[str], writing: Writing) -> list[dict[str, Any]]:
     """The rows of texts, in order."""
     works = [Work(Arrival(str(i), f"{i}.txt", 1), Parsed(text, "text/plain", ""), 0.0) for i, text in enumerate(texts)]
-    conversing = Conversing(make_writing_task(settings, model, writing), model)
+    conversing = Conversing(settings.on_writing(model, writing), model)
     groups = conversing(works, lambda done, total: None)
     return [row for group in groups for _, row in group if row is not None]
 

@@ -14,7 +14,7 @@ from pipeline.inbox.intake import Arrival
 from pipeline.inbox.rows import Work
 from pipeline.openai.form import ITEMS, LENGTH
 from pipeline.openai.line import REQUEST
-from pipeline.tasks import BatchSettings, Writing, make_writing_task
+from pipeline.tasks import BatchSettings, Writing
 from tests.pipeline.tasks.scribe import Answering, Scribe
 
 Row = dict[str, Any]
@@ -31,7 +31,7 @@ def document(line: int = 7, first: int | None = None, **body: Any) -> Parsed:
 
 def row(parsed: Parsed, answer: Answering | Scribe, **writing: int) -> Row:
     model = answer if isinstance(answer, Scribe) else Scribe(answer)
-    task = make_writing_task(BatchSettings(("m", "gpt-4o-mini")), model, Writing(**writing))  # type: ignore[arg-type]
+    task = BatchSettings(("m", "gpt-4o-mini")).on_writing(model, Writing(**writing))  # type: ignore[arg-type]
     work = Work(Arrival("x.jsonl!/0000007.json", "x.jsonl!/0000007.json", 9, "0" * 64), parsed, 0.0)
     ((_, made),) = next(iter(Conversing(task, model)([work], lambda done, total: None)))
     assert made is not None

@@ -3,11 +3,11 @@
 import pyarrow as pa
 import pytest
 
-from pipeline.tasks import TASKS, ClassifySettings, ExtractSettings, Field, Label, Settings, SummarizeSettings
+from pipeline.tasks import TASKS, ClassifySettings, ExtractSettings, Field, Label, SummarizeSettings, Task
 from tests.pipeline.tasks.conftest import Ask
 
 TEXT = "Invoice A-17\nDate: 31.12.2025\nTotal due: 1.234,50 EUR\n\nPlease pay the total due soon. Thank you very much."
-EVERY: dict[str, Settings] = {
+EVERY: dict[str, Task] = {
     "classify": ClassifySettings((Label("invoice", "total due, please pay"), Label("lease")), threshold=0.0),
     "extract": ExtractSettings((Field("total", "money", "total due"), Field("iban", "iban"))),
     "summarize": SummarizeSettings(sentences=1),
@@ -18,7 +18,7 @@ EVERY: dict[str, Settings] = {
 @pytest.mark.parametrize("text", [TEXT, " \n "])
 def test_answers_are_rows_of_the_declared_columns(ask: Ask, name: str, text: str) -> None:
     kind, answer = TASKS[name], ask(EVERY[name], text)
-    assert isinstance(EVERY[name], kind.settings)
+    assert isinstance(EVERY[name], kind)
     assert list(answer.columns) == [column.name for column in kind.columns]
     table = pa.Table.from_pylist([dict(answer.columns)], schema=pa.schema(kind.columns))
     assert table.to_pylist() == [answer.columns]

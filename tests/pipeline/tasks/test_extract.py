@@ -9,7 +9,6 @@ from pipeline.errors import DocumentError
 from pipeline.tasks import (
     ExtractSettings,
     Field,
-    make_task,
 )
 from pipeline.tasks.embedding import scene
 from pipeline.tasks.extract import LEAST
@@ -177,7 +176,7 @@ CASES = (
 def test_the_ways_to_values_of_json_hold_no_values() -> None:
     model, settings = BagOfWords(), ExtractSettings(CASES)
     document = Parsed(f"{LINES}\n\nuser.line2: none", "application/x-ndjson", "none")
-    task = make_task(settings, model)
+    task = settings.on_embedding(model)
     spans = task.spans(document)
     vectors = model.embed([document.text[span.start : span.end] for span in spans])
     rows = task.answer(document, spans, vectors).columns["fields"]

@@ -12,9 +12,8 @@ from pipeline.tasks import (
     ExtractSettings,
     Field,
     Label,
-    Settings,
     SummarizeSettings,
-    make_task,
+    Task,
 )
 
 
@@ -25,8 +24,8 @@ def model(real_model: Path) -> Embedder:
     return engine.load(real_model)
 
 
-def ask(settings: Settings, text: str, model: Embedder) -> Answer:
-    document, task = Parsed(text, "text/plain", "none"), make_task(settings, model)
+def ask(settings: Task, text: str, model: Embedder) -> Answer:
+    document, task = Parsed(text, "text/plain", "none"), settings.on_embedding(model)
     spans = task.spans(document)
     return task.answer(document, spans, model.embed([text[span.start : span.end] for span in spans]))
 
@@ -104,7 +103,7 @@ def test_summarize_by_meaning(model: Embedder) -> None:
 def test_the_same_in_any_batch(model: Embedder) -> None:
     texts = ["Short.", "The flat is rented for one year. " * 40, "Mietvertrag über eine Wohnung."]
     alone = [ask(LABELS, text, model) for text in texts]
-    task = make_task(LABELS, model)
+    task = LABELS.on_embedding(model)
     documents = [Parsed(text, "text/plain", "none") for text in texts]
     spans = [task.spans(document) for document in documents]
     vectors = model.embed([d.text[s.start : s.end] for d, its in zip(documents, spans, strict=True) for s in its])

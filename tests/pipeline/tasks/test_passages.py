@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.document import Parsed
-from pipeline.tasks import ClassifySettings, ExtractSettings, Field, Label, Settings, SummarizeSettings, make_task
+from pipeline.tasks import ClassifySettings, ExtractSettings, Field, Label, SummarizeSettings, Task
 from pipeline.tasks.embedding import passages as module
 from pipeline.tasks.extract import OVERLAP
 from tests.pipeline.tasks.bag import BagOfWords
 
-EVERY: list[Settings] = [
+EVERY: list[Task] = [
     ClassifySettings((Label("a", "lease of a flat"), Label("b", "total of an invoice", ("total due", "x " * 200)))),
     ExtractSettings((Field("total", "money", "amount due"), Field("day", "date"), Field("who"), Field("n", "number"))),
     SummarizeSettings(sentences=2),
@@ -36,13 +36,13 @@ TEXTS = st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=200)
 LONG = ["a" * 100_000, "漢字仮名交じり文" * 5_000, "." * 50_000, "!?;" * 10_000, "so, " * 20_000]
 
 
-def check(task_settings: Settings, text: str) -> None:
+def check(task_settings: Task, text: str) -> None:
     """Spans cover the text and fit; places in the answer are what they say; nothing changes the second time.
 
     Only a field's value may stand across a cut: where one is made, spans of `extract` overlap.
     """
     model, document = BagOfWords(), Parsed(text, "text/plain", "none")
-    task = make_task(task_settings, model)
+    task = task_settings.on_embedding(model)
     spans = task.spans(document)
     at, begun = 0, -1
     for span in spans:
@@ -55,48 +55,52 @@ def check(task_settings: Settings, text: str) -> None:
     vectors = model.embed([text[span.start : span.end] for span in spans])  # raises where one is too long
     answer = task.answer(document, spans, vectors)
     assert all(text[evidence.start : evidence.end] == evidence.text for evidence in answer.evidence)
-    assert answer == make_task(task_settings, model).answer(document, spans, vectors)
+    assert answer == task_settings.on_embedding(model).answer(document, spans, vectors)
     assert (answer.reason is None) == (not answer.abstained)
 
 
 @pytest.mark.parametrize("task_settings", EVERY, ids=lambda s: type(s).__name__)
 @settings(max_examples=40, deadline=None)
 @given(text=TEXTS)
-def test_any_document(task_settings: Settings, text: str) -> None:
+def test_any_document(task_settings: Task, text: str) -> None:
     check(task_settings, text)
 
 
 @pytest.mark.parametrize("text", LONG, ids=lambda text: text[:5])
 @pytest.mark.parametrize("task_settings", EVERY, ids=lambda s: type(s).__name__)
-def test_long_documents_without_an_end(task_settings: Settings, text: str) -> None:
+def test_long_documents_without_an_end(task_settings: Task, text: str) -> None:
     check(task_settings, text)
 
 
 @pytest.mark.parametrize("task_settings", EVERY, ids=lambda s: type(s).__name__)
 def test_a_document_of_too_many_sentences_is_embedded_by_windows(
-    task_settings: Settings, monkeypatch: pytest.MonkeyPatch
+    task_settings: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_PASSAGES", 50)
     text = "The total due is EUR 12.00 now. Nobody knows why it rained on 31.12.2025 again. " * 60
-    assert len(make_task(task_settings, BagOfWords()).spans(Parsed(text, "", ""))) < 60
+    assert len(task_settings.on_embedding(BagOfWords()).spans(Parsed(text, "", ""))) < 60
     check(task_settings, text)
 
 
 @pytest.mark.parametrize(
     ("kind", "arguments", "message"),
     [
-        (ClassifySettings, {"labels": (Label("a"),)}, "labels: at least two"),
-        (ClassifySettings, {"labels": (Label("a"), Label("a"))}, "no name twice"),
-        (ClassifySettings, {"labels": (Label("a"), Label("b")), "threshold": 1.5}, "threshold is 1.5"),
-        (ExtractSettings, {"fields": ()}, "fields: at least one"),
-        (ExtractSettings, {"fields": (Field("a"), Field("a"))}, "no name twice"),
-        (Field, {"name": "a", "type": "colour"}, "field 'a' has the type 'colour'; there are text, date"),
-        (Field, {"name": "a", "type": "regex"}, "a pattern belongs to the type regex"),
-        (Field, {"name": "a", "type": "date", "pattern": "x"}, "a pattern belongs to the type regex"),
+        (ClassifySettings, {"labels": (Label("a"),)}, "labels: found 1, expected at least 2"),
+        (ClassifySettings, {"labels": (Label("a"), Label("a"))}, "'a', which is already label 1"),
+        (
+            ClassifySettings,
+            {"labels": (Label("a"), Label("b")), "threshold": 1.5},
+            "threshold: found 1.5",
+        ),
+        (ExtractSettings, {"fields": ()}, "fields: found 0, expected at least 1"),
+        (ExtractSettings, {"fields": (Field("a"), Field("a"))}, "'a', which is already field 1"),
+        (Field, {"name": "a", "type": "colour"}, "type: found 'colour', expected one of text, date"),
+        (Field, {"name": "a", "type": "regex"}, "a field of type regex without a pattern"),
+        (Field, {"name": "a", "type": "date", "pattern": "x"}, "in a field of type date"),
         (Field, {"name": "a", "type": "regex", "pattern": "["}, "is no regular expression"),
-        (SummarizeSettings, {}, "either sentences or words"),
-        (SummarizeSettings, {"sentences": 1, "words": 1}, "either sentences or words"),
-        (SummarizeSettings, {"words": 0}, "the length of a summary is 0"),
+        (SummarizeSettings, {}, "neither 'sentences' nor 'words'"),
+        (SummarizeSettings, {"sentences": 1, "words": 1}, "both 'sentences' and 'words'"),
+        (SummarizeSettings, {"words": 0}, "words: found 0, expected at least 1"),
     ],
 )
 def test_settings_that_cannot_be(kind: Any, arguments: dict[str, Any], message: str) -> None:

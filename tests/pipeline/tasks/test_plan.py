@@ -16,15 +16,14 @@ from pipeline.tasks import (
     ExtractSettings,
     Field,
     Label,
-    Settings,
     SummarizeSettings,
-    make_task,
+    Task,
 )
 from pipeline.tasks.embedding import passages as module
 from pipeline.text.chunk import borders
 from tests.pipeline.tasks.bag import BagOfWords
 
-EVERY: dict[str, Settings] = {
+EVERY: dict[str, Task] = {
     "classify": ClassifySettings((Label("lease", "rent of a flat"), Label("invoice", "total due")), threshold=0.0),
     "extract": ExtractSettings(
         (
@@ -78,7 +77,7 @@ def documents(draw: st.DrawFn) -> Parsed:
 def row_of(task: str, document: Parsed) -> dict[str, Any]:
     model = BagOfWords()
     work = Work(Arrival("a.txt", "a.txt", 1), document, 0.0)
-    row = answer_all([work], make_task(EVERY[task], model), model, lambda done, total: None)[0]
+    row = answer_all([work], EVERY[task].on_embedding(model), model, lambda done, total: None)[0]
     assert row["state"] in ("done", "abstained")
     return {name: value for name, value in row.items() if name != "seconds"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.document import Parsed
-from pipeline.tasks import Answer, ClassifySettings, Embedder, Label, Settings, SummarizeSettings, make_task
+from pipeline.tasks import Answer, ClassifySettings, Embedder, Label, SummarizeSettings, Task
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +18,8 @@ def model(real_model: Path) -> Embedder:
     return engine.load(real_model)
 
 
-def ask_all(settings: Settings, texts: list[str], model: Embedder) -> list[Answer]:
-    task, documents = make_task(settings, model), [Parsed(text, "text/plain", "none") for text in texts]
+def ask_all(settings: Task, texts: list[str], model: Embedder) -> list[Answer]:
+    task, documents = settings.on_embedding(model), [Parsed(text, "text/plain", "none") for text in texts]
     answers = []
     for document in documents:
         spans = task.spans(document)

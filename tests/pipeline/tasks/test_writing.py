@@ -21,11 +21,10 @@ from pipeline.tasks import (
     ExtractSettings,
     Field,
     Label,
-    Settings,
     SummarizeSettings,
+    Task,
     TaskRefusedError,
     Writing,
-    make_writing_task,
 )
 from tests.pipeline.tasks.scribe import Scribe, document_of
 
@@ -48,12 +47,10 @@ Row = dict[str, Any]
 LABELS = (Label("invoice", "asks for money"), Label("invoice reminder", "asks again", ("Mahnung",)), Label("letter"))
 
 
-def row_of(
-    settings: Settings, scribe: Scribe, text: str, pages: tuple[int, ...] = (), **writing: Any
-) -> dict[str, Any]:
+def row_of(settings: Task, scribe: Scribe, text: str, pages: tuple[int, ...] = (), **writing: Any) -> dict[str, Any]:
     """The document's row as the table gives it back."""
     document = Parsed(text, "text/plain", "none", pages)
-    task = make_writing_task(settings, scribe, Writing(**writing))
+    task = settings.on_writing(scribe, Writing(**writing))
     work = Work(Arrival("0", "a.txt", 1), document, 0.0)
     ((_, row),) = [pair for group in Conversing(task, scribe)([work], lambda done, of: None) for pair in group]
     assert row is not None
@@ -345,7 +342,7 @@ def test_a_text_of_an_answer_that_says_the_same_again_and_again_is_a_failure() -
 @pytest.mark.parametrize(
     "settings", [ClassifySettings(LABELS), ExtractSettings(FIELDS), SummarizeSettings(words=9), asking()]
 )
-def test_a_document_of_nothing_is_abstained_and_not_asked_about(settings: Settings) -> None:
+def test_a_document_of_nothing_is_abstained_and_not_asked_about(settings: Task) -> None:
     scribe = Scribe(weigh=lambda told, text: -1.0)
     row = row_of(settings, scribe, " \n ")
     assert row["state"] == "abstained"
@@ -354,7 +351,7 @@ def test_a_document_of_nothing_is_abstained_and_not_asked_about(settings: Settin
 
 def test_what_leaves_no_room_for_a_document_is_refused() -> None:
     with pytest.raises(TaskRefusedError, match="leaves no room for a document"):
-        make_writing_task(ExtractSettings(FIELDS), Scribe(context=700), Writing())
+        ExtractSettings(FIELDS).on_writing(Scribe(context=700), Writing())
 
 
 def test_a_schema_that_no_answer_can_keep_is_refused_with_its_pointer() -> None:

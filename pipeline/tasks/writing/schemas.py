@@ -1,0 +1,86 @@
+"""JSON Schemas of jobs: which texts in them are quotes, and what they say of a place of an answer."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pipeline.tasks.writing.leaves import escaped
+
+QUOTE: Final = "quote"
+"""The `format` of a text that is a passage of the document."""
+
+_OF_NAMES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_OF_SCHEMAS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SCHEMA = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
+
+
+def unmarked(schema: Any) -> Any:
+    """The schema without the marks of quotes, which are no business of JSON Schema."""
+    if isinstance(schema, list):
+        return [unmarked(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    left = {key: value for key, value in schema.items() if not (key == "format" and value == QUOTE)}
+    return left | {key: unmarked(left[key]) for key in (*_SCHEMA, *_OF_SCHEMAS) if key in left} | {
+        key: {name: unmarked(value) for name, value in left[key].items()}
+        for key in _OF_NAMES
+        if isinstance(left.get(key), dict)
+    }  # fmt: skip
+
+
+def quotes(schema: Any, pointer: str = "") -> Iterator[str]:
+    """JSON pointers to the texts in a schema that are marked as quotes."""
+    if not isinstance(schema, dict):
+        return
+    if schema.get("format") == QUOTE:
+        yield pointer
+    for key in _SCHEMA:
+        yield from quotes(schema.get(key), f"{pointer}/{key}")
+    for key in _OF_SCHEMAS:
+        listed = schema.get(key)
+        for index, item in enumerate(listed if isinstance(listed, list) else ()):
+            yield from quotes(item, f"{pointer}/{key}/{index}")
+    for key in _OF_NAMES:
+        named = schema.get(key)
+        for name, item in (named if isinstance(named, dict) else {}).items():
+            yield from quotes(item, f"{pointer}/{key}/{escaped(name)}")
+
+
+def nodes(schema: Any, steps: tuple[str, ...], root: Any = None) -> Iterator[Mapping[str, Any]]:
+    """Yield the schemas within a schema that speak of this place of an answer."""
+    if not isinstance(schema, dict):
+        return
+    root = schema if root is None else root
+    if not steps:
+        yield schema
+    yield from nodes(_referred(schema, root), steps, root)
+    for key in ("anyOf", "oneOf", "allOf"):
+        for one in schema.get(key, ()):
+            yield from nodes(one, steps, root)
+    if steps:
+        for one in _at(schema, steps[0]):
+            yield from nodes(one, steps[1:], root)
+
+
+def _at(schema: Mapping[str, Any], step: str) -> Iterator[Any]:
+    """The schemas of what is one step below."""
+    if step in schema.get("properties", {}):
+        yield schema["properties"][step]
+    else:
+        yield schema.get("additionalProperties")
+    prefix = schema.get("prefixItems", [])
+    yield prefix[int(step)] if step.isdecimal() and int(step) < len(prefix) else schema.get("items")
+
+
+def _referred(schema: Mapping[str, Any], root: Any) -> Any:
+    """The schema to which `$ref` leads within the whole one; None for none."""
+    path = schema.get("$ref")
+    if not isinstance(path, str) or not path.startswith("#/"):
+        return None
+    for step in steps_of(path[1:]):
+        root = root.get(step) if isinstance(root, dict) else None
+    return root
+
+
+def steps_of(pointer: str) -> tuple[str, ...]:
+    """The steps of a JSON pointer (RFC 6901)."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
