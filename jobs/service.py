@@ -1,7 +1,7 @@
 """`cloister serve`: starts each job by its cron line, or as soon as a complete file lies in its folder.
 
 One loop in the main thread: look, start at most one run, look again. A run is told `stop`, so a signal ends it after
-committing what is finished. Between runs nothing is held but the lock against a second service. README.md has the
+committing what is finished. Between runs nothing is held but the lock against a second service. DECISIONS.md has the
 rules: what starts a job, what a bad job file does, what is tried again and when.
 """
 

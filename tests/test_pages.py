@@ -46,6 +46,17 @@ def test_files_that_are_named_exist(page: str) -> None:
     assert sorted(name for name in folders_named(page) if not (ROOT / name).is_dir()) == []
 
 
+def test_pages_that_the_code_names_exist() -> None:
+    """From the root, beside the file, or in a folder above it."""
+    for name in sorted(tracked()):
+        if not name.endswith(".py") or name.startswith("tests/"):
+            continue
+        path = ROOT / name
+        for page in set(re.findall(r"(?<![\w<*/.])(?:[\w-]+/)*[A-Z]{4,}\.md\b", path.read_text(encoding="utf-8"))):
+            above = [folder / page for folder in path.parents if folder.is_relative_to(ROOT)]
+            assert any(each.exists() for each in above), f"{name}: {page}"
+
+
 def test_a_name_without_a_file_would_be_found() -> None:
     assert not is_there("nowhere.py", "README.md")
     assert is_there("durable.py", "README.md")

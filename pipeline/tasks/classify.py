@@ -4,7 +4,7 @@ On a model that embeds: the label whose description and examples are nearest in 
 passage is as like a label as it is to the nearest of the label's texts: its name with description, and each example. A
 document is as like a label as the mean of two: the most similar of its first four passages, where titles stand, and the
 mean of the three most similar anywhere. Scores are a softmax over the labels and a likeness of 0.25 that stands for
-"none of them"; pipeline/tasks/DECISIONS.md has the measurements behind these numbers.
+"none of them"; pipeline/DECISIONS.md has the measurements behind these numbers.
 
 On a model that writes: the label that it would answer, by the exact probability of each. Nothing is written and nothing
 is parsed. The probabilities of the labels, and of a further one that stands for "none of them", are made to sum to 1. A

@@ -4,7 +4,7 @@ On a model that embeds: the sentences nearest to what the whole document says, i
 twice. They are chosen one by one: the next is the one with the best score less 0.3 of its likeness to the most similar
 sentence chosen already (maximal marginal relevance, Carbonell and Goldstein 1998). The score is the cosine to the mean
 of all sentences, plus up to 0.1 for standing early. Headings, rows, addresses and page furniture are not chosen while
-there are sentences. pipeline/tasks/DECISIONS.md has the measurements.
+there are sentences. pipeline/DECISIONS.md has the measurements.
 
 On a model that writes: sentences in its own words. The document is given in numbered passages, and the model writes as
 it would to a person: JSON around prose makes small models write nothing, or without end. It is then asked on which

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.config import JobConfig, SiteConfig
+from jobs.config import SiteConfig, job_config
+from jobs.section import Section
 from tests.jobs.examples import JOB, SITE
 
 WIDTH = 120
@@ -52,7 +53,7 @@ class Key:
     holds_keys: bool
 
 
-def keys(model: type[JobConfig | SiteConfig]) -> list[Key]:
+def keys(model: type[Section]) -> list[Key]:
     """Every key of a file of this model, in the order of the model, each before those that are in it."""
     schema = model.model_json_schema()
     return list(_keys(schema, schema["$defs"], ""))
@@ -134,11 +135,11 @@ def entry(key: Key, example: str) -> str:
 
 def page() -> str:
     """The whole page."""
-    job, site = (_part(model, examples) for model, examples in ((JobConfig, JOB), (SiteConfig, SITE)))
+    job, site = (_part(model, examples) for model, examples in ((job_config(), JOB), (SiteConfig, SITE)))
     return "\n".join([HEAD, "# A job\n", job, "# site.yaml\n", site, ENVIRONMENT])
 
 
-def _part(model: type[JobConfig | SiteConfig], examples: dict[str, str]) -> str:
+def _part(model: type[Section], examples: dict[str, str]) -> str:
     sections: dict[str, list[str]] = {}
     for key in keys(model):
         sections.setdefault(key.path.rpartition(".")[0], []).append(entry(key, examples[key.path]))

@@ -110,7 +110,7 @@ class Grammars:
 
     token_bytes: what each id stands for, b"" for control tokens, which then no answer can hold. end_ids: what may stand
     after an answer. encode: the model's own tokenizer, `Tokenizer.encode_within`; tokens are forced only
-    with it, see README.md. threads: for `masks`."""
+    with it, see DECISIONS.md. threads: for `masks`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The folder of an export, in the order in which it is made. FORMAT.md of audit has its bytes.
+"""The folder of an export, in the order in which it is made. audit/FORMAT.md has its bytes.
 
 records.jsonl           the entries of the range, as they stand in the log
 records.parquet         the same as a table
