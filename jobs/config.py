@@ -19,8 +19,8 @@ from pydantic import (
 )
 
 from jobs.asked import TaskConfig, section_of_task
-from jobs.cron import find_zone, parse_cron
 from jobs.errors import Steps
+from jobs.nights.cron import find_zone, parse_cron
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique
 
 if TYPE_CHECKING:

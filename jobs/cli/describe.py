@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from jobs.cli.output import counted
-from jobs.cron import find_zone, next_start, parse_cron
 from jobs.load import LoadedJob
+from jobs.nights.cron import find_zone, next_start, parse_cron
 from jobs.visible import one_line
 
 _FEW = 3

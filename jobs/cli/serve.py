@@ -14,12 +14,12 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
     import pipeline
     from jobs.lock import service_lock
     from jobs.logs import start_logging
+    from jobs.nights.schedule import Schedules
+    from jobs.nights.service import Service
+    from jobs.nights.wake import Wake
     from jobs.plan import make_site
     from jobs.record import recorded_service
-    from jobs.schedule import Schedules
-    from jobs.service import Service
     from jobs.stop import Stop
-    from jobs.wake import Wake
 
     pipeline.check_machine()
     log = start_logging()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import audit
+from jobs.nights.wake import Wake
 from jobs.stop import Stop
-from jobs.wake import Wake
 
 
 @pytest.fixture

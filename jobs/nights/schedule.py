@@ -16,13 +16,13 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
 from jobs.config import ScheduleConfig
-from jobs.cron import find_zone, next_start, parse_cron
+from jobs.nights.cron import find_zone, next_start, parse_cron
 
 GRACE_SECONDS = 3600
 
 
 class CronTrigger(BaseTrigger):  # type: ignore[misc]
-    """A schedule with cron's meaning; see jobs/cron.py for both changes of the clock."""
+    """A schedule with cron's meaning; see jobs/nights/cron.py for both changes of the clock."""
 
     def __init__(self, schedule: ScheduleConfig) -> None:
         self.line = parse_cron(schedule.cron)

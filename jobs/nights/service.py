@@ -17,13 +17,13 @@ import audit
 import pipeline
 from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.load import LoadedJob
+from jobs.nights.schedule import CronTrigger, Schedules
+from jobs.nights.wake import Wake
+from jobs.nights.watch import Change, JobFiles, Stamp, stamp_of
 from jobs.plan import input_folder, make_plan, model_file
 from jobs.progress import LineWatcher
-from jobs.schedule import CronTrigger, Schedules
 from jobs.stop import Stop
 from jobs.visible import one_line
-from jobs.wake import Wake
-from jobs.watch import Change, JobFiles, Stamp, stamp_of
 from jobs.workspace import Workspace
 
 LOOK_SECONDS = 1.0

@@ -20,10 +20,10 @@ from apscheduler.triggers.base import BaseTrigger
 
 import audit
 from jobs.logs import start_logging
-from jobs.schedule import Schedules
-from jobs.service import QUIET_SECONDS, RETRY_SECONDS, Service
+from jobs.nights.schedule import Schedules
+from jobs.nights.service import QUIET_SECONDS, RETRY_SECONDS, Service
+from jobs.nights.wake import Wake
 from jobs.stop import Stop
-from jobs.wake import Wake
 from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.triggers.base import BaseTrigger
 
 from jobs.config import ScheduleConfig, validate
-from jobs.schedule import GRACE_SECONDS, CronTrigger, Schedules
+from jobs.nights.schedule import GRACE_SECONDS, CronTrigger, Schedules
 
 
 class Once(BaseTrigger):

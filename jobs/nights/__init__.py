@@ -1,0 +1,1 @@
+"""Nights: when jobs start by themselves, and the service that starts them."""
