@@ -6,14 +6,12 @@ from dataclasses import is_dataclass
 from functools import reduce
 from inspect import getdoc
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import Field, create_model, model_validator
 
+import pipeline
 from jobs.section import Items, Section, Text
-
-if TYPE_CHECKING:
-    import pipeline
 
 S = TypeVar("S", bound=Section)
 
@@ -43,15 +41,11 @@ def section_of_task(name: str, kind: "type[pipeline.Task]") -> type[TaskConfig]:
 
 def task_names() -> list[str]:
     """The names of the tasks that there are."""
-    import pipeline
-
     return list(pipeline.TASKS)
 
 
 def _section(kind: type, base: type[S], more: Mapping[str, Any]) -> type[S]:
     """The mapping of a dataclass of settings, with these fields before its own."""
-    import pipeline
-
     hints, keys = get_type_hints(kind, include_extras=True), pipeline.keys_of(kind)
     own = dict(_field(name, hints[name], key, getattr(kind, name, ...)) for name, key in keys.items())
 
@@ -84,8 +78,6 @@ def _field(name: str, hint: Any, key: "pipeline.Key", default: Any) -> tuple[str
 
 def _annotation(hint: Any) -> Any:
     """The type of a key as pydantic reads it: texts that say something, lists, mappings."""
-    import pipeline
-
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return Text if pipeline.NOT_BLANK in parts else _annotation(parts[0])

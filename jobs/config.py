@@ -6,7 +6,7 @@ Pydantic lives in this file and two that it imports: `section.py`, and `asked.py
 import re
 from functools import cache, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -18,13 +18,11 @@ from pydantic import (
     model_validator,
 )
 
+import pipeline
 from jobs.asked import TaskConfig, section_of_task
 from jobs.errors import Steps
 from jobs.nights.cron import find_zone, parse_cron
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique
-
-if TYPE_CHECKING:
-    import pipeline
 
 T = TypeVar("T", bound="Section")
 
@@ -252,8 +250,6 @@ class JobConfig(Section):
 
 def job_config() -> type[JobConfig]:
     """JobConfig with the section of each task that there is."""
-    import pipeline
-
     return _with_tasks(tuple(pipeline.TASKS.items()))
 
 

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import Path
 
+import audit
+import pipeline
 from jobs.lock import ServiceHeldError
 
 
@@ -149,25 +151,19 @@ def _room(error: BaseException | None, workspace: Path | None) -> str:
 
 
 def _operators_ending(error: BaseException, workspace: Path | None, processing: bool) -> Ending | None:
-    """Refusals of machine, model, part and log. A package that is not loaded raised nothing, and loading it is slow."""
-    if "pipeline" in sys.modules:
-        import pipeline
-
-        if isinstance(error, pipeline.MachineRefusedError):
-            return Ending(ExitCode.BAD_CONFIG, str(error))
-        if isinstance(error, pipeline.ModelRefusedError):
-            return Ending(ExitCode.MODEL_REFUSED, f"Model refused: {error}")
-        if isinstance(error, pipeline.BadPartError):
-            return Ending(ExitCode.AUDIT_FAILED, str(error))
-    if "audit" in sys.modules:
-        import audit
-
-        if isinstance(error, audit.LogHeld):
-            return Ending(ExitCode.WORKSPACE_HELD, str(error))
-        if isinstance(error, audit.AuditError):
-            told = f"Audit log: {error}{_room(error.__cause__, workspace)}"
-            more = "\n    Nothing more was processed." if processing else ""
-            return Ending(ExitCode.AUDIT_FAILED, told + more)
+    """How refusals of machine, model, part and log end."""
+    if isinstance(error, pipeline.MachineRefusedError):
+        return Ending(ExitCode.BAD_CONFIG, str(error))
+    if isinstance(error, pipeline.ModelRefusedError):
+        return Ending(ExitCode.MODEL_REFUSED, f"Model refused: {error}")
+    if isinstance(error, pipeline.BadPartError):
+        return Ending(ExitCode.AUDIT_FAILED, str(error))
+    if isinstance(error, audit.LogHeld):
+        return Ending(ExitCode.WORKSPACE_HELD, str(error))
+    if isinstance(error, audit.AuditError):
+        told = f"Audit log: {error}{_room(error.__cause__, workspace)}"
+        more = "\n    Nothing more was processed." if processing else ""
+        return Ending(ExitCode.AUDIT_FAILED, told + more)
     return None
 
 

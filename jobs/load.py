@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import audit
 from jobs.asked import task_names
 from jobs.config import InvalidError, JobConfig, SiteConfig, job_config, section_at, validate
 from jobs.errors import ConfigError, Problem, Steps
@@ -36,8 +37,6 @@ def load_job(path: Path) -> LoadedJob:
 
 def load_site(path: Path) -> SiteConfig:
     """The site.yaml at `path`. ConfigError, also where the log's name and its public key do not fit each other."""
-    import audit
-
     source = read_source(path, shown(path))
     site = _checked(SiteConfig, source)
     try:

@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 from structlog.typing import FilteringBoundLogger
 
+from jobs.logs import start_logging
 from jobs.visible import visible
 
 Fact = str | int | float | None
@@ -54,9 +58,6 @@ class BarWatcher:
     """A progress bar on stderr; steps and failed documents stand above it."""
 
     def __init__(self, job: str) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task(job, total=None)
@@ -96,8 +97,6 @@ def counting(what: str) -> Iterator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
@@ -110,8 +109,6 @@ def saying() -> Iterator[Callable[[str], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.text import Text
 
     with Console(stderr=True).status("") as status:
         yield lambda fact: status.update(Text(visible(fact)))
@@ -123,8 +120,6 @@ def telling(what: str, clock: Callable[[], float] = time.monotonic) -> Iterator[
     if not sys.stderr.isatty():
         yield _lines(what, clock)
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -133,8 +128,6 @@ def telling(what: str, clock: Callable[[], float] = time.monotonic) -> Iterator[
 
 
 def _lines(what: str, clock: Callable[[], float]) -> Callable[[int, int, str], None]:
-    from jobs.logs import start_logging
-
     log, last = start_logging(), clock()
 
     def tell(done: int, total: int, at: str) -> None:
@@ -150,6 +143,5 @@ def watcher_for(job: str) -> Watcher:
     """The bar on a terminal, lines elsewhere."""
     if sys.stderr.isatty():
         return BarWatcher(job)
-    from jobs.logs import start_logging
 
     return LineWatcher(start_logging(), job)

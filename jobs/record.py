@@ -1,5 +1,7 @@
 """What a command did, recorded in the log of its workspace; or the one line that says why it is not."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import sys

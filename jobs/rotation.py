@@ -14,18 +14,16 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import audit
+import pipeline
 from jobs.amend import amend
 from jobs.errors import ConfigError, Problem
 from jobs.load import load_site, shown
 from jobs.lock import service_lock
-
-if TYPE_CHECKING:
-    from jobs.workspace import Workspace
-
-SITE = "site.yaml"
-NEXT = "site.yaml.next"
+from jobs.plan import make_site
+from jobs.settle import NEXT, SITE, replace_site
+from jobs.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -41,14 +39,10 @@ class Rotated:
     protected: bool
 
 
-def rotate_key(workspace: "Workspace", file: Path | None, passphrase: Path | None) -> Rotated:
+def rotate_key(workspace: Workspace, file: Path | None, passphrase: Path | None) -> Rotated:
     """Let the log's key hand over to the one in `file`, which is made unless it is there; if none is named, it is made
     beside the present one. `passphrase` is the file of its passphrase, by default the present key's.
     ConfigError, ServiceHeldError, audit.AuditError."""
-    import audit
-    import pipeline
-    from jobs.plan import make_site
-
     root, site, log = workspace.root, make_site(workspace), workspace.site.log
     with service_lock(workspace.state), pipeline.open_journal(site) as journal:
         file = (file or _free_name(site.key_file)).absolute()
@@ -67,15 +61,13 @@ def rotate_key(workspace: "Workspace", file: Path | None, passphrase: Path | Non
             if made:
                 audit.remove_durably(file)
             raise
-        _replace_site(root)
+        replace_site(root)
     return Rotated(n, log.public_key, public, _stored(root, file), made, secret is not None)
 
 
 @contextlib.contextmanager
 def _refusals() -> Iterator[None]:
     """A new key that is refused is a mistake of the command, not of the log."""
-    import audit
-
     try:
         yield
     except audit.KeyRefused as error:
@@ -86,10 +78,8 @@ def _free_name(key: Path) -> Path:
     return next(name for n in range(2, 1 << 31) if not (name := key.with_name(f"log-{n}.key")).exists())
 
 
-def _passphrase_of(workspace: "Workspace", file: Path, passphrase: Path | None) -> Path | None:
+def _passphrase_of(workspace: Workspace, file: Path, passphrase: Path | None) -> Path | None:
     """The file of the new key's passphrase; None if it has none."""
-    import audit
-
     if not file.exists():
         protected = passphrase is not None or audit.is_protected(workspace.root / workspace.site.log.key)
     elif not (protected := audit.is_protected(file)) and passphrase is not None:
@@ -99,8 +89,6 @@ def _passphrase_of(workspace: "Workspace", file: Path, passphrase: Path | None) 
 
 def _prepare(root: Path, file: Path, public_key: str, passphrase: Path | None) -> None:
     """Step 2."""
-    import audit
-
     values = {"key": _stored(root, file), "public_key": public_key}
     if passphrase is not None:
         values["passphrase_file"] = _stored(root, passphrase.absolute())
@@ -111,60 +99,3 @@ def _prepare(root: Path, file: Path, public_key: str, passphrase: Path | None) -
 def _stored(root: Path, file: Path) -> str:
     """As site.yaml names it."""
     return str(file.relative_to(root) if file.is_relative_to(root) else file)
-
-
-def settle_rotation(root: Path) -> bool:
-    """End a rotation that was cut off, or undo what it had prepared. Whether site.yaml names another key now.
-    ConfigError if it should and cannot be written."""
-    if not (root / NEXT).exists():
-        return False
-    import audit
-
-    try:
-        with audit.hold(root / "audit"):
-            return _settle(root)
-    except (audit.LogHeld, audit.LogUntrusted):  # held by the rotation itself; or no log, which is told by who opens it
-        return False
-    except audit.LogUnwritable as error:
-        raise _unsettled(root, str(error)) from error
-
-
-def _settle(root: Path) -> bool:
-    import audit
-
-    if not (root / NEXT).exists():
-        return False  # another process has just done it
-    audit.sync_filesystem(root / "audit")  # what decides is on the disk before it decides
-    now, new = load_site(root / SITE).log, load_site(root / NEXT).log
-    try:
-        signs = audit.current_key(root / "audit", now.public_key)
-    except audit.LogUntrusted:
-        return False  # a log that neither of them signs is not put right here; whoever opens it says what is wrong
-    happened = signs == new.public_key != now.public_key
-    try:
-        if happened:
-            _replace_site(root)
-        else:
-            audit.remove_durably(root / NEXT)
-    except OSError as error:
-        raise _unsettled(root, f"{error.filename or SITE}: {error.strerror}") from error
-    return happened
-
-
-def _replace_site(root: Path) -> None:
-    """Step 4: site.yaml names the key that site.yaml.next does. What else it says, and who may read it, stays."""
-    import audit
-
-    file, new = (root / SITE).resolve(), load_site(root / NEXT).log
-    mode = file.stat().st_mode & 0o777
-    values = {"key": new.key, "public_key": new.public_key, "passphrase_file": new.passphrase_file}
-    given = {key: value for key, value in values.items() if value is not None}
-    audit.write_file_atomically(file, amend(file.read_bytes(), SITE, "log", given))
-    file.chmod(mode)
-    audit.remove_durably(root / NEXT)
-
-
-def _unsettled(root: Path, why: str) -> ConfigError:
-    found = f"the log's key is being replaced, which was cut off and cannot be ended: {why}"
-    remedy = f"run any command as the user who owns {shown(root / SITE)}; it ends that"
-    return ConfigError(Problem(shown(root / NEXT), found, None, remedy))

@@ -8,7 +8,7 @@ from pathlib import Path
 from jobs.config import SiteConfig
 from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob, did_you_mean, load_job, load_site, shown
-from jobs.rotation import settle_rotation
+from jobs.settle import settle_rotation
 
 VARIABLE = "CLOISTER_WORKSPACE"
 CREDENTIAL = "cloister-key-passphrase"

@@ -1,68 +1,75 @@
-"""Documents in, rows out: everything between a plan and a committed part."""
+"""Documents in, rows out: everything between a plan and a committed part. See README.md.
 
-from pipeline.answer.models import (
-    check_machine,
-    check_model,
-    copy_model,
-    examine_model,
-    existing,
-    glance_at_model,
-    import_model,
-    inspect_model,
-    list_models,
-    model_sha256,
-    quantize_model,
-    writing_of,
-)
-from pipeline.answer.warming import Warming
-from pipeline.bench.measure import Bench, Ceiling, bench_model
-from pipeline.errors import DocumentError, Failure, MachineRefusedError, ModelRefusedError
-from pipeline.inbox.discover import Candidate, Scan, scan
-from pipeline.inbox.find import check_inbox
-from pipeline.inbox.parsers import check_isolation
-from pipeline.inbox.sightings import Sightings
-from pipeline.inbox.unread import set_aside
-from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
-from pipeline.keep.holds import Hold, hold, holds, release
-from pipeline.outbox.results import BadPartError, results
-from pipeline.outbox.running import Running, running
-from pipeline.parse import Limits, find_tesseract
-from pipeline.plan import Input, ModelRef, Ocr, Retention, RunPlan, Site
-from pipeline.proof.choose import Choice
-from pipeline.proof.export import Exported, export
-from pipeline.proof.judge import Replayed, Verdict
-from pipeline.proof.replay import Replay, replay
-from pipeline.proof.search import Query, Recall, jobs_and_runs, recall, search
-from pipeline.proof.status import JobStatus, status
-from pipeline.proof.story import Story, story
-from pipeline.proof.verify import Verification, verify
-from pipeline.proof.words import members_in_words
-from pipeline.records.isolation import Isolation
-from pipeline.records.journal import Recorded, open_journal, record
-from pipeline.records.records import says
-from pipeline.records.register import model_news
-from pipeline.records.software import label
-from pipeline.records.types import KINDS
-from pipeline.report import Observer, RunReport
-from pipeline.run import run
-from pipeline.states import State
-from pipeline.tasks import (
-    NOT_BLANK,
-    TASKS,
-    AskSettings,
-    BatchSettings,
-    ClassifySettings,
-    ExtractSettings,
-    Field,
-    Key,
-    Label,
-    Line,
-    SettingsError,
-    SummarizeSettings,
-    Task,
-    Writing,
-    keys_of,
-)
+What is public is imported when it is first asked for: commands that process nothing do not wait for tables and kernels.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.answer.models import (
+        check_machine,
+        check_model,
+        copy_model,
+        examine_model,
+        existing,
+        glance_at_model,
+        import_model,
+        inspect_model,
+        list_models,
+        model_sha256,
+        quantize_model,
+        writing_of,
+    )
+    from pipeline.answer.warming import Warming
+    from pipeline.bench.measure import Bench, Ceiling, bench_model
+    from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError, ModelRefusedError
+    from pipeline.inbox.discover import Candidate, Scan, scan
+    from pipeline.inbox.find import check_inbox
+    from pipeline.inbox.parsers import check_isolation
+    from pipeline.inbox.sightings import Sightings
+    from pipeline.inbox.unread import set_aside
+    from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
+    from pipeline.keep.holds import Hold, hold, holds, release
+    from pipeline.outbox.results import results
+    from pipeline.outbox.running import Running, running
+    from pipeline.parse import Limits, find_tesseract
+    from pipeline.plan import Input, ModelRef, Ocr, Retention, RunPlan, Site
+    from pipeline.proof.choose import Choice
+    from pipeline.proof.export import Exported, export
+    from pipeline.proof.judge import Replayed, Verdict
+    from pipeline.proof.replay import Replay, replay
+    from pipeline.proof.search import Query, Recall, jobs_and_runs, recall, search
+    from pipeline.proof.status import JobStatus, status
+    from pipeline.proof.story import Story, story
+    from pipeline.proof.verify import Verification, verify
+    from pipeline.proof.words import members_in_words
+    from pipeline.records.isolation import Isolation
+    from pipeline.records.journal import Recorded, open_journal, record
+    from pipeline.records.records import says
+    from pipeline.records.register import model_news
+    from pipeline.records.software import label
+    from pipeline.records.types import KINDS
+    from pipeline.report import Observer, RunReport
+    from pipeline.run import run
+    from pipeline.states import State
+    from pipeline.tasks import (
+        NOT_BLANK,
+        TASKS,
+        AskSettings,
+        BatchSettings,
+        ClassifySettings,
+        ExtractSettings,
+        Field,
+        Key,
+        Label,
+        Line,
+        SettingsError,
+        SummarizeSettings,
+        Task,
+        Writing,
+        keys_of,
+    )
 
 __all__ = [
     "KINDS",
@@ -158,3 +165,149 @@ __all__ = [
     "verify",
     "writing_of",
 ]
+
+_LATER = {
+    "pipeline.answer.models": (
+        "check_machine",
+        "check_model",
+        "copy_model",
+        "examine_model",
+        "existing",
+        "glance_at_model",
+        "import_model",
+        "inspect_model",
+        "list_models",
+        "model_sha256",
+        "quantize_model",
+        "writing_of",
+    ),
+    "pipeline.answer.warming": ("Warming",),
+    "pipeline.bench.measure": (
+        "Bench",
+        "Ceiling",
+        "bench_model",
+    ),
+    "pipeline.errors": (
+        "BadPartError",
+        "DocumentError",
+        "Failure",
+        "MachineRefusedError",
+        "ModelRefusedError",
+    ),
+    "pipeline.inbox.discover": (
+        "Candidate",
+        "Scan",
+        "scan",
+    ),
+    "pipeline.inbox.find": ("check_inbox",),
+    "pipeline.inbox.parsers": ("check_isolation",),
+    "pipeline.inbox.sightings": ("Sightings",),
+    "pipeline.inbox.unread": ("set_aside",),
+    "pipeline.keep.erasure": (
+        "Erased",
+        "ErasureRefusedError",
+        "erase",
+    ),
+    "pipeline.keep.holds": (
+        "Hold",
+        "hold",
+        "holds",
+        "release",
+    ),
+    "pipeline.outbox.results": ("results",),
+    "pipeline.outbox.running": (
+        "Running",
+        "running",
+    ),
+    "pipeline.parse": (
+        "Limits",
+        "find_tesseract",
+    ),
+    "pipeline.plan": (
+        "Input",
+        "ModelRef",
+        "Ocr",
+        "Retention",
+        "RunPlan",
+        "Site",
+    ),
+    "pipeline.proof.choose": ("Choice",),
+    "pipeline.proof.export": (
+        "Exported",
+        "export",
+    ),
+    "pipeline.proof.judge": (
+        "Replayed",
+        "Verdict",
+    ),
+    "pipeline.proof.replay": (
+        "Replay",
+        "replay",
+    ),
+    "pipeline.proof.search": (
+        "Query",
+        "Recall",
+        "jobs_and_runs",
+        "recall",
+        "search",
+    ),
+    "pipeline.proof.status": (
+        "JobStatus",
+        "status",
+    ),
+    "pipeline.proof.story": (
+        "Story",
+        "story",
+    ),
+    "pipeline.proof.verify": (
+        "Verification",
+        "verify",
+    ),
+    "pipeline.proof.words": ("members_in_words",),
+    "pipeline.records.isolation": ("Isolation",),
+    "pipeline.records.journal": (
+        "Recorded",
+        "open_journal",
+        "record",
+    ),
+    "pipeline.records.records": ("says",),
+    "pipeline.records.register": ("model_news",),
+    "pipeline.records.software": ("label",),
+    "pipeline.records.types": ("KINDS",),
+    "pipeline.report": (
+        "Observer",
+        "RunReport",
+    ),
+    "pipeline.run": ("run",),
+    "pipeline.states": ("State",),
+    "pipeline.tasks": (
+        "NOT_BLANK",
+        "TASKS",
+        "AskSettings",
+        "BatchSettings",
+        "ClassifySettings",
+        "ExtractSettings",
+        "Field",
+        "Key",
+        "Label",
+        "Line",
+        "SettingsError",
+        "SummarizeSettings",
+        "Task",
+        "Writing",
+        "keys_of",
+    ),
+}
+_HOMES = {name: home for home, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pipeline' has no attribute {name!r}")
+    # The attribute is set after the import, which names the module pipeline.run as the function in it is named.
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

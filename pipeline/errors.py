@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from pathlib import Path
 
 
 class Failure(StrEnum):
@@ -91,3 +92,10 @@ class ModelRefusedError(Exception):
 
 class MachineRefusedError(Exception):
     """The machine lacks what CLOISTER_ISA or CLOISTER_THREADS ask for, or what isolated parsers need."""
+
+
+class BadPartError(Exception):
+    """A part in outbox/ that cannot be read as a result table."""
+
+    def __init__(self, part: Path) -> None:
+        super().__init__(f"{part}: not a table that this program wrote; `cloister audit verify` tells more")

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -224,8 +225,6 @@ def _workspace(arguments: list[str]) -> Path | None:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
         print(f"cloister {version('cloister')}")
         raise typer.Exit
 

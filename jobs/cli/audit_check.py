@@ -3,17 +3,15 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import audit
 from jobs.cli.files import read_key, read_proof
 from jobs.cli.options import JsonOption, WitnessOption
 from jobs.cli.output import print_json, say
 from jobs.errors import ExitCode
-
-if TYPE_CHECKING:
-    import audit
 
 
 def check(
@@ -28,8 +26,6 @@ def check(
 
     Needs nothing else, no workspace and no log. Exit 4 if the proof does not hold.
     """
-    import audit
-
     text, trusted = read_proof(file), read_key("--key", key)
     witnesses = [read_key("--witness", each, witness=True) for each in witness or ()]
     try:

@@ -1,16 +1,17 @@
 """`cloister audit erase`: a document's traces, on request."""
 
-from typing import TYPE_CHECKING, Annotated
+from __future__ import annotations
+
+from typing import Annotated
 
 import typer
 
+import pipeline
 from jobs.cli.options import DocumentArgument, JsonOption, WaitOption, WorkspaceOption, check_reason
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
+from jobs.plan import make_site
 from jobs.workspace import open_workspace
-
-if TYPE_CHECKING:
-    import pipeline
 
 _LISTED = 10
 _DIGITS = 16  # of a sha256
@@ -38,9 +39,6 @@ def erase(
     it was; entries of other jobs keep its names. The log's proofs stay right, and the erasure is an entry of it. What
     is held is not erased. A copy that still lies in the input folder is taken as a new document.
     """
-    import pipeline
-    from jobs.plan import make_site
-
     check_reason(reason)
     try:
         erased = pipeline.erase(
@@ -55,7 +53,7 @@ def erase(
     _tell(erased, archive, rows)
 
 
-def _tell(erased: "pipeline.Erased", archive: bool, rows: bool) -> None:
+def _tell(erased: pipeline.Erased, archive: bool, rows: bool) -> None:
     say(f"erased by entry {erased.number}")
     if erased.entries:
         say(f"  private  nothing opens {counted(len(erased.entries), 'entry')} any more")
@@ -73,7 +71,7 @@ def _tell(erased: "pipeline.Erased", archive: bool, rows: bool) -> None:
         say(f"  log      its names stay in entries of jobs that are not private: {numbers}")
 
 
-def _of_archive(erased: "pipeline.Erased") -> str:
+def _of_archive(erased: pipeline.Erased) -> str:
     if not erased.around:
         return "erased with its text"
     return (

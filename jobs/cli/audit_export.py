@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
+import pipeline
 from jobs.cli.options import JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
+from jobs.plan import make_site
 from jobs.workspace import open_workspace
 
 
@@ -30,9 +32,6 @@ def export(
     Python alone. Days are those of UTC. The log records the export, and that record proves it: exit 5, and no folder,
     if another process holds the log for as long as --wait says.
     """
-    import pipeline
-    from jobs.plan import make_site
-
     first, last = _day("--from", since), _day("--to", until)
     if first and last and last < first:
         raise ConfigError(Problem("--to", f"{until} lies before {since}", "the first day, or a later one"))

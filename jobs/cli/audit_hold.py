@@ -4,9 +4,11 @@ from typing import Annotated
 
 import typer
 
+import pipeline
 from jobs.cli.options import DocumentArgument, JsonOption, WaitOption, WorkspaceOption, check_reason
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
+from jobs.plan import make_site
 from jobs.workspace import open_workspace
 
 
@@ -21,9 +23,6 @@ def hold(
 
     No rule of a job's retention deletes it, in any job, and nobody erases it. The hold is an entry of the log.
     """
-    import pipeline
-    from jobs.plan import make_site
-
     check_reason(reason)
     try:
         held = pipeline.hold(make_site(open_workspace(workspace)), document, reason, wait=wait)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import audit
 from jobs.cli.options import JsonOption, PassphraseOption, WorkspaceOption
 from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, Problem
@@ -30,8 +31,6 @@ def new(
 
     Only its owner may read the file. `audit key rotate FILE` makes it the key of a log.
     """
-    import audit
-
     name = open_workspace(workspace).site.log.origin if origin is None else origin
     try:
         public = audit.generate_key(file, name, passphrase)

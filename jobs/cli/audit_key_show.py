@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+import audit
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem
@@ -37,8 +38,6 @@ def show(
 
 
 def _show_file(file: Path, as_json: bool) -> None:
-    import audit
-
     try:
         public, protected = audit.public_key_of(file), audit.is_protected(file)
     except audit.KeyRefused as error:
@@ -50,8 +49,6 @@ def _show_file(file: Path, as_json: bool) -> None:
 
 
 def _describe(place: Workspace) -> dict[str, Any]:
-    import audit
-
     log, folder = place.site.log, place.root / "audit"
     try:
         signs: str | None = audit.current_key(folder, log.public_key)
@@ -70,8 +67,6 @@ def _describe(place: Workspace) -> dict[str, Any]:
 
 
 def _file(path: Path, root: Path) -> dict[str, Any]:
-    import audit
-
     name = str(path.relative_to(root) if path.is_relative_to(root) else path)
     try:
         return {"file": name, "public_key": audit.public_key_of(path), "protected": audit.is_protected(path)}

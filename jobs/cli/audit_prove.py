@@ -1,19 +1,22 @@
 """`cloister audit prove`: one record of the log, with the proof that it is there."""
 
+from __future__ import annotations
+
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import audit
+import pipeline
 from jobs.cli.files import read_note, write_given
 from jobs.cli.options import JsonOption, OutOption, WorkspaceOption
 from jobs.cli.output import print_json, say, write_exact
 from jobs.errors import ConfigError, Problem
+from jobs.plan import make_site
+from jobs.record import record
 from jobs.workspace import open_workspace
-
-if TYPE_CHECKING:
-    import pipeline
 
 
 def prove(
@@ -31,10 +34,6 @@ def prove(
     Whoever has the log's public key can check it anywhere, with `cloister audit check` or any other reader of
     c2sp.org/tlog-proof. The entry and its proof are checked, the rest of the log is not: `audit verify` does that.
     """
-    import audit
-    from jobs.plan import make_site
-    from jobs.record import record
-
     site = make_site(open_workspace(workspace))
     checkpoint = read_note(under, "a checkpoint of this log") if under else None
     try:
@@ -55,10 +54,8 @@ def prove(
         write_exact(text)
 
 
-def _signer(site: "pipeline.Site", text: str) -> str:
+def _signer(site: pipeline.Site, text: str) -> str:
     """The one of the log's keys with which this proof holds."""
-    import audit
-
     for key in (site.public_key, *reversed(audit.key_history(site.audit, site.public_key))):
         with contextlib.suppress(audit.ProofRefused):
             audit.check_proof(text, key)

@@ -4,9 +4,12 @@ from typing import Annotated
 
 import typer
 
+import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say
 from jobs.errors import ConfigError, Problem
+from jobs.plan import make_site
+from jobs.record import record
 from jobs.workspace import open_workspace
 
 
@@ -22,10 +25,6 @@ def recall(
     For when a model turns out to be bad: which rows it made, where they lie, and which of them no longer hold because
     another row took their place, or they were deleted.
     """
-    import pipeline
-    from jobs.plan import make_site
-    from jobs.record import record
-
     site = make_site(open_workspace(workspace))
     try:
         found = pipeline.recall(site, model)

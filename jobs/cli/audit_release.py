@@ -4,9 +4,11 @@ from typing import Annotated
 
 import typer
 
+import pipeline
 from jobs.cli.options import DocumentArgument, JsonOption, WaitOption, WorkspaceOption, check_reason
 from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, Problem
+from jobs.plan import make_site
 from jobs.workspace import open_workspace
 
 
@@ -25,9 +27,6 @@ def release(
 
     The rules of its jobs count again, from the next run on. The release is an entry of the log.
     """
-    import pipeline
-    from jobs.plan import make_site
-
     check_reason(reason)
     try:
         released = pipeline.release(make_site(open_workspace(workspace)), document, number, reason, wait=wait)

@@ -1,37 +1,46 @@
 """`cloister audit replay`: rows computed again, and held bit for bit against what was committed."""
 
+from __future__ import annotations
+
 import re
 import secrets
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, counts_line, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem
+from jobs.plan import make_site
+from jobs.progress import counting
+from jobs.record import record
 from jobs.workspace import open_workspace
-
-if TYPE_CHECKING:
-    import pipeline
 
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)%", re.ASCII)
 _LISTED = 20
 _SEEDS = 2**32
 
 
+DocumentArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="DOC", help="All rows of this document: its path below the input folder, or sha256."),
+]
+RunOption = Annotated[str | None, typer.Option("--run", metavar="R", help="All rows of this run.")]
+SampleOption = Annotated[
+    str | None, typer.Option("--sample", metavar="P%", help="So many of all rows, or of those of the run: 1%.")
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, max=_SEEDS - 1, metavar="N", help="Draw the sample that this seed drew before."),
+]
+
+
 def replay(
-    document: Annotated[
-        str | None,
-        typer.Argument(metavar="DOC", help="All rows of this document: its path below the input folder, or sha256."),
-    ] = None,
-    run: Annotated[str | None, typer.Option("--run", metavar="R", help="All rows of this run.")] = None,
-    sample: Annotated[
-        str | None, typer.Option("--sample", metavar="P%", help="So many of all rows, or of those of the run: 1%.")
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, max=_SEEDS - 1, metavar="N", help="Draw the sample that this seed drew before."),
-    ] = None,
+    document: DocumentArgument = None,
+    run: RunOption = None,
+    sample: SampleOption = None,
+    seed: SeedOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -46,11 +55,6 @@ def replay(
     identical. Rows that were deleted as the log says, or never computed, count for none of this, however they were
     chosen. What is compared is the log: `audit verify` holds the files in outbox/ against it.
     """
-    import pipeline
-    from jobs.plan import make_site
-    from jobs.progress import counting
-    from jobs.record import record
-
     choice = _choice(document, run, sample, seed)
     site = make_site(open_workspace(workspace))
     try:
@@ -67,9 +71,7 @@ def replay(
     raise typer.Exit(int(code))
 
 
-def _choice(document: str | None, run: str | None, sample: str | None, seed: int | None) -> "pipeline.Choice":
-    import pipeline
-
+def _choice(document: str | None, run: str | None, sample: str | None, seed: int | None) -> pipeline.Choice:
     if (document is None) == (run is None and sample is None):
         expected = "either DOC, or --run R, or --sample P%; the last two may stand together"
         raise ConfigError(Problem("audit replay", "nothing to replay" if document is None else "too much", expected))
@@ -87,7 +89,7 @@ def _share(text: str) -> float:
     return share
 
 
-def _code(done: "pipeline.Replay") -> ExitCode:
+def _code(done: pipeline.Replay) -> ExitCode:
     counts = done.counts
     if counts["different"]:
         return ExitCode.AUDIT_FAILED
@@ -95,7 +97,7 @@ def _code(done: "pipeline.Replay") -> ExitCode:
     return ExitCode.DONE if compared else ExitCode.DOCUMENTS_FAILED
 
 
-def _print(done: "pipeline.Replay") -> None:
+def _print(done: pipeline.Replay) -> None:
     choice, counts = done.choice, done.counts
     if choice.share < 1:
         say(f"A sample of {100 * choice.share:g}% of {counted(done.of, 'row')}, drawn with --seed {choice.seed}.")
@@ -106,8 +108,8 @@ def _print(done: "pipeline.Replay") -> None:
         _print_rows(verdict, done)
 
 
-def _print_rows(verdict: str, done: "pipeline.Replay") -> None:
-    """Those of one verdict, with its meaning; identical ones are told where few are asked for."""
+def _print_rows(verdict: str, done: pipeline.Replay) -> None:
+    """Print the rows of one verdict, with its meaning; identical ones only where few are asked for."""
     rows = [row for row in done.rows if row.verdict == verdict and (row.reason or len(done.rows) <= _LISTED)]
     if not rows:
         return

@@ -1,40 +1,50 @@
 """`cloister audit search`: documents in the log, by what is known of them."""
 
-from typing import TYPE_CHECKING, Annotated
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
+import pipeline
 from jobs.cli.dates import FromOption, ToOption, from_date, to_date
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json_array, print_table, say
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean
+from jobs.plan import make_site
+from jobs.record import record
 from jobs.workspace import Workspace, open_workspace
-
-if TYPE_CHECKING:
-    import pipeline
 
 _FEWEST = 6  # digits of a sha256
 
 
+DocumentOption = Annotated[
+    str | None, typer.Option("--document", metavar="SHA", help="The document's sha256, or its first digits.")
+]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="A pattern of the path (*.pdf), or a part of it.")
+]
+JobOption = Annotated[str | None, typer.Option("--job", metavar="JOB", help="This job's.")]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", metavar="MODEL", help="Made by the model of this name or sha256.")
+]
+OutcomeOption = Annotated[
+    str | None, typer.Option("--outcome", metavar="STATE", help="done, failed, …; or a class: timeout, encrypted, …")
+]
+RunOption = Annotated[str | None, typer.Option("--run", metavar="RUN", help="Of this run.")]
+
+
 def search(
-    document: Annotated[
-        str | None, typer.Option("--document", metavar="SHA", help="The document's sha256, or its first digits.")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="A pattern of the path (*.pdf), or a part of it.")
-    ] = None,
-    job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="This job's.")] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", metavar="MODEL", help="Made by the model of this name or sha256.")
-    ] = None,
-    outcome: Annotated[
-        str | None,
-        typer.Option("--outcome", metavar="STATE", help="done, failed, …; or a class: timeout, encrypted, …"),
-    ] = None,
+    document: DocumentOption = None,
+    name: NameOption = None,
+    job: JobOption = None,
+    model: ModelOption = None,
+    outcome: OutcomeOption = None,
     since: FromOption = None,
     until: ToOption = None,
-    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Of this run.")] = None,
+    run: RunOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -43,10 +53,6 @@ def search(
     All that is asked for must hold. Shows every row that ever was, also those that later ones replaced, and paths that
     got none (ignored, pending). audit show tells more of one document, audit prove proves an entry.
     """
-    import pipeline
-    from jobs.plan import make_site
-    from jobs.record import record
-
     _check(document, outcome)
     first, end = from_date(since), to_date(until)
     if first and end and first >= end:
@@ -61,7 +67,11 @@ def search(
     record(site, searched.to_record())
     if as_json:
         print_json_array(found)
-        return
+    else:
+        _print(found)
+
+
+def _print(found: Sequence[dict[str, Any]]) -> None:
     head = ("entry", "time", "job", "document", "state")
     cells = [(f"{row['entry']}", row["time"][:19] + "Z", row["job"], row["path"], _outcome(row)) for row in found]
     if cells:
@@ -70,10 +80,8 @@ def search(
         say("nothing in the log is so")
 
 
-def _check_known(place: Workspace, site: "pipeline.Site", query: "pipeline.Query") -> None:
+def _check_known(place: Workspace, site: pipeline.Site, query: pipeline.Query) -> None:
     """A job or a run that nobody ever heard of is a slip."""
-    import pipeline
-
     jobs, runs = pipeline.jobs_and_runs(site)
     jobs = sorted({*jobs, *(path.stem for path in place.job_files())})
     if query.job is not None and query.job not in jobs:
@@ -84,7 +92,7 @@ def _check_known(place: Workspace, site: "pipeline.Site", query: "pipeline.Query
         raise ConfigError(Problem("--run", f"no run {query.run!r}", expected, did_you_mean(query.run, runs)))
 
 
-def _outcome(row: "dict[str, str | None]") -> str:
+def _outcome(row: dict[str, str | None]) -> str:
     """The state, and of what has no answer, why."""
     return " ".join(f"{row[key]}:" if key == "failure" else str(row[key]) for key in _TOLD if row[key]) or "-"
 
@@ -93,8 +101,6 @@ _TOLD = ("state", "failure", "reason")
 
 
 def _check(document: str | None, outcome: str | None) -> None:
-    import pipeline
-
     known = [*pipeline.State, *pipeline.Failure]
     if outcome is not None and outcome not in known:
         remedy = did_you_mean(outcome, [*map(str, known)])

@@ -5,9 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
+import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
+from jobs.plan import make_site
+from jobs.record import record
 from jobs.workspace import open_workspace
 
 Entry = Mapping[str, Any]
@@ -25,10 +28,6 @@ def show(
     What was done to it, when, by which model and software, and where its row lies; who held it, read of it or had it
     deleted; and why it had no row, while it had none.
     """
-    import pipeline
-    from jobs.plan import make_site
-    from jobs.record import record
-
     site = make_site(open_workspace(workspace))
     try:
         story = pipeline.story(site, document)
@@ -67,8 +66,6 @@ def _facts(entry: Entry, placed: frozenset[str]) -> Iterator[tuple[str, str]]:
 
 def _other(entry: Entry) -> Iterator[tuple[str, str]]:
     """An entry that is no row: what its type means, and what it says."""
-    import pipeline
-
     told = pipeline.says(entry["type"])
     yield "what", f"{entry['type']}: {told}" if told else f"{entry['type']}, which this version does not know"
     yield from pipeline.members_in_words(entry)

@@ -1,36 +1,41 @@
 """`cloister audit verify`: is the log whole, and do results and archive agree with it?"""
 
+from __future__ import annotations
+
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import audit
+import pipeline
 from jobs.cli.files import read_key, read_note
 from jobs.cli.options import JsonOption, WitnessOption, WorkspaceOption
 from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem
+from jobs.plan import make_site
+from jobs.progress import telling
+from jobs.record import record, tell_not_recorded
 from jobs.visible import one_line
 from jobs.workspace import open_workspace
-
-if TYPE_CHECKING:
-    import audit
-    import pipeline
 
 _LISTED = 20
 
 
+KeyOption = Annotated[
+    str | None,
+    typer.Option("--key", metavar="KEY", help="Trust this verifier key, or the one in this file; else site.yaml's."),
+]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option("--against", metavar="FILE", help="Prove that the log extends this kept or cosigned checkpoint."),
+]
+
+
 def verify(
-    key: Annotated[
-        str | None,
-        typer.Option(
-            "--key", metavar="KEY", help="Trust this verifier key, or the one in this file; else site.yaml's."
-        ),
-    ] = None,
-    against: Annotated[
-        Path | None,
-        typer.Option("--against", metavar="FILE", help="Prove that the log extends this kept or cosigned checkpoint."),
-    ] = None,
+    key: KeyOption = None,
+    against: AgainstOption = None,
     witness: WitnessOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
@@ -40,10 +45,6 @@ def verify(
     Exit 4 if anything was altered or added; what was taken away since is told, but is no tampering. Exit 2 if nothing
     was, but files could not be read, or private/ does not open all that it should.
     """
-    import pipeline
-    from jobs.plan import make_site
-    from jobs.progress import telling
-
     site = make_site(open_workspace(workspace))
     trusted = site.public_key if key is None else read_key("--key", key)
     if witness and against is None:
@@ -67,28 +68,29 @@ def verify(
         print_json({**verdicts, **vars(verification), **keys, "exit_code": int(code)})
     else:
         _print(verification, site.origin)
-        if against and _extends(verification):
-            say(f"  extends       the checkpoint in {against}")
-        if trusted != site.public_key and verification.sound:
-            _print_handovers(site, trusted)
+        _print_extent(verification, site, trusted, against)
     raise typer.Exit(int(code))
+
+
+def _print_extent(verification: pipeline.Verification, site: pipeline.Site, trusted: str, against: Path | None) -> None:
+    """Print which checkpoint the log extends, and which keys handed over since the one that is trusted."""
+    if against and _extends(verification):
+        say(f"  extends       the checkpoint in {against}")
+    if trusted != site.public_key and verification.sound:
+        _print_handovers(site, trusted)
 
 
 def _present(folder: Path, trusted: str) -> str:
     """The key that signs now, if `trusted` handed over to it; else `trusted`, of which the verification then tells."""
-    import audit
-
     try:
         return audit.current_key(folder, trusted)
     except audit.LogUntrusted:
         return trusted
 
 
-def _is_strangers(site: "pipeline.Site", trusted: str) -> bool:
+def _is_strangers(site: pipeline.Site, trusted: str) -> bool:
     """Whether site.yaml's key signs the log, and the one that was given does not, nor handed over to it.
     ConfigError for a key of a log of another name."""
-    import audit
-
     if (origin := audit.parse_public_key(trusted).origin) != site.origin:
         raise ConfigError(Problem("--key", f"a key of the log {origin!r}", f"one of this log, {site.origin!r}"))
     if trusted == site.public_key:
@@ -99,7 +101,7 @@ def _is_strangers(site: "pipeline.Site", trusted: str) -> bool:
         return False
 
 
-def _end_with_stranger(site: "pipeline.Site", trusted: str, as_json: bool) -> None:
+def _end_with_stranger(site: pipeline.Site, trusted: str, as_json: bool) -> None:
     """Nothing is verified, for then site.yaml or the key that was given is wrong, and only a person knows which."""
     code = int(ExitCode.AUDIT_FAILED)
     told = f"the log is signed by {site.public_key}, which site.yaml names; {trusted} never handed over to it"
@@ -113,22 +115,18 @@ def _end_with_stranger(site: "pipeline.Site", trusted: str, as_json: bool) -> No
     raise typer.Exit(code)
 
 
-def _code(verification: "pipeline.Verification") -> ExitCode:
+def _code(verification: pipeline.Verification) -> ExitCode:
     if not verification.ok:
         return ExitCode.AUDIT_FAILED
     return ExitCode.DONE if verification.read else ExitCode.BAD_CONFIG
 
 
-def _extends(verification: "pipeline.Verification") -> bool:
-    import audit
-
+def _extends(verification: pipeline.Verification) -> bool:
     return verification.sound and not any(finding.where == audit.KEPT for finding in verification.integrity)
 
 
-def _print_handovers(site: "pipeline.Site", trusted: str) -> None:
-    """What an earlier key leaves open."""
-    import audit
-
+def _print_handovers(site: pipeline.Site, trusted: str) -> None:
+    """Print what an earlier key leaves open: to which keys it handed over, and at which entries."""
     chain = audit.rotations(site.audit, site.public_key)
     first = next(n for n, each in enumerate(chain) if each.old_key == trusted)
     for each in chain[first:]:
@@ -140,10 +138,8 @@ def _phase(done: int, total: int) -> str:
     return "entries of the log" if 2 * done < total else "results and archive"
 
 
-def _record(site: "pipeline.Site", verification: "pipeline.Verification") -> None:
+def _record(site: pipeline.Site, verification: pipeline.Verification) -> None:
     """Nothing is appended to a log whose entries are not whole."""
-    from jobs.record import record, tell_not_recorded
-
     if not verification.sound:
         tell_not_recorded("the log cannot be trusted, and nothing is appended to it")
         return
@@ -151,7 +147,7 @@ def _record(site: "pipeline.Site", verification: "pipeline.Verification") -> Non
     record(site, {"type": "verified", "size": verification.size, "root": verification.root.hex(), **counts})
 
 
-def _print(verification: "pipeline.Verification", origin: str) -> None:
+def _print(verification: pipeline.Verification, origin: str) -> None:
     if verification.private:
         say(f"NOT ALL COULD BE JUDGED: {verification.private}.")
         say("  remedy        bring private/ back from a backup, or verify as the user who may read it")
@@ -166,7 +162,7 @@ def _print(verification: "pipeline.Verification", origin: str) -> None:
         say(f"  note          {one_line(note)}")
 
 
-def _print_verdict(verification: "pipeline.Verification", origin: str) -> None:
+def _print_verdict(verification: pipeline.Verification, origin: str) -> None:
     """The worse of the two first. Results are held only against a log whose entries are whole."""
     if not verification.sound:
         say(f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. Results and archive were not held against it. First wrong:")
@@ -187,7 +183,7 @@ def _print_verdict(verification: "pipeline.Verification", origin: str) -> None:
     say("  checked       " + ", ".join(f"{what} {number:,}" for what, number in verification.checked.items()))
 
 
-def _completeness(verification: "pipeline.Verification") -> str:
+def _completeness(verification: pipeline.Verification) -> str:
     """The second verdict in one line."""
     names = ("altered", "added", "absent", "unreadable", "unjudged")
     if not any(getattr(verification, name) for name in names):
@@ -196,7 +192,7 @@ def _completeness(verification: "pipeline.Verification") -> str:
     return ", ".join(f"{len(findings):,} {kind}" for kind, findings in kinds.items() if findings)
 
 
-def _print_findings(what: str, findings: "tuple[audit.Finding, ...]") -> None:
+def _print_findings(what: str, findings: tuple[audit.Finding, ...]) -> None:
     if findings:
         say(f"  {what}:")
     for finding in findings[:_LISTED]:

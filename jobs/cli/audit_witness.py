@@ -6,25 +6,32 @@ from typing import Annotated
 
 import typer
 
+import audit
 from jobs.cli.files import read_note, write_given
 from jobs.cli.options import JsonOption, OutOption, WorkspaceOption
 from jobs.cli.output import print_json, say
+from jobs.plan import make_site
+from jobs.record import record
+from jobs.sheet import format_sheet, terminal_code
 from jobs.workspace import open_workspace
+
+SheetOption = Annotated[
+    Path | None,
+    typer.Option("--sheet", metavar="FILE", help="Write a page for paper (HTML) with the checkpoint as QR code."),
+]
+SinceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--since", metavar="FILE", help="Add the proof that today's log extends this kept or cosigned checkpoint."
+    ),
+]
 
 
 def witness(
     context: typer.Context,
     out: OutOption = None,
-    sheet: Annotated[
-        Path | None,
-        typer.Option("--sheet", metavar="FILE", help="Write a page for paper (HTML) with the checkpoint as QR code."),
-    ] = None,
-    since: Annotated[
-        Path | None,
-        typer.Option(
-            "--since", metavar="FILE", help="Add the proof that today's log extends this kept or cosigned checkpoint."
-        ),
-    ] = None,
+    sheet: SheetOption = None,
+    since: SinceOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -36,10 +43,6 @@ def witness(
     """
     if context.invoked_subcommand is not None:
         return
-    import audit
-    from jobs.plan import make_site
-    from jobs.record import record
-    from jobs.sheet import format_sheet, terminal_code
 
     site = make_site(open_workspace(workspace))
     kept = read_note(since, "a checkpoint of this log") if since else None
@@ -53,7 +56,11 @@ def witness(
         write_given(sheet, format_sheet(note.decode(), site.public_key, datetime.now(UTC)).encode())
     if as_json:
         print_json({"checkpoint": note.decode(), "request": request.decode(), "file": out, "sheet": sheet})
-        return
+    else:
+        _print(note, out, sheet)
+
+
+def _print(note: bytes, out: Path | None, sheet: Path | None) -> None:
     say(note.decode())
     if not (out or sheet):
         say(terminal_code(note))

@@ -1,16 +1,17 @@
 """`cloister bench`: how fast a model is on this machine, and what it makes of the machine."""
 
-from typing import TYPE_CHECKING, Annotated
+from __future__ import annotations
+
+from typing import Annotated
 
 import typer
 
+import pipeline
 from jobs.cli.model_inspect import model_file
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say
 from jobs.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    import pipeline
+from jobs.progress import telling
 
 
 def bench(
@@ -41,9 +42,6 @@ def bench(
     Texts and tokens a second by length and number of threads; the share of the CPU's integer multiply-adds and of the
     memory's bandwidth that each part of the model reaches; how long the start takes, and how much memory.
     """
-    import pipeline
-    from jobs.progress import telling
-
     path = model_file(model, workspace)
     sizes, counts = _numbers("--tokens", tokens), _numbers("--threads", threads)
     try:
@@ -67,7 +65,7 @@ def _numbers(option: str, text: str | None) -> list[int] | None:
     return sorted({int(word) for word in words})
 
 
-def _print(found: "pipeline.Bench") -> None:
+def _print(found: pipeline.Bench) -> None:
     say(f"{found.model['name']} ({found.model['architecture']}, {found.engine['types']}), arithmetic {found.numerics}")
     say(f"{found.engine['cpu']}, {found.cpus} CPUs, instruction set {found.engine['isa']}")
     for start in found.starts[:1]:
@@ -86,7 +84,7 @@ def _print(found: "pipeline.Bench") -> None:
         _print_operations(found, ceiling)
 
 
-def _print_operations(found: "pipeline.Bench", ceiling: "pipeline.Ceiling") -> None:
+def _print_operations(found: pipeline.Bench, ceiling: pipeline.Ceiling) -> None:
     operations = [each for each in found.operations if each.threads == ceiling.threads]
     say()
     say(

@@ -1,21 +1,22 @@
 """`cloister check`: everything that is wrong with jobs, before a run finds out."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+import pipeline
 from jobs.cli.describe import first_few, starts
 from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import LoadedJob, shown
+from jobs.plan import make_plan, make_site
 from jobs.visible import one_line
 from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
-
-if TYPE_CHECKING:
-    import pipeline
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,6 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
 
 
 def _machine_problem(workspace: Workspace) -> str | None:
-    import pipeline
-    from jobs.plan import make_site
-
     try:
         pipeline.check_machine()
         pipeline.check_isolation(make_site(workspace))
@@ -66,9 +64,6 @@ def _machine_problem(workspace: Workspace) -> str | None:
 
 
 def _check(workspace: Workspace, name: str) -> Checked:
-    import pipeline
-    from jobs.plan import make_plan
-
     try:
         job = load_job_of(workspace, find_job(workspace, name))
         plan = make_plan(workspace, job)
@@ -85,9 +80,7 @@ def _check(workspace: Workspace, name: str) -> Checked:
     return Checked(job.name, ExitCode.DONE, plan=_told(job, plan, sha256, facts))
 
 
-def _told(job: LoadedJob, plan: "pipeline.RunPlan", sha256: str, facts: dict[str, Any]) -> dict[str, Any]:
-    import pipeline
-
+def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, Any]) -> dict[str, Any]:
     scan = pipeline.scan(plan.input)
     settling = f" and {len(scan.settling):,} still settling" if scan.settling else ""
     return {
@@ -107,10 +100,8 @@ def _told(job: LoadedJob, plan: "pipeline.RunPlan", sha256: str, facts: dict[str
     }
 
 
-def _writes(plan: "pipeline.RunPlan", facts: dict[str, Any]) -> dict[str, str]:
+def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
     """How a model that writes text is used; nothing for one that embeds."""
-    import pipeline
-
     writing = pipeline.writing_of(plan)
     if writing is None:
         return {}
@@ -121,9 +112,7 @@ def _writes(plan: "pipeline.RunPlan", facts: dict[str, Any]) -> dict[str, str]:
     return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"}
 
 
-def _reads_pictures(plan: "pipeline.RunPlan") -> str:
-    import pipeline
-
+def _reads_pictures(plan: pipeline.RunPlan) -> str:
     if not plan.input.ocr.enabled:
         return "off: pictures of text fail as needs_ocr"
     found = pipeline.find_tesseract(plan.input.ocr.languages)

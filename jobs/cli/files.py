@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import audit
 from jobs.errors import ConfigError, Problem
 
 MAX_BYTES = 2**20  # a proof of the longest entry takes a tenth of it
@@ -55,8 +56,6 @@ def write_given(path: Path, data: bytes) -> None:
 
 def read_key(option: str, text: str, *, witness: bool = False) -> str:
     """The public key of a log (or of a witness) that an option names, or what the file of that name holds."""
-    import audit
-
     file, what = Path(text), "a C2SP verifier key (origin+hash+base64), or a file with one"
     named = "+" not in text
     key = read_given(file, what).decode(errors="replace").strip() if named and file.exists() else text

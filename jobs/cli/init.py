@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+import audit
 import jobs
 from jobs.cli.options import JsonOption
 from jobs.cli.output import print_json, say
@@ -50,8 +51,6 @@ def init(
     On a workspace it adds missing folders, the examples asked for and today's jobs/job.schema.json, from which editors
     know the keys of a job, and changes nothing else.
     """
-    import audit
-
     if origin is not None and not re.fullmatch(ORIGIN, origin):
         raise ConfigError(Problem("--origin", f"{origin!r}", ORIGIN_MEANS))
     files = [example_file(name) for name in example or []]
@@ -88,8 +87,6 @@ def example_file(name: str) -> Path:
 
 def _make(folder: Path, origin: str) -> None:
     """site.yaml comes last: only then is the folder a workspace."""
-    import audit
-
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         found = "neither empty nor a workspace (it has no site.yaml)"
         raise ConfigError(Problem(shown(folder), found, "a new or empty folder", "choose another folder"))

@@ -7,11 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
+import pipeline
+from jobs.cli.model_inspect import print_facts
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
 from jobs.config import MODEL_NAME, MODEL_NAME_MEANS
 from jobs.errors import ConfigError, Problem
 from jobs.load import shown
+from jobs.plan import make_site
+from jobs.progress import saying
+from jobs.record import record
 from jobs.workspace import Workspace, open_workspace
 
 
@@ -45,11 +50,6 @@ def import_(
 
     The same folder, type and name give the same bytes, so that jobs can pin the sha256.
     """
-    import pipeline
-    from jobs.cli.model_inspect import print_facts
-    from jobs.plan import make_site
-    from jobs.record import record
-
     place = open_workspace(workspace)
     name = _name(source, name, file_type)
     path = place.root / "models" / f"{name}.gguf"
@@ -69,9 +69,6 @@ def import_(
 
 
 def _bring(place: Workspace, source: Path, name: str, file_type: FileType | None) -> dict[str, Any]:
-    import pipeline
-    from jobs.progress import saying
-
     if source.is_file():
         return pipeline.copy_model(place.root / "models", source, name)
     with saying() as progress:

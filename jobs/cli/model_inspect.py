@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.workspace import open_workspace
@@ -18,8 +19,6 @@ def inspect(
     as_json: JsonOption = False,
 ) -> None:
     """Show architecture, sizes, types and tokenizer of any GGUF file."""
-    import pipeline
-
     facts = pipeline.inspect_model(model_file(model, workspace))
     if as_json:
         print_json(facts)
@@ -34,7 +33,6 @@ def model_file(model: str, workspace: Path | None) -> Path:
     """The file of a path, which needs no workspace, or of a model of the workspace. pipeline.ModelRefusedError."""
     if "/" in model or model.endswith(".gguf"):
         return Path(model)
-    import pipeline
 
     return pipeline.existing(open_workspace(workspace).root / "models" / f"{model}.gguf")
 

@@ -3,9 +3,11 @@
 import re
 from typing import Any
 
+import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, print_table, say
 from jobs.config import MODEL_NAME
+from jobs.plan import make_site
 from jobs.workspace import open_workspace
 
 _USES = {"embedding": "classify, extract, summarize", "text": "every task"}
@@ -13,9 +15,6 @@ _USES = {"embedding": "classify, extract, summarize", "text": "every task"}
 
 def list_(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """List the workspace's model files with what jobs can use them for and their sha256."""
-    import pipeline
-    from jobs.plan import make_site
-
     models = [model | {"use": _use(model)} for model in pipeline.list_models(make_site(open_workspace(workspace)))]
     if as_json:
         print_json(models)

@@ -8,12 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
+import pipeline
 from jobs.cli.model_inspect import model_file, print_facts
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.config import MODEL_NAME, MODEL_NAME_MEANS
 from jobs.errors import ConfigError, Problem
 from jobs.load import shown
+from jobs.plan import make_site
+from jobs.progress import telling
+from jobs.record import record
 from jobs.workspace import open_workspace
 
 
@@ -59,11 +63,6 @@ def quantize(
     and rows that are no whole number of blocks fall back to a type with smaller blocks. The same file and type give the
     same bytes.
     """
-    import pipeline
-    from jobs.plan import make_site
-    from jobs.progress import telling
-    from jobs.record import record
-
     place = _place(name, output, workspace)
     if place.exists() and not force:
         raise ConfigError(Problem(shown(place), "is there already", "a new file", "--force replaces it"))

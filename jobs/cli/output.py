@@ -10,6 +10,11 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from jobs.errors import OutputError
 from jobs.visible import CONTROLS, one_line, visible
 
@@ -105,11 +110,6 @@ def print_table(
 
     `right`: columns of numbers. `whole`: columns of names, which are not folded if they are short.
     """
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else UNWRAPPED)
     widths = [max(len(str(cell)) for cell in cells) for cells in zip(head, *rows, strict=True)]
     kept = [name in right or (name in whole and width <= WHOLE) for name, width in zip(head, widths, strict=True)]

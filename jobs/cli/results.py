@@ -1,24 +1,25 @@
 """`cloister results`: what became of each document."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from rich.text import Text
 
+import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json_array, print_table, say, shortened
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, shown
+from jobs.plan import make_site
+from jobs.record import record
 from jobs.visible import visible
 from jobs.workspace import Workspace, open_workspace
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    import pipeline
 
 
 class Settings(StrEnum):
@@ -73,9 +74,6 @@ def results(
 
 def _why_none(workspace: Workspace, job: str | None) -> str:
     """There were none, or their parts are gone."""
-    import pipeline
-    from jobs.plan import make_site
-
     known = pipeline.status(make_site(workspace))
     if rows := sum(each.totals.total() for each in known if job in (None, each.job)):
         fact = f"no results: the log has {counted(rows, 'row')}, whose parts are no longer in outbox/"
@@ -91,18 +89,18 @@ class _Shown(NamedTuple):
     sha256: str | None
     notes: list[str]
     state: str
-    answer: "Text"
+    answer: Text
     settings: tuple[str, str] | None
 
     @classmethod
-    def of(cls, row: dict[str, Any]) -> "_Shown":
+    def of(cls, row: dict[str, Any]) -> _Shown:
         """Of the whole row, which may be long."""
         made_by = (row["job_digest"] or _UNKNOWN, row["model_sha256"] or _UNKNOWN)
         settings = made_by if row.get("other_settings") else None
         return cls(row["job"], row["path"], row["document"], _notes(row), row["state"], answer_of(row), settings)
 
 
-def _cells(rows: Sequence[_Shown], columns: int) -> "list[tuple[str | Text, ...]]":
+def _cells(rows: Sequence[_Shown], columns: int) -> list[tuple[str | Text, ...]]:
     """The last `columns` cells of each row; a document bears digits of its sha256 where others have its path too."""
     times = Counter((row.job, row.path) for row in rows)
     return [
@@ -130,10 +128,8 @@ def _notes(row: dict[str, Any]) -> list[str]:
     return [*marked, *(row["notes"] or ()), *reason]
 
 
-def _document(row: _Shown, sha256: str | None) -> "Text":
+def _document(row: _Shown, sha256: str | None) -> Text:
     """The path, and below it what a reader of the answer should know of the document."""
-    from rich.text import Text
-
     told, notes = Text(visible(row.path)), row.notes
     if sha256:
         told.append(f" {sha256[:8]}", "dim")
@@ -148,10 +144,6 @@ def _rows(
     workspace: Workspace, job: str | None, failed: bool, limit: int | None, only_current: bool
 ) -> Iterator[dict[str, Any]]:
     """The rows. That they are read is recorded before the first one."""
-    import pipeline
-    from jobs.plan import make_site
-    from jobs.record import record
-
     site = make_site(workspace)
     record(site, {"type": "read.results", "job": job, "failed": failed, "limit": limit})
     for row in pipeline.results(site, job, only_current_settings=only_current):
@@ -170,11 +162,8 @@ def _check_known(workspace: Workspace, job: str) -> None:
         raise ConfigError(Problem(shown(workspace.root), f"no job {job!r}", expected, remedy))
 
 
-def answer_of(row: dict[str, Any]) -> "Text":
+def answer_of(row: dict[str, Any]) -> Text:
     """The answer of a row in a few lines, or why there is none."""
-    from rich.text import Text
-
-    import pipeline
 
     if row["state"] in ("failed", "review"):
         return Text(visible(f"{row['failure'] or 'review'}: {row['reason']}"))
@@ -185,8 +174,6 @@ def answer_of(row: dict[str, Any]) -> "Text":
     return Text("\n").join(lines) if lines else Text(visible(str(row["reason"])))
 
 
-def _line(line: "pipeline.Line") -> "Text":
-    from rich.text import Text
-
+def _line(line: pipeline.Line) -> Text:
     told = Text(visible(f"{line.name}{shortened(line.text, _ANSWER_CHARACTERS)}"))
     return told if line.score is None else told.append(f" ({line.score:.2f})", "dim")

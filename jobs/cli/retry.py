@@ -1,17 +1,17 @@
 """`cloister retry`: failed documents taken up again."""
 
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import pipeline
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.run import end, plans_of, run_all
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
-
-if TYPE_CHECKING:
-    import pipeline
 
 ClassOption = Annotated[
     list[str] | None,
@@ -43,9 +43,7 @@ def retry(
     end(place, run_all([(job, replace(plan, retry=chosen)) for job, plan in plans], wait, wrong), as_json)
 
 
-def _chosen(classes: list[str] | None) -> "frozenset[pipeline.Failure]":
-    import pipeline
-
+def _chosen(classes: list[str] | None) -> frozenset[pipeline.Failure]:
     known = {failure.value: failure for failure in pipeline.Failure}
     problems = [
         Problem(f"--class {name}", "no class of failures", f"one of {', '.join(known)}")

@@ -1,5 +1,7 @@
 """`cloister run`: one run of each job, one after another."""
 
+from __future__ import annotations
+
 import sys
 import time
 from collections.abc import Sequence
@@ -8,11 +10,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+import audit
+import pipeline
 from jobs.cli.describe import pace_of
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
+from jobs.plan import make_plan
+from jobs.progress import watcher_for
+from jobs.stop import Stop
 from jobs.visible import one_line, visible
 from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
 
@@ -28,7 +35,7 @@ _LOOK_SECONDS = 0.25  # between two looks whether the workspace is free
 class Night:
     """What became of several runs."""
 
-    reports: "list[tuple[LoadedJob, pipeline.RunReport]]" = field(default_factory=list)
+    reports: list[tuple[LoadedJob, pipeline.RunReport]] = field(default_factory=list)
     refusals: list[Ending] = field(default_factory=list)
     interrupted: bool = False
 
@@ -67,7 +74,7 @@ def end(workspace: Workspace, night: Night, as_json: bool) -> NoReturn:
     raise typer.Exit(int(night.code))
 
 
-def plans_of(workspace: Workspace, names: list[str]) -> "tuple[list[tuple[LoadedJob, pipeline.RunPlan]], list[Ending]]":
+def plans_of(workspace: Workspace, names: list[str]) -> tuple[list[tuple[LoadedJob, pipeline.RunPlan]], list[Ending]]:
     """The jobs that can run, and what is wrong with the others. All are read before the first one runs.
 
     ConfigError with the problems of all if none can run.
@@ -83,21 +90,15 @@ def plans_of(workspace: Workspace, names: list[str]) -> "tuple[list[tuple[Loaded
     return plans, [ending_of(error) for error in wrong]
 
 
-def _plan_of(workspace: Workspace, name: str) -> "tuple[LoadedJob, pipeline.RunPlan]":
+def _plan_of(workspace: Workspace, name: str) -> tuple[LoadedJob, pipeline.RunPlan]:
     job = load_job_of(workspace, find_job(workspace, name))
-    from jobs.plan import make_plan  # only now: a mistake in YAML is told without loading what a run needs
 
     return job, make_plan(workspace, job)
 
 
-def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]", wait: float = 0, wrong: Sequence[Ending] = ()) -> Night:
+def run_all(plans: list[tuple[LoadedJob, pipeline.RunPlan]], wait: float = 0, wrong: Sequence[Ending] = ()) -> Night:
     """Run the jobs; `wrong` tells of those that cannot run. A refused model ends its job only; a log that cannot be
     trusted, or is held for `wait` seconds, ends them all."""
-    import audit
-    import pipeline
-    from jobs.progress import watcher_for
-    from jobs.stop import Stop
-
     night, deadline = Night(refusals=[*wrong]), time.monotonic() + wait
     for each in wrong:
         print(visible(each.message), file=sys.stderr)
@@ -124,7 +125,7 @@ def run_all(plans: "list[tuple[LoadedJob, pipeline.RunPlan]]", wait: float = 0, 
     return night
 
 
-def lost_rows(report: "pipeline.RunReport") -> Ending:
+def lost_rows(report: pipeline.RunReport) -> Ending:
     """What a retry did not take up, so that it can be once the rows are back."""
     problems = [Problem(path, reason) for path, reason in report.lost]
     told = "\n".join(f"  {problem}" for problem in problems)
@@ -138,12 +139,9 @@ def lost_rows(report: "pipeline.RunReport") -> Ending:
 
 
 def _run_when_free(
-    plan: "pipeline.RunPlan", observer: "pipeline.Observer", stop: "Stop", deadline: float
-) -> "pipeline.RunReport":
+    plan: pipeline.RunPlan, observer: pipeline.Observer, stop: Stop, deadline: float
+) -> pipeline.RunReport:
     """The run, as soon as nobody else holds the log. LogHeld after the deadline, or when it is to stop."""
-    import audit
-    import pipeline
-
     told = False
     while True:
         try:
@@ -159,7 +157,7 @@ def _run_when_free(
                 raise
 
 
-def _told(report: "pipeline.RunReport") -> dict[str, Any]:
+def _told(report: pipeline.RunReport) -> dict[str, Any]:
     """The report for --json, with the lists as objects."""
     plain = {name: getattr(report, name) for name in report.__dataclass_fields__ if name not in _LISTS}
     plain["isolation"] = asdict(report.isolation) if report.isolation else None
@@ -191,7 +189,7 @@ def _print(workspace: Workspace, night: Night) -> None:
         print_report(workspace, job, report)
 
 
-def print_report(workspace: Workspace, job: LoadedJob, report: "pipeline.RunReport") -> None:
+def print_report(workspace: Workspace, job: LoadedJob, report: pipeline.RunReport) -> None:
     """A run in words: what came of it, and every document that has no answer."""
     say(f"{report.job}: {_outcome(report)}")
     outbox, failed = workspace.root / "outbox" / report.job, workspace.root / "failed" / report.job
@@ -214,7 +212,7 @@ def print_report(workspace: Workspace, job: LoadedJob, report: "pipeline.RunRepo
         say(f'             sha256: "{report.model_sha256}"')
 
 
-def _print_ignored(report: "pipeline.RunReport") -> None:
+def _print_ignored(report: pipeline.RunReport) -> None:
     """Those done before are counted as ignored too, and told apart from what is never taken."""
     if report.known:
         say(f"  before   {counted(report.known, 'document')} done in an earlier run")
@@ -224,7 +222,7 @@ def _print_ignored(report: "pipeline.RunReport") -> None:
         say_list([f"{path}: {reason}" for path, reason in report.ignored], never)
 
 
-def _print_pending(report: "pipeline.RunReport") -> None:
+def _print_pending(report: pipeline.RunReport) -> None:
     """Some are pending for a reason of their own; the others, because the run was stopped."""
     pending = report.counts["pending"]
     if report.interrupted:
@@ -235,7 +233,7 @@ def _print_pending(report: "pipeline.RunReport") -> None:
         say_list([f"{path}: {reason}" for path, reason in report.pending], pending)
 
 
-def _outcome(report: "pipeline.RunReport") -> str:
+def _outcome(report: pipeline.RunReport) -> str:
     """The run in a line."""
     worked = report.seen - report.counts["ignored"] - report.counts["pending"]
     if worked:

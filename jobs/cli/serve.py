@@ -1,7 +1,14 @@
 """`cloister serve`: runs the jobs of a workspace by themselves."""
 
+import pipeline
+from jobs import nights
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json
+from jobs.lock import service_lock
+from jobs.logs import start_logging
+from jobs.plan import make_site
+from jobs.record import recorded_service
+from jobs.stop import Stop
 from jobs.workspace import open_workspace
 
 
@@ -11,20 +18,10 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
     Ends with exit 0 on SIGTERM or Ctrl-C, after committing what is computed. Logs go to stderr.
     """
     place = open_workspace(workspace)
-    import pipeline
-    from jobs.lock import service_lock
-    from jobs.logs import start_logging
-    from jobs.nights.schedule import Schedules
-    from jobs.nights.service import Service
-    from jobs.nights.wake import Wake
-    from jobs.plan import make_site
-    from jobs.record import recorded_service
-    from jobs.stop import Stop
-
     pipeline.check_machine()
     log = start_logging()
-    with Stop() as stop, service_lock(place.state), Schedules() as schedules, Wake() as wake:
-        service = Service(place, log, stop, schedules, wake)
+    with Stop() as stop, service_lock(place.state), nights.Schedules() as schedules, nights.Wake() as wake:
+        service = nights.Service(place, log, stop, schedules, wake)
         log.info("serving", workspace=str(place.root))
         with recorded_service(make_site(place), stop):
             service.run()

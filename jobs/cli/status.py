@@ -1,14 +1,19 @@
 """`cloister status`: the jobs of a workspace, what waits for them and what became of their last run."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import audit
+import pipeline
 from jobs.cli.describe import first_few, next_start_of, starts
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import LISTED, counted, counts_line, print_json, say
 from jobs.errors import ConfigError
 from jobs.load import shown
 from jobs.lock import SERVICE_LOCK, holder
+from jobs.plan import make_plan, make_site
 from jobs.visible import one_line
 from jobs.workspace import Workspace, load_job_of, open_workspace
 
@@ -23,10 +28,6 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
 
     Also the size of the audit log, and which processes run or serve the workspace.
     """
-    import audit
-    import pipeline
-    from jobs.plan import make_site
-
     place = open_workspace(workspace)
     site = make_site(place)
     known = {each.job: each for each in pipeline.status(site)}
@@ -53,23 +54,18 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
         _print(told)
 
 
-def _running(site: "pipeline.Site") -> "pipeline.Running | None":
+def _running(site: pipeline.Site) -> pipeline.Running | None:
     """The run that holds the log, if it is one that holds it. Of a process elsewhere the kernel does not say which."""
-    import pipeline
-
     pid, told = holder(site.audit / "lock"), pipeline.running(site)
     return told if told and pid is not None and pid in (0, told.pid) else None
 
 
 def _job(
     workspace: Workspace,
-    path: "Path",
-    known: "dict[str, pipeline.JobStatus]",
-    on_its_way: "pipeline.Running | None",
+    path: Path,
+    known: dict[str, pipeline.JobStatus],
+    on_its_way: pipeline.Running | None,
 ) -> dict[str, Any]:
-    import pipeline
-    from jobs.plan import make_plan
-
     try:
         job = load_job_of(workspace, path)
         plan = make_plan(workspace, job)
@@ -94,10 +90,8 @@ def _job(
     }
 
 
-def _refusal(plan: "pipeline.RunPlan") -> str | None:
+def _refusal(plan: pipeline.RunPlan) -> str | None:
     """Why the model would be refused, as far as that can be told without reading the whole file."""
-    import pipeline
-
     try:
         pipeline.glance_at_model(plan)
     except pipeline.ModelRefusedError as error:
@@ -105,11 +99,10 @@ def _refusal(plan: "pipeline.RunPlan") -> str | None:
     return None
 
 
-def _history(status: "pipeline.JobStatus | None", on_its_way: "pipeline.Running | None") -> dict[str, Any]:
+def _history(status: pipeline.JobStatus | None, on_its_way: pipeline.Running | None) -> dict[str, Any]:
     """The last run and the one before it, of those that are not on their way."""
     if status is None:
         return {"last_run": None, "run_before": None}
-    import pipeline
 
     runs = [each for each in (status, status.before) if each and each.last_run != (on_its_way and on_its_way.run)]
     last, before, *_ = [*map(_run, runs), None, None]
@@ -117,13 +110,13 @@ def _history(status: "pipeline.JobStatus | None", on_its_way: "pipeline.Running 
     return {"last_run": last, "run_before": before, "totals": totals, "isolation": _isolation(status.isolation)}
 
 
-def _run(status: "pipeline.JobStatus") -> dict[str, Any]:
+def _run(status: pipeline.JobStatus) -> dict[str, Any]:
     began = {"run": status.last_run, "state": status.last_state, "started_at": status.started_at}
     ended = {"finished_at": status.finished_at, "seen": status.seen, "counts": dict(status.counts)}
     return {**began, **ended, "reason": status.reason}
 
 
-def _isolation(isolation: "pipeline.Isolation | None") -> dict[str, Any] | None:
+def _isolation(isolation: pipeline.Isolation | None) -> dict[str, Any] | None:
     return asdict(isolation) | {"told": isolation.told} if isolation else None
 
 
@@ -182,7 +175,7 @@ def _ended(run: dict[str, Any]) -> str:
     return f"{how} {run['finished_at'] or run['started_at']}: {counts_line(run['counts'])}"
 
 
-def _far(running: "pipeline.Running | None") -> str:
+def _far(running: pipeline.Running | None) -> str:
     """Which run that is, since when, and how far it is; told after the process."""
     if running is None:
         return ""

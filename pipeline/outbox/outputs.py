@@ -15,12 +15,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.errors import Failure
+from pipeline.errors import BadPartError, Failure
 from pipeline.inbox.intake import INSIDE
 from pipeline.openai.outputs import format_line, is_output
 from pipeline.outbox.deletion import Deletions
 from pipeline.outbox.placement import staged_name
-from pipeline.outbox.results import BadPartError, rows_numbered
+from pipeline.outbox.results import rows_numbered
 from pipeline.outbox.schema import result_sha256
 from pipeline.paths.names import output_names
 from pipeline.plan import RunPlan

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.errors import BadPartError
 from pipeline.outbox.schema import COPIES, table_schema, to_text
 from pipeline.plan import Site
 from pipeline.records.current import Replaced
@@ -17,13 +18,6 @@ from pipeline.records.current import Replaced
 _NARROW = ("document", "path", "state", "audit_index", "job_digest", "replaces")
 _BATCH = 256  # rows decoded at a time
 _OPEN = 16  # parts of which a batch is kept
-
-
-class BadPartError(Exception):
-    """A part in outbox/ that cannot be read as a result table."""
-
-    def __init__(self, part: Path) -> None:
-        super().__init__(f"{part}: not a table that this program wrote; `cloister audit verify` tells more")
 
 
 class _Row(NamedTuple):

@@ -9,9 +9,10 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from pipeline.errors import BadPartError
 from pipeline.inbox.intake import COPY, staging_of
 from pipeline.outbox.placement import archive_folder, staged_name
-from pipeline.outbox.results import BadPartError, batches
+from pipeline.outbox.results import batches
 from pipeline.outbox.schema import result_sha256, to_text
 from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import archive_name

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from pipeline.errors import Failure
-from pipeline.outbox.results import BadPartError, row_at
+from pipeline.errors import BadPartError, Failure
+from pipeline.outbox.results import row_at
 from pipeline.outbox.schema import as_read_back, result_columns, result_sha256
 from pipeline.records.private import is_closed
 from pipeline.records.software import label, software

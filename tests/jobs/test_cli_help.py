@@ -76,7 +76,7 @@ def test_wrong_usage(arguments: list[str], cloister: Cloister) -> None:
 
 
 def test_help_and_mistakes_load_nothing_that_computes() -> None:
-    heavy = "{'numba', 'numpy', 'pyarrow', 'engine', 'pipeline', 'apscheduler'} & set(sys.modules)"
+    heavy = "{'numba', 'numpy', 'pyarrow', 'engine', 'pipeline.plan', 'apscheduler'} & set(sys.modules)"
     code = f"import sys, atexit; atexit.register(lambda: print('loaded', {heavy}))\n"
     code += "from jobs.cli import main; main()"
     for arguments in (["--help"], ["run", "--workspace", "/nowhere", "x"]):

@@ -221,7 +221,7 @@ def test_every_code_reads_as_what_was_written(length: int) -> None:
 
 def test_check_and_cosign_load_no_pipeline() -> None:
     """They are for machines on which nothing else is done."""
-    heavy = "{'numba', 'numpy', 'pyarrow', 'pipeline'} & set(sys.modules)"
+    heavy = "{'numba', 'numpy', 'pyarrow', 'engine', 'pipeline.plan'} & set(sys.modules)"
     code = f"import sys, atexit; atexit.register(lambda: print('loaded', {heavy}))\n"
     code += "from jobs.cli import main; main()"
     for arguments in (

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import audit
+from pipeline import run
 from pipeline.plan import RunPlan, Site
 from pipeline.records import index
 from pipeline.records.current import identity
 from pipeline.records.entries import read_entries
 from pipeline.records.history import History, read_history
 from pipeline.records.seal import write_seal
-from pipeline.run import run
 from tests.pipeline.conftest import Witness
 
 JOB, DIGEST = "sort", "d1"
