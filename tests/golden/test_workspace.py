@@ -18,6 +18,8 @@ import pytest
 
 import audit
 import pipeline
+from pipeline.records.private import Reader
+from pipeline.records.records import from_json
 from tests.golden.workspace.models import write_models
 from tests.golden.workspace.said import QUESTIONS, REPLAY, ask, ask_all
 
@@ -31,6 +33,8 @@ TYPES = {
     "recovered.undone": 1, "released": 1, "replayed": 2, "run.empty": 2, "run.finished": 22, "run.refused": 1,
     "run.started": 23, "run.stopped": 1, "service.ended": 1, "service.started": 1, "settings": 13, "verified": 2,
 }  # fmt: skip
+ADDED = ("v", "n", "time", "boot", "uptime_us", "host", "user", "private", "handed")
+"""The members of an entry that are none of its record."""
 STATES = {"done": 50, "failed": 21, "duplicate": 3, "review": 2, "abstained": 1}
 
 
@@ -95,7 +99,20 @@ def test_every_type_of_record_and_every_state_is_in_it(workspace: Path) -> None:
 
 
 def test_entries_that_are_read_and_written_again_have_the_same_bytes(workspace: Path) -> None:
-    assert [audit.canonical(audit.parse_canonical(line)) for line in lines(workspace)] == lines(workspace)
+    """Also through the types of records: what is read of an entry, with what the log adds, is the entry."""
+    opened, written = Reader(workspace), []
+    for line in lines(workspace):
+        entry = opened(audit.parse_canonical(line))
+        added = {name: entry[name] for name in ADDED if name in entry}
+        record = from_json(entry).to_json()
+        assert record == {name: entry[name] for name in record}
+        written.append({**added, **record, **_hidden(line)})
+    assert [audit.canonical(entry) for entry in written] == lines(workspace)
+
+
+def _hidden(line: bytes) -> dict[str, str]:
+    """The members of an entry that are commitments."""
+    return {name: value for name, value in json.loads(line).items() if audit.is_commitment(value)}
 
 
 @pytest.mark.parametrize("question", [" ".join(question) for question in QUESTIONS])
