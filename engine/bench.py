@@ -155,7 +155,7 @@ def _read(data: I32, times: int) -> Any:
 
 
 def _cost(network: Network, tokens: int, parts: int) -> dict[str, int]:
-    """What parts of one pass take."""
+    """The multiply-adds and bytes read of some parts of one pass, as arguments of Work."""
     sizes, layers, halves = network.sizes, network.sizes.layers, 2 if network.GATED else 1
     width, queries, inner = sizes.width, sizes.queries, sizes.inner
     shapes = {  # the part, n * k, and both padded

@@ -98,7 +98,7 @@ def _digest() -> str:
 
 
 def code_digest(root: Path) -> str:
-    """Of every source file below `root`."""
+    """The first 24 hexadecimal digits of the sha256 of every source file below `root`."""
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(path.read_bytes())

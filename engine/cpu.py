@@ -1,4 +1,4 @@
-"""What this machine can do: instruction set, threads, and where compiled kernels are kept. Read before numba is."""
+"""The machine's instruction set, threads and name. This module is imported before numba is."""
 
 import ctypes
 import functools
@@ -54,7 +54,8 @@ def choose_isa(flags: frozenset[str], forced: str | None) -> str:
 
 
 def compiled_isa() -> str:
-    """What kernels are compiled for: isa(), or portable where that raises, as `engine.load` then does."""
+    """The instruction set that kernels are compiled for: isa(), or portable where that raises, as `engine.load` then
+    does."""
     try:
         return isa()
     except UnsupportedCpu:
@@ -75,12 +76,12 @@ def threads() -> int:
 
 @functools.cache
 def cpu_name() -> str:
-    """As the kernel names it."""
+    """The CPU's name in /proc/cpuinfo."""
     return _cpuinfo("model name") or "unknown"
 
 
 def cpu_flags() -> frozenset[str]:
-    """What the kernel says that the CPU can do."""
+    """The CPU's flags in /proc/cpuinfo."""
     return frozenset(_cpuinfo("flags").split())
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong in the engine; every failure of a caller's making is an EngineError."""
+"""The engine's errors; every failure of a caller's making is an EngineError."""
 
 
 class EngineError(Exception):

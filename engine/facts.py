@@ -1,4 +1,4 @@
-"""What the audit log says of the engine and the machine it computed on."""
+"""The facts about the engine and the machine that go into the audit log."""
 
 from importlib import metadata
 
@@ -9,7 +9,8 @@ from engine.widened import told, type_in_file
 
 
 def facts(file: GgufFile) -> dict[str, str | int]:
-    """What made vectors or answers: architecture, types, instruction set, CPU, versions of what compiled kernels."""
+    """The facts about a model's results: architecture, types, instruction set, CPU, versions of what compiled
+    kernels."""
     types = sorted({type_in_file(tensor).name for tensor in file.tensors.values()})
     return {
         "architecture": file.require("general.architecture", str),

@@ -48,7 +48,7 @@ class ModelFacts:
     metadata: dict[str, bool | int | float | str]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values for JSON."""
+        """The facts as plain values for JSON."""
         return asdict(self)
 
 
@@ -77,7 +77,7 @@ def inspect(path: str | os.PathLike[str]) -> ModelFacts:
 
 
 def _type_facts(file: GgufFile) -> tuple[TensorTypeFacts, ...]:
-    """Most bytes first."""
+    """The tensor types of a file, the one with the most bytes first."""
     count: Counter[str] = Counter()
     parameters: Counter[str] = Counter()
     size: Counter[str] = Counter()

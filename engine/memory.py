@@ -11,15 +11,16 @@ _MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (\S+) .*$", re.MULTILINE)
 
 def free_bytes(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/proc/self/cgroup"),
                root: Path = Path("/sys/fs/cgroup")) -> int:  # fmt: skip
-    """What the kernel calls available (man 5 proc), or what the limit of a cgroup above this process leaves, if that is
-    less; 0 where neither is known."""
+    """Returns the bytes that the kernel calls available (man 5 proc), or those that the limit of a cgroup above this
+    process leaves, if that is less; 0 where neither is known."""
     left = [_available(_read(meminfo)), *_left(_read(cgroup), root)]
     return max(0, min((number for number in left if number is not None), default=0))
 
 
 def give_back() -> None:
-    """To the system, what it takes to load and not to compute: memory that was freed, and pages of libraries that are
-    the bytes of their files, most of them LLVM's. What is called again comes back from there."""
+    """Gives memory back to the system that loading needed and computing does not: memory that was freed, and pages of
+    libraries that are the bytes of their files, most of them LLVM's, which come back from there when they are
+    called."""
     library = ctypes.CDLL(None)
     library.malloc_trim(0)
     for first, size in unchanged(_read(Path("/proc/self/smaps")), ".so"):
@@ -48,8 +49,8 @@ def _available(meminfo: str) -> int | None:
 
 
 def _left(membership: str, root: Path) -> list[int | None]:
-    """For each cgroup what it leaves (v2 memory.max, v1 memory.limit_in_bytes, less what is in use and not a cache of
-    files that can go); None where there is no limit."""
+    """The bytes that each cgroup leaves (v2 memory.max, v1 memory.limit_in_bytes, less what is in use and not a cache
+    of files that can go); None where there is no limit."""
     found = []
     for line in membership.splitlines():
         _, controllers, path = line.split(":", 2)

@@ -28,9 +28,9 @@ class Answer:
 
 
 def best_span(outputs: NDArray[np.float32], offsets: NDArray[np.int32], longest: int = LONGEST) -> Answer:
-    """From outputs float32 [tokens, 2], start and end, and offsets int32 [tokens, 2] in the text, -1 outside of it. The
-    first token stands for no answer. Of equal spans it is the shortest, and of those the first; 0 to 0 for a text
-    without tokens."""
+    """Finds the best span in outputs float32 [tokens, 2], start and end, with offsets int32 [tokens, 2] in the text, -1
+    outside of it. The first token stands for no answer. Of equal spans it is the shortest, and of those the first; 0 to
+    0 for a text without tokens."""
     inside = np.flatnonzero(offsets[:, 0] >= 0)
     some = np.concatenate([[0], inside])
     starts, ends = softmax(np.ascontiguousarray(outputs[some].T), 1.0)

@@ -54,7 +54,8 @@ def type_in_file(tensor: Tensor) -> GgmlType:
 
 
 def told(file: GgufFile) -> dict[str, str]:
-    """For the log: in what weights that the file has in 16-bit floats are computed; nothing if it has none."""
+    """The log's field `half_weights`: the type in which 16-bit floats of the file are computed; empty if it has
+    none."""
     if is_widened(file):
         return {"half_weights": "float32"}
     return (

@@ -1,4 +1,4 @@
-"""What a model type of a Hugging Face folder is: a module that names its keys, tensors and heads."""
+"""The protocol of a model type of a Hugging Face folder: a module that names its keys, tensors and heads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Source:
 
 @dataclass(frozen=True)
 class HeadLayout:
-    """What stands on the encoder, by names in the source: perhaps a dense layer with its activation and norm, then the
+    """The head on an encoder, by names in the source: perhaps a dense layer with its activation and norm, then the
     output. A bias is there unless `config` has the named flag, and it is false."""
 
     output: str

@@ -71,7 +71,7 @@ def _read_before(where: str, full: dict[str, Any]) -> tuple[str, bool]:
 
 
 def _read_merges(where: str, model: dict[str, Any]) -> list[str]:
-    """In either of the two forms: "a b", or ["a", "b"]."""
+    """The merges as "a b", from either of the two forms: "a b", or ["a", "b"]. Raises BadModelFile."""
     found = []
     for pair in as_list(model.get("merges")):
         parts = pair.split(" ") if isinstance(pair, str) else as_list(pair)

@@ -1,4 +1,4 @@
-"""What is checked in a config.json before anything is computed from it."""
+"""Checks of a config.json before anything is computed from it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -31,7 +31,7 @@ def positive(folder: SourceFolder, config: dict[str, Any], keys: Iterable[str]) 
 
 
 def multiple_of_heads(folder: SourceFolder, width: int, heads: int) -> None:
-    """Raises BadModelFile."""
+    """Checks that `width` is a multiple of `heads`. Raises BadModelFile."""
     if width % heads:
         raise BadModelFile(f"{folder.path}/config.json: hidden_size: found {width}, expected a multiple of the heads")
 

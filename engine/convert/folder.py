@@ -52,7 +52,7 @@ class SourceFolder:
                 raise BadModelFile(f"{where}: at byte {error.start}: {error.reason}, expected UTF-8") from error
 
     def json(self, name: str) -> Any:
-        """What a JSON file holds. Raises BadModelFile."""
+        """Reads a JSON file of the folder. Raises BadModelFile."""
         return parse_json(self.text(name), f"{self.path / name}")
 
     def json_object(self, name: str) -> dict[str, Any]:

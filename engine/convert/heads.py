@@ -1,4 +1,4 @@
-"""What stands on an encoder: pooling for embeddings, or a classifier of texts, of tokens, or of the ends of an answer.
+"""Heads of encoders: pooling for embeddings, or a classifier of texts, of tokens, or of the ends of an answer.
 
 llama.cpp's keys and tensor names where it has them (`cls`, `cls.norm`, `cls.output`, `{arch}.classifier.output_labels`,
 `{arch}.classifier.pooling_type`), ours under `cloister.head` where it has none. MODELS.md has the table.
@@ -89,7 +89,7 @@ def uses(layout: HeadLayout | None, name: str) -> bool:
 
 
 def read_labels(folder: SourceFolder, config: dict[str, Any]) -> list[str]:
-    """What the outputs mean, in their order. Raises BadModelFile."""
+    """The names of the outputs, in their order. Raises BadModelFile."""
     where = f"{folder.path}/config.json: id2label"
     names = config.get("id2label")
     if names is None:
@@ -116,7 +116,8 @@ def _of_sequence(folder: SourceFolder, config: dict[str, Any], arch: str, labels
 
 
 def _scores(folder: SourceFolder, config: dict[str, Any], labels: int) -> str:
-    """What makes scores of the outputs: as a cross-encoder states it, else as transformers' pipelines do."""
+    """The function that makes scores of the outputs: the one a cross-encoder names, else that of transformers'
+    pipelines."""
     where = f"{folder.path}/config.json"
     settings = config.get("sentence_transformers")
     newer = settings.get("activation_fn") if isinstance(settings, dict) else None

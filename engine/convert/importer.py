@@ -113,7 +113,7 @@ def _plan_tensors(
 
 
 def _named(found: dict[str, SourceTensor], model: ModelType, where: str) -> dict[str, SourceTensor]:
-    """By their names in the encoder itself, without what a head puts before them; norms by their newer names."""
+    """The tensors by their names in the encoder itself: without the prefix of a head, and with newer names of norms."""
     prefix = next((prefix for prefix in model.PREFIXES if any(name.startswith(prefix) for name in found)), "")
     newer = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
     named = {}

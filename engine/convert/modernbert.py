@@ -93,7 +93,7 @@ def tensors(config: dict[str, Any]) -> dict[str, Source]:
 
 
 def stays_f32(name: str, shape: tuple[int, ...]) -> bool:
-    """Norms and biases."""
+    """Whether a tensor is stored in float32 whatever the file type: norms and biases are."""
     return len(shape) == 1
 
 

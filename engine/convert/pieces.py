@@ -62,7 +62,8 @@ def read(folder: SourceFolder, full: dict[str, Any], texts: list[str], rows: int
 
 
 def read_added(where: str, full: dict[str, Any]) -> list[Added]:
-    """In the order of their ids. Raises BadModelFile, or UnsupportedModel for what is not done with them."""
+    """The added tokens in the order of their ids. Raises BadModelFile, or UnsupportedModel for options not
+    supported."""
     found = []
     for token in map(as_dict, as_list(full.get("added_tokens"))):
         number, content = token.get("id"), token.get("content")
@@ -77,7 +78,8 @@ def read_added(where: str, full: dict[str, Any]) -> list[Added]:
 
 
 def check_count(where: str, texts: list[str], rows: int) -> None:
-    """As many as rows, or a few less; all different; of whole characters. Raises BadModelFile."""
+    """Checks that there are as many pieces as rows, or a few less, all different, of whole characters. Raises
+    BadModelFile."""
     different = len(set(texts))
     if not rows - MAX_UNUSED <= len(texts) <= rows or different != len(texts):
         found = f"{len(texts)} tokens, {different} of them different"

@@ -1,4 +1,4 @@
-"""What sentence-transformers does around the encoder: pooling, normalisation, the length it cuts at."""
+"""The steps of sentence-transformers around the encoder: pooling, normalisation, and the length at which it cuts."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What tokenizer.json puts around a text and between two texts, and the same as GGUF metadata."""
+"""The ids that tokenizer.json puts around a text and between two texts, and their form as GGUF metadata."""
 
 from typing import Any
 
@@ -16,7 +16,8 @@ A, B = ("Sequence", "A"), ("Sequence", "B")
 
 
 def read(where: str, processor: Any, ids: dict[str, int]) -> Template:
-    """From the post_processor of a tokenizer.json. Raises UnsupportedModel for another kind of it."""
+    """Reads the template from the post_processor of a tokenizer.json. Raises UnsupportedModel for an unknown kind of
+    it."""
     found = _template(*_both(as_dict(processor)))
     if found is None or not _are_known(as_dict(processor), found, ids):
         expected = "tokens of the vocabulary around one text, and the same around two"

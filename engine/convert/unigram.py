@@ -85,7 +85,7 @@ def _read_unknown(where: str, model: dict[str, Any], count: int) -> int:
 
 
 def _scores_metadata(scores: list[float]) -> dict[str, MetadataValue]:
-    """In float64 too, where float32 would round them."""
+    """The scores as metadata: float32, and float64 too where float32 would round them."""
     exact = np.array(scores)
     rounded = exact.astype(np.float32)
     more = {} if np.array_equal(rounded, exact) else {"cloister.tokenizer.scores": exact}

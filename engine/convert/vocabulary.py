@@ -15,7 +15,7 @@ READERS: dict[str, Reader] = {"WordPiece": wordpiece.read, "Unigram": unigram.re
 
 
 def read(folder: SourceFolder, vocab_size: int) -> dict[str, MetadataValue]:
-    """The metadata of the tokenizer in the folder. Raises BadModelFile, or UnsupportedModel for another kind of it."""
+    """The metadata of the tokenizer in the folder. Raises BadModelFile, or UnsupportedModel for an unknown kind."""
     full = folder.json_object("tokenizer.json") if folder.has("tokenizer.json") else {}
     kind = as_dict(full.get("model")).get("type", "WordPiece")
     if not isinstance(kind, str) or kind not in READERS:

@@ -8,11 +8,11 @@ from itertools import islice
 import numpy as np
 
 from engine.errors import EngineError
-from engine.generate.answers.detokenize import spell
+from engine.generate.answers.detokenize import detokenize
 from engine.generate.answers.jobs import Job, Refused, Writing, refused
-from engine.generate.answers.outcome import weigh, write
-from engine.generate.answers.scoring import Weighing
-from engine.generate.cache.kv import Store, pages_of
+from engine.generate.answers.outcome import score, write
+from engine.generate.answers.scoring import Scoring
+from engine.generate.cache.kv import KvCache, pages_of
 from engine.generate.cache.pages import page_count
 from engine.generate.cache.sequence import Sequence
 from engine.generate.constraint.spec import Makes
@@ -20,7 +20,7 @@ from engine.generate.counters import Counters
 from engine.generate.forward import PAGE, Forward
 from engine.generate.request import Completion, Request
 from engine.generate.rows import Rows, arrange
-from engine.generate.scheduler import Limits, Schedule
+from engine.generate.scheduler import Limits, Scheduler
 from engine.memory import give_back
 
 Progress = Callable[[Counters], None]
@@ -38,7 +38,7 @@ class Batch:
         self._limits, self.counters = limits, Counters()
         useful = limits.sequences * (pages_of(decoder.shape.context) + 1)
         count = page_count(decoder.pages(1, kind).bytes_per_page, useful, mib)
-        self._store = Store(decoder, kind, count, limits.sequences, share=limits.share)
+        self._cache = KvCache(decoder, kind, count, limits.sequences, share=limits.share)
         self._busy = False
 
     def run(self, requests: Iterable[Request], progress: Progress) -> Iterator[tuple[int, Completion]]:
@@ -47,12 +47,12 @@ class Batch:
         if self._busy:
             raise EngineError("the model generates already: one `generate` at a time")
         self._busy, sound = True, False
-        schedule, waiting = Schedule(self._store, self._limits, self.counters), enumerate(requests)
+        scheduler, waiting = Scheduler(self._cache, self._limits, self.counters), enumerate(requests)
         try:
             while True:
-                done = self._take(schedule, waiting) if schedule.wants_more else []
-                if plan := schedule.plan():
-                    done += self._step(schedule, plan)
+                done = self._take(scheduler, waiting) if scheduler.wants_more else []
+                if plan := scheduler.plan():
+                    done += self._step(scheduler, plan)
                     progress(replace(self.counters))
                 elif not done:
                     break
@@ -62,25 +62,25 @@ class Batch:
             sound = True
         finally:
             self._busy = False
-            self._clear(schedule, sound)
+            self._clear(scheduler, sound)
 
     @property
     def room(self) -> int:
-        """Tokens whose keys and values fit into the memory."""
-        return self._store.count * PAGE
+        """How many tokens' keys and values fit into the memory."""
+        return self._cache.count * PAGE
 
-    def _clear(self, schedule: Schedule, sound: bool) -> None:
-        """Nobody holds a page any more. After an exception in the middle of a step what they held is forgotten."""
+    def _clear(self, scheduler: Scheduler, sound: bool) -> None:
+        """Frees all pages. After an exception in the middle of a step their contents are forgotten too."""
         if sound:
-            for sequence in schedule:
-                self._store.leave(sequence)
+            for sequence in scheduler:
+                self._cache.free(sequence)
         else:
-            self._store.reset()
+            self._cache.reset()
 
-    def _take(self, schedule: Schedule, waiting: Iterator[tuple[int, Request]]) -> list[tuple[int, Completion]]:
-        """Makes jobs of the next requests; the completions of those that are done already."""
+    def _take(self, scheduler: Scheduler, waiting: Iterator[tuple[int, Request]]) -> list[tuple[int, Completion]]:
+        """Makes jobs of the next requests. Returns the completions of those that are done already."""
         jobs = [self._job(index, request) for index, request in islice(waiting, self._limits.ahead)]
-        schedule.begin([sequence for job in jobs if job.finish is None for sequence in job.sequences])
+        scheduler.add([sequence for job in jobs if job.finish is None for sequence in job.sequences])
         return [(job.index, self._complete(job)) for job in jobs if job.finish is not None]
 
     def _job(self, index: int, request: Request) -> Job:
@@ -88,18 +88,18 @@ class Batch:
         if reason := refused(request, shape.context, shape.vocab, self.room):
             return Refused(index, request, reason)
         if request.choices:
-            return Weighing(index, request)
+            return Scoring(index, request)
         try:
             constraint = self._makes.make(request.constraint) if request.constraint is not None else None
             return Writing(index, request, constraint, self._ends, self._bytes)
         except EngineError as error:
             return Refused(index, request, str(error))
 
-    def _step(self, schedule: Schedule, plan: dict[Sequence, int]) -> list[tuple[int, Completion]]:
-        """Computes the rows of a plan and takes what comes out; the completions of jobs that are done then."""
+    def _step(self, scheduler: Scheduler, plan: dict[Sequence, int]) -> list[tuple[int, Completion]]:
+        """Computes the rows of a plan and hands out the logits. Returns the completions of jobs that are done then."""
         rows = arrange(plan)
         logits = self._decoder.step(
-            rows.ids, rows.positions, rows.slots, self._store.tables, self._store.pages, rows.wanted
+            rows.ids, rows.positions, rows.slots, self._cache.tables, self._cache.pages, rows.wanted
         )
         self._count(plan, rows)
         asked = list(zip(plan, rows.at.tolist(), rows.asked.tolist(), strict=True))
@@ -108,20 +108,20 @@ class Batch:
         writing = [(s.job, at) for s, at, n in asked if n and isinstance(s.job, Writing)]
         write(logits, writing, self._makes, self.counters)
         for sequence in plan:
-            self._store.settle(sequence)
-        weighed = [(s, s.job, at, n) for s, at, n in asked if n and isinstance(s.job, Weighing)]
-        for sequence, children in weigh(logits, weighed) if weighed else []:
-            schedule.fork(sequence, children)
+            self._cache.publish(sequence)
+        scored = [(s, s.job, at, n) for s, at, n in asked if n and isinstance(s.job, Scoring)]
+        for sequence, children in score(logits, scored) if scored else []:
+            scheduler.fork(sequence, children)
         jobs = {sequence.job: None for sequence in plan if sequence.job.finish is not None}
         for job in jobs:
             for sequence in list(job.sequences):
-                schedule.end(sequence)
+                scheduler.finish(sequence)
         if self.counters.steps == _WARM:
             give_back()
         return [(job.index, self._complete(job)) for job in jobs]
 
     def _count(self, plan: dict[Sequence, int], rows: Rows) -> None:
-        counters, pool = self.counters, self._store.pool
+        counters, pool = self.counters, self._cache.pool
         counters.steps += 1
         counters.rows += rows.ids.size
         counters.prompt_rows += sum(
@@ -133,7 +133,7 @@ class Batch:
         assert job.finish is not None
         self.counters.requests += 1
         self.counters.failed += job.finish == "failed"
-        text, offsets = spell(job.ids, self._bytes)
+        text, offsets = detokenize(job.ids, self._bytes)
         scores = job.scores if job.finish != "failed" else []
         return Completion(
             np.array(job.ids, np.int32), text, np.array(job.logprobs, np.float32), offsets, job.finish, job.reason,

@@ -1,4 +1,4 @@
-"""What the batch engine has done, for a report. None of it is part of a result."""
+"""Counters of the batch engine, for a report. They are no part of a result."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the batch engine asks of a decoder."""
+"""The protocol of a decoder as the batch engine uses it."""
 
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ class Pages(Protocol):
     def bytes_per_page(self) -> int: ...
 
     def copy(self, source: int, target: int) -> None:
-        """What page `source` holds, into page `target`."""
+        """Copies the contents of page `source` into page `target`."""
 
 
 class Sizes(Protocol):
@@ -38,7 +38,7 @@ class Forward(Protocol):
     def shape(self) -> Sizes: ...
 
     def pages(self, count: int, kind: Any = ...) -> Any:
-        """So many `Pages`; memory is taken as they are written."""
+        """Returns `Pages` with room for `count` pages; the system gives the memory as they are written."""
 
     def step(self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Any, wanted: I32) -> F32:
         """float32 [wanted, vocab]: the logits of the rows `wanted`, in order; others cost less. Row t is the token

@@ -1,9 +1,9 @@
-"""The file of a decoder to a language model."""
+"""Makes a language model of a decoder's file."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from engine.compiling import CODE, DECODER, is_whole, note_whole
 from engine.cpu import threads
 from engine.errors import BadModelFile
 from engine.facts import facts
+from engine.generate.constraint.grammar import Grammars
 from engine.generate.constraint.spec import Spec
 from engine.generate.model import LanguageModel, Messages, Wording
 from engine.generate.request import Ids, Request
@@ -25,9 +26,6 @@ from engine.tokenizer import Tokenizer
 from engine.tokenizer.chat.template import ChatTemplate, read_chat_template
 from engine.widened import WIDE, is_widened, widened
 
-if TYPE_CHECKING:
-    from engine.generate.constraint.grammar import Grammars
-
 _FUNCTIONS = 91
 """How many functions are compiled for a decoder: counted."""
 
@@ -35,7 +33,7 @@ _FUNCTIONS = 91
 def make_decoder(
     file: GgufFile, *, widen: bool, cache_mib: float | None, kv: str, progress: Callable[[str], None] | None
 ) -> LanguageModel:
-    """What `engine.load_decoder` gives, of a file that is being hashed."""
+    """The language model in a file that is being hashed; `engine.load_decoder` has the arguments and errors."""
     check_whole(file)
     file = widened(file) if widen else file
     kept: list[bool] = []
@@ -62,7 +60,7 @@ def make_decoder(
 
 
 def examine_decoder(file: GgufFile) -> Wording:
-    """Raises what `load_decoder` would."""
+    """Checks a decoder's file without loading its weights. Raises what `load_decoder` would."""
     check_whole(file)
     shape = decoders.examine(file)
     words, template = _read_words(file)
@@ -94,9 +92,7 @@ class _Late:
         self._words = words
 
     @cached_property
-    def _grammars(self) -> "Grammars":
-        from engine.generate.constraint.grammar import Grammars
-
+    def _grammars(self) -> Grammars:
         return Grammars(self._words.token_bytes, self._words.end_ids, self._words.encode_within, threads=threads())
 
     def make(self, spec: Spec) -> Any:

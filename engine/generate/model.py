@@ -17,7 +17,7 @@ Messages = Sequence[Mapping[str, str]]
 
 
 class Words(Protocol):
-    """What a language model asks of its tokenizer."""
+    """The protocol of a tokenizer as a language model uses it."""
 
     @property
     def prompt_sha256(self) -> str: ...
@@ -30,7 +30,7 @@ class Words(Protocol):
 
 
 class Wording:
-    """What a model makes of texts without its weights."""
+    """The part of a language model that needs no weights: token counts, prompts, constraints."""
 
     def __init__(self, words: Words, chat: Callable[[Messages], Ids], makes: Makes, context: int) -> None:
         """chat: the ids of messages; makes: constraints; context: tokens of a prompt and its answer, at most."""
@@ -87,22 +87,22 @@ class LanguageModel(Wording):
 
     @property
     def sha256(self) -> str:
-        """Of the file's bytes."""
+        """The sha256 of the model file's bytes, in hexadecimal."""
         return self._sha256
 
     @property
     def tokenizer_sha256(self) -> str:
-        """Of everything in the file that determines token ids."""
+        """The sha256 of everything in the file that determines token ids, in hexadecimal."""
         return self._words.prompt_sha256
 
     @property
     def facts(self) -> dict[str, str | int]:
-        """What the audit log says of the engine, as `engine.Model.facts`."""
+        """The facts about the engine that go into the audit log, as in `engine.Model.facts`."""
         return dict(self._facts)
 
     @property
     def counters(self) -> Counters:
-        """What has been done since the model was loaded."""
+        """A copy of the counters since the model was loaded."""
         return replace(self._batch.counters)
 
     def generate(

@@ -1,4 +1,4 @@
-"""What is asked of a language model, and what comes back."""
+"""A request to a language model, and its completion."""
 
 from dataclasses import dataclass
 from typing import Literal

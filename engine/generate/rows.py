@@ -27,7 +27,7 @@ class Rows:
 
 
 def arrange(plan: Mapping[Sequence, int]) -> Rows:
-    """The next tokens of each sequence, as many as the plan says, one sequence after another."""
+    """Lays out the next tokens of each sequence, as many as the plan says, one sequence after another."""
     facts = np.array([(s.computed, count, s.wanted, s.slot) for s, count in plan.items()], np.int64)
     starts, counts, firsts, slots = facts.T
     ends = starts + counts

@@ -1,11 +1,16 @@
-"""Which sequences run, and which of their tokens go into the next step."""
+"""The scheduler: which sequences run, and which of their tokens go into the next step.
+
+Rows of a step are prefill (tokens of prompts) and decode (the last token of an answer, and guesses). Sequences that
+lack at most a page, those that decode among them, go first. When pages are short, the youngest sequence is preempted:
+it loses its pages and begins again later.
+"""
 
 from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.generate.answers.jobs import Job, Writing
-from engine.generate.cache.kv import Store, pages_of
+from engine.generate.cache.kv import KvCache, pages_of
 from engine.generate.cache.prefix import common
 from engine.generate.cache.sequence import NO_SLOT, Sequence
 from engine.generate.counters import Counters
@@ -28,12 +33,12 @@ class Limits:
     guess: bool = True
 
 
-class Schedule:
+class Scheduler:
     """Sequences that run, oldest first; that return because they were forked or had lost their pages, oldest first; and
     fresh ones, in the order in which they shall begin."""
 
-    def __init__(self, store: Store, limits: Limits, counters: Counters) -> None:
-        self._store, self._limits, self._counters = store, limits, counters
+    def __init__(self, cache: KvCache, limits: Limits, counters: Counters) -> None:
+        self._cache, self._limits, self._counters = cache, limits, counters
         self.running: list[Sequence] = []
         self._returning: list[Sequence] = []
         self._fresh: list[Sequence] = []
@@ -47,35 +52,35 @@ class Schedule:
     def wants_more(self) -> bool:
         """Whether a fresh sequence could begin if there was one. Not before: what a caller asks next may depend on
         answers."""
-        return not self._fresh and self._store.has_slot
+        return not self._fresh and self._cache.has_slot
 
-    def begin(self, sequences: list[Sequence]) -> None:
-        """Fresh ones: the longest first, so that none of them is left alone at the end."""
+    def add(self, sequences: list[Sequence]) -> None:
+        """Adds fresh sequences, the longest first, so that none of them is left alone at the end."""
         self._fresh += sorted(sequences, key=lambda sequence: -sequence.ids.size)
 
     def fork(self, sequence: Sequence, children: list[Sequence]) -> None:
-        """Children that begin with the sequence, which is done."""
+        """Adds the children of a sequence that is done; they begin with its tokens and share its pages."""
         for child in children:
-            self._store.fork(sequence, child)
+            self._cache.fork(sequence, child)
             insort(self._returning, child, key=_order)
-        self.end(sequence)
+        self.finish(sequence)
 
-    def end(self, sequence: Sequence) -> None:
-        """It is not needed any more."""
+    def finish(self, sequence: Sequence) -> None:
+        """Removes a sequence and frees its pages."""
         for group in (self.running, self._returning, self._fresh):
             if sequence in group:
                 group.remove(sequence)
-        self._store.leave(sequence)
+        self._cache.free(sequence)
 
     def plan(self) -> dict[Sequence, int]:
-        """How many rows of each sequence go into the next step, its guesses among them: those that lack few tokens
-        first, then prompts, the oldest first. Empty only if there is nothing left to do."""
+        """Returns how many rows of each sequence go into the next step, its guesses included: first sequences that lack
+        few tokens, then prompts, the oldest first. It is empty only if there is nothing left to do."""
         self._admit()
         rows: dict[Sequence, int] = {}
         room = self._limits.rows
         for sequence in sorted(self.running, key=lambda sequence: sequence.rest > NEAR):
             count = min(sequence.rest, room)
-            if count and sequence.slot != NO_SLOT and self._hold(sequence, sequence.computed + count, rows):
+            if count and sequence.slot != NO_SLOT and self._allocate(sequence, sequence.computed + count, rows):
                 rows[sequence] = count
                 room -= count
         if self._limits.guess:
@@ -90,48 +95,48 @@ class Schedule:
             if count < sequence.rest or not isinstance(job, Writing) or room <= 0:
                 continue
             guesses = job.guess(total, room)
-            if guesses.size and self._store.reach(sequence, sequence.size + guesses.size):
+            if guesses.size and self._cache.allocate(sequence, sequence.size + guesses.size):
                 sequence.ids[sequence.size : sequence.size + guesses.size] = guesses
                 sequence.guesses = guesses.size
                 rows[sequence] += guesses.size
                 total += guesses.size
 
-    def _hold(self, sequence: Sequence, tokens: int, rows: dict[Sequence, int]) -> bool:
-        """Pages for so many tokens, if need be those of the youngest, which begin again later. Whether the sequence was
-        not the youngest itself."""
-        while not self._store.reach(sequence, tokens):
+    def _allocate(self, sequence: Sequence, tokens: int, rows: dict[Sequence, int]) -> bool:
+        """Gives a sequence pages for `tokens` tokens, and preempts the youngest ones for that if need be. Returns False
+        if the sequence was the youngest and lost its own."""
+        while not self._cache.allocate(sequence, tokens):
             last = max((other for other in self if other.pages), key=_order)
             rows.pop(last, None)
-            self._drop(last)
+            self._preempt(last)
             if last is sequence:
                 return False
         return True
 
-    def _drop(self, sequence: Sequence) -> None:
-        self._store.leave(sequence)
+    def _preempt(self, sequence: Sequence) -> None:
+        self._cache.free(sequence)
         self._counters.preempted += 1
         if sequence in self.running:
             self.running.remove(sequence)
             insort(self._returning, sequence, key=_order)
 
     def _admit(self) -> None:
-        """Lets sequences run while there are rows of the tables, and pages for all that those which run still lack."""
+        """Admits sequences while there are rows of the page tables, and pages for all that running sequences lack."""
         promised = sum(max(0, pages_of(other.size + 1) - len(other.pages)) for other in self.running)
         for group in (self._returning, self._fresh):
             for sequence in list(group):
-                if not self._store.has_slot:
+                if not self._cache.has_slot:
                     return
                 if self._follows(sequence):
                     continue
-                missing = self._store.missing(sequence)
-                if self.running and promised + missing > self._store.pool.available:
+                missing = self._cache.missing(sequence)
+                if self.running and promised + missing > self._cache.pool.available:
                     return
                 group.remove(sequence)
                 self._run(sequence)
                 promised += max(0, pages_of(sequence.size + 1) - len(sequence.pages))
 
     def _run(self, sequence: Sequence) -> None:
-        there = self._store.enter(sequence)
+        there = self._cache.admit(sequence)
         insort(self.running, sequence, key=_order)
         job: Job = sequence.job
         if job.shared < 0:
@@ -139,7 +144,7 @@ class Schedule:
             self._counters.shared += there
 
     def _follows(self, sequence: Sequence) -> bool:
-        """Whether it had better wait, because one that runs is about to compute what both begin with."""
+        """Whether a sequence had better wait, because a running one is about to compute their common beginning."""
         if not self._limits.share or sequence.pages:
             return False
         if sequence.leader is None or sequence.leader.slot == NO_SLOT:
@@ -147,7 +152,8 @@ class Schedule:
         return sequence.leader is not None and sequence.leader.computed < sequence.until
 
     def _leader(self, sequence: Sequence) -> tuple[Sequence | None, int]:
-        """The running sequence with most in common that is not computed yet, and until where it has to be."""
+        """Returns the running sequence whose uncomputed tokens have the longest common beginning with this one, and up
+        to which token it has to be computed; None and 0 if there is none."""
         begin = sequence.ids[: sequence.wanted]
         found, until, most = None, 0, PAGE - 1
         for other in self.running:

@@ -68,7 +68,7 @@ class Cursor:
         return self._decode(start, length, what)
 
     def strings(self, count: int, what: str) -> list[str]:
-        """`count` strings."""
+        """Reads `count` strings. Raises BadModelFile where they do not fit."""
         result: list[str] = []
         while (left := count - len(result)) > 0:
             size = min(_WINDOW, self.end - self.at, (left + 1) * (8 + LONGEST))

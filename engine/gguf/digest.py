@@ -10,7 +10,7 @@ _AT_A_TIME = 64 << 20  # bytes; between two parts a thread may have to wait for 
 
 
 class Digest:
-    """Of all bytes of a mapping, computed once."""
+    """The sha256 of all bytes of a mapping, computed once."""
 
     def __init__(self, mapping: mmap.mmap) -> None:
         self._mapping = mapping
@@ -19,7 +19,7 @@ class Digest:
 
     @property
     def hexadecimal(self) -> str:
-        """64 digits."""
+        """The digest as 64 hexadecimal digits."""
         if self._found is None:
             with self.ahead():
                 pass
@@ -41,7 +41,8 @@ class Digest:
                 raise
 
     def _compute(self) -> str:
-        """What was read does not stay in the memory of the process: weights are executed from another file."""
+        """Computes the digest. The pages that were read leave the process's memory: weights are executed from another
+        file."""
         digest = hashlib.sha256()
         with memoryview(self._mapping) as view:
             for start in range(0, len(view), _AT_A_TIME):

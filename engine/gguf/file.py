@@ -1,4 +1,4 @@
-"""What a GGUF file holds, once it has been checked."""
+"""The contents of a GGUF file that has been checked."""
 
 import mmap
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ class GgufFile:
 
     @property
     def sha256(self) -> str:
-        """Of the whole file's bytes, in hexadecimal; computed when first asked for, if not ahead."""
+        """The sha256 of the whole file, in hexadecimal; computed when first asked for, if not ahead."""
         return self.digest.hexadecimal
 
     def release(self) -> None:
@@ -64,7 +64,7 @@ class GgufFile:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """What is raised inside, about keys of this file, begins with its path."""
+        """Messages of errors raised inside, about keys of this file, begin with its path."""
         try:
             yield
         except EngineError as error:

@@ -1,4 +1,4 @@
-"""Which type each tensor gets: the usual mixes, as data.
+"""The usual mixes of quantization types, as data: which type each tensor gets.
 
 Source: llama.cpp's `llama-quant.cpp` without an importance matrix. Its special cases for Falcon are left out.
 """
@@ -13,22 +13,23 @@ Rule = Callable[[int, int], GgmlType | None]
 
 
 def always(kind: GgmlType) -> Rule:
-    """In every layer."""
+    """A rule that gives `kind` in every layer."""
     return lambda layer, layers: kind
 
 
 def in_first(count: int, kind: GgmlType, then: GgmlType | None = None) -> Rule:
-    """In the first `count` layers."""
+    """A rule that gives `kind` in the first `count` layers, and `then` in the others."""
     return lambda layer, layers: kind if layer < count else then
 
 
-def in_first_part(part: int, kind: GgmlType, then: GgmlType | None = None) -> Rule:
-    """In the first `part`-th of the layers."""
-    return lambda layer, layers: kind if layer < layers // part else then
+def in_first_fraction(fraction: int, kind: GgmlType, then: GgmlType | None = None) -> Rule:
+    """A rule that gives `kind` in the first 1 / `fraction` of the layers, and `then` in the others."""
+    return lambda layer, layers: kind if layer < layers // fraction else then
 
 
 def where_it_matters(kind: GgmlType) -> Rule:
-    """In the first and the last eighth of the layers, and in every third between (llama.cpp's `use_more_bits`)."""
+    """A rule that gives `kind` in the first and last eighth of the layers and in every third between them (llama.cpp's
+    `use_more_bits`)."""
 
     def rule(layer: int, layers: int) -> GgmlType | None:
         eighth = layers // 8
@@ -38,7 +39,7 @@ def where_it_matters(kind: GgmlType) -> Rule:
 
 
 def nowhere(layer: int, layers: int) -> None:
-    """The mix's own type."""
+    """The rule that gives the mix's own type in every layer."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,12 @@ MIXES: dict[str, Mix] = {
     "q5_1": Mix(Q5_1, 9),
     "q5_0": Mix(Q5_0, 8),
     "q4_k_m": Mix(Q4_K, 15, where_it_matters(Q6_K), where_it_matters(Q6_K), attn_output_of_8_experts=Q5_K),
-    "q4_k_s": Mix(Q4_K, 14, in_first(4, Q5_K), in_first_part(8, Q5_K), attn_output_of_8_experts=Q5_K),
-    "iq4_nl": Mix(IQ4_NL, 25, nowhere, in_first_part(8, Q5_K), None, Q5_K, Q5_K),
-    "iq4_xs": Mix(IQ4_XS, 30, nowhere, in_first_part(8, Q5_K), None, Q5_K, Q5_K),
+    "q4_k_s": Mix(Q4_K, 14, in_first(4, Q5_K), in_first_fraction(8, Q5_K), attn_output_of_8_experts=Q5_K),
+    "iq4_nl": Mix(IQ4_NL, 25, nowhere, in_first_fraction(8, Q5_K), None, Q5_K, Q5_K),
+    "iq4_xs": Mix(IQ4_XS, 30, nowhere, in_first_fraction(8, Q5_K), None, Q5_K, Q5_K),
     "q4_1": Mix(Q4_1, 3),
     "q4_0": Mix(Q4_0, 2),
-    "q3_k_m": Mix(Q3_K, 12, in_first(2, Q5_K, Q4_K), in_first_part(16, Q5_K, Q4_K), Q4_K, None, Q5_K),
+    "q3_k_m": Mix(Q3_K, 12, in_first(2, Q5_K, Q4_K), in_first_fraction(16, Q5_K, Q4_K), Q4_K, None, Q5_K),
     "q2_k": Mix(Q2_K, 10, always(Q3_K), always(Q3_K), Q3_K, Q4_K, Q5_K),
 }
 PLAIN = {F16, BF16}  # mixes of these have no exceptions

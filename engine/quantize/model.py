@@ -57,7 +57,7 @@ class Quantized:
     fallbacks: tuple[Fallback, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values for JSON: the file's facts, and beside them the rest."""
+        """The result as plain values for JSON: the facts of the file, and beside them the other fields."""
         rest = {"mix": self.mix, "source_sha256": self.source_sha256}
         return self.facts.to_dict() | rest | {"fallbacks": [asdict(each) for each in self.fallbacks]}
 

@@ -23,7 +23,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class _Model:
-    """What of a model the rules ask for."""
+    """The facts about a model that the rules ask for."""
 
     layers: int
     experts: int
@@ -79,7 +79,8 @@ def _by_layer(name: str) -> tuple[int, str]:
 
 
 def _wanted(tensor: Tensor, mix: Mix, model: _Model, seen: Counter[str]) -> GgmlType:
-    """By the place of the matrix in the model; `seen` counts those of a kind that came before."""
+    """The type that the mix gives a matrix by its place in the model; `seen` counts those of its kind that came
+    before."""
     name, base = tensor.name, mix.base
     if base in PLAIN:
         return base

@@ -1,4 +1,4 @@
-"""What every tokenizer does: ids of a text or of a pair of texts, what is put around them, and where each id lies.
+"""The base of every tokenizer: ids of a text or of a pair of texts, ids around them, and where each id lies.
 
 A document's text never becomes a control token: no member of this family looks for one in a text.
 """
@@ -95,7 +95,7 @@ class Tokenizer:
 
     @cached_property
     def token_bytes(self) -> list[bytes]:
-        """What each id stands for in a text; nothing where it is a control token, unknown or unused."""
+        """The bytes that each id stands for in a text; empty for control tokens, unknown and unused ones."""
         found = [b""] * self.specials.size
         for number, text in self._texts():
             found[number] = text
@@ -152,7 +152,7 @@ class Tokenizer:
 
 
 class Cache(dict[str, bytes]):
-    """What was computed, for short keys, in two generations of at most CACHED_ITEMS each, some 200 bytes an item.
+    """Remembers results for short keys, in two generations of at most CACHED_ITEMS each, some 200 bytes an item.
 
     When the younger one is full it becomes the older one, and what is asked for comes back from there: a night of
     ever new words neither grows it nor drives out those of every text.
@@ -181,12 +181,12 @@ def digest(facts: Any) -> str:
 
 
 def pack(ids: Iterable[int]) -> bytes:
-    """int32 each."""
+    """The ids as bytes, int32 each."""
     return array("i", ids).tobytes()
 
 
 def unpack(ids: bytes) -> list[int]:
-    """The opposite of `pack`."""
+    """The ids that `pack` made bytes of."""
     return array("i", ids).tolist()
 
 
@@ -201,7 +201,7 @@ def trim(text: str, span: Span) -> Span:
 
 
 def _encoding(parts: list[tuple[Any, int]]) -> Encoding:
-    """From lists of ids, or of ids with their spans, each list with its token type."""
+    """Joins lists of ids, or of ids with their spans, each list with its token type."""
     items = [item if isinstance(item, tuple) else (item, NOWHERE) for part, _ in parts for item in part]
     types = [kind for part, kind in parts for _ in part]
     offsets = np.array([span for _, span in items], np.int32).reshape(-1, 2)

@@ -34,6 +34,7 @@ from engine.tokenizer.metadata import (
 from engine.tokenizer.patterns import PRE, Pre, Splitter
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
 from engine.tokenizer.specials import read_specials
+from engine.tokenizer.unicode.nfc import aligned, nfc
 
 ALGORITHM = "byte-bpe-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -52,7 +53,8 @@ _ONLY_SIGNS = re.compile(f"[{re.escape(SIGNS)}]*").fullmatch
 
 
 def bytes_of(piece: str) -> bytes:
-    """What a piece in signs stands for; characters that are no signs are themselves, as in published vocabularies."""
+    """The bytes of a piece in signs; characters that are no signs stand for themselves, as in published
+    vocabularies."""
     if _ONLY_SIGNS(piece):
         return piece.translate(_BYTES).encode("latin-1")
     return b"".join([bytes((_BYTES[ord(c)],)) if ord(c) in _BYTES else c.encode() for c in piece])
@@ -71,7 +73,7 @@ class Settings:
 
 @cache
 def _values() -> I32:
-    """Of each code point the byte that it stands for; 256 and more where it is no sign."""
+    """int32 [code points]: the byte that each code point stands for; 256 and more where it is no sign."""
     found = np.arange(256, 256 + CODE_POINTS, dtype=np.int32)
     found[[ord(sign) for sign in SIGNS]] = np.arange(256)
     return found
@@ -87,12 +89,12 @@ class Vocabulary:
 
     @cached_property
     def table(self) -> tuple[I32, I32, I32, I32]:
-        """Of the pieces, by their bytes (`piece_table`); those with characters that are no signs equal no bytes."""
+        """The `piece_table` of the pieces by their bytes; pieces with characters that are no signs equal no bytes."""
         return piece_table(_values()[code_points(self.pieces)], self.pieces)
 
     @cached_property
     def merged(self) -> tuple[I32, I32, I32]:
-        """Of each merge the ids of its parts, -1 for none, and of the piece that they are. Raises BadModelFile."""
+        """int32 [merges] each: the ids of a merge's two halves, -1 for none, and of the whole. Raises BadModelFile."""
         codes = code_points(["\n".join(self.merges)])
         is_break = (codes == ord(" ")) | (codes == ord("\n"))
         breaks, count = np.flatnonzero(is_break), len(self.merges)
@@ -107,7 +109,7 @@ class Vocabulary:
         return found[0], found[1], found[2]
 
     def _refuse(self) -> NoReturn:
-        """Says which of the merges is the first that is none."""
+        """Raises BadModelFile, which names the first merge that is none."""
         rank, pair = next(
             (rank, pair)
             for rank, pair in enumerate(self.merges)
@@ -117,7 +119,7 @@ class Vocabulary:
 
 
 class BytePairs(Tokenizer):
-    """Byte-level BPE."""
+    """A tokenizer that does byte-level BPE."""
 
     def __init__(self, vocabulary: Vocabulary, settings: Settings, template: Template, specials: Specials) -> None:
         def facts() -> list[object]:
@@ -127,7 +129,7 @@ class BytePairs(Tokenizer):
         super().__init__(template, facts, specials)
         self._vocabulary = vocabulary
         self._settings = settings
-        self._form = _nfc() if settings.nfc else str
+        self._form = nfc if settings.nfc else str
         self._encode = _encoder(vocabulary, settings)
         self._added = {piece: pack([number]) for piece, number in vocabulary.added.items()}
         self._find = longest_first(self._added)
@@ -198,17 +200,8 @@ class BytePairs(Tokenizer):
         text = "".join(text[at] for at in kept)
         made = [(c, (at, at + 1)) for at, c in enumerate(text)]
         if self._settings.nfc:
-            from engine.tokenizer.unicode.nfc import aligned
-
             made = aligned(text)
         return "".join(c for c, _ in made), [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
-
-
-def _nfc() -> Callable[[str], str]:
-    """Its tables take a while to be made, and most vocabularies do without."""
-    from engine.tokenizer.unicode.nfc import nfc
-
-    return nfc
 
 
 def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], bytes]:
@@ -222,7 +215,8 @@ def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], byte
 
 
 class _Parts(Cache):
-    """Part of a text -> ids."""
+    """The ids of each part of a text, computed in Python; the truth for the compiled encoder, and where offsets come
+    from."""
 
     def __init__(self, vocabulary: Vocabulary, whole_pieces: bool) -> None:
         self.pieces = vocabulary.pieces

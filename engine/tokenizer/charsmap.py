@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.errors import BadModelFile
 from engine.tokenizer.base import LONE, Span
-from engine.tokenizer.unicode import classes as classes
+from engine.tokenizer.unicode import classes
 from engine.tokenizer.unicode.codepoints import Ranges, Replacements
 
 NO_CHANGES = b"\4\0\0\0" + bytes(4)
@@ -66,7 +66,7 @@ class CharsMap:
         return [(c, (kept[start], kept[end - 1] + 1)) for start, end, result in spans for c in result]
 
     def lookup(self, key: str) -> str | None:
-        """What the shortest beginning of the key that is in the trie is replaced by; None where there is none."""
+        """The replacement of the shortest beginning of the key that is in the trie; None where there is none."""
         at = _offset(self._units[0])
         for byte in key.encode():
             at ^= byte
@@ -83,14 +83,14 @@ class CharsMap:
         return self._pool[start : start + MAX_REPLACEMENT_BYTES].partition(b"\0")[0].decode(errors="replace")
 
     def _graphemes(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Those that are replaced as a whole: where they begin and end, and by what."""
+        """Finds graphemes that are replaced as a whole: start, end, replacement."""
         for match in _GRAPHEME.finditer(text):
             if len(match[0].encode()) <= MAX_GRAPHEME_BYTES and (result := self.lookup(match[0])) is not None:
                 yield *match.span(), result
 
 
 class _Characters(Replacements):
-    """What single characters are replaced by."""
+    """The replacements of single characters."""
 
     def __init__(self, lookup: Callable[[str], str | None]) -> None:
         self.lookup = lookup
@@ -101,5 +101,5 @@ class _Characters(Replacements):
 
 
 def _offset(unit: int) -> int:
-    """From a unit to its children (darts-clone)."""
+    """The distance from a unit of the trie to its children (darts-clone)."""
     return (unit >> 10) << ((unit & _WIDE) >> 6)

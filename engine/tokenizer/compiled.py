@@ -10,7 +10,7 @@ from engine.kernels.text.pairs import NONE, encode, find_pairs, insert_pairs, in
 from engine.kernels.text.splits import HEAD, KEPT, LETTER, NUMBER, PUNCTUATION, SPACE, TAIL
 from engine.simd import I8, I32
 from engine.tokenizer.unicode import classes as unicode
-from engine.tokenizer.unicode import tables as tables
+from engine.tokenizer.unicode import tables
 from engine.tokenizer.unicode.codepoints import Ranges
 
 CODE_POINTS = 0x110000
@@ -43,7 +43,7 @@ class PairEncoder:
         self._tables = (classes, rules, symbols, numbers, known, keys, values, *(whole or piece_table(_NO_IDS, {})))
 
     def encode(self, text: str) -> bytes:
-        """int32 each. The text has no halves of characters."""
+        """The ids of a text without lone surrogates, int32 each."""
         raw = text.encode("utf-32-le")
         codes = np.frombuffer(bytearray(raw), np.int32)
         n = len(raw)  # of at most four bytes a character
@@ -68,7 +68,7 @@ def classes() -> I8:
 
 
 def classes_of_words(kept: Iterable[str]) -> I8:
-    """For SentencePiece: after which characters a space is inside a part."""
+    """int8 [code points] for SentencePiece: KEPT for characters after which a space does not end a word."""
     found: I8 = np.zeros(CODE_POINTS, np.int8)
     found[[ord(c) for c in kept]] = KEPT
     return found
@@ -84,7 +84,7 @@ def piece_table(values: I32, ids: Mapping[str, int]) -> tuple[I32, I32, I32, I32
 
 
 def pairs_of_pieces(ids: Mapping[str, int], ranks: I32, symbols: I32) -> tuple[I32, I32, I32, I32]:
-    """Left, right, rank and merged of all pairs that are a piece together; ranks are of the pieces in their order."""
+    """Returns left, right, rank and merged of all pairs that are a piece together; `ranks` follow the pieces' order."""
     blob, starts, slots, numbers = piece_table(code_points(ids), ids)
     lefts, rights, merged = (np.empty(blob.size, np.int32) for _ in range(3))
     count = find_pairs(blob, starts, slots, numbers, symbols, lefts, rights, merged)
@@ -93,5 +93,5 @@ def pairs_of_pieces(ids: Mapping[str, int], ranks: I32, symbols: I32) -> tuple[I
 
 
 def code_points(texts: Iterable[str]) -> I32:
-    """Of the texts, one after another, also where they hold halves of surrogate pairs, as damaged files may."""
+    """int32: the code points of all texts, one after another; lone surrogates stay, as damaged files may have them."""
     return np.frombuffer(bytearray("".join(texts).encode("utf-32-le", "surrogatepass")), np.int32)

@@ -1,4 +1,4 @@
-"""What all tokenizers read from GGUF metadata. Source of the keys: ggml's `docs/gguf.md`."""
+"""Readers of the GGUF metadata that all tokenizers share. Source of the keys: ggml's `docs/gguf.md`."""
 
 from collections.abc import Mapping
 
@@ -84,7 +84,7 @@ def read_settings(metadata: Metadata, usual: Mapping[str, bool]) -> dict[str, bo
 
 
 def read_flag(metadata: Metadata, key: str, default: bool) -> bool:
-    """A bool. Raises BadModelFile."""
+    """The bool at `key`, else the default. Raises BadModelFile for another type."""
     value = metadata.get(key, default)
     if type(value) is not bool:
         raise BadModelFile(f"{key}: found {value!r:.60}, expected a bool")
@@ -92,7 +92,7 @@ def read_flag(metadata: Metadata, key: str, default: bool) -> bool:
 
 
 def read_template(metadata: Metadata, size: int) -> Template | None:
-    """What the import recorded, if it did. Raises BadModelFile."""
+    """The template that the import recorded; None if it did not. Raises BadModelFile."""
     if "cloister.tokenizer.prefix" not in metadata:
         return None
     kind = metadata.get("cloister.tokenizer.second_type", 0)
@@ -103,7 +103,8 @@ def read_template(metadata: Metadata, size: int) -> Template | None:
 
 
 def usual_template(metadata: Metadata, size: int, *, bos: bool, eos: bool) -> Template:
-    """By llama.cpp's keys, with what it does where they are missing; a second text follows as the first one does."""
+    """The template by llama.cpp's keys and, where they are missing, its habits. A second text is framed like the
+    first."""
     adds_bos = read_flag(metadata, "tokenizer.ggml.add_bos_token", bos)
     adds_eos = read_flag(metadata, "tokenizer.ggml.add_eos_token", eos)
     prefix = (read_id(metadata, "bos", size),) if adds_bos else ()

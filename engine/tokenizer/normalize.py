@@ -9,7 +9,7 @@ punctuation character is a word of its own.
 import re
 from collections.abc import Callable, Iterator
 
-from engine.tokenizer.unicode import tables as tables
+from engine.tokenizer.unicode import tables
 from engine.tokenizer.unicode.codepoints import Ranges, Replacements, span_of, text_of
 from engine.tokenizer.unicode.decomposition import decompose, in_order
 from engine.tokenizer.unicode.nfc import clusters
@@ -70,7 +70,7 @@ class _Clean(Replacements):
 
 
 class _Alone(Replacements):
-    """What becomes of a character by itself."""
+    """The normalized form of each character by itself."""
 
     def __init__(self, normalize: Callable[[str], str]) -> None:
         self.normalize = normalize
@@ -93,7 +93,7 @@ class _Fold(Replacements):
 
 
 def _parse_lower(text: str) -> dict[int, str]:
-    """`41-5a+20 100-12e/2+1 130=69.307` -> {0x41: "a", …, 0x100: "\\u0101", …, 0x130: "i\\u0307"}"""
+    """Parses `41-5a+20 100-12e/2+1 130=69.307` -> {0x41: "a", …, 0x100: "\\u0101", …, 0x130: "i\\u0307"}."""
     found = {}
     for item in text.split():
         number, is_text, points = item.partition("=")

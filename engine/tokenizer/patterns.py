@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from engine.kernels.text import splits
 from engine.tokenizer.compiled import Split
-from engine.tokenizer.unicode import classes as classes
-from engine.tokenizer.unicode import tables as tables
+from engine.tokenizer.unicode import classes, tables
 from engine.tokenizer.unicode.codepoints import Ranges
 
 _L = Ranges(classes.LETTERS).pattern()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from engine.tokenizer.unicode import classes as classes
+from engine.tokenizer.unicode import classes
 from engine.tokenizer.unicode.codepoints import Ranges
 
 
@@ -19,9 +19,9 @@ class Piece:
 
 @dataclass(frozen=True)
 class Specials:
-    """What of a vocabulary is more than text. size: how many ids there are; control, added (user-defined): name -> id;
-    ends: ids that end an answer, sorted; bos: the id of the beginning of a text, if there is one; adds_bos: whether a
-    prompt begins with it; strips: tokens that take the white space after them."""
+    """The tokens of a vocabulary that are more than text. size: how many ids there are; control, added (user-defined):
+    name -> id; ends: ids that end an answer, sorted; bos: the id of the beginning of a text, if there is one; adds_bos:
+    whether a prompt begins with it; strips: tokens that take the white space after them."""
 
     size: int = 0
     control: dict[str, int] = field(default_factory=dict)

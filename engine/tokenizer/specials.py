@@ -21,7 +21,7 @@ END_NAMES = {
 
 
 def read_specials(metadata: Metadata, *, adds_bos: bool = False) -> Specials:
-    """`adds_bos` holds where the file does not say. Raises BadModelFile."""
+    """Reads the special tokens; `adds_bos` holds where the file does not say. Raises BadModelFile."""
     tokens = read_tokens(metadata)
     bos = _read_optional(metadata, "bos", len(tokens))
     ends = {number for role in ENDS if (number := _read_optional(metadata, role, len(tokens))) is not None}

@@ -161,7 +161,7 @@ def _encoder(vocabulary: Vocabulary) -> Callable[[str], bytes]:
 
 
 def _kept(vocabulary: Vocabulary) -> list[str]:
-    """What stands before a space in a piece: after all else a text may be cut."""
+    """The characters that stand before a space in some piece; a text may be cut after all others."""
     return sorted({pair[0] for piece in vocabulary.ids for pair in pairwise(piece) if pair[1] == SPACE} - {SPACE})
 
 
@@ -205,7 +205,7 @@ def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
 
 
 def _read_bytes(metadata: Metadata, tokens: list[str]) -> tuple[int, ...]:
-    """All or none."""
+    """The ids of the 256 byte tokens, or nothing if the file has none. Raises BadModelFile for some of them."""
     known = {token: number for number, token in enumerate(tokens) if token.startswith("<0x")}
     found = [known.get(f"<0x{byte:02X}>", -1) for byte in range(256)]
     kinds = of_type(metadata, len(tokens), BYTE)

@@ -26,7 +26,7 @@ from engine.tokenizer.metadata import (
 )
 from engine.tokenizer.prompts import Specials
 from engine.tokenizer.specials import read_specials
-from engine.tokenizer.unicode import classes as classes
+from engine.tokenizer.unicode import classes
 from engine.tokenizer.unicode.codepoints import Ranges
 
 ALGORITHM = "unigram-1"
@@ -90,7 +90,7 @@ class Unigram(Tokenizer):
 
 
 class _Words(Cache):
-    """Word -> ids."""
+    """The ids of each word, computed when they are first asked for."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.scores, self.ids, self.unknown = vocabulary.scores, vocabulary.ids, vocabulary.unknown

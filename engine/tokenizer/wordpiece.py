@@ -50,7 +50,7 @@ class Settings:
 
 
 class WordPiece(Tokenizer):
-    """BERT's tokenizer."""
+    """The tokenizer of BERT models."""
 
     def __init__(
         self,

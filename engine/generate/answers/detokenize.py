@@ -1,4 +1,4 @@
-"""From the ids of an answer to its text, and where in it each of them lies."""
+"""Makes the text of an answer from its ids, and says where in the text each of them lies."""
 
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from engine.generate.request import Ids
 _Decoder = getincrementaldecoder("utf-8")
 
 
-def spell(ids: Sequence[int], token_bytes: Sequence[bytes]) -> tuple[str, Ids]:
-    """The text, and int32 [n, 2], the code points from and to which a token goes; a token that holds a part of a
-    character's bytes goes to that character's end."""
+def detokenize(ids: Sequence[int], token_bytes: Sequence[bytes]) -> tuple[str, Ids]:
+    """Returns the text, and int32 [n, 2], the code points from and to which a token goes; a token that holds a part of
+    a character's bytes goes to that character's end."""
     decoder, parts, offsets, at = _Decoder("replace"), [], [], 0
     for number in ids:
         part = decoder.decode(token_bytes[number])

@@ -1,4 +1,4 @@
-"""What ends an answer that its model does not end: a text before which it shall stop, or that it says but the same.
+"""Stopping criteria beside the end token: a text of `Request.stop`, or a passage that is repeated too often.
 
 Both are functions of the answer's tokens alone, so that nothing that runs beside it, no guess and no chunk can move the
 place."""
@@ -23,7 +23,7 @@ _Decoder = getincrementaldecoder("utf-8")
 
 
 class Endings:
-    """Of one answer. `token_bytes`: what each id stands for."""
+    """The stopping criteria of one answer. `token_bytes`: the bytes that each id stands for."""
 
     def __init__(self, request: Request, token_bytes: Sequence[bytes]) -> None:
         self._bytes, self._times = token_bytes, request.repeats

@@ -1,4 +1,4 @@
-"""Guesses at what is written next: what followed the last tokens in a text that answers copy from.
+"""Speculative decoding by prompt lookup: the next tokens are guessed from a text that answers copy from.
 
 Source: Saxena 2023, "prompt lookup decoding". Guesses are verified in one step, and change nothing but time.
 """
@@ -29,8 +29,9 @@ class Guesser:
         self._rate = _BEFORE  # that a guess is right, if the one before it was
 
     def guess(self, ids: Ids, size: int, rows: int, most: int) -> Ids:
-        """What may follow ids[:size], at most so many tokens; `rows` is how many the step has without them. A right one
-        saves what each row of the step takes, its part of the reading included; for that each is likely enough."""
+        """int32 [n]: tokens that may follow ids[:size], at most `most` of them; `rows` is how many rows the step has
+        without them. So many are guessed that the last one is still likely enough to save the time that its row
+        takes."""
         likely = int(math.log(rows / (rows + READING)) / math.log(self._rate))
         if most < 1 or (likely < 1 and self._rate < _HOPE):
             return _NONE
@@ -42,7 +43,7 @@ class Guesser:
         return self._source[at : at + min(likely, most, LONGEST)]
 
     def learn(self, guessed: int, right: int) -> None:
-        """How many of the guesses were right."""
+        """Adapts the expected hit rate: `right` of `guessed` guesses were right."""
         for i in range(min(guessed, right + 1)):
             self._rate += _LEARNED * ((i < right) - self._rate)
         self._rate = min(max(self._rate, 0.05), 0.995)

@@ -1,4 +1,4 @@
-"""What the batch engine does for a request."""
+"""The jobs of the batch engine: each carries one request from its prompt to its completion."""
 
 from collections.abc import Collection
 from collections.abc import Sequence as Many
@@ -25,7 +25,7 @@ class Job:
         self.sequences = list[Sequence]()
 
     def fail(self, reason: str) -> None:
-        """What was written until now is kept."""
+        """Ends the job as failed. The tokens that were written until now stay in the completion."""
         self.finish, self.reason = "failed", reason
 
 
@@ -54,8 +54,8 @@ class Writing(Job):
         self._follow()
 
     def take(self, number: int, log: float) -> bool:
-        """The next token, and ln of the allowed ones' weight by its own. Whether the one after it has been computed,
-        so that it can be chosen at once."""
+        """Appends the chosen token `number`; -log is its log-probability among the allowed tokens. Returns whether the
+        logits after it have been computed already, so that the next one can be chosen at once."""
         sequence, constraint = self.sequence, self.constraint
         if number < 0:
             self.fail(WHY[number])
@@ -79,7 +79,7 @@ class Writing(Job):
         return guesses
 
     def learn(self, guessed: int, right: int) -> None:
-        """How many of the last guesses were right."""
+        """Tells the guesser that `right` of its last `guessed` guesses were right."""
         self._guesser.learn(guessed, right)
 
     def _append(self, number: int, logprob: float) -> None:
@@ -105,7 +105,7 @@ class Writing(Job):
             self.finish = "length"
 
     def _force(self, forced: Many[int]) -> int:
-        """Takes these tokens as far as the answer goes; how many."""
+        """Appends forced tokens until the answer ends. Returns how many were appended."""
         for count, number in enumerate(forced, 1):
             self._append(number, 0.0)
             self.forced += 1

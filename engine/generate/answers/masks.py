@@ -1,4 +1,4 @@
-"""Which tokens may be next in each of many answers."""
+"""Bit masks of the tokens that may be next in each of many answers."""
 
 from collections.abc import Sequence as Many
 

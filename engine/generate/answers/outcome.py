@@ -1,4 +1,4 @@
-"""What follows from the logits of a step: tokens that are chosen, and choices that are weighed."""
+"""The use of a step's logits: the next tokens of answers are chosen, and choices are scored."""
 
 from collections.abc import Sequence as Many
 
@@ -7,7 +7,7 @@ import numpy as np
 from engine.errors import EngineError
 from engine.generate.answers.jobs import WHY, Writing
 from engine.generate.answers.masks import masks_of
-from engine.generate.answers.scoring import Weighing
+from engine.generate.answers.scoring import Scoring
 from engine.generate.cache.sequence import Sequence
 from engine.generate.constraint.spec import Makes
 from engine.generate.counters import Counters
@@ -18,8 +18,8 @@ _NO_MASKS = np.zeros((0, 1), np.uint32)
 
 
 def write(logits: F32, jobs: Many[tuple[Writing, int]], makes: Makes, counters: Counters) -> None:
-    """Each job takes the next token of its answer by the logits with this number, and where it was guessed rightly the
-    one after it by the following ones, and so on."""
+    """Each job takes the next token of its answer from the row of logits with this number; where that token was guessed
+    rightly, it takes one more from the following row, and so on. Counts what was written, forced and guessed."""
     before = [(job, job.sequence.size, len(job.ids), job.forced) for job, _ in jobs]
     active = list(jobs)
     while active:
@@ -36,7 +36,7 @@ def write(logits: F32, jobs: Many[tuple[Writing, int]], makes: Makes, counters: 
 
 
 def _round(logits: F32, jobs: list[tuple[Writing, int]], makes: Makes) -> list[tuple[Writing, int]]:
-    """One token of each job; those that can take another one at once, each with the number of its logits."""
+    """Chooses one token for each job. Returns the jobs that can take another one at once, with their rows of logits."""
     masks, of = masks_of([job for job, _ in jobs], makes)
     chosen = choose(logits, np.array([at for _, at in jobs], np.int64), masks, of)
     again = []
@@ -55,9 +55,9 @@ def _takes(job: Writing, number: int, log: float) -> bool:
         return False
 
 
-def weigh(logits: F32, asked: Many[tuple[Sequence, Weighing, int, int]]) -> list[tuple[Sequence, list[Sequence]]]:
-    """Weighs the choices of jobs by the logits of a sequence from this number on, so many. The sequences that are done,
-    and those that begin with them."""
+def score(logits: F32, asked: Many[tuple[Sequence, Scoring, int, int]]) -> list[tuple[Sequence, list[Sequence]]]:
+    """Scores choices. `asked`: sequence, job, first row of its logits, how many rows. Returns the sequences that are
+    done, each with the sequences that begin with it."""
     rows = np.concatenate([np.arange(at, at + count) for _, _, at, count in asked])
     chosen = choose(logits, rows, _NO_MASKS, np.full(rows.size, -1))
     each = iter(zip(rows.tolist(), chosen.ids.tolist(), chosen.tops.tolist(), chosen.logs.tolist(), strict=True))

@@ -18,12 +18,12 @@ class Branch:
 
     @property
     def asks(self) -> bool:
-        """Whether logits are wanted after its token."""
+        """Whether logits after its token are wanted."""
         return bool(self.after)
 
 
-class Weighing(Job):
-    """Weighs the choices of a request."""
+class Scoring(Job):
+    """A job that computes the log-probability of each choice of a request."""
 
     def __init__(self, index: int, request: Request) -> None:
         super().__init__(index, request)
@@ -60,8 +60,8 @@ class Weighing(Job):
         return sequence
 
     def take(self, sequence: Sequence, position: int, logits: F32, top: float, log: float) -> list[Sequence]:
-        """The logits float32 [vocab] after a position, their greatest, and ln of the sum of e**(logit - top). The
-        sequences that now can be computed."""
+        """Adds up scores: `logits` float32 [vocab] are those after `position`, `top` is their greatest, `log` is ln of
+        the sum of e**(logit - top). Returns the sequences that can be computed next."""
         branch = self._at[sequence][position]
         sequence.wanted = position + 1
         for number, child in branch.after.items():

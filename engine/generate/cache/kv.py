@@ -1,10 +1,10 @@
-"""The memory of sequences: pages of keys and values, shared where sequences begin alike."""
+"""The paged KV cache: sequences that begin alike share the pages of their common beginning."""
 
 import numpy as np
 
 from engine.errors import EngineError
-from engine.generate.cache.pages import NO_PAGE, Pool
-from engine.generate.cache.prefix import Node, Prefixes
+from engine.generate.cache.pages import NO_PAGE, PagePool
+from engine.generate.cache.prefix import Node, PrefixTree
 from engine.generate.cache.sequence import NO_SLOT, Sequence
 from engine.generate.forward import I32, PAGE, Forward
 
@@ -14,7 +14,7 @@ def pages_of(tokens: int) -> int:
     return -(-tokens // PAGE)
 
 
-class Store:
+class KvCache:
     """Pages of a decoder, and `tables`, int32 [slots, pages of a sequence], which say which of them a sequence has."""
 
     def __init__(self, decoder: Forward, kind: str, count: int, slots: int, *, share: bool) -> None:
@@ -29,9 +29,9 @@ class Store:
         self.reset()
 
     def reset(self) -> None:
-        """All pages are free, and nothing is known of what they hold."""
-        self.prefixes = Prefixes()
-        self.pool = Pool(self.count, self.prefixes.forget)
+        """Frees all pages and forgets what they hold."""
+        self.prefixes = PrefixTree()
+        self.pool = PagePool(self.count, self.prefixes.forget)
         self._slots = list(range(self._slot_count - 1, -1, -1))
 
     @property
@@ -39,14 +39,14 @@ class Store:
         return bool(self._slots)
 
     def missing(self, sequence: Sequence) -> int:
-        """How many of the available pages it takes until all its tokens and one more have been computed."""
+        """Returns how many of the available pages a sequence takes until all its tokens and one more are computed."""
         known = [] if sequence.pages or not self._share else self.prefixes.find(sequence.ids[: sequence.wanted])
         there = len(sequence.pages) + sum(not self.pool.is_idle(node.page) for node in known)
         return max(0, pages_of(sequence.size + 1) - there)
 
-    def enter(self, sequence: Sequence) -> int:
-        """Gives it a row of the tables and, if it has no pages, those that hold its beginning already; how many tokens
-        these are."""
+    def admit(self, sequence: Sequence) -> int:
+        """Gives a sequence a row of the page tables and, if it has no pages, those that hold its beginning already.
+        Returns how many tokens these hold."""
         sequence.slot, before = self._slots.pop(), sequence.computed
         if self._share and not sequence.pages:
             self._begin(sequence)
@@ -60,46 +60,47 @@ class Store:
         sequence.pages = [node.page for node in known]
         sequence.found, sequence.computed = len(known), len(known) * PAGE
         sequence.node = known[-1] if known else self.prefixes.root
-        page, count = self.prefixes.find_part(sequence.node, sequence.ids[sequence.computed : sequence.wanted])
+        page, count = self.prefixes.find_partial(sequence.node, sequence.ids[sequence.computed : sequence.wanted])
         if page != NO_PAGE and self._copy(page, sequence):
             sequence.computed += count
 
     def _copy(self, page: int, sequence: Sequence) -> bool:
-        """What the page holds, into one more page of the sequence, if there is one."""
+        """Copies a page into a new page of the sequence. Returns whether a page was free for that."""
         self.pool.share(page)  # so that it does not go itself
-        target = self.pool.take()
+        target = self.pool.allocate()
         if target != NO_PAGE:
             self.pages.copy(page, target)
             sequence.pages.append(target)
-        self.pool.release([page])
+        self.pool.free([page])
         return target != NO_PAGE
 
-    def reach(self, sequence: Sequence, tokens: int) -> bool:
-        """Pages for so many tokens; whether there were enough."""
+    def allocate(self, sequence: Sequence, tokens: int) -> bool:
+        """Gives a sequence pages until they hold `tokens` tokens. Returns whether there were enough."""
         for at in range(len(sequence.pages), pages_of(tokens)):
-            page = self.pool.take()
+            page = self.pool.allocate()
             if page == NO_PAGE:
                 return False
             sequence.pages.append(page)
             self.tables[sequence.slot, at] = page
         return True
 
-    def settle(self, sequence: Sequence) -> None:
-        """Its full pages can be found from now on. One that holds what another page holds already is given back."""
+    def publish(self, sequence: Sequence) -> None:
+        """Puts the full pages of a sequence into the prefix tree. A page whose content is there already is given
+        back."""
         if not self._share:
             return
         for at in range(sequence.found, min(sequence.computed, sequence.size) // PAGE):
             block, page = sequence.ids[at * PAGE : (at + 1) * PAGE].tobytes(), sequence.pages[at]
             node = self.prefixes.add(sequence.node or self.prefixes.root, block, page)
             if node.page == page:
-                self.pool.keep(page)
+                self.pool.mark_known(page)
             else:
                 self._replace(sequence, at, node)
             sequence.node, sequence.found = node, at + 1
 
     def _replace(self, sequence: Sequence, at: int, node: Node) -> None:
         self.pool.share(node.page)
-        self.pool.release([sequence.pages[at]])
+        self.pool.free([sequence.pages[at]])
         sequence.pages[at] = node.page
         if sequence.slot != NO_SLOT:
             self.tables[sequence.slot, at] = node.page
@@ -115,15 +116,15 @@ class Store:
         if rest and self._copy(sequence.pages[full], child):
             child.computed += rest
 
-    def pause(self, sequence: Sequence) -> None:
-        """Gives up its row of the tables."""
+    def _release_slot(self, sequence: Sequence) -> None:
+        """Takes the row of the page tables from a sequence."""
         if sequence.slot != NO_SLOT:
             self._slots.append(sequence.slot)
             sequence.slot = NO_SLOT
 
-    def leave(self, sequence: Sequence) -> None:
-        """Gives up its row of the tables and its pages: it begins again."""
-        self.pause(sequence)
-        self.pool.release(reversed(sequence.pages))
+    def free(self, sequence: Sequence) -> None:
+        """Takes its row of the page tables and its pages from a sequence: it begins again."""
+        self._release_slot(sequence)
+        self.pool.free(reversed(sequence.pages))
         sequence.pages, sequence.node = [], None
         sequence.computed = sequence.found = sequence.guesses = 0

@@ -1,4 +1,4 @@
-"""Which pages are free, which are held, and by how many."""
+"""The pool of pages: which of them are free, and how many sequences hold each of the others."""
 
 from collections.abc import Callable, Iterable
 
@@ -24,12 +24,12 @@ def page_count(bytes_per_page: int, useful: int, mib: float | None) -> int:
     return min(room // bytes_per_page, useful)
 
 
-class Pool:
+class PagePool:
     """Page numbers 0..count - 1 with a count of their holders.
 
-    A page that nobody holds any more, but whose content can be found again (`keep`), stays until its memory is needed:
-    the one that was released first goes first, and `forget` is told. That is so too where more such pages are there
-    than KEPT and twice those that are held: memory that was never written is the system's.
+    A page that nobody holds any more, but whose content can be found again (`mark_known`), stays until its memory is
+    needed: the one that was released first goes first, and `forget` is told. That is so too where more such pages are
+    there than KEPT and twice those that are held: memory that was never written is the system's.
     """
 
     def __init__(self, count: int, forget: Callable[[int], None]) -> None:
@@ -41,15 +41,15 @@ class Pool:
 
     @property
     def available(self) -> int:
-        """Pages that `take` would give."""
+        """How many pages `allocate` could give."""
         return len(self._free) + len(self._idle)
 
     def is_idle(self, page: int) -> bool:
-        """Whether it is there though nobody holds it."""
+        """Whether a page's content is there though nobody holds the page."""
         return page in self._idle
 
-    def take(self) -> int:
-        """A page with one holder; NO_PAGE if there is none."""
+    def allocate(self) -> int:
+        """Returns a page with one holder; NO_PAGE if none is left."""
         held = self.count - len(self._free) - len(self._idle)
         if self._idle and (not self._free or len(self._idle) > max(KEPT, 2 * held)):
             page = next(iter(self._idle))
@@ -64,16 +64,16 @@ class Pool:
         return page
 
     def share(self, page: int) -> None:
-        """One more holder."""
+        """Adds a holder to a page."""
         self._idle.pop(page, None)
         self._holders[page] += 1
 
-    def keep(self, page: int) -> None:
-        """Its content will be found again."""
+    def mark_known(self, page: int) -> None:
+        """Notes that the prefix tree can find this page's content, so that it stays when its last holder frees it."""
         self._known.add(page)
 
-    def release(self, pages: Iterable[int]) -> None:
-        """One holder less of each. Say first which are to go first."""
+    def free(self, pages: Iterable[int]) -> None:
+        """Takes a holder from each page. Pages named first are reused first."""
         for page in pages:
             self._holders[page] -= 1
             if self._holders[page]:

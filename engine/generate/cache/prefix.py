@@ -1,4 +1,4 @@
-"""What has been computed before, found by the tokens it was computed of."""
+"""Prefix caching: full pages that have been computed before are found by their tokens."""
 
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,7 +14,7 @@ _WORTH = 4  # tokens for which a page is copied
 
 @dataclass(eq=False)
 class Node:
-    """A page of tokens after those of its parents."""
+    """A full page whose tokens follow those of its parents."""
 
     parent: "Node | None"
     block: bytes
@@ -22,7 +22,7 @@ class Node:
     children: dict[bytes, "Node"] = field(default_factory=dict)
 
 
-class Prefixes:
+class PrefixTree:
     """A tree of full pages. Who holds a page holds its parents too, so leaves become idle, and go, before them."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Prefixes:
             found.append(node)
         return found
 
-    def find_part(self, node: Node, ids: Ids) -> tuple[int, int]:
+    def find_partial(self, node: Node, ids: Ids) -> tuple[int, int]:
         """A page after `node` that begins with as many of these tokens as any that was looked at, and how many; none
         if they are too few to be worth a copy."""
         page, most = -1, _WORTH - 1
@@ -51,21 +51,22 @@ class Prefixes:
         return (page, most) if page >= 0 else (-1, 0)
 
     def add(self, node: Node, block: bytes, page: int) -> Node:
-        """The page of `block` after `node`: this one, or one that was there before."""
+        """Adds the page with the tokens `block` after `node`. Returns its node, or that of an equal page known
+        before."""
         there = node.children.get(block)
         if there is None:
             there = node.children[block] = self._nodes[page] = Node(node, block, page)
         return there
 
     def forget(self, page: int) -> None:
-        """Its content is going to be another."""
+        """Removes a page from the tree: it is going to be overwritten."""
         node = self._nodes.pop(page)
         assert node.parent is not None
         del node.parent.children[node.block]
 
 
 def common(one: Ids, other: Ids) -> int:
-    """How many tokens both begin with."""
+    """Returns the number of tokens with which both begin."""
     size = min(one.size, other.size)
     differ = one[:size] != other[:size]
     at = int(differ.argmax()) if size else 0

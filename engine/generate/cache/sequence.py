@@ -1,4 +1,4 @@
-"""Tokens that one after another go through the decoder, and where their keys and values are."""
+"""A sequence: tokens that go through the decoder one after another, and the pages of their keys and values."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ class Sequence:
                  "until", "wanted")  # fmt: skip
 
     def __init__(self, job: "Job", order: tuple[int, int], ids: Ids, wanted: int, room: int = 0) -> None:
-        """`room`: for how many more tokens."""
+        """`room` is how many more tokens can be appended."""
         self.job, self.order, self.size, self.wanted = job, order, ids.size, wanted
         self.ids = np.concatenate([ids, np.zeros(room, np.int32)], dtype=np.int32)
         self.computed = self.found = self.guesses = self.until = 0
@@ -33,12 +33,12 @@ class Sequence:
 
     @property
     def rest(self) -> int:
-        """Tokens that have not been computed."""
+        """How many tokens have not been computed."""
         return self.size - self.computed
 
     def append(self, number: int) -> None:
-        """One more token. Where it was guessed rightly, it has been computed; what was computed after a wrong guess is
-        none of the sequence's."""
+        """Appends a token. If it was guessed rightly it is computed already; after a wrong guess the computed rows do
+        not count."""
         if self.computed > self.size and self.ids[self.size] != number:
             self.computed = self.size
         self.ids[self.size] = number

@@ -1,1 +1,1 @@
-"""What an answer must be: a text of a list, a pattern, a schema; and grammars of these."""
+"""Constraints on answers (a text of a list, a pattern, a schema, any object) and the grammars that hold them."""

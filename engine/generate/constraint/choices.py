@@ -11,7 +11,8 @@ LONGEST = 1_000
 
 
 def grammar(spec: Choice) -> str:
-    """Raises EngineError."""
+    """The grammar that matches one of the options exactly. Raises EngineError for no options, equal ones, or long
+    ones."""
     if not 0 < len(spec.options) <= MOST or len(set(spec.options)) < len(spec.options):
         raise EngineError(f"choices: found {len(spec.options)}, expected 1 to {MOST} different ones")
     for option in spec.options:

@@ -18,7 +18,7 @@ Encode = Callable[[str], Sequence[int]]
 
 
 class _Vocabulary(TokenizerWrapper):
-    """What LLTokenizer asks of a tokenizer."""
+    """The vocabulary in the form in which LLTokenizer reads it."""
 
     def __init__(self, token_bytes: Sequence[bytes], end_ids: Sequence[int], encode: Encode | None) -> None:
         # Not the base class's own: it wraps another tokenizer, and swallows what that raises.
@@ -39,7 +39,7 @@ class _Vocabulary(TokenizerWrapper):
 
 
 class Matched:
-    """A Constraint."""
+    """The state of one answer in llguidance; it is a `spec.Constraint`."""
 
     def __init__(self, matcher: LLMatcher, words: int, ends: frozenset[int], *, forces: bool) -> None:
         self.matcher = matcher
@@ -139,8 +139,8 @@ class Grammars:
         return Matched(matcher, self._words, self._ends, forces=self._forces)
 
     def masks(self, rows: Sequence[tuple[Matched, Sequence[int]]]) -> NDArray[np.uint32]:
-        """For each constraint and its guesses, one row of `mask()` now and one after each guess: uint32
-        [sum(1 + guesses), words]. Rows after a guess that is not allowed are all 0. No state changes."""
+        """Masks of many constraints at once, uint32 [sum(1 + guesses), words]: for each constraint one row of `mask()`
+        now and one after each of its guesses. Rows after a guess that is not allowed are all 0. No state changes."""
         starts = np.cumsum([0, *(1 + len(guesses) for _, guesses in rows)])
         masks = np.zeros((int(starts[-1]), self._words), np.uint32)
         jobs = [(one.matcher, int(at), list(guesses)) for (one, guesses), at in zip(rows, starts, strict=False)]

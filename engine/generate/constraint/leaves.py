@@ -64,7 +64,8 @@ def count(at: str, node: Mapping[str, Any], keyword: str, default: int, most: in
 
 
 def lengths(at: str, node: Mapping[str, Any], default: int, least: int = 0) -> tuple[int, int]:
-    """minLength and maxLength."""
+    """The values of minLength and maxLength, or the defaults. Raises EngineError for bounds that contradict each
+    other."""
     low = max(least, count(at, node, "minLength", least, MOST_LENGTH))
     high = count(at, node, "maxLength", max(low, default), MOST_LENGTH)
     if low > high:

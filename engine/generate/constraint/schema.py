@@ -35,7 +35,8 @@ class Grammar:
 
 
 def grammar(spec: Schema) -> Grammar:
-    """Raises EngineError."""
+    """The grammar of a schema. Raises EngineError, which names the JSON pointer and keyword, for what is not
+    supported."""
     try:
         size = len(json.dumps(spec.schema, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""What an answer must be, as plain data, and what the batch engine asks of what holds an answer to it."""
+"""Constraints as plain data, and the protocol of a matcher that holds one answer to a constraint."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

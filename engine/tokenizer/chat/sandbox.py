@@ -60,7 +60,7 @@ class TemplateFailure(Exception):  # noqa: N818
 
 
 class Budget:
-    """What is left of a rendering's steps and characters."""
+    """The steps and characters that a rendering may still use."""
 
     def __init__(self, chars: int) -> None:
         self.steps, self.chars = MAX_STEPS, MAX_CHARS + CHARS_FOR_EACH * chars
@@ -83,7 +83,7 @@ class Program:
     """A compiled template. It may be rendered by several threads at once."""
 
     def __init__(self, source: str) -> None:
-        """Raises TemplateFailure."""
+        """Compiles a template. Raises TemplateFailure for a template that is refused."""
         if len(source) > MAX_TEMPLATE:
             raise TemplateFailure(f"{len(source):,} characters, expected at most {MAX_TEMPLATE:,}")
         environment = _Environment(trim_blocks=True, lstrip_blocks=True, optimized=False, extensions=_EXTENSIONS)

@@ -75,7 +75,7 @@ class ChatTemplate:
             raise EngineError(f"{KEY}: refuses these messages: {error}") from error
 
     def _first_pieces(self) -> tuple[Piece, ...]:
-        """Of a user's message. Templates that cannot do without tools get an empty list of them."""
+        """The pieces of a single user message. Templates that cannot do without tools get an empty list of them."""
         messages = [{"role": "user", "content": _USER}]
         try:
             return self._pieces(messages, None, False)
@@ -84,7 +84,7 @@ class ChatTemplate:
             return self._pieces(messages, None, False)
 
     def _pieces(self, messages: Sequence[Message], date: Date | None, thinks: bool) -> tuple[Piece, ...]:
-        """Raises TemplateFailure."""
+        """Renders messages to pieces. Raises TemplateFailure."""
         found = [{"role": ROLES[_role(message)], "content": message["content"]} for message in messages]
         variables: dict[str, Any] = {
             "messages": found, "tools": self._tools, "documents": None, "add_generation_prompt": True,
@@ -127,7 +127,7 @@ def _role(message: Message) -> str:
 
 
 def _joined(messages: Sequence[Message]) -> list[Message]:
-    """What the system says, at the beginning of what a user says next."""
+    """Puts the text of system messages at the beginning of the next user message."""
     found: list[Message] = []
     before = ""
     for message in messages:

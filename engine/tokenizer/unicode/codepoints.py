@@ -38,11 +38,11 @@ class Replacements(dict[int, str]):
 
 
 def span_of(item: str) -> tuple[int, int]:
-    """`41-5a` -> (0x41, 0x5a); `41` -> (0x41, 0x41)."""
+    """Parses `41-5a` to (0x41, 0x5a) and `41` to (0x41, 0x41)."""
     first, _, last = item.partition("-")
     return int(first, 16), int(last or first, 16)
 
 
 def text_of(points: str) -> str:
-    """`41.300` -> "A\\u0300"."""
+    """Parses `41.300` to "A\\u0300"."""
     return "".join(chr(int(point, 16)) for point in points.split("."))

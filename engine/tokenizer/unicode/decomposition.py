@@ -5,7 +5,7 @@ Source: the Unicode Standard, sections 3.11 (canonical order) and 3.12 (Hangul).
 
 import re
 
-from engine.tokenizer.unicode import tables as tables
+from engine.tokenizer.unicode import tables
 from engine.tokenizer.unicode.codepoints import span_of, text_of
 
 HANGUL_FIRST, HANGUL_COUNT = 0xAC00, 11172
@@ -29,7 +29,7 @@ def in_order(text: str) -> str:
 
 
 def _parse_decomposed(text: str) -> dict[int, str]:
-    """`c0=41.300, 41.301` -> {0xc0: "A\\u0300", 0xc1: "A\\u0301"}"""
+    """Parses `c0=41.300, 41.301` to {0xc0: "A\\u0300", 0xc1: "A\\u0301"}."""
     found: dict[int, str] = {}
     for group in re.split(r"\s+(?=[0-9a-f]+=)", text.strip()):
         first, _, results = group.partition("=")
@@ -38,7 +38,7 @@ def _parse_decomposed(text: str) -> dict[int, str]:
 
 
 def _parse_order(text: str) -> dict[str, int]:
-    """`300-301:34` -> {"\\u0300": 0x34, "\\u0301": 0x34}"""
+    """Parses `300-301:34` to {"\\u0300": 0x34, "\\u0301": 0x34}."""
     found: dict[str, int] = {}
     for item in text.split():
         span, _, rank = item.partition(":")

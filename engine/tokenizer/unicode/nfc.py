@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.tokenizer.unicode import tables as tables
+from engine.tokenizer.unicode import tables
 from engine.tokenizer.unicode.codepoints import MAX_KEPT, Ranges
 from engine.tokenizer.unicode.decomposition import (
     DECOMPOSED,
@@ -51,7 +51,8 @@ def aligned(text: str) -> list[tuple[str, tuple[int, int]]]:
 
 @cache
 def _suspects() -> NDArray[np.bool_]:
-    """Of each code point whether a text that has it may change: what is composed with something before it, or never."""
+    """bool [code points]: whether a text with this code point may change, as it is composed with a former one, or
+    never."""
     found = np.zeros(0x110000, np.bool_)
     found[[ord(c) for c in _SECONDS]] = True
     for first, last in zip(_EXCLUDED.firsts, _EXCLUDED.lasts, strict=True):
@@ -60,7 +61,7 @@ def _suspects() -> NDArray[np.bool_]:
 
 
 class _Composed(dict[str, str]):
-    """Part of a text that is composed by itself -> its form C; when it is full it starts anew."""
+    """The form C of each part of a text that is composed by itself; when it is full it starts anew."""
 
     def __missing__(self, part: str) -> str:
         found = _compose(in_order("".join(map(decompose, map(ord, part)))))
@@ -87,7 +88,7 @@ def _compose(text: str) -> str:
 
 
 def _pair(first: str, second: str) -> str | None:
-    """What two characters are composed to."""
+    """The composition of two characters; None if there is none."""
     lead, vowel, tail = ord(first) - LEADS, ord(second) - VOWELS, ord(second) - TAILS
     if 0 <= lead < 19 and 0 <= vowel < 21:
         return chr(HANGUL_FIRST + lead * 588 + vowel * 28)

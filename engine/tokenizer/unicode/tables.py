@@ -1,4 +1,4 @@
-"""What BERT's normalizer does to each code point, and which are composed again by NFC.
+"""Tables of BERT's normalizer for all code points, and of those that NFC composes again.
 
 Made by tests/engine/tokenizer/unicode/make_tables.py of facts of the `tokenizers` package, version 0.23.3. All
 numbers are hexadecimal code points.

@@ -22,7 +22,7 @@ HANGUL = range(0xAC00, 0xD7A4)
 CODE_POINTS = [number for number in range(0x110000) if number not in SURROGATES]
 
 TITLES = {
-    "tables.py": "What BERT's normalizer does to each code point, and which are composed again by NFC",
+    "tables.py": "Tables of BERT's normalizer for all code points, and of those that NFC composes again",
     "classes.py": "Letters, numbers, white space, parts of words by case, and what belongs to one grapheme",
 }
 HEADER = '''"""{title}.
