@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from engine.errors import EngineError
-from engine.generate.answers.detokenize import spell
+from engine.generate.answers.detokenize import detokenize
 from engine.generate.answers.endings import EVERY, LEAST, LONGEST
 from engine.generate.constraint.spec import Constraint, Spec
 from engine.generate.forward import PAGE, Forward
@@ -92,7 +92,7 @@ class Writer:
         self, request: Request, ids: list[int], logprobs: list[float], finish: Finish, reason: str,
         scores: Sequence[float] = (),
     ) -> Completion:  # fmt: skip
-        text, offsets = spell(ids, self._bytes)
+        text, offsets = detokenize(ids, self._bytes)
         return Completion(
             np.array(ids, np.int32), text, np.array(logprobs, np.float32), offsets, finish, reason,
             np.array(scores, np.float32), request.prompt.size, 0,
