@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import engine
-from engine.generate.answers.detokenize import spell
+from engine.generate.answers.detokenize import detokenize
 from engine.generate.answers.endings import Endings
 from engine.generate.constraint.grammar import Grammars
 from pipeline.tasks.base import Ids
@@ -91,7 +91,7 @@ class Scribe:
         size, finish = ended or (len(every), "stopped")
         size, finish = (size, finish) if size <= request.limit else (request.limit, "length")
         ids = every[:size]
-        written, offsets = spell(ids, BYTES)
+        written, offsets = detokenize(ids, BYTES)
         logprobs = [self._surprise(written, int(begin)) for begin, _ in offsets]
         return engine.Completion(
             np.array(ids, np.int32), written, np.array(logprobs, np.float32), offsets,
