@@ -75,7 +75,7 @@ def classes_of_words(kept: Iterable[str]) -> I8:
 
 
 def piece_table(values: I32, ids: Mapping[str, int]) -> tuple[I32, I32, I32, I32]:
-    """Of pieces: the values of their characters one after another, begins, slots (kernels/text/pairs.py), ids."""
+    """Pieces as arrays: values of characters, where pieces begin, hash slots (kernels/text/pairs.py), ids."""
     starts = np.cumsum([0, *map(len, ids)], dtype=np.int32)
     slots = np.full(1 << (2 * len(ids)).bit_length() if ids else 0, NONE, np.int32)
     if ids:

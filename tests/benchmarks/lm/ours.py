@@ -81,7 +81,7 @@ class Cloister:
         ids = self.random.integers(len(self.model._words.token_bytes), size=PROMPT, dtype=np.int32)
         list(self.model.generate([engine.Request(ids, TOKENS)]))
         whole = status("VmRSS")  # before it is asked which pages are there, which takes memory too
-        pages, arrays = self.model._batch._store.pages, self.model._batch._decoder._model  # type: ignore[attr-defined]
+        pages, arrays = self.model._batch._cache.pages, self.model._batch._decoder._model  # type: ignore[attr-defined]
         kv = sum(map(resident, pages.arrays[:3]))
         return found | {"resident": whole, "kv": kv, "weights": sum(map(resident, arrays[:2]))}
 

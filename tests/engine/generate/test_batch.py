@@ -63,7 +63,7 @@ def ask(
 
 
 def nothing_is_held(model: LanguageModel) -> bool:
-    pool = model._batch._store.pool
+    pool = model._batch._cache.pool
     return pool.available == pool.count and not any(pool._holders)
 
 

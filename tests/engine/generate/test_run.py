@@ -23,11 +23,11 @@ def ask(model: LanguageModel, *requests: Request) -> list[Completion]:
 
 
 def usable(model: LanguageModel) -> bool:
-    pool = model._batch._store.pool
+    pool = model._batch._cache.pool
     (found,) = ask(model, GOOD)
     (expected,) = ask(tiny_language_model(), GOOD)
     same = found.ids.tolist() == expected.ids.tolist() and found.logprobs.tobytes() == expected.logprobs.tobytes()
-    return same and model._batch._store.pool is pool and pool.available == pool.count
+    return same and model._batch._cache.pool is pool and pool.available == pool.count
 
 
 def test_whoever_stops_iterating_stops_the_work() -> None:
