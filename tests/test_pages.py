@@ -8,8 +8,8 @@ import pytest
 from tests.pages import ROOT, pages, prose, tracked
 
 WIDTH = 120
-# one line for each change, or for each promise
-ONE_LINE_EACH = {"CHANGELOG.md", "SECURITY.md"}
+# one line for each change
+ONE_LINE_EACH = {"CHANGELOG.md"}
 # decisions name what was there at the time
 PAST = {"CHANGELOG.md"}
 # what commands make, and what the worked examples add
