@@ -26,7 +26,7 @@ _LENGTH = 2  # bytes before each entry
 
 
 def format_bundle(entries: Sequence[bytes]) -> bytes:
-    """At most 256 entries of at most 65,535 bytes; OverflowError for a longer one."""
+    """Join at most 256 entries of at most 65,535 bytes to a bundle; OverflowError for a longer entry."""
     return b"".join(len(entry).to_bytes(_LENGTH, "big") + entry for entry in entries)
 
 

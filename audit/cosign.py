@@ -107,7 +107,7 @@ def format_cosigned(cosigned: Cosigned) -> bytes:
 
 
 def cosign(cosigned: Cosigned, signer: Signer, seconds: int) -> Cosigned:
-    """The same with one cosignature more, in the place of one that this witness gave earlier."""
+    """Add a witness's cosignature to a checkpoint, in the place of one that this witness gave earlier."""
     key = witness_key_of(signer.public)
     stamp = seconds.to_bytes(8, "big")
     line = SignatureLine(key.name, key.id, stamp + signer.sign_raw(_message(cosigned.note, seconds)))

@@ -1,4 +1,4 @@
-"""What can go wrong with the log. Every message says what, where, found, expected, and the remedy if there is one."""
+"""The errors of the log. Every message says what, where, found, expected, and the remedy if there is one."""
 
 RESTORE = "restore the whole folder from a backup"
 NAME_FIRST = f"`cloister audit verify` names the first wrong entry; {RESTORE}"
@@ -9,7 +9,7 @@ class AuditError(Exception):
 
 
 class LogUntrusted(AuditError):  # noqa: N818
-    """What lies in the folder is not what the trusted key signed. Nothing was changed. `message` is without remedy."""
+    """The folder holds something else than the trusted key signed. Nothing was changed. `message` is without remedy."""
 
     def __init__(self, where: str, message: str, remedy: str = NAME_FIRST) -> None:
         super().__init__(f"{where}: {message}; {remedy}")

@@ -59,8 +59,8 @@ def parse_kept(data: bytes, keys: Iterable[PublicKey]) -> Cosigned:
 def judge_kept(
     data: bytes, signers: Sequence[LogKey], today: Checkpoint, tree: StoredTree, witnesses: Iterable[str] = ()
 ) -> Finding | None:
-    """What is wrong between the kept file `data` and the log; None if the log extends it, and each of `witnesses` has
-    cosigned it. The tiles have to be right: `verify` checks them. KeyRefused if a witness's key is none."""
+    """The finding on how the kept file `data` and the log disagree; None if the log extends it, and each of `witnesses`
+    has cosigned it. The tiles have to be right: `verify` checks them. KeyRefused if a witness's key is none."""
     try:
         kept = parse_kept(data, (signer.key for signer in signers))
         check_witnesses(kept, witnesses)
@@ -75,8 +75,8 @@ def judge_kept(
 
 
 def judge_unheld(data: bytes, key: PublicKey) -> Finding:
-    """The same for a log whose checkpoint is missing or not signed by `key`, as one has that was put back to before
-    another key handed over to it."""
+    """The finding on a kept file for a log whose checkpoint is missing or not signed by `key`, as one has that was put
+    back to before another key handed over to it."""
     try:
         size = parse_cosigned(data, key).checkpoint.size
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""What lies in a log's folder behind its checkpoint, judged once for all: either what a commit leaves that was
-interrupted (or runs), by a kill or a power cut, or something that nobody can explain. `verify` calls the one a note and
-the other a finding; a start cuts the one and refuses the other.
+"""The files in a log's folder behind its checkpoint are judged here, once for all: they are what a commit leaves that
+was interrupted (or runs), by a kill or a power cut, or something that nobody can explain. `verify` calls the one a note
+and the other a finding; a start cuts the one and refuses the other.
 
 A commit appends entries, then makes tiles, then a new checkpoint, each durable before the next (log.py). So leftover
 entries are whole and numbered on, all with one stamp, and at most the last is torn; leftover tiles have the hashes of
@@ -24,9 +24,9 @@ _LEFT = "of a commit that was interrupted, or is running; no part of the log, an
 
 @dataclass(frozen=True)
 class Leftover:
-    """What there is behind a checkpoint whose entries are known to be right. `tree` is that of the signed entries and
-    those beyond; `faults` are those of all tiles that the checkpoint does not cover, held against that tree.
-    `new_checkpoint` are the bytes of one that was not put in place, if there is such a file."""
+    """The files and entries behind a checkpoint whose entries are known to be right. `tree` is that of the signed
+    entries and those beyond; `faults` are those of all tiles that the checkpoint does not cover, held against that
+    tree. `new_checkpoint` are the bytes of one that was not put in place, if there is such a file."""
 
     checkpoint: Checkpoint
     note: bytes
@@ -38,7 +38,8 @@ class Leftover:
 
 
 def judge_leftover(left: Leftover) -> tuple[list[Finding], list[str]]:
-    """What no interrupted commit leaves, and notes on what one did leave. Files of other names are not judged here."""
+    """Findings on files that no interrupted commit leaves, and notes on those that one did leave. Files of other names
+    are not judged here."""
     judged = [*_judge_segments(left), *_judge_tiles(left), *_judge_new_checkpoint(left)]
     findings = [said for said in judged if isinstance(said, Finding)]
     return findings, [said for said in judged if isinstance(said, str)]

@@ -185,7 +185,7 @@ def _create(folder: Path, checkpoint: bytes) -> None:
 
 
 def _recover(folder: Path, signer: Signer) -> tuple[Head, Cut | None]:
-    """What a writer that was killed changed and did not sync, also while it cut, is made durable before it is judged:
+    """Make durable what a writer that was killed changed and did not sync, also while it cut, before it is judged:
     what lies beyond the checkpoint is then of one commit, and stays so at a power cut."""
     try:
         sync_filesystem(folder)

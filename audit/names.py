@@ -11,7 +11,7 @@ _AWAY = "nobody signed it; move it out of the folder"
 
 
 def judge_names(size: int, listing: Listing) -> Iterator[Finding]:
-    """For a checkpoint of `size` entries."""
+    """Yield a finding for each file whose name a log with a checkpoint of `size` entries does not have."""
     own = {LOCK, CHECKPOINT, *segments_of(size), *paths_of(size)}
     folders = {ENTRIES} | folders_of(size)
     for path in sorted(own - listing.files.keys()) + sorted(folders - listing.folders):

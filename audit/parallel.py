@@ -76,7 +76,7 @@ def _hash_segment(task: tuple[Path, int, int]) -> Hashed | None:
 
 @contextmanager
 def workers(processes: int) -> Iterator["Workers"]:
-    """That many child processes, or this one alone for 1."""
+    """Workers in so many child processes, or this process alone for 1."""
     if processes == 1:
         yield Workers(None, 1)
         return
@@ -96,7 +96,7 @@ class Workers:
         self._processes = processes
 
     def __call__(self, function: Callable[[Task], Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        """What the function, one of a module, gives for each task, in their order; few of them wait at a time. Where
+        """Yield the answer of a module's function to each task, in their order; few of them wait at a time. Where
         children die or cannot be started, this process does their work."""
         waiting: deque[tuple[Task, Future[Answer] | None]] = deque()
         for task in tasks:

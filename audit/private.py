@@ -15,8 +15,8 @@ _OWNER, _NAMED_USER, _MASK = 0x01, 0x02, 0x10
 
 
 def read_private(path: StrPath, what: str) -> bytes:
-    """At most 4096 bytes of a regular file; KeyRefused if others own it or may read it, or it cannot be read. `what`
-    names it in messages."""
+    """Read at most 4096 bytes of a regular file; KeyRefused if others own it or may read it, or it cannot be read.
+    `what` names it in messages."""
     path = Path(path)
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:

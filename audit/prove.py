@@ -34,7 +34,7 @@ HEADER = "c2sp.org/tlog-proof@v1"
 
 @dataclass(frozen=True)
 class ProofFile:
-    """What such a file says: entry `index` is `data`, and `hashes` lead from it to the root that `note` signs."""
+    """A proof as its file says it: entry `index` is `data`, and `hashes` lead from it to the root that `note` signs."""
 
     index: int
     data: bytes
@@ -44,8 +44,8 @@ class ProofFile:
 
 @dataclass(frozen=True)
 class Proven:
-    """What a proof shows: `entry` has number `index` in the log that `checkpoint` signs; `cosigned` has the seconds
-    since 1970 at which each witness that was asked for cosigned it."""
+    """The facts that a proof shows: `entry` has number `index` in the log that `checkpoint` signs; `cosigned` has the
+    seconds since 1970 at which each witness that was asked for cosigned it."""
 
     index: int
     entry: Entry
@@ -67,7 +67,7 @@ def prove(folder: StrPath, public_key: str, n: int, checkpoint: bytes | None = N
 def prove_entries(
     folder: StrPath, public_key: str, start: int, end: int, checkpoint: bytes | None = None
 ) -> Iterator[str]:
-    """The same for each of the entries `start` to `end` - 1, all under one checkpoint."""
+    """Yield a proof of each of the entries `start` to `end` - 1, all under one checkpoint."""
     folder, key = Path(folder), parse_public_key(public_key)
     today, note, tree = open_tree(folder, key)
     under = today if checkpoint is None else _earlier(checkpoint, signers_of(folder, key, checkpoint), today, tree)
@@ -96,8 +96,8 @@ def root_of(folder: StrPath, public_key: str, size: int) -> bytes:
 
 
 def check_proof(text: str, public_key: str, witnesses: Iterable[str] = ()) -> Proven:
-    """What a proof shows to who trusts this log's key, and that each of `witnesses` cosigned its checkpoint.
-    ProofRefused says why it shows nothing; KeyRefused if a key is none."""
+    """Check a proof against this log's key: the facts that it shows, and that each of `witnesses` cosigned its
+    checkpoint. ProofRefused says why it shows nothing; KeyRefused if a key is none."""
     key, witnesses = parse_public_key(public_key), list(witnesses)
     for witness in witnesses:
         parse_witness_key(witness)

@@ -16,7 +16,7 @@ from audit.verify import verify
 
 
 def read_checkpoint(folder: StrPath, public_key: str) -> Checkpoint:
-    """What the log's key signed last; LogUntrusted if it did not, KeyRefused if `public_key` is none."""
+    """The checkpoint that the log's key signed last; LogUntrusted if it did not, KeyRefused if `public_key` is none."""
     return store.read_checkpoint(Path(folder), parse_public_key(public_key))[0]
 
 
@@ -63,7 +63,7 @@ def _entry(line: store.Line) -> Entry:
 
 
 def _first_wrong(folder: Path, public_key: str, where: str, message: str) -> LogUntrusted:
-    """What a verification says of the entries: by the tiles, one before this place may be wrong already."""
+    """The error that a verification gives for the entries: by the tiles, one before this place may be wrong already."""
     findings = verify(folder, public_key).findings
     finding = next((f for f in findings if f.entry is not None or f.where == store.CHECKPOINT), Finding(where, message))
     return LogUntrusted(finding.where, finding.message, RESTORE)

@@ -1,4 +1,4 @@
-"""What a writer finds when it opens the log: the state that the checkpoint signs, checked, and what lies beyond it.
+"""A writer opens the log: it checks the state that the checkpoint signs, and cuts what lies beyond it.
 
 Checked at every start, in time that hardly grows with the log: the checkpoint's signature, that every tile and
 segment is there and the segments have their sizes, the root (from the tiles at the right edge), and the entries of
@@ -44,8 +44,8 @@ _EVIDENCE = f"nothing was removed: keep a copy as evidence, then remove what nob
 
 @dataclass(frozen=True)
 class Cut:
-    """What was removed because no checkpoint covers it: bytes of segments (with that many whole entries), other
-    files."""
+    """The bytes and files that were removed because no checkpoint covers them: bytes of segments (with that many whole
+    entries), other files."""
 
     bytes: int
     entries: int
@@ -64,7 +64,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Cuttable:
-    """What is to be removed: `segments` maps a path to the bytes that stay (0: the whole file goes)."""
+    """The files that are to be removed or cut: `segments` maps a path to the bytes that stay (0: the whole file goes)."""
 
     segments: dict[str, int]
     files: list[str]
@@ -84,7 +84,7 @@ def read_head(folder: Path, key: PublicKey) -> tuple[Head, Listing]:
 
 
 def _find(head: Head, listing: Listing) -> Cuttable:
-    """What lies beyond the checkpoint and has the name of something that a commit makes. Other files are none of the
+    """The files beyond the checkpoint that have the name of something that a commit makes. Other files are none of the
     writer's business: `verify` reports them."""
     size = head.checkpoint.size
     committed, last = set(segments_of(size)), segment_of(size - 1)
@@ -166,7 +166,8 @@ def _check_tail(folder: Path, head: Head) -> None:
 
 
 def _refuse_unexplained(folder: Path, head: Head, listing: Listing) -> Beyond:
-    """What lies beyond the checkpoint; LogUntrusted if anything that would be cut is not what a commit leaves."""
+    """The entries and files beyond the checkpoint; LogUntrusted if anything that would be cut is not what a commit
+    leaves."""
     size, tree = head.checkpoint.size, head.tree.copy()
     stray = stray_tiles(size, listing)
     stored = StoredTiles(folder, stray, {})

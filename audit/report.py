@@ -1,4 +1,4 @@
-"""What a verification says."""
+"""The report of a verification."""
 
 from dataclasses import dataclass, field
 

@@ -73,7 +73,8 @@ def format_rotation(before: Checkpoint, old: Signer, new: Signer) -> dict[str, A
 
 
 def parse_rotation(entry: Entry) -> Rotation:
-    """What an entry of that type says, signed by both; ValueError if it is not, or in another form, or was moved."""
+    """The rotation that an entry of that type says, signed by both keys; ValueError if it is not, or in another form,
+    or was moved."""
     old_key, new_key, note = (_text_of(entry, name) for name in ("old_key", "new_key", "note"))
     old, new = _parse_key(old_key), _parse_key(new_key)
     text = open_note(note.encode(), old, new)
@@ -154,7 +155,7 @@ def _read_rotations(folder: Path) -> Iterator[Rotation]:
 def judge_rotations(
     folder: Path, listing: Listing, signed: Checkpoint, key: PublicKey, stored: StoredTiles
 ) -> list[Finding]:
-    """What is wrong with the handovers in a log whose entries and tiles are known to be those that `key` signed: each
+    """The findings on the handovers in a log whose entries and tiles are known to be those that `key` signed: each
     must be signed by both keys, over the entries that stand before it; and the last must be to `key`."""
     findings, expected, now = list[Finding](), None, format_public_key(key)
     tree = StoredTree(signed.size, stored)

@@ -115,7 +115,7 @@ def read_signer(path: StrPath, public_key: PublicKey, passphrase_path: StrPath |
 
 
 def open_signer(path: StrPath, passphrase_path: StrPath | None = None) -> Signer:
-    """The same, whatever its public half is."""
+    """Open the signer in a key file, whatever its public half is."""
     found = read_key_file(path)
     if found.seed is not None:
         return Signer(found.public, Ed25519PrivateKey.from_private_bytes(found.seed))
@@ -137,7 +137,7 @@ def derive_secret(path: StrPath, public_key: str, purpose: str, passphrase_path:
 
 @dataclass(frozen=True)
 class KeyFile:
-    """What the file of a private key says. Without a passphrase there is a seed, else a salt and a box."""
+    """The contents of the file of a private key. Without a passphrase there is a seed, else a salt and a box."""
 
     public: PublicKey
     seed: bytes | None
@@ -261,7 +261,7 @@ def _cipher(passphrase: bytes, salt: bytes) -> ChaCha20Poly1305:
 
 
 def _bound(public: PublicKey) -> bytes:
-    """What the box holds for only."""
+    """The bytes to which a box is bound: it opens for this public key only."""
     return _ED25519 + public.raw + public.origin.encode()
 
 

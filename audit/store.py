@@ -55,7 +55,7 @@ def segments_of(size: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Listing:
-    """What lies in a log's folder: files (relative path to size), folders, and whatever is neither, with its kind."""
+    """The contents of a log's folder: files (relative path to size), folders, and whatever is neither, with its kind."""
 
     files: dict[str, int]
     folders: set[str]
@@ -96,7 +96,7 @@ def _list(folder: Path, prefix: str, listing: Listing, waiting: list[str]) -> No
 
 
 def read_file(folder: Path, path: str, limit: int) -> bytes:
-    """At most `limit` bytes of a file; LogUntrusted if it is missing or longer."""
+    """Read at most `limit` bytes of a file; LogUntrusted if it is missing or longer."""
     with open_file(folder, path) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
@@ -188,7 +188,7 @@ def open_file(folder: Path, path: str) -> BinaryIO:
 
 
 def failure(error: OSError, where: str) -> LogUntrusted | LogUnwritable:
-    """What an OSError says of the log: that something it needs is not there, or that it cannot be read or written."""
+    """The error of the log for an OSError: that something it needs is not there, or that it cannot be read or written."""
     if isinstance(error, FileNotFoundError):
         return LogUntrusted(where, "missing")
     if isinstance(error, NotADirectoryError | IsADirectoryError) or error.errno == errno.ELOOP:  # a symbolic link

@@ -147,7 +147,7 @@ def _misfit(snapshot: Snapshot, walked: Walk, faults: list[TileFault]) -> str:
 
 
 def _faults_above_leaves(snapshot: Snapshot) -> list[TileFault] | None:
-    """What is wrong with the tiles above level 0 if those of level 0 give the signed root; None if they do not."""
+    """The faults of the tiles above level 0 if those of level 0 give the signed root; None if they do not."""
     tree, faults, committed = Tree(), list[TileFault](), list(tiles_of(snapshot.checkpoint.size))
     for tile in (tile for tile in committed if tile.level == 0):
         for leaf in split_hashes(snapshot.stored.read(tile)):

@@ -16,7 +16,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Beyond:
-    """What lies behind the signed entries: well-formed ones, `bytes` long, of one commit or more (the stamps, two at
+    """The lines behind the signed entries: well-formed ones, `bytes` long, of one commit or more (the stamps, two at
     most), and then perhaps a `rest` that is none."""
 
     entries: int = 0
@@ -27,9 +27,9 @@ class Beyond:
 
 @dataclass
 class Walk:
-    """What the entries say. `broken` is the first of the `size` signed entries that is none, as (number, what is
-    wrong); if there is one, the walk ended there. Otherwise `root` is their root and `bytes` what their lines take,
-    and the tree is that of all entries, with those beyond."""
+    """The result of a walk over the entries. `broken` is the first of the `size` signed entries that is none, as
+    (number, what is wrong); if there is one, the walk ended there. Otherwise `root` is their root and `bytes` what
+    their lines take, and the tree is that of all entries, with those beyond."""
 
     tree: Tree = field(default_factory=Tree)
     faults: list[TileFault] = field(default_factory=list)

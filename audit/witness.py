@@ -49,7 +49,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Witnessed:
-    """What a witness gives back: the cosigned checkpoint, and its own public key. `before` is what it cosigned last,
+    """The answer of a witness: the cosigned checkpoint, and its own public key. `before` is what it cosigned last,
     None at the first time."""
 
     note: bytes
@@ -129,7 +129,7 @@ def cosign_checkpoint(
 
 
 class _Memory:
-    """What a witness knows of one log."""
+    """The memory of a witness about one log."""
 
     def __init__(self, stem: Path) -> None:
         self._keys = stem.with_name(stem.name + ".key")

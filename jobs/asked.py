@@ -1,4 +1,4 @@
-"""What a job file may say of its task: a mapping for each, made of the keys that the task declares."""
+"""A job file describes its task by a mapping for each, made of the keys that the task declares."""
 
 import types
 from collections.abc import Mapping

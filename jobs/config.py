@@ -1,4 +1,4 @@
-"""What a job file and a site file may say. Every key has a description; the JSON Schema in configs/ comes from here.
+"""The keys of a job file and of a site file. Each has a description; the JSON Schema in configs/ comes from here.
 
 Pydantic lives in this file and two that it imports: `section.py`, and `asked.py` with the tasks.
 """
@@ -306,7 +306,7 @@ class SiteConfig(Section):
 
 
 class InvalidError(Exception):
-    """What is wrong with a value: one mapping for each error, as pydantic's `errors()` gives them."""
+    """A value that is refused: one mapping for each error, as pydantic's `errors()` gives them."""
 
     def __init__(self, errors: list[dict[str, Any]]) -> None:
         super().__init__(f"{len(errors)} errors")

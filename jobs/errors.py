@@ -18,7 +18,7 @@ from jobs.lock import ServiceHeldError
 
 
 class ExitCode(IntEnum):
-    """What a command's exit status says."""
+    """The exit status of a command."""
 
     DONE = 0
     DOCUMENTS_FAILED = 1
@@ -75,7 +75,7 @@ class Problem:
         return "\n".join(lines)
 
     def one_line(self) -> str:
-        """The same for a log line."""
+        """The problem as one line, for the log."""
         place, *rest = str(self).split("\n")
         return f"{place} ({'; '.join(' '.join(line.split()) for line in rest)})" if rest else place
 
@@ -103,7 +103,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 @dataclass(frozen=True)
 class Ending:
-    """What is told of an exception: the exit code, one clear text, and the problems where there are several."""
+    """The end of a command by an exception: the exit code, one clear text, and the problems where there are several."""
 
     code: ExitCode
     message: str
@@ -116,7 +116,7 @@ class Ending:
 
 
 def ending_of(error: BaseException, workspace: Path | None = None, *, processing: bool = False) -> Ending:
-    """What to tell of `error`. An unknown one is a defect, whose traceback is kept in the workspace or elsewhere.
+    """The ending for `error`. An unknown one is a defect, whose traceback is kept in the workspace or elsewhere.
     `processing`: what it ended was a run."""
     if isinstance(error, ConfigError):
         return Ending(ExitCode.BAD_CONFIG, str(error), error.problems)
@@ -134,7 +134,8 @@ def ending_of(error: BaseException, workspace: Path | None = None, *, processing
 
 
 def no_room(error: OSError, workspace: Path | None) -> str:
-    """What cannot be written and why, in a line; for a full disk, how much room is left in the workspace."""
+    """One line that says which file cannot be written, and why; for a full disk, how much room is left in the
+    workspace."""
     place = error.filename or workspace
     return (f"{place}: {error.strerror}" if place else str(error.strerror)) + _room(error, workspace)
 

@@ -107,7 +107,7 @@ def _without_tag(location: Steps) -> Steps:
 
 
 def _wanted(model: type[Section], location: Steps, error: dict[str, Any]) -> tuple[str, str | None]:
-    """What was expected instead, and the remedy."""
+    """The pair (what was expected instead, the remedy)."""
     context, value = error.get("ctx", {}), error["input"]
     if value is None:
         return "a value", "write one, or remove the key"

@@ -20,7 +20,7 @@ _BATCH_FILES = ("*.jsonl",)
 
 
 def make_site(workspace: Workspace) -> pipeline.Site:
-    """What the pipeline is told of the workspace."""
+    """The workspace as the pipeline is told of it."""
     log, limits = workspace.site.log, workspace.site.limits
     return pipeline.Site(
         root=workspace.root,
@@ -81,7 +81,7 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
 
 
 def _writing(config: JobConfig) -> pipeline.Writing | None:
-    """What the job says of how its model writes; None if nothing."""
+    """The job's settings for a model that writes; None if it has none."""
     model, task = config.model, config.task
     keys = {"context": model.context, "max_tokens": task.max_tokens, "kv": model.kv, "cache_mib": model.cache_mib}
     said: dict[str, Any] = {key: value for key, value in keys.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on: a bar on a terminal, one log line for each step elsewhere."""
+"""Progress of a run: a bar on a terminal, one log line for each step elsewhere."""
 
 import sys
 import time
@@ -39,7 +39,7 @@ class LineWatcher:
         self._log.info(event, **facts)
 
     def found(self, total: int) -> None:
-        """So many documents will be worked on."""
+        """Hear that the run will work on `total` documents."""
         if not self._total:  # those that archives and mails bring are told with the progress
             self._log.info("documents found", total=total)
         self._total = total
@@ -77,7 +77,7 @@ class BarWatcher:
         )
 
     def found(self, total: int) -> None:
-        """So many documents will be worked on."""
+        """Hear that the run will work on `total` documents."""
         self._bar.update(self._task, total=total)
 
     def finished(self, path: str, state: str, reason: str | None) -> None:
@@ -116,7 +116,8 @@ def saying() -> Iterator[Callable[[str], None] | None]:
 
 @contextmanager
 def telling(what: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[int, int, str], None]]:
-    """For work that counts and says where it is (done, total, at): a bar on a terminal, else a line now and then."""
+    """Show work that counts and says where it is (done, total, at): by a bar on a terminal, else by a line now and
+    then."""
     if not sys.stderr.isatty():
         yield _lines(what, clock)
         return

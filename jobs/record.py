@@ -1,4 +1,4 @@
-"""What a command did, recorded in the log of its workspace; or the one line that says why it is not."""
+"""Commands are recorded in the log of their workspace, or one line says why they are not."""
 
 from __future__ import annotations
 

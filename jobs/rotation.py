@@ -88,7 +88,7 @@ def _passphrase_of(workspace: Workspace, file: Path, passphrase: Path | None) ->
 
 
 def _prepare(root: Path, file: Path, public_key: str, passphrase: Path | None) -> None:
-    """Step 2."""
+    """Write site.yaml.next, which is step 2 of a rotation."""
     values = {"key": _stored(root, file), "public_key": public_key}
     if passphrase is not None:
         values["passphrase_file"] = _stored(root, passphrase.absolute())
@@ -97,5 +97,5 @@ def _prepare(root: Path, file: Path, public_key: str, passphrase: Path | None) -
 
 
 def _stored(root: Path, file: Path) -> str:
-    """As site.yaml names it."""
+    """The name of a file in site.yaml: relative to the workspace if it lies there."""
     return str(file.relative_to(root) if file.is_relative_to(root) else file)

@@ -1,4 +1,4 @@
-"""What every mapping of a job file and a site file is made of.
+"""The parts of which every mapping of a job file and a site file is made.
 
 Values are strict (YAML's `3` is no text, `"3"` no number), mappings are frozen, and unknown keys are errors.
 """
@@ -14,7 +14,7 @@ Items = Strict(False)  # YAML has lists where frozen values are tuples; what is 
 
 
 class RefusedValueError(ValueError):
-    """What a validator says of a value; `at` leads from the validated value to the one that is wrong."""
+    """A validator refuses a value; `at` leads from the validated value to the one that is wrong."""
 
     def __init__(self, found: str, expected: str, remedy: str | None = None, at: Steps = ()) -> None:
         super().__init__(found)

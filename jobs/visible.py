@@ -16,5 +16,5 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same, and lines become one."""
+    """The text as people see it, in one line."""
     return visible(" ".join(text.splitlines()))

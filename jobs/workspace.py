@@ -36,7 +36,8 @@ class Workspace:
 
     @property
     def passphrase_file(self) -> Path | None:
-        """That of the log's key: the one which site.yaml names, else the systemd credential if there is one."""
+        """The passphrase file of the log's key: the one which site.yaml names, else the systemd credential if there is
+        one."""
         if (named := self.site.log.passphrase_file) is not None:
             return self.root / named
         return credential()
@@ -46,7 +47,7 @@ class Workspace:
         return sorted(path for path in self.jobs.glob("*.yaml") if not path.name.startswith("."))
 
     def other_files(self) -> list[Path]:
-        """What lies in jobs/ and is no job file by its name, such as job.yml."""
+        """The files in jobs/ that are no job files by their names, such as job.yml."""
         others = (path for path in self.jobs.glob("*") if not path.name.startswith(".") and path.suffix != ".yaml")
         return sorted(path for path in others if path.name != SCHEMA)
 

@@ -75,7 +75,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a parser found.
+    """The text and the facts that a parser found in a document.
 
     `page_starts` holds the offset at which each page (slide, sheet) begins, ascending, the first 0; empty where the
     format has no pages. `parser` names parser and library version. `encoding` and `encoding_confidence` (0 to 1) are
@@ -100,7 +100,7 @@ class Parsed:
 
     @cached_property
     def text_sha256(self) -> str:
-        """Of the text as UTF-8."""
+        """The sha256 of the text as UTF-8."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def page_of(self, offset: int) -> int | None:

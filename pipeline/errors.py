@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class Failure(StrEnum):
-    """What a failed document died of; the value stands in the result table and in the log."""
+    """The reason why a document failed; the value stands in the result table and in the log."""
 
     ENCRYPTED = "encrypted"
     CORRUPT = "corrupt"
@@ -26,7 +26,7 @@ class Failure(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What it means, in one sentence."""
+        """The meaning of the failure, in one sentence."""
         return _SENTENCES[self]
 
     @property

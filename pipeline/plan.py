@@ -1,4 +1,4 @@
-"""What a run is told: frozen values without YAML, defaults or environment. `jobs` makes them, `pipeline.run` obeys."""
+"""The plan of a run: frozen values without YAML, defaults or environment. `jobs` makes them, `pipeline.run` obeys."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +83,7 @@ class ModelRef:
 
 @dataclass(frozen=True)
 class Retention:
-    """For how many days archived documents, and rows with their Markdown files, are kept; None: without end."""
+    """How many days archived documents, and rows with their Markdown files, are kept; None: without end."""
 
     archive_days: float | None = None
     rows_days: float | None = None

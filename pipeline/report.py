@@ -1,4 +1,4 @@
-"""What a run tells: while it works, through an Observer, and when it has ended, as a RunReport."""
+"""The reports of a run: while it works, through an Observer, and when it has ended, as a RunReport."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Observer(Protocol):
         """A step happened: "compiling kernels", "recovered", "part committed"."""
 
     def found(self, total: int) -> None:
-        """So many documents will be looked at."""
+        """Hear that the run will look at `total` documents."""
 
     def finished(self, path: str, state: str, reason: str | None) -> None:
         """One of them reached its state."""

@@ -108,7 +108,7 @@ class _Command(TyperCommand):
 
 
 class _Group(TyperGroup):
-    """The same for `cloister` itself, `cloister model` and `cloister audit`."""
+    """A group of commands (`cloister` itself, `cloister model`, `cloister audit`) that ends its errors as commands do."""
 
     def get_params(self, ctx: Any) -> Any:
         """The parameters, flags without a metavar."""
@@ -123,7 +123,7 @@ def _without_types(parameters: list[Any]) -> list[Any]:
 
 
 def make_app() -> typer.Typer:
-    """All commands."""
+    """Make the application with all commands and groups."""
     app = typer.Typer(
         **_SETTINGS | {"add_completion": True},
         cls=_Group,
@@ -156,7 +156,7 @@ def _add(app: typer.Typer, name: str, command: Callable[..., Any]) -> None:
 
 
 def _help_of(command: Callable[..., Any]) -> str:
-    """Its docstring; a terminal breaks the lines, not the source."""
+    """The help of a command is its docstring, whose lines the terminal breaks and not the source."""
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
     return "\n\n".join(" ".join(each.split()) for each in paragraphs)
 
@@ -176,7 +176,7 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """What an encoding lacks is written as an escape; what goes to a closed stdout or stderr goes nowhere."""
+    """Write characters that the encoding of stdout lacks as escapes, and drop what goes to a closed stream."""
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

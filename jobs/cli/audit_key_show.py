@@ -98,7 +98,7 @@ def _print(told: dict[str, Any]) -> None:
 
 
 def _print_signer(told: dict[str, Any]) -> None:
-    """What to do if the log is not signed by the key that site.yaml trusts."""
+    """Print what to do if the log is not signed by the key that site.yaml trusts."""
     if told["trusted"]:
         return
     if told["signed_by"] is None:

@@ -49,7 +49,7 @@ def show(
 
 
 def _head(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Which entry it is, when and by whom; a record that was handed over was made before."""
+    """Yield the number of the entry, its time and its author; a record that was handed over was made before."""
     yield f"entry {entry['n']}", f"{entry['time']}, {entry['user']} on {entry['host']}"
     if handed := entry.get("handed"):
         yield "made", f"{handed['time']}, {handed['user']} on {handed['host']}; handed over"

@@ -25,7 +25,7 @@ _REQUEST = b"old "
 
 
 def read_note(path: Path, what: str, *, request: bool = False) -> bytes:
-    """The same, with the line ends that it was written with: scanning and mailing change them, and nothing else may.
+    """Read a note with the line ends that it was written with: scanning and mailing change them, and nothing else may.
     `request`: it may be one to a witness."""
     note = read_given(path, what).replace(b"\r\n", b"\n").rstrip(b" \t\n") + b"\n"
     if note.startswith(_PROOF):

@@ -77,7 +77,7 @@ def _bring(place: Workspace, source: Path, name: str, file_type: FileType | None
 
 
 def _name(source: Path, name: str | None, file_type: FileType | None) -> str:
-    """What the model is called in the workspace. ConfigError."""
+    """The name of the model in the workspace. Raises ConfigError for one that cannot be a name."""
     if source.is_file() and file_type is not None:
         remedy = f"cloister model quantize {source} --type {file_type.value} --name NAME stores it otherwise"
         raise ConfigError(Problem("--type", f"{shown(source)} is a file, which is copied as it is", None, remedy))

@@ -1,4 +1,4 @@
-"""What commands print on stdout: text for a person, or one JSON document."""
+"""Commands print on stdout through this file: text for a person, or one JSON document."""
 
 import contextlib
 import dataclasses
@@ -40,14 +40,14 @@ class GuardedOutput:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Raises OutputError."""
+        """Write to the stream. Raises OutputError."""
         try:
             return self._stream.write(text)
         except OSError as error:
             raise OutputError(error) from error
 
     def flush(self) -> None:
-        """Raises OutputError."""
+        """Flush the stream. Raises OutputError."""
         try:
             self._stream.flush()
         except OSError as error:

@@ -82,7 +82,8 @@ def _why_none(workspace: Workspace, job: str | None) -> str:
 
 
 class _Shown(NamedTuple):
-    """What is shown of a row. `settings`: if it was made by other settings, the digests of these and of their model."""
+    """The parts of a row that are shown. `settings`: if it was made by other settings, the digests of these and of
+    their model."""
 
     job: str
     path: str
@@ -94,7 +95,7 @@ class _Shown(NamedTuple):
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> _Shown:
-        """Of the whole row, which may be long."""
+        """Make what is shown of a whole row, which may be long."""
         made_by = (row["job_digest"] or _UNKNOWN, row["model_sha256"] or _UNKNOWN)
         settings = made_by if row.get("other_settings") else None
         return cls(row["job"], row["path"], row["document"], _notes(row), row["state"], answer_of(row), settings)
@@ -122,7 +123,7 @@ def _tell_others(rows: Sequence[_Shown]) -> None:
 
 
 def _notes(row: dict[str, Any]) -> list[str]:
-    """Those of the document, and of an answer that needs one."""
+    """The notes on the document, and on an answer that needs one."""
     marked = [f"of other settings ({(row['job_digest'] or _UNKNOWN)[:8]})"] if row.get("other_settings") else []
     reason = [row["reason"]] if row["state"] == "done" and row["reason"] else []
     return [*marked, *(row["notes"] or ()), *reason]

@@ -33,7 +33,7 @@ _LOOK_SECONDS = 0.25  # between two looks whether the workspace is free
 
 @dataclass
 class Night:
-    """What became of several runs."""
+    """The reports and endings of several runs."""
 
     reports: list[tuple[LoadedJob, pipeline.RunReport]] = field(default_factory=list)
     refusals: list[Ending] = field(default_factory=list)
@@ -126,7 +126,7 @@ def run_all(plans: list[tuple[LoadedJob, pipeline.RunPlan]], wait: float = 0, wr
 
 
 def lost_rows(report: pipeline.RunReport) -> Ending:
-    """What a retry did not take up, so that it can be once the rows are back."""
+    """The ending of a retry that left documents whose rows are gone; they can be taken up once the rows are back."""
     problems = [Problem(path, reason) for path, reason in report.lost]
     told = "\n".join(f"  {problem}" for problem in problems)
     message = (
@@ -213,7 +213,8 @@ def print_report(workspace: Workspace, job: LoadedJob, report: pipeline.RunRepor
 
 
 def _print_ignored(report: pipeline.RunReport) -> None:
-    """Those done before are counted as ignored too, and told apart from what is never taken."""
+    """Print how many files were ignored: documents that were done before are told apart from files that are never
+    taken."""
     if report.known:
         say(f"  before   {counted(report.known, 'document')} done in an earlier run")
     never = report.counts["ignored"] - report.known

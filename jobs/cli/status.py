@@ -176,7 +176,7 @@ def _ended(run: dict[str, Any]) -> str:
 
 
 def _far(running: pipeline.Running | None) -> str:
-    """Which run that is, since when, and how far it is; told after the process."""
+    """The run on its way, since when, and how far it is; this is printed after its process."""
     if running is None:
         return ""
     far = "its documents are not counted yet"

@@ -128,7 +128,7 @@ class Wake:
 
 
 def identity_of(folder: Path) -> tuple[int, int] | None:
-    """Which folder it is; None where there is none."""
+    """Device and inode of a folder; None where there is none."""
     try:
         status = folder.stat()
     except OSError:

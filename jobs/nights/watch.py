@@ -15,7 +15,7 @@ Stamp = tuple[int, int, int] | None
 
 
 def stamp_of(path: Path) -> Stamp:
-    """What changes when a file changes; None where there is none."""
+    """A stamp that changes when a file changes; None where there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -41,7 +41,7 @@ class JobFiles:
         self._seen: dict[Path, Stamp] = {}
 
     def changes(self) -> Iterator[Change]:
-        """What changed since the last call, in the order of the names."""
+        """The changes since the last call, in the order of the names."""
         now = {path: stamp_of(path) for path in self._workspace.job_files()}
         for path in sorted(self._read.keys() - now.keys()):
             del self._read[path]

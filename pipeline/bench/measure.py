@@ -36,7 +36,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What all threads together reach at most: integer multiply-adds on registers, bytes read from memory."""
+    """The ceilings that all threads together reach: integer multiply-adds on registers, bytes read from memory."""
 
     threads: int
     multiply_adds_per_second: float
@@ -65,7 +65,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Start:
-    """From the start of the process to the first vector, kernels compiled before; memory of the process's own."""
+    """Seconds from the start of the process to the first vector, kernels compiled before, and its own memory."""
 
     threads: int
     seconds: float
@@ -75,7 +75,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Bench:
-    """What was measured, and of what."""
+    """The measurements of a model."""
 
     model: dict[str, Any]
     engine: dict[str, Any]
@@ -134,14 +134,14 @@ def bench_model(
 
 
 def to_json(found: Bench) -> dict[str, Any]:
-    """The same as one JSON document."""
+    """The measurements as one JSON document."""
     return asdict(found)
 
 
 def _measure(
     path: Path, threads: int, tokens: Sequence[int], seconds: float, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    """What a child with so many threads measures."""
+    """The measurements of a child with so many threads."""
     for line in _child(path, threads, tokens, seconds):
         if "refused" in line:
             raise ModelRefusedError(line["refused"])

@@ -27,7 +27,8 @@ _CHARACTERS = 128 << 20
 
 @dataclass(frozen=True)
 class Comparing:
-    """What a scan needs to compare bytes: whether this job has processed (shown path, sha256), and when to give up."""
+    """The facts that a scan needs to compare bytes: whether this job has processed (shown path, sha256), and when to
+    give up."""
 
     processed: Callable[[str, str], bool]
     stop: Callable[[], bool] = lambda: False
@@ -44,7 +45,7 @@ class _Batch:
 
 @dataclass(frozen=True)
 class _Scope:
-    """What a folder says of itself and of all below it: the times of its marker, or why it is held."""
+    """The signs of a folder, which hold for all below it: the times of its marker, or why it is held."""
 
     folder: str
     times: tuple[int, int] | None = None
@@ -56,7 +57,8 @@ class _Scope:
 
 @dataclass
 class Batches:
-    """Those of one scan, which comes through a folder's signs first, then its files, then the folders in it.
+    """The batches and signs of one scan, which comes through a folder's signs first, then its files, then the folders
+    in it.
 
     Without `comparing`, files are held against a manifest by their presence and stillness alone.
     """
@@ -127,7 +129,8 @@ class Batches:
         return held, waiting
 
     def _batch(self, folder: str, path: str) -> _Batch:
-        """What a manifest names. All that bind in one scan may have as many lines as one may: memory has a bound."""
+        """The batch that a manifest names. All manifests that bind in one scan may have as many lines as one may:
+        memory has a bound."""
         files = parse_manifest(self._read(path))
         characters = sum(map(len, files)) + len(files) * len(folder)
         if self._lines + len(files) > MAX_LINES or self._characters + characters > _CHARACTERS:
@@ -185,7 +188,7 @@ class Batches:
         return digest.hexdigest()
 
     def _read(self, path: str) -> bytes:
-        """At most one byte more than a manifest may have."""
+        """Read at most one byte more than a manifest may have."""
         descriptor = open_beneath(self.folder, path, os.O_RDONLY | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):

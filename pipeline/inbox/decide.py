@@ -1,4 +1,5 @@
-"""What a document is, beside what is in it: known before, a copy of another one, or beyond what may be unpacked.
+"""A document is decided by more than its contents: it may be known before, a copy of another one, or beyond what may be
+unpacked.
 
 All of it is decided when a document is given out, in order, from what stands before it in the order and in the log. So
 it does not depend on which parser was faster, nor on when a run was killed.
@@ -21,8 +22,8 @@ _KNOWN = "processed before with these settings"
 
 @dataclass
 class Decisions:
-    """Of one run. `met`: document -> the first path, of all that did not fail; `brought`: (document, path) of what came
-    out of containers while failed ones are taken up again."""
+    """The decisions of one run. `met`: document -> the first path, of all that did not fail; `brought`: (document,
+    path) of what came out of containers while failed ones are taken up again."""
 
     plan: RunPlan
     history: History
@@ -42,7 +43,7 @@ class Decisions:
         return None if first is None else _duplicate(arrival, first)
 
     def decided(self, node: Node, outcome: Outcome) -> Work | Ended:
-        """What it is, now that everything before it is."""
+        """The document as it ends or is answered, now that everything before it is decided."""
         item, source = outcome.item, node.source
         if source is None or (isinstance(item, Ended) and item.state != State.FAILED):
             return self._remembered(node, item)
@@ -95,7 +96,7 @@ class Decisions:
 
 
 def noted(parsed: Parsed, note: str) -> Parsed:
-    """With one note more."""
+    """The parsed document with one note more."""
     return replace(parsed, notes=(*parsed.notes, note))
 
 

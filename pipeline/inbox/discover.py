@@ -49,7 +49,7 @@ class Scan:
 
     @property
     def pending(self) -> Reasons:
-        """What may be taken by a later scan."""
+        """The files that may be taken by a later scan."""
         return (*self.settling, *self.held)
 
 
@@ -101,7 +101,7 @@ class _Sorting:
             self._add_file(folder, name, path, status)
 
     def _add_unseen(self, folder: str, name: str, path: str, error: OSError) -> None:
-        """What cannot be looked at is held, since documents may lie there; a name that is too long stays so."""
+        """Hold what cannot be looked at, since documents may lie there; a name that is too long stays so."""
         reason = f"cannot be looked at: {error.strerror}"
         if _temporary(folder, name):
             self.ignored.append((shown(path), _PASSED_OVER))
@@ -165,7 +165,7 @@ def _candidate(path: str, status: os.stat_result) -> Candidate:
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, str, os.stat_result | str | OSError]]:
-    """What lies below `folder` and is no folder: its folder, its name and its status; links are not followed.
+    """Yield each thing below `folder` that is no folder: its folder, its name and its status; links are not followed.
 
     A folder's files come first, its manifest and marker before the others, then its folders, each sorted by the bytes
     of their names. What cannot be looked at, a folder too, comes with the error; what was taken away since its folder

@@ -120,7 +120,8 @@ class Feed:
         return take_member(source.member, unpacked.file.fileno(), unpacked.container, self.plan.archive)
 
     def _outcome(self, node: Node, threads: ThreadPoolExecutor, stop: Callable[[], bool]) -> Outcome:
-        """What came of it; parsed anew if it was parsed ahead and that could have made a difference. StoppedError."""
+        """The outcome of a node; it is parsed anew if it was parsed ahead and that could have made a difference.
+        StoppedError."""
         assert node.outcome is not None
         outcome = _waited_for(node.outcome, stop)
         if node.is_settled(outcome):
@@ -129,7 +130,7 @@ class Feed:
         return _waited_for(again, stop)
 
     def _kept(self, item: Work | Ended) -> Work | Ended:
-        """With the parsed text beside the copy; an archive, which has none, needs no computing."""
+        """Keep the parsed text beside the copy; an archive, which has none, needs no computing."""
         if item.parsed is not None:
             text = item.arrival.staged(self.plan.archive).parent / "text" / f"{item.parsed.text_sha256}.txt"
             text.parent.mkdir()
@@ -138,7 +139,7 @@ class Feed:
 
 
 def _waited_for(outcome: Future[Outcome], stop: Callable[[], bool]) -> Outcome:
-    """What came of a document, unless stopping is asked for before: it may take a minute to be read. StoppedError."""
+    """The outcome of a document, unless stopping is asked for before: it may take a minute to be read. StoppedError."""
     while not outcome.done():
         if stop():
             raise StoppedError

@@ -1,4 +1,5 @@
-"""What a run takes: files of the input folder that are settled and new, or failed documents that are taken up again."""
+"""Find what a run takes: files of the input folder that are settled and new, or failed documents that are taken up
+again."""
 
 import errno
 import os

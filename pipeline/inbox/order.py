@@ -1,4 +1,4 @@
-"""What stands in the order of a run: documents, begun or not, and the ends of containers after their documents."""
+"""The order of a run holds documents, begun or not, and the ends of containers after their documents."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -28,7 +28,7 @@ class Ended:
 
 
 def ended_row(ended: Ended) -> dict[str, Any]:
-    """Its row."""
+    """The row of a document that has ended."""
     if ended.failure:
         return failed_row(ended.arrival, None, ended.failure, ended.reason or ended.failure.sentence)
     return {
@@ -43,7 +43,7 @@ def ended_row(ended: Ended) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Room:
-    """What a document may unpack to."""
+    """The room for everything that a document unpacks to."""
 
     documents: int
     bytes: int
@@ -60,7 +60,7 @@ class Left:
     room: Room
 
     def take(self, taken: Room) -> None:
-        """So much of it is used."""
+        """Take off the room that is used."""
         self.room = Room(self.room.documents - taken.documents, self.room.bytes - taken.bytes)
 
 
@@ -87,7 +87,7 @@ class Inner:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one document by itself. `file` holds what was unpacked from it, `written` bytes."""
+    """The outcome of one document by itself. `file` holds what was unpacked from it, `written` bytes."""
 
     item: Work | Ended
     file: IO[bytes] | None = None
@@ -95,7 +95,7 @@ class Outcome:
 
     @property
     def taken(self) -> Room:
-        """What the documents in it take."""
+        """The room that the documents in it take."""
         members = () if self.item.parsed is None else self.item.parsed.members
         return Room(len(members), sum(member.size for member in members if member.offset is not None))
 

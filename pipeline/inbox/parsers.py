@@ -32,7 +32,7 @@ def open_parsers(site: Site, workers: int) -> ParserPool:
 
 
 def isolation_of(site: Site, pool: ParserPool) -> Isolation:
-    """What holds the parsers of an open pool."""
+    """The protections that hold the parsers of an open pool."""
     return Isolation(site.isolation, lacking(pool.isolation, tuple(pool.isolation)))
 
 

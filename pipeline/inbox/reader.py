@@ -31,7 +31,7 @@ class Reader:
     stop: Callable[[], bool] = lambda: False
 
     def __call__(self, arrival: Arrival, room: Room, begun: float, member: Member | None = None) -> Outcome:
-        """What comes of a document that may unpack to `room`; `member`: what its container says of it.
+        """Parse a document that may unpack to `room`; `member`: what its container says of it.
 
         OSError where what it holds cannot be written, StoppedError when `stop()` becomes true before all is read.
         """
@@ -71,7 +71,7 @@ class Reader:
             os.close(descriptor)
 
     def _media_type(self, arrival: Arrival) -> str:
-        """What a document of a batch job is, whatever its bytes look like."""
+        """The media type of a document; that of a batch job is fixed, whatever its bytes look like."""
         if not self.plan.is_batch:
             return ""
         return REQUEST if arrival.parent else BATCH_FILE
@@ -87,7 +87,7 @@ def failed(arrival: Arrival, error: DocumentError) -> Ended:
 
 
 def recognition(plan: RunPlan, pool: ParserPool, observer: Observer) -> tuple[Tesseract | None, str]:
-    """What reads pictures of text in this run, or why nothing does: then they fail as needs_ocr."""
+    """The program that reads pictures of text in this run, or why there is none: then they fail as needs_ocr."""
     if not plan.input.ocr.enabled:
         return None, "text recognition is off in the job"
     found = find_tesseract(plan.input.ocr.languages)

@@ -1,4 +1,4 @@
-"""What one process remembers of a folder from one scan to the next; without it a scan judges by what it sees alone."""
+"""One process remembers a folder from one scan to the next; else a scan judges by what it sees alone."""
 
 import os
 import time
@@ -9,13 +9,14 @@ Look = tuple[int, int, int, int]
 
 
 def look_of(status: os.stat_result) -> Look:
-    """What changes when a file changes: size, times and inode."""
+    """The facts that change when a file changes: size, times and inode."""
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 @dataclass
 class Sightings:
-    """Of one input folder: since when files have looked as they do, by this process's own clock, and their sha256.
+    """The sightings of one input folder: since when files have looked as they do, by this process's own clock, and
+    their sha256.
 
     Only what is asked for is remembered, and only until a scan (for the sha256: one that compares) does not ask for it:
     memory grows with the files whose times cannot be trusted and those that a manifest names, not with all others.
@@ -43,7 +44,7 @@ class Sightings:
         return now - known[1]
 
     def sha256(self, path: str, look: Look, compute: Callable[[], str | None]) -> str | None:
-        """Of the file's bytes; computed once as long as it looks the same. None if `compute` gives none."""
+        """The sha256 of the file's bytes, computed once as long as it looks the same. None if `compute` gives none."""
         known = self._digests_before.get((path, look)) or self._digests.get((path, look)) or compute()
         if known:
             self._digests[path, look] = known

@@ -28,7 +28,8 @@ def digest_of(candidate: Candidate) -> str:
 
 
 def digest_for(source: object, error: DocumentError) -> str | None:
-    """What the entry of a failure says of the file; None where there is none, or it may be another file next time."""
+    """The digest that the entry of a failure gives for the file; None where there is none, or it may be another file
+    next time."""
     return digest_of(source) if isinstance(source, Candidate) and error.failure in _STAYING else None
 
 
@@ -51,7 +52,7 @@ def set_aside(found: Scan, unread: Mapping[str, Unread], limit: int) -> Scan:
 
 
 def taken_up(found: Scan, unread: Mapping[str, Unread], classes: Collection[Failure]) -> Iterator[Candidate]:
-    """Those of a scan that failed before, in one of `classes`."""
+    """Yield the files of a scan that failed before, in one of `classes`."""
     for candidate in found.ready:
         before = unread.get(shown(candidate.path))
         if before and before[1] in classes:

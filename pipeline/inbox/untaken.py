@@ -1,4 +1,4 @@
-"""Which files a run leaves where they lie, with the reason, for the log (records/dispositions.py)."""
+"""A run leaves files where they lie: which, and with what reason, for the log (records/dispositions.py)."""
 
 from collections.abc import Iterator, Sequence
 

@@ -23,7 +23,8 @@ def markdown_name(path: str) -> str:
 
 
 def output_names(path: str) -> tuple[str, str]:
-    """Of the output and the error file of a batch file: `night.jsonl` has `night_output.jsonl`, `night_error.jsonl`."""
+    """Names of the output and the error file of a batch file: `night.jsonl` has `night_output.jsonl`,
+    `night_error.jsonl`."""
     stem = path.removesuffix(".jsonl")
     output, error = (_possible(f"{stem}{end}", f"{path}{end}", ".jsonl") for end in ("_output", "_error"))
     return output, error
@@ -59,7 +60,7 @@ def _possible(wanted: str, path: str, suffix: str, room: int = 0) -> str:
 
 
 def _part(name: str, source: str, room: int) -> str:
-    """At most _NAME_MAX - room bytes; a name that had to be cut carries a digest of the whole.
+    """One part of a path, of at most _NAME_MAX - room bytes; a name that had to be cut carries a digest of the whole.
 
     In a container anything may be called "..", which is no name of a file.
     """

@@ -26,7 +26,7 @@ from pipeline.stages.open import Opened
 
 @dataclass(frozen=True)
 class Ready:
-    """What answers documents: the parsers, the loaded model, and the task on it."""
+    """The means to answer documents: the parsers, the loaded model, and the task on it."""
 
     pool: ParserPool
     model: Loaded
