@@ -64,7 +64,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Cuttable:
-    """The files that are to be removed or cut: `segments` maps a path to the bytes that stay (0: the whole file goes)."""
+    """Files to be removed or cut: `segments` maps a path to the bytes that stay (0: the whole file goes)."""
 
     segments: dict[str, int]
     files: list[str]

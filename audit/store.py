@@ -55,7 +55,7 @@ def segments_of(size: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Listing:
-    """The contents of a log's folder: files (relative path to size), folders, and whatever is neither, with its kind."""
+    """The contents of a log's folder: files (relative path to size), folders, and what is neither, with its kind."""
 
     files: dict[str, int]
     folders: set[str]
@@ -188,7 +188,7 @@ def open_file(folder: Path, path: str) -> BinaryIO:
 
 
 def failure(error: OSError, where: str) -> LogUntrusted | LogUnwritable:
-    """The error of the log for an OSError: that something it needs is not there, or that it cannot be read or written."""
+    """The error of the log for an OSError: something it needs is not there, or cannot be read or written."""
     if isinstance(error, FileNotFoundError):
         return LogUntrusted(where, "missing")
     if isinstance(error, NotADirectoryError | IsADirectoryError) or error.errno == errno.ELOOP:  # a symbolic link

@@ -53,7 +53,7 @@ def tiles_of(size: int) -> Iterator[Tile]:
 
 @functools.lru_cache(maxsize=1)
 def paths_of(size: int) -> Mapping[str, Tile]:
-    """The tiles by their paths: a log of ten million entries has 40,000, and who opens it looks at all several times."""
+    """The tiles by their paths: a log of ten million entries has 40,000, and opening it looks at all several times."""
     return MappingProxyType({tile.path: tile for tile in tiles_of(size)})
 
 

@@ -108,7 +108,7 @@ class _Command(TyperCommand):
 
 
 class _Group(TyperGroup):
-    """A group of commands (`cloister` itself, `cloister model`, `cloister audit`) that ends its errors as commands do."""
+    """A group of commands (`cloister` itself, `cloister model`, `cloister audit`) that ends errors as commands do."""
 
     def get_params(self, ctx: Any) -> Any:
         """The parameters, flags without a metavar."""
