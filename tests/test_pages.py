@@ -5,7 +5,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tests.pages import ROOT, pages, prose, tracked
+from tests.pages import ROOT, pages, prose, text_of, tracked
+from tests.test_architecture import ROOMS
 
 WIDTH = 120
 # one line for each change
@@ -72,6 +73,11 @@ def test_lines_of_prose_are_short(page: str) -> None:
         if len(line) > WIDTH and not line.lstrip().startswith("|") and not line.startswith("    ")
     ]
     assert long == []
+
+
+def test_rooms_stand_on_their_page_in_their_order() -> None:
+    told = re.findall(r"^\| \[?`(\w+)/`", text_of("pipeline/README.md"), re.M)
+    assert told == [room for room in ROOMS if (ROOT / "pipeline" / room).is_dir()]
 
 
 def test_a_package_has_its_pages() -> None:
