@@ -15,7 +15,7 @@ ARROW = {"engine": set(), "audit": set(), "pipeline": {"engine", "audit"}, "jobs
 ALLOWED = {
     "numpy": ("engine/", "pipeline/"),
     "numba": ("engine/",),
-    "llvmlite": ("engine/codegen/", "engine/simd/", "pipeline/parse/pdf/each.py"),
+    "llvmlite": ("engine/codegen/", "engine/simd/"),
     "llguidance": ("engine/generate/constraint/grammar.py",),
     "regex": ("engine/tokenizer/", "pipeline/text/values/"),
     "cryptography": ("audit/sign.py",),
@@ -67,7 +67,7 @@ INNER_ROOMS = {
         *("drawing", "word", "sheets", "odf"),
     ),
     "pipeline.parse.pdf": (
-        *("binding", "geometry", "objects", "layers", "attachments", "outline", "each", "text", "drawn", "pages"),
+        *("binding", "geometry", "objects", "layers", "attachments", "outline", "text", "drawn", "pages"),
     ),
 }
 # folders that hold a family: one file a member; audit/ is one thing

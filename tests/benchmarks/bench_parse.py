@@ -23,7 +23,7 @@ from pipeline.parse import Limits, ParserPool
 from pipeline.parse.formats import PARSERS, Source
 from pipeline.parse.sniff import media_type_of
 
-REQUIRED = 1.6
+REQUIRED = 1.3
 
 
 def bare_pdf(path: Path) -> int:

@@ -1,14 +1,15 @@
-"""pdfium's functions that are called for single objects of a page, over and over.
+"""pdfium's functions that are called for the objects of a page, over and over.
 
 Objects are known by their addresses. These functions hold the interpreter's lock and take pointers only as `argument`
 makes them, once for all calls: a call then costs a fifth of what it costs through the library's own prototypes. A plain
-number is a C int to them. What is asked of every object is in many.py.
+number is a C int to them.
 """
 
 import ctypes
 from collections.abc import Callable, Iterator
 from ctypes import addressof, c_int, c_uint, c_ulong, c_void_p
-from typing import Any
+from itertools import repeat
+from typing import Any, NamedTuple
 
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import Rectangle
@@ -19,7 +20,7 @@ NOWHERE = (-1e9, -1e9, -1e9, -1e9)
 _TAG = 64  # characters of a tag
 
 argument: Callable[[int], Any] = c_void_p.from_param
-_index: Callable[[int], Any] = c_ulong.from_param
+index: Callable[[int], Any] = c_ulong.from_param
 
 
 def fast(function: Any, result: Any) -> Callable[..., Any]:
@@ -29,6 +30,10 @@ def fast(function: Any, result: Any) -> Callable[..., Any]:
     return call
 
 
+_get_object = fast(raw.FPDFPage_GetObject, c_void_p)
+_get_inner_object = fast(raw.FPDFFormObj_GetObject, c_void_p)
+_get_mode = fast(raw.FPDFTextObj_GetTextRenderMode, c_int)
+_get_kind = fast(raw.FPDFPageObj_GetType, c_int)
 _count_objects = fast(raw.FPDFPage_CountObjects, c_int)
 _count_inner = fast(raw.FPDFFormObj_CountObjects, c_int)
 _clip_of = fast(raw.FPDFPageObj_GetClipPath, c_void_p)
@@ -57,14 +62,33 @@ _bytes = memoryview(_memory).cast("B")
 _wholes, _matrix, _sides = _bytes[:16].cast("I"), _bytes[16:40].cast("f"), _bytes[40:56].cast("f")
 
 
-def count_objects(page: int) -> int:
-    """Those of a page itself."""
-    return max(0, int(_count_objects(argument(page))))
+class Items(NamedTuple):
+    """The objects of a page or a form, in the order in which they are painted.
+
+    `modes`: how each is painted as a text, -1 for what is no text; `kinds`: TEXT, PATH, IMAGE, SHADING or FORM.
+    """
+
+    objects: list[int]
+    modes: list[int]
+    kinds: list[int]
 
 
-def count_inner_objects(form: int) -> int:
-    """Those of a form."""
-    return max(0, int(_count_inner(argument(form))))
+def objects_of(page: int) -> Items:
+    """The objects that stand on a page itself."""
+    handle = argument(page)
+    return _items(map(_get_object, repeat(handle), range(_count_objects(handle))))
+
+
+def inner_objects_of(form: int) -> Items:
+    """The objects that stand in a form."""
+    handle = argument(form)
+    return _items(map(_get_inner_object, repeat(handle), map(index, range(_count_inner(handle)))))
+
+
+def _items(found: Iterator[int | None]) -> Items:
+    objects = [item or 0 for item in found]
+    handles = list(map(argument, objects))
+    return Items(objects, list(map(_get_mode, handles)), list(map(_get_kind, handles)))
 
 
 def set_active(item: int, active: int) -> None:
@@ -117,14 +141,31 @@ def pixels_of(image: int) -> int:
 
 def borders_of(text: int, most: int) -> Iterator[list[tuple[float, float]]]:
     """The ends of the segments of each border of a text; none of one that has more than `most`."""
-    borders = argument(_clip_of(argument(text)))
-    for place in range(_count_clips(borders)):
-        count = _count_segments(borders, place)
-        yield [_point(_get_segment(borders, place, one)) for one in range(count if count <= most else 0)]
+    borders = borders_of_text(text)
+    for number in range(_count_clips(borders)):
+        count = count_points(borders, number)
+        yield [point_of(borders, number, place) or (0.0, 0.0) for place in range(count if count <= most else 0)]
 
 
-def _point(segment: int) -> tuple[float, float]:
-    _get_point(argument(segment), _LEFT, _BOTTOM)
+def borders_of_text(text: int) -> Any:
+    """The borders outside of which nothing of a text is painted, as an argument of `count_points` and `point_of`."""
+    return argument(_clip_of(argument(text)))
+
+
+def count_borders(text: int) -> int:
+    """How many borders a text has; 0 or less: none."""
+    return int(_count_clips(borders_of_text(text)))
+
+
+def count_points(borders: Any, number: int) -> int:
+    """How many segments a border has; 0 or less: none."""
+    return int(_count_segments(borders, number))
+
+
+def point_of(borders: Any, number: int, place: int) -> tuple[float, float] | None:
+    """The end of a segment of a border; None where pdfium tells none."""
+    if not _get_point(argument(_get_segment(borders, number, place)), _LEFT, _BOTTOM):
+        return None
     return _sides[0], _sides[1]
 
 
@@ -133,8 +174,8 @@ def mark_names(item: int) -> set[str]:
     names, size = set(), c_ulong()
     for place in range(_count_marks(argument(item))):
         buffer = (ctypes.c_ushort * _TAG)()
-        mark = argument(_get_mark(argument(item), _index(place)))
-        room = _index(ctypes.sizeof(buffer))
+        mark = argument(_get_mark(argument(item), index(place)))
+        room = index(ctypes.sizeof(buffer))
         if _get_mark_name(mark, argument(addressof(buffer)), room, argument(addressof(size))):
             names.add(bytes(buffer)[: max(0, size.value - 2)].decode("utf-16-le", "replace"))
     return names

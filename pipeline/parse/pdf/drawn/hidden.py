@@ -16,7 +16,6 @@ from pipeline.parse.pdf.drawn.drawing import Budget, Drawing
 from pipeline.parse.pdf.drawn.picture import CLEAR, SAME, Look, look
 from pipeline.parse.pdf.drawn.survey import Survey, Suspect
 from pipeline.parse.pdf.geometry import Rectangle, common
-from pipeline.parse.pdf.text import many
 from pipeline.parse.pdf.text.page import Page
 
 _ROUNDS = 24  # drawings in which texts that lie over one another are left out one after another
@@ -203,7 +202,7 @@ class _Search:
 def _characters(page: Page, suspects: dict[int, Suspect]) -> dict[int, list[_Character]]:
     """The characters of each suspect that are not white space."""
     found: dict[int, list[_Character]] = {}
-    items = many.objects_of_characters(page.characters, page.count_characters())
+    items = page.text_objects()
     for place in [place for place, item in enumerate(items) if item in suspects]:
         text = page.character(place)
         if not text.isspace() and text != "\0":

@@ -9,6 +9,14 @@ from itertools import compress
 
 from pipeline.parse.look.appearance import SMALLEST
 from pipeline.parse.pdf import objects as pdf
+from pipeline.parse.pdf.drawn.painting import (
+    Painting,
+    State,
+    may_cross_border,
+    may_reach_beyond,
+    painting,
+    state_of,
+)
 from pipeline.parse.pdf.drawn.scenery import PAPER, Scenery, near
 from pipeline.parse.pdf.geometry import (
     MARGIN,
@@ -23,7 +31,6 @@ from pipeline.parse.pdf.geometry import (
     within,
 )  # fmt: skip
 from pipeline.parse.pdf.layers import is_in_layer
-from pipeline.parse.pdf.text import many
 from pipeline.parse.pdf.text.fonts import may_be_blank
 
 _FILLED = 0
@@ -88,7 +95,7 @@ def survey(page: int, box: Rectangle, layers: bool, covers: Sequence[Rectangle] 
     found = Survey(box, Scenery(box), covers=covers)
     whole = _Group(0, None, False, False)
     found.groups.append(whole)
-    _walk(found, many.objects_of(page), whole, _FORMS)
+    _walk(found, pdf.objects_of(page), whole, _FORMS)
     for cover in covers:
         found.scenery.cover(cover, len(found.texts))
     if found.texts:
@@ -96,7 +103,7 @@ def survey(page: int, box: Rectangle, layers: bool, covers: Sequence[Rectangle] 
     return found
 
 
-def _walk(found: Survey, items: many.Items, group: _Group, deeper: int) -> None:
+def _walk(found: Survey, items: pdf.Items, group: _Group, deeper: int) -> None:
     start = 0
     for place in [place for place, mode in enumerate(items.modes) if mode < 0]:
         kind = items.kinds[place]
@@ -110,12 +117,12 @@ def _walk(found: Survey, items: many.Items, group: _Group, deeper: int) -> None:
         elif deeper:
             inner = _group(found, item, group)
             found.groups.append(inner)
-            _walk(found, many.inner_objects_of(item), inner, deeper - 1)
+            _walk(found, pdf.inner_objects_of(item), inner, deeper - 1)
             found.groups.append(replace(group, start=len(found.texts)))
     _add_texts(found, items, start, len(items.objects))
 
 
-def _add_texts(found: Survey, items: many.Items, start: int, end: int) -> None:
+def _add_texts(found: Survey, items: pdf.Items, start: int, end: int) -> None:
     found.texts += items.objects[start:end]
     found.modes += items.modes[start:end]
 
@@ -132,15 +139,16 @@ class _Judge:
     def __init__(self, found: Survey, layers: bool) -> None:
         self._found = found
         self._layers = layers
-        self._states, self._borders = many.states_and_borders(found.texts)
-        self._kinds = {state: many.painting(state) for state in set(self._states)}
+        self._states = list(map(state_of, found.texts))
+        self._borders = list(map(pdf.count_borders, found.texts))
+        self._kinds = {state: painting(state) for state in set(self._states)}
         found.fonts.update(of.font for of in self._kinds.values())
         self._blank = set(filter(may_be_blank, found.fonts))
         self._resembling = {
             state for state, of in self._kinds.items() if of.colour and found.scenery.has_like(of.colour[:3])
         }
         self._outlined = next((place for place, mode in enumerate(found.modes) if mode >= _CLIPPING), len(found.modes))
-        self._unusual: dict[float, set[bytes]] = {}  # states that are unusual, by the least size
+        self._unusual: dict[float, set[State]] = {}  # states that are unusual, by the least size
 
     def judge(self) -> None:
         """Each of them."""
@@ -160,14 +168,14 @@ class _Judge:
         large = {state for state, of in self._kinds.items() if of.most >= least}
         if large:
             some = [place for place in places if self._states[place] in large]
-            for place, box in zip(some, many.all_bounds(self._texts(some)), strict=True):
+            for place, box in zip(some, map(pdf.bounds_of, self._texts(some)), strict=True):
                 self._found.scenery.add_large(transformed(box, group.matrix), place)
 
     def _judge_group(self, group: _Group, places: range) -> None:
         doubtful = self._doubtful(group, places)
         beyond, crossing = self._beyond(group, places), self._crossing(group, places)
         judged = sorted(beyond | crossing | doubtful)
-        for place, box in zip(judged, many.all_bounds(self._texts(judged)), strict=True):
+        for place, box in zip(judged, map(pdf.bounds_of, self._texts(judged)), strict=True):
             area = transformed(box, group.matrix)
             suspect = self._suspect(group, place, area, place in beyond, place in crossing)
             if suspect:
@@ -187,14 +195,14 @@ class _Judge:
             if place < last or mode != _FILLED or state in states
         }
 
-    def _unusual_states(self, group: _Group) -> set[bytes]:
+    def _unusual_states(self, group: _Group) -> set[State]:
         shrunk = shrinking(group.matrix)
         smallest = (SMALLEST / shrunk) ** 2 if shrunk else float("inf")
         if smallest not in self._unusual:
             self._unusual[smallest] = {state for state, of in self._kinds.items() if not self._is_plain(of, smallest)}
         return self._unusual[smallest]
 
-    def _is_plain(self, of: many.Painting, smallest: float) -> bool:
+    def _is_plain(self, of: Painting, smallest: float) -> bool:
         """Opaque, with contrast to the paper, not small, of letters that have outlines."""
         return (
             of.colour is not None
@@ -211,15 +219,15 @@ class _Judge:
     def _beyond(self, group: _Group, places: Sequence[int]) -> set[int]:
         """Those that may reach beyond the page."""
         page = _ANYWHERE if group.inside else before(self._found.page, group.matrix)
-        return set(compress(places, many.may_reach_beyond(self._texts(places), page)) if page else places)
+        return set(compress(places, may_reach_beyond(self._texts(places), page)) if page else places)
 
     def _crossing(self, group: _Group, places: Sequence[int]) -> set[int]:
-        """Those that may reach beyond their borders; most do not, so many are asked for at once."""
+        """Those that may reach beyond their borders; most do not."""
         margin, crossing, number = MARGIN / max(stretching(group.matrix), 1e-9), set[int](), 0
         while places := [place for place in places if self._borders[place] > number]:
             if number == _BORDERS:
                 return crossing.union(places)
-            crossing.update(compress(places, many.may_cross_border(self._texts(places), number, margin)))
+            crossing |= {place for place in places if may_cross_border(self._found.texts[place], number, margin)}
             number += 1
         return crossing
 

@@ -1,72 +1,72 @@
 """Letters that stand on one spot: a sign that a font says to be a whole text, or letters drawn over one another.
 
-The loop over a page's characters is machine code, as in each.py: it runs for every page.
+Of a page's characters every fourth is looked at, for a call of pdfium takes longer than its answer; where two of these
+stand as near as a heap's do, all around them are.
 """
 
-import ctypes
 import unicodedata
-from collections.abc import Container
-from ctypes import c_int64
+from collections import deque
+from collections.abc import Container, Iterator
+from ctypes import addressof, c_double, c_int
+from itertools import repeat
+from operator import sub
+from typing import Any
 
 from pipeline.parse.pdf.binding import raw
-from pipeline.parse.pdf.each import compiled
+from pipeline.parse.pdf.objects import argument, fast
 from pipeline.parse.pdf.text.page import Page
 
 _LEAST = 8  # characters; ligatures have up to four, and those of Arabic whole words
 _NEAR = 0.25  # points
-_ORIGIN = ctypes.cast(raw.FPDFText_GetCharOrigin, ctypes.c_void_p).value
-_SOURCE = f"""
-define i64 @heap(i64 %text, i64 %first, i64 %count) {{
-start:
-  %page = inttoptr i64 %text to ptr
-  %origin = inttoptr i64 {_ORIGIN} to ptr
-  %x = alloca double
-  %y = alloca double
-  store double 0.0, ptr %x
-  store double 0.0, ptr %y
-  %any = icmp slt i64 %first, %count
-  br i1 %any, label %again, label %none
-again:
-  %i = phi i64 [%first, %start], [%next, %more]
-  %run = phi i64 [0, %start], [%longer, %more]
-  %left = phi double [-1.0e9, %start], [%right, %more]
-  %low = phi double [-1.0e9, %start], [%high, %more]
-  %place = trunc i64 %i to i32
-  %done = call i32 %origin(ptr %page, i32 %place, ptr %x, ptr %y)
-  %right = load double, ptr %x
-  %high = load double, ptr %y
-  %dx = fsub double %right, %left
-  %dy = fsub double %high, %low
-  %ax = call double @llvm.fabs.f64(double %dx)
-  %ay = call double @llvm.fabs.f64(double %dy)
-  %sum = fadd double %ax, %ay
-  %same = fcmp olt double %sum, {_NEAR}
-  %one = add i64 %run, 1
-  %longer = select i1 %same, i64 %one, i64 0
-  %next = add i64 %i, 1
-  %full = icmp sge i64 %longer, {_LEAST - 1}
-  br i1 %full, label %found, label %more
-more:
-  %last = icmp sge i64 %next, %count
-  br i1 %last, label %none, label %again
-found:
-  ret i64 %i
-none:
-  ret i64 -1
-}}
-declare double @llvm.fabs.f64(double)
-"""
-_heap = ctypes.PYFUNCTYPE(c_int64, c_int64, c_int64, c_int64)(compiled(_SOURCE, "heap")["heap"])
+_STEP = _LEAST // 2  # of _LEAST characters in a row two places are multiples of this
+_get_origin = fast(raw.FPDFText_GetCharOrigin, c_int)
+_REACH = _STEP * _NEAR
+_MANY = 512  # characters that are asked for in one go
+_origins = (c_double * (2 * _MANY))()
+_XS = [argument(addressof(_origins) + 16 * place) for place in range(_MANY)]
+_YS = [argument(addressof(_origins) + 16 * place + 8) for place in range(_MANY)]
 
 
 def has_heap(page: Page, hidden: Container[int]) -> bool:
     """Whether characters of the page's text, which is loaded, stand on one spot, but for texts that are hidden."""
-    count, end = page.count_characters(), -1
-    while (end := int(_heap(page.characters, end + 1, count))) >= 0:
+    for end in _heaps(page):
         heap = range(end - _LEAST + 1, end + 1)
         if page.text_object(end) not in hidden and not any(_joins(page.character(place)) for place in heap):
             return True
     return False
+
+
+def _heaps(page: Page) -> Iterator[int]:
+    """The last places of runs of _LEAST characters that stand on one spot; the runs do not overlap."""
+    characters, count = argument(page.characters), page.count_characters()
+    if not _may_have_heap(characters, count):
+        return
+    run, last = 0, (-1e9, -1e9)
+    for place in range(count):
+        _get_origin(characters, place, _XS[0], _YS[0])
+        x, y = _origins[:2]
+        run = run + 1 if abs(x - last[0]) + abs(y - last[1]) < _NEAR else 0
+        last = x, y
+        if run == _LEAST - 1:
+            yield place
+            run, last = 0, (-1e9, -1e9)
+
+
+def _may_have_heap(characters: Any, count: int) -> bool:
+    """Whether two characters that are _STEP places apart stand so near as if all between them stood on one spot."""
+    for start in range(0, count, _STEP * (_MANY - 1)):  # each portion begins with the last one of that before
+        places = range(start, min(count, start + _STEP * _MANY), _STEP)
+        deque(map(_get_origin, repeat(characters), places, _XS, _YS), 0)
+        beside, above = _distances(2 * len(places), 0), _distances(2 * len(places), 1)
+        if min(beside, default=_REACH) < _REACH and any(x + y < _REACH for x, y in zip(beside, above, strict=True)):
+            return True
+    return False
+
+
+def _distances(end: int, axis: int) -> list[float]:
+    """How far each origin that was asked for lies from the next one, along an axis: 0 beside, 1 above."""
+    places = _origins[axis:end:2]
+    return list(map(abs, map(sub, places[1:], places)))
 
 
 def _joins(one: str) -> bool:

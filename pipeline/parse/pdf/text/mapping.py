@@ -9,7 +9,6 @@ from enum import Enum, auto
 from itertools import accumulate
 
 from pipeline.parse.encoding.legible import has_strange_letters, share_of_odd_words
-from pipeline.parse.pdf.text import many
 from pipeline.parse.pdf.text.hyphens import MARK
 from pipeline.parse.pdf.text.page import Page
 from pipeline.text.language import language
@@ -57,7 +56,7 @@ def _unmapped(page: Page, text: str) -> set[int]:
 
     Numbers of glyphs are often those of ASCII, so that nothing is lost.
     """
-    places = page.text_places(many.unmapped_characters(page.characters, page.count_characters()))
+    places = page.text_places(page.unmapped())
     words = [one[0] for one in _TOKEN.finditer(text) if not places.isdisjoint(range(*one.span()))] if places else []
     return set() if words and language(" ".join(words)) is not None and _are_all(words, text) else places
 

@@ -21,6 +21,7 @@ _count_characters = fast(raw.FPDFText_CountChars, c_int)
 _is_hyphen = fast(raw.FPDFText_IsHyphen, c_int)
 _get_unicode = fast(raw.FPDFText_GetUnicode, c_uint)
 _get_object = fast(raw.FPDFText_GetTextObject, c_void_p)
+_has_no_mapping = fast(raw.FPDFText_HasUnicodeMapError, c_int)
 _get_box = fast(raw.FPDFText_GetCharBox, c_int)
 _box = (c_double * 4)()
 _sides_of_box = [argument(addressof(_box) + 8 * place) for place in range(4)]
@@ -89,6 +90,16 @@ class Page:
     def text_object(self, place: int) -> int:
         """The text in which a character stands; 0 for one that pdfium adds."""
         return _get_object(argument(self.characters), place) or 0
+
+    def text_objects(self) -> list[int]:
+        """For each character the text in which it stands; 0 for one that pdfium adds."""
+        found = map(_get_object, repeat(argument(self.characters)), range(self.count_characters()))
+        return [item or 0 for item in found]
+
+    def unmapped(self) -> list[int]:
+        """The places of those characters for which their font does not say what they are."""
+        found = list(map(_has_no_mapping, repeat(argument(self.characters)), range(self.count_characters())))
+        return [place for place, one in enumerate(found) if one > 0] if any(found) else []  # on nearly every page
 
     def box_of_character(self, place: int) -> Rectangle:
         """In points of the page."""

@@ -14,15 +14,21 @@ from functools import partial
 from typing import Any
 
 from pipeline.parse.pdf.binding import raw
-from pipeline.parse.pdf.text import many
+from pipeline.parse.pdf.objects import argument, fast, index
 from pipeline.parse.pdf.text.page import Page
 
 _KEY = b"ActualText"
+_MARKS = 4  # marks around a text that are looked at, the outermost first; with more it is always read
 _FEW = 4  # letters of a replacement that may stand for a sign
 _ALIKE = 0.5  # of the letters
 _MORE = 8  # letters that are not drawn
 _COMPARED = 400  # letters
 _MEANINGLESS = {"Cc", "Cn", "Co"}
+_count_marks = fast(raw.FPDFPageObj_CountMarks, ctypes.c_int)
+_get_mark = fast(raw.FPDFPageObj_GetMark, ctypes.c_void_p)
+_type_of = fast(raw.FPDFPageObjMark_GetParamValueType, ctypes.c_int)
+_key_buffer = ctypes.create_string_buffer(_KEY)
+_KEY_ARGUMENT = argument(ctypes.addressof(_key_buffer))
 
 
 @dataclass
@@ -45,14 +51,14 @@ class _Replacement:
 
 def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool) -> list[str]:
     """The replacements on a page that are other texts; the page's text is loaded anew, without them if `remove`."""
-    found = _replacements([texts[place] for place in many.replaced(texts)])
+    found = _replacements(list(filter(_may_be_replaced, texts)))
     if not found:
         return []
     for one in found:
         _remove(one)
     page.load_text()
     by_text = {item: one for one in found for item in one.texts}
-    for place, item in enumerate(many.objects_of_characters(page.characters, page.count_characters())):
+    for place, item in enumerate(page.text_objects()):
         if item in by_text:
             by_text[item].drawn += page.character(place)
     others = [one for one in found if one.is_other_text]
@@ -61,6 +67,14 @@ def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool
             _restore(document, one)
     page.load_text()
     return [one.value for one in others]
+
+
+def _may_be_replaced(text: int) -> bool:
+    """Whether something else may have to be read in a text's place: it has an ActualText, or too many marks."""
+    handle = argument(text)
+    count = _count_marks(handle)
+    marks = (argument(_get_mark(handle, index(place))) for place in range(count))
+    return count > _MARKS or any(_type_of(mark, _KEY_ARGUMENT) for mark in marks)
 
 
 def _replacements(texts: Sequence[int]) -> list[_Replacement]:

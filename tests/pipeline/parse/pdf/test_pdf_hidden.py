@@ -358,10 +358,10 @@ def test_fonts_that_draw_other_letters_than_they_say(parse, objects: tuple[bytes
     assert parsed.unsure == (() if honest else ("fonts draw other letters than are read on page 1",))
 
 
-def one_sign(text: str) -> bytes:
-    """A page on which a full stop is said to be a text."""
+def one_sign(text: str, before: bytes = b"") -> bytes:
+    """A page on which a full stop, behind letters that are what they seem, is said to be a text."""
     objects = (NOT_EMBEDDED, to_unicode({ord("."): text}))
-    return Added(say(b".", font=b"/O 12 Tf"), fonts=b"/O 6 0 R", objects=objects).pdf()
+    return Added(say(before + b".", font=b"/O 12 Tf"), fonts=b"/O 6 0 R", objects=objects).pdf()
 
 
 def test_letters_on_one_spot_are_for_a_person(parse) -> None:
@@ -370,6 +370,14 @@ def test_letters_on_one_spot_are_for_a_person(parse) -> None:
         assert parse(data).unsure == ("letters stand on one spot on page 1",)
     for data in (one_sign("ffi"), one_sign("\u0635\u0644\u0649 \u0627\u0644\u0644\u0647 \u0639\u0644\u064a\u0647")):
         assert parse(data).unsure == ()
+
+
+@pytest.mark.parametrize("before", range(8))
+@pytest.mark.parametrize(("letters", "found"), [("seventh", False), ("eighteen", True)])
+def test_letters_on_one_spot_are_found_wherever_they_stand(parse, before: int, letters: str, found: bool) -> None:
+    parsed = parse(one_sign(letters, b"and more"[:before]))
+    assert letters in parsed.text
+    assert (parsed.unsure == ("letters stand on one spot on page 1",)) is found
 
 
 def test_letters_on_one_spot_that_are_hidden_are_no_doubt(parse) -> None:

@@ -1,4 +1,4 @@
-"""Loops over pdfium's functions in machine code, beside the same functions called one by one through pypdfium2."""
+"""What is asked of every object of a page, beside the same functions of pdfium called through pypdfium2."""
 
 import ctypes
 from collections.abc import Callable
@@ -10,9 +10,9 @@ import pytest
 from reportlab.lib.colors import Color
 from reportlab.pdfgen.canvas import Canvas
 
-from pipeline.parse.pdf.each import Call, loops
+from pipeline.parse.pdf.drawn.painting import may_cross_border, may_reach_beyond, painting, state_of
 from pipeline.parse.pdf.geometry import Rectangle
-from pipeline.parse.pdf.text import many
+from pipeline.parse.pdf.objects import bounds_of, count_borders, inner_objects_of, objects_of
 from tests.pdf_files import pdf
 
 
@@ -55,10 +55,10 @@ def one_by_one(page: Any) -> list[Any]:
 
 def at_once(page: Any) -> list[tuple[int, int, int]]:
     found = []
-    for one in zip(*many.objects_of(address(page.raw)), strict=True):
+    for one in zip(*objects_of(address(page.raw)), strict=True):
         found.append(one)
         if one[2] == raw.FPDF_PAGEOBJ_FORM:
-            found += zip(*many.inner_objects_of(one[0]), strict=True)
+            found += zip(*inner_objects_of(one[0]), strict=True)
     return found
 
 
@@ -88,24 +88,25 @@ def test_objects_and_what_they_are(page: Any) -> None:
 
 def test_states_and_borders_of_texts(page: Any) -> None:
     texts = texts_of(page)
-    states, borders = many.states_and_borders([address(item) for item in texts])
+    states = [state_of(address(item)) for item in texts]
+    borders = [count_borders(address(item)) for item in texts]
     assert len(set(states)) > 30
     assert borders == [raw.FPDFClipPath_CountPaths(raw.FPDFPageObj_GetClipPath(item)) for item in texts]
     for item, state in zip(texts, states, strict=True):
-        painting = many.painting(state)
-        assert painting.colour == tuple(read(raw.FPDFPageObj_GetFillColor, item, *[ctypes.c_uint] * 4))
-        assert painting.least == painting.most == read(raw.FPDFTextObj_GetFontSize, item, ctypes.c_float)[0] ** 2
-        assert painting.font == address(raw.FPDFTextObj_GetFont(item))
-        assert painting.mixed == raw.FPDFPageObj_HasTransparency(item)
+        look = painting(state)
+        assert look.colour == tuple(read(raw.FPDFPageObj_GetFillColor, item, *[ctypes.c_uint] * 4))
+        assert look.least == look.most == read(raw.FPDFTextObj_GetFontSize, item, ctypes.c_float)[0] ** 2
+        assert look.font == address(raw.FPDFTextObj_GetFont(item))
+        assert look.mixed == raw.FPDFPageObj_HasTransparency(item)
 
 
 def test_bounds(page: Any) -> None:
     texts = texts_of(page)
     addresses = [address(item) for item in texts]
-    assert many.all_bounds(addresses) == [bounds(item) for item in texts]
+    assert [bounds_of(item) for item in addresses] == [bounds(item) for item in texts]
     limit = (55.0, 0.0, 100.0, 250.0)
     expected = [not (box[0] >= 55 and box[1] >= 0 and box[2] <= 100 and box[3] <= 250) for box in map(bounds, texts)]
-    assert many.may_reach_beyond(addresses, limit) == expected
+    assert may_reach_beyond(addresses, limit) == expected
     assert 0 < sum(expected) < len(expected)
 
 
@@ -129,21 +130,10 @@ def test_texts_that_cross_their_borders(page: Any, margin: float) -> None:
             and top <= max(ys) + margin
         )
         expected.append(not inside)
-    assert many.may_cross_border([address(item) for item in texts], 0, margin) == expected
+    assert [may_cross_border(address(item), 0, margin) for item in texts] == expected
     assert 0 < sum(expected) < len(expected)
 
 
-def test_nothing_is_asked_of_nothing() -> None:
-    assert many.all_bounds([]) == many.may_cross_border([], 0, 0.0) == []
-
-
 def test_no_object_gives_no_answer() -> None:
-    assert many.may_reach_beyond([0], (0.0, 0.0, 1.0, 1.0)) == [True]
-
-
-def test_a_loop_hands_on_numbers_and_results() -> None:
-    """C's abs(abs(number) + place), in other words."""
-    libc = ctypes.CDLL(None)
-    calls = [Call(libc.abs, "i32 %number", kept=0), Call(libc.abs, "i32 %place", kept=4), Call(libc.abs, "i32 %r0")]
-    records = loops({"test": (8, calls)})["test"]([0, 0, 0], -7)
-    assert memoryview(records).cast("i").tolist() == [7, 0, 7, 1, 7, 2]
+    assert may_reach_beyond([0], (0.0, 0.0, 1.0, 1.0)) == [True]
+    assert may_cross_border(0, 0, 0.0)
