@@ -53,7 +53,7 @@ class Conversing:
     def __call__(
         self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
     ) -> Iterator[list[tuple[T, Row | None]]]:
-        """As `compute.Embedding`: groups of items in order, a row for each document."""
+        """Yield groups of items in order, with a row for each document, as `compute.Embedding` does."""
         yield from _Talking(self, iter(items), pulse, review_hidden).groups()
 
 
@@ -87,7 +87,7 @@ class _Talking(Generic[T]):
                 return
 
     def _requests(self) -> Iterator[engine.Request]:
-        """Those that wait, then those of documents that begin, while not too many are on their way."""
+        """Yield the requests that wait, then those of documents that begin, while not too many are on their way."""
         while self.waiting or self._begin():
             if self.waiting:
                 talk, index = self.waiting.popleft()
@@ -166,7 +166,7 @@ class _OverError(Exception):
 
 
 def _sent(dialogue: Dialogue, heard: Sequence[engine.Completion] | None) -> Sequence[engine.Request]:
-    """What is asked next. _OverError."""
+    """The requests that come next. Raises _OverError with the answer at the end."""
     try:
         return next(dialogue) if heard is None else dialogue.send(heard)
     except StopIteration as end:

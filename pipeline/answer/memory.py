@@ -1,4 +1,4 @@
-"""What the C library does with memory that documents have left behind: it goes back to the system."""
+"""Memory that documents have left behind goes back from the C library to the system."""
 
 import ctypes
 

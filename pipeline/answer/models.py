@@ -20,7 +20,7 @@ _CAN_BE_USED = "jobs need a model that gives embeddings, or one that writes text
 
 
 def check_machine() -> None:
-    """Raises MachineRefusedError."""
+    """Raise MachineRefusedError if the engine cannot run on this CPU."""
     try:
         engine.isa(), engine.threads()
     except engine.UnsupportedCpu as error:
@@ -46,13 +46,13 @@ def check_model(plan: RunPlan) -> str:
 
 
 def glance_at_model(plan: RunPlan) -> None:
-    """What can be said against the model file without reading all of it: ModelRefusedError."""
+    """Raise ModelRefusedError for what can be said against the model file without reading all of it."""
     _check_there(plan)
     _check_head(plan, _head(plan.model))
 
 
 def _check_there(plan: RunPlan) -> None:
-    """Whether there is a file, and it can be read."""
+    """Raise ModelRefusedError if there is no file, or it cannot be read."""
     model = plan.model
     try:
         there = model.path.is_file()
@@ -68,7 +68,7 @@ def _check_there(plan: RunPlan) -> None:
 
 
 def _unreadable(model: ModelRef, error: OSError) -> ModelRefusedError:
-    """Until somebody does something about it, every run will end so."""
+    """The refusal of a model file that cannot be read, with a remedy."""
     remedy = f"allow the user who runs cloister to read it (chmod u+r {model.path}), or put the file there again"
     return ModelRefusedError(f"model {model.name}: {model.path} cannot be read: {error.strerror}; {remedy}")
 
@@ -90,7 +90,7 @@ def existing(path: Path) -> Path:
 
 
 def examine_model(plan: RunPlan) -> None:
-    """What else can be said against a model that was checked, and its task, before it is loaded. ModelRefusedError."""
+    """Raise ModelRefusedError for what else can be said against a checked model, and its task, before it is loaded."""
     try:
         wording = engine.examine(plan.model.path)
         if wording is not None:
@@ -152,7 +152,7 @@ def load_model(plan: RunPlan, sha256: str, progress: Callable[[str], None]) -> L
 
 
 def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
-    """What answers documents as the plan says, on its model. Raises ModelRefusedError."""
+    """Make what answers documents as the plan says, on its model. Raises ModelRefusedError."""
     try:
         if isinstance(model, engine.Model):
             return Embedding(plan.task.on_embedding(model), model)
@@ -165,21 +165,21 @@ def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
 
 
 def _check_context(model: Writer, writing: Writing) -> None:
-    """More than the usual is asked for by name only: TaskRefusedError."""
+    """Raise TaskRefusedError where the job asks for more context than the model has."""
     if writing.context > max(model.context, Writing().context):
         found = f"model.context: found {writing.context}, expected at most {model.context}"
         raise TaskRefusedError(f"{found}, with which the model was trained; lower it in the job, or leave it out")
 
 
 def _check_room(model: engine.LanguageModel, writing: Writing) -> None:
-    """So that no document hangs on how much memory there is: TaskRefusedError."""
+    """Raise TaskRefusedError where a document could hang on how much memory there is."""
     if model.room < (needed := min(model.context, writing.context)):
         has = f"the memory for keys and values holds {model.room} tokens, a context has {needed}"
         raise TaskRefusedError(f"{has}; raise model.cache_mib, or lower model.context, in the job")
 
 
 def model_sha256(path: Path) -> str | None:
-    """Of a model file's bytes; None if there is none."""
+    """The sha256 of a model file's bytes; None if there is no file."""
     return file_sha256(path) if path.is_file() else None
 
 
@@ -229,7 +229,7 @@ def quantize_model(
 
 
 def inspect_model(path: Path) -> dict[str, Any]:
-    """What a GGUF file says of itself. Raises ModelRefusedError."""
+    """Read the facts that a GGUF file states of itself. Raises ModelRefusedError."""
     try:
         return engine.inspect(path).to_dict()
     except engine.EngineError as error:

@@ -45,17 +45,17 @@ def refused(error: RefusedError, line: int) -> Body:
 
 
 def told(message: str, line: int) -> str:
-    """With the number of the line."""
+    """The message with the number of the line."""
     return f"line {line}: {message}"
 
 
 def compact(body: Mapping[str, Any]) -> str:
-    """As JSON in ASCII, in which nothing ends a line."""
+    """The value as JSON in ASCII, in which nothing ends a line."""
     return json.dumps(body, separators=(",", ":"))
 
 
 def _logprobs(completion: engine.Completion, kept: int) -> list[Body]:
-    """Of each token; several that make one character together have no bytes of their own that could be told."""
+    """The log-probability of each token; one that is only a piece of a character has no bytes that could be told."""
     places = [(int(begin), int(end)) for begin, end in completion.offsets.tolist()]
     found = []
     for at, (begin, end) in enumerate(places[:kept]):

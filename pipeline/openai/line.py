@@ -43,12 +43,12 @@ def read_line(text: str) -> dict[str, Any]:
 
 
 def line_name(number: int, first: int | None = None) -> str:
-    """What a line is called as a document; `first`: the line that has its custom_id already."""
+    """The name of a line as a document; `first`: the line that has its custom_id already."""
     return f"{number:07}.json" if first is None else f"{number:07} repeats {first:07}.json"
 
 
 def numbers_of(name: str) -> tuple[int, int | None]:
-    """The opposite. LineError."""
+    """The numbers in a name that `line_name` made: of the line, and of the first one. Raises LineError."""
     if not (found := _NAME.fullmatch(name)):
         raise LineError(f"its name is none of a line: {name!r:.80}")
     return int(found[1]), int(found[2]) if found[2] else None

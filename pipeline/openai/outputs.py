@@ -46,7 +46,7 @@ def _response(row: Row, request_id: str) -> dict[str, Any]:
 
 
 def _error(row: Row) -> dict[str, Any]:
-    """What the row says; of one that could not be read as a request, or was not come to, the failure."""
+    """The error that the row has; of one that could not be read as a request, or was not come to, the failure."""
     if row["error"]:
         return {"code": row["error"]["code"], "message": row["error"]["message"]}
     code = "invalid_json_line" if row["failure"] == Failure.INVALID_REQUEST else row["failure"]

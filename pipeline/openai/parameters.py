@@ -60,7 +60,7 @@ def _told(value: Any) -> str:
 
 
 def _check_types(body: Mapping[str, Any]) -> None:
-    """What is read elsewhere, or makes no difference: a seed, since nothing is drawn by chance."""
+    """Refuse values of a wrong type of parameters that are read elsewhere, or that make no difference, as a seed."""
     if type(body.get("seed", 0)) is not int:
         refuse("invalid_type", "seed", f"found {shown(body['seed'])}, expected a whole number")
     if type(body.get("logprobs", False)) is not bool:

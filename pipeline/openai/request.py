@@ -44,7 +44,7 @@ def read_request(text: str, models: Collection[str]) -> Chat:
 
 
 def custom_id_of(text: str) -> str | None:
-    """What a line calls itself, whatever is wrong with the rest of it."""
+    """The `custom_id` of a line, whatever is wrong with the rest of it; None for none."""
     try:
         found = read_line(text).get("custom_id")
     except LineError:

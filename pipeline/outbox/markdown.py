@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipeline.parse import KINDS
+from pipeline.tasks import TASKS
 
 Row = Mapping[str, Any]
 
+_SHOWN = {"label", "fields", "values", "summary"}  # columns that have a form of their own; others are shown as lines
 _NEWLINE = re.compile(r"\r\n?|\n")
 _ANYWHERE = re.compile(r"[\\`*_~{}\[\]<#|]|&(?=[#A-Za-z])")  # an image's "!" is nothing before an escaped bracket
 _AT_START = re.compile(r"[0-9]+(?=[.)](?:[ \t]|$))|(?=[-+=>]|:-)")  # a backslash belongs behind it
@@ -34,6 +36,8 @@ def _answer(row: Row) -> Iterable[str]:
         yield _table(("part of the answer", "value", "place", "score"), map(_value, row["values"]))
     if row.get("summary"):
         yield _lines(row["summary"])
+    if (kind := TASKS.get(row.get("task") or "")) and not _SHOWN & {column.name for column in kind.columns}:
+        yield from (f"{_line(line.name)} {_line(line.text)}" for line in kind.lines(row))
 
 
 def _field(field: Row) -> tuple[str, ...]:

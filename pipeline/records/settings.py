@@ -32,7 +32,7 @@ def settings_text(plan: RunPlan, model_sha256: str) -> str:
 
 
 def _writing(writing: Writing | None) -> dict[str, Any]:
-    """Of a model that writes, also its prompts and how it is used, but for its memory."""
+    """The prompts of a model that writes, and how it is used, but for its memory."""
     if writing is None:
         return {}
     used = {"context": writing.context, "max_tokens": writing.max_tokens, "kv": writing.kv}

@@ -38,7 +38,7 @@ EVIDENCE: Final = pa.struct(
 
 @dataclass(frozen=True)
 class Task(Settings):
-    """What is asked of each document of a job. A member of the family is a subclass, registered in `TASKS`."""
+    """A question that a job puts to each document. A member of the family is a subclass, registered in `TASKS`."""
 
     purpose: ClassVar[str]
     """What the task gives, in a few words: for the JSON Schema."""

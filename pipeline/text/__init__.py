@@ -1,1 +1,1 @@
-"""What text is made of: sentences, chunks, languages, values."""
+"""Sentences, chunks, languages and values of a text."""

@@ -35,7 +35,7 @@ class Chunk:
 
 
 def plan(document: Parsed, passages: Sequence[Span], tokens: Sequence[int], most: int) -> list[Chunk]:
-    """What is read of a document, as chunks: from 0 to the end of the text, each of at most `most` tokens.
+    """Plan what is read of a document, as chunks: from 0 to the end of the text, each of at most `most` tokens.
 
     `passages`, with their `tokens`, are in order and cover all but white space; one with more is a chunk by itself.
     Beyond one for each border and each passage that goes on after a cut, chunks are at most 1 + 4 * tokens / most.

@@ -18,7 +18,7 @@ Sized = tuple[Span, int]  # and its tokens
 
 
 class TokenCounter(Protocol):
-    """What planning needs of a model; `engine.Model` is one."""
+    """A model as far as planning needs it; `engine.Model` is one."""
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, special tokens included."""
@@ -68,7 +68,7 @@ def _shortened(text: str, sized: Sequence[Sized], model: TokenCounter, limit: in
 
 
 def _cut(text: str, span: Span, parts: int) -> list[Span]:
-    """At least two pieces of about equal length, broken where the text allows it best."""
+    """Break a span into at least two pieces of about equal length, where the text allows it best."""
     step = max(1, (span.end - span.start) // max(2, parts))
     pieces, begin = [], span.start
     while span.end - begin > step:

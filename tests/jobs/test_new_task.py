@@ -24,6 +24,7 @@ model: {{name: tiny}}
 task:
   type: count
   least: 3
+output: {{formats: [parquet, markdown]}}
 """
 
 
@@ -46,6 +47,8 @@ def test_it_goes_through_all_commands(counted: Place, cloister: Cloister) -> Non
     assert row["languages"] == [{"language": "de", "words": 11}, {"language": "en", "words": 12}]
     assert [passage["text"].split()[0] for passage in row["evidence"]] == ["Der", "The"]
     assert "languages = [{'language': 'de'" in cloister("results", "count").out
+    (page,) = (counted.root / "outbox" / "count").rglob("*.md")
+    assert "languages = \\[\\{'language': 'de', 'words': 11\\}" in page.read_text()
     assert cloister("audit", "verify").code == 0
     replayed = cloister("audit", "replay", "letter.txt")
     assert (replayed.code, "1 identical" in replayed.out) == (0, True)
@@ -55,7 +58,7 @@ def test_its_settings_are_in_the_log_and_decide_what_is_known(counted: Place, cl
     assert cloister("run", "count").code == 0
     (kept,) = entries(counted, "settings")
     assert json.loads(kept["text"])["task"] == {"type": "count", "languages": [], "least": 3}
-    counted.job("count", COUNT + "  languages: [de]\n")
+    counted.job("count", COUNT.replace("  least", "  languages: [de]\n  least"))
     counted.drop("count", "letter.txt", LETTER)
     assert cloister("run", "count").code == 0
     rows = [pq.read_table(part).to_pylist()[0] for part in counted.parts("count")]
@@ -66,13 +69,15 @@ def test_its_settings_are_in_the_log_and_decide_what_is_known(counted: Place, cl
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("languages: [de, german]", ":7:19: the language 'german'"),
+        ("languages: [de, german]", ":6:19: the language 'german'"),
         ("least: 0", ":6:10: 'least' in task is the number 0"),
         ("lest: 3", "unknown key 'lest' in task"),
     ],
 )
 def test_mistakes_are_told_at_their_place(counted: Place, cloister: Cloister, line: str, message: str) -> None:
-    text = COUNT.replace("least: 3", line) if "languages" not in line else f"{COUNT}  {line}\n"
+    text = (
+        COUNT.replace("least: 3", line) if "languages" not in line else COUNT.replace("  least", f"  {line}\n  least")
+    )
     counted.job("count", text)
     told = cloister("check", "count")
     assert told.code == 2

@@ -1,4 +1,4 @@
-"""How well the words around a value name a field."""
+"""Measure how well the words around a value name a field."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,17 +27,17 @@ Phrase = tuple[str, ...]
 
 
 class Naming:
-    """How a field may be called in a document: its name, and each part of its description between commas."""
+    """The names of a field in documents: its own name, and each phrase of its description between commas."""
 
     def __init__(self, name: str, description: str) -> None:
-        parts = [name.replace("_", " "), *_BETWEEN.split(description)]
-        self.phrases: tuple[Phrase, ...] = tuple(dict.fromkeys(found for part in parts if (found := words(part))))
+        said = [name.replace("_", " "), *_BETWEEN.split(description)]
+        self.phrases: tuple[Phrase, ...] = tuple(dict.fromkeys(found for one in said if (found := words(one))))
         longest_first = sorted(self.phrases, key=lambda phrase: (-len(phrase), phrase))
         alternatives = "|".join(r"[\W_]+".join(map(re.escape, phrase)) for phrase in longest_first)
         self._label = re.compile(rf"[\W_]{{0,4}}(?:{alternatives}){_REST}", re.IGNORECASE) if alternatives else None
 
     def share(self, present: Mapping[str, float]) -> float:
-        """From 0 to 1: how fully the best of the phrases is among the words that are present."""
+        """Measure from 0 to 1 how fully the best of the phrases is among the words that are present."""
         return max((_share(phrase, present) for phrase in self.phrases), default=0.0)
 
     def is_name(self, text: str) -> bool:
@@ -71,7 +71,7 @@ class Vocabulary:
 
 
 def _ends(word: str) -> tuple[str, ...]:
-    """What two words have in common at least one of if they are the same to any degree."""
+    """The beginning and the end of a word: two words that are the same to any degree share at least one of them."""
     return (f"{word[:4]}-", f"-{word[-5:]}") if len(word) >= 4 else (word,)
 
 
@@ -111,5 +111,5 @@ def _same(word: str, other: str) -> float:
 
 
 def _shared(a: str, b: str) -> int:
-    """How many letters two words begin with in common."""
+    """Count the letters with which two words begin in common."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

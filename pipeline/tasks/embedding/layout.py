@@ -50,7 +50,7 @@ class Layout:
             self._heads.append((self._heads[-1] if index and self._heads[-1] >= 0 else index) if row else -1)
 
     def around(self, start: int, end: int, passage: Span) -> Surroundings:
-        """What stands around text[start:end] in its passage, and above it.
+        """Give the words around text[start:end] in its passage, and above it.
 
         Above is the head of its column in a table, or a short line above where the value begins its line.
         """

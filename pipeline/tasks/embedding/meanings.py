@@ -1,4 +1,4 @@
-"""What labels and fields mean, as vectors to compare passages with."""
+"""Meanings of labels and fields as vectors, with which passages are compared."""
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
@@ -21,7 +21,7 @@ class Meanings:
         self._ends = list(accumulate(map(len, pieces), initial=0))
 
     def likenesses(self, vectors: NDArray[np.float32]) -> list[list[float]]:
-        """For each thing, the cosine of each vector, float32 [n, dim], to the nearest of its texts."""
+        """Give for each thing the cosine of each vector, float32 [n, dim], to the nearest of its texts."""
         rows = engine.similarity(vectors, self._vectors).tolist()
         return [[max(row[start:end]) for row in rows] for start, end in pairwise(self._ends)]
 

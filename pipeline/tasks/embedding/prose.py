@@ -1,4 +1,4 @@
-"""Which passages of a document are sentences of its text, rather than headings, rows, addresses or page furniture."""
+"""Tell sentences of a document's text from headings, rows, addresses and page furniture."""
 
 # ruff: noqa: RUF001  other scripts' punctuation is meant
 import re
@@ -21,7 +21,7 @@ _FIGURES = re.compile(r"[\W\d_]+")
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a summary may choose: a span, the index of the vector that stands for it, and its number of words."""
+    """A span that a summary may choose, the index of the vector that stands for it, and its number of words."""
 
     span: Span
     vector: int

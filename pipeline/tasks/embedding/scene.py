@@ -71,7 +71,7 @@ class Scene:
         self._passed_over: dict[Finder, int] = {}
 
     def share_out(self, fields: Sequence[Sought]) -> list[Found | None]:
-        """For each field the value that fits it best, the earliest of equals.
+        """Find for each field the value that fits it best, the earliest of equals.
 
         The field with the best fit chooses first; a value that is chosen already loses some of its score for the
         others, so that two fields of one type share a value only where nothing else fits.
@@ -122,7 +122,7 @@ class Scene:
         return [values[index] for index in sorted(order[:MOST_VALUES])]
 
     def _placed(self, value: Value, finder: Finder) -> _Candidate:
-        """With what is around it; a short passage before a text is its heading."""
+        """The value with the words around it; a short passage before a text is its heading."""
         index = bisect_right(self._starts, value.start) - 1
         passage = self._passages[index]
         around = self._layout.around(value.start, value.end, passage)

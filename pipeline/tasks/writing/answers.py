@@ -25,18 +25,18 @@ class Asker:
         self, messages: Sequence[Message], schema: Mapping[str, Any], quotes: Mapping[str, str] | None = None,
         *, repeats: int = 0,
     ) -> engine.Request:  # fmt: skip
-        """For JSON of this schema; `quotes`: JSON pointers into it, to texts of which strings there are passages;
-        `repeats`: as of `engine.Request`."""
+        """Ask for JSON of this schema. `quotes`: JSON pointers into it, to texts of which the strings there are
+        passages; `repeats`: as in `engine.Request`."""
         constraint, limit = engine.Schema(schema, quotes or {}), answer_limit(self.model, self.writing)
         return engine.Request(self.model.prompt(messages), limit, constraint, repeats=repeats)
 
     def of_pattern(self, messages: Sequence[Message], pattern: str, *, repeats: int) -> engine.Request:
-        """For a text that a regular expression matches."""
+        """Ask for a text that a regular expression matches."""
         limit = answer_limit(self.model, self.writing)
         return engine.Request(self.model.prompt(messages), limit, engine.Pattern(pattern), repeats=repeats)
 
     def of_choices(self, messages: Sequence[Message], ids: Sequence[Ids]) -> engine.Request:
-        """For the probabilities with which an answer begins with each of these."""
+        """Ask for the probabilities with which an answer begins with each of these."""
         return engine.Request(self.model.prompt(messages), 0, choices=tuple(ids))
 
 

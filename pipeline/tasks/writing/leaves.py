@@ -1,4 +1,4 @@
-"""What stands where in an answer in JSON, and how sure the model was of it."""
+"""The values in an answer in JSON, each with its place, and how sure the model was of it."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def escaped(step: str) -> str:
 
 
 def probability(completion: engine.Completion, start: int, end: int) -> float:
-    """That the model writes text[start:end] of its answer, where it came to it: the product over the tokens."""
+    """The probability that the model writes text[start:end] of its answer once it is there: a product over tokens."""
     return round(exp(fsum(_logprobs(completion, start, end))), 6)
 
 
@@ -80,6 +80,6 @@ def sureness(completion: engine.Completion, start: int, end: int) -> float:
 
 
 def _logprobs(completion: engine.Completion, start: int, end: int) -> list[float]:
-    """Of the tokens that overlap text[start:end]."""
+    """The log-probabilities of the tokens that overlap text[start:end]."""
     begins, ends = completion.offsets.T
     return [float(value) for value in completion.logprobs[(begins < end) & (ends > start)]]

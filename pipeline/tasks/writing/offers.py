@@ -1,4 +1,4 @@
-"""What may be quoted for a field: the values of its type that the text has, each as it stands there."""
+"""The quotes that a field may have: the values of its type in the text, each as it stands there."""
 
 from typing import Final
 

@@ -23,12 +23,12 @@ _KINDS = {
 
 
 def user(content: str) -> Message:
-    """What the model is told."""
+    """The message with which the model is told something."""
     return {"role": "user", "content": content}
 
 
 def assistant(content: str) -> Message:
-    """What the model has said."""
+    """The message that the model has said."""
     return {"role": "assistant", "content": content}
 
 
@@ -52,7 +52,7 @@ def _asked(instruction: str, text: str, again: str) -> list[Message]:
 
 
 def classify(labels: Sequence[tuple[str, str, Sequence[str]]], none: str, text: str) -> list[Message]:
-    """Which of the labels (name, description, examples) it is, or `none`."""
+    """Ask which of the labels (name, description, examples) it is, or `none`."""
     told = "".join(_label(*label) for label in labels)
     instruction = f"What kind of document is the text below? The kinds are:\n{told}- {none}: it is of no such kind."
     return _asked(instruction, text, "Answer with the name of the kind of the text above.")
@@ -64,7 +64,7 @@ def _label(name: str, description: str, examples: Iterable[str]) -> str:
 
 
 def classify_quote(asked: Sequence[Message], label: str) -> list[Message]:
-    """After the label: where the text shows it."""
+    """Ask, after the label, where the text shows it."""
     again = (
         "Quote the one passage of the text that shows best that it is of this kind, word for word. Answer with JSON: "
         '{"quote": "..."}.'
@@ -73,7 +73,7 @@ def classify_quote(asked: Sequence[Message], label: str) -> list[Message]:
 
 
 def extract(fields: Sequence[tuple[str, str, str, str | None]], text: str) -> list[Message]:
-    """The fields (name, type, description, pattern) as quotes, or null."""
+    """Ask for the fields (name, type, description, pattern) as quotes, or null."""
     told = "".join(_field(*field) for field in fields)
     instruction = (
         f"Find values in the text below. The fields are:\n{told}"
@@ -89,12 +89,12 @@ def _field(name: str, kind: str, description: str, pattern: str | None) -> str:
 
 
 def summarize(length: str, text: str) -> list[Message]:
-    """A summary of numbered passages, in words of its own; `length` in words."""
+    """Ask for a summary of numbered passages, in words of its own; `length` in words."""
     return _asked(_summary(length), text, f"Write a summary of the text above in {length}.")
 
 
 def rests(length: str, sentences: Sequence[str], text: str) -> list[Message]:
-    """Of the sentences of such a summary, the numbers of the passages on which each rests."""
+    """Ask on which numbered passages each sentence of such a summary rests."""
     said = "".join(f"{number}. {sentence}\n" for number, sentence in enumerate(sentences, 1))
     again = (
         f"These sentences were written about the text above:\n{said}On which of its passages does each rest? Answer "
@@ -108,7 +108,7 @@ def _summary(length: str) -> str:
 
 
 def ask(question: str, schema: str, text: str) -> list[Message]:
-    """A question of the job, answered as its schema says."""
+    """Ask a question of the job, to be answered as its schema says."""
     instruction = (
         f"Answer a question about the text below, from what stands in it alone. The question:\n{question}\n"
         f"Answer with JSON that fits this schema:\n{schema}\n"
@@ -118,7 +118,7 @@ def ask(question: str, schema: str, text: str) -> list[Message]:
 
 
 def passages(question: str, text: str) -> list[Message]:
-    """Of a part of a long document, what is needed to answer a question of the job."""
+    """Ask for the passages of a window that are needed to answer a question of the job."""
     instruction = (
         f"The text below is a part of a document. A question will be asked about the document:\n{question}\n"
         'Quote the passages that are needed to answer it, word for word. Answer with JSON: {"passages": ["..."]}, with '

@@ -1,4 +1,4 @@
-"""What of a document is read at once: all of it, or windows of it, cut between sentences."""
+"""Windows of a document, which a model that writes reads at once: all of it, or pieces cut between sentences."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -68,7 +68,7 @@ def grouped(sizes: Sequence[int], most: int) -> list[range]:
 
 
 def sentences(document: Parsed) -> Iterator[Span]:
-    """Those of each page and section by itself."""
+    """The sentences of each page and section by itself."""
     for start, end in pairwise([*borders(document), len(document.text)]):
         yield from each_sentence(document.text, start, end)
 

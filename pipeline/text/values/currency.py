@@ -33,7 +33,7 @@ _ANY = re.compile(_NAME)
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands before or after a number: where all of it ends, its currency or None, its sign, its power of ten."""
+    """The signs before or after a number: where all of them end, its currency or None, its sign, its power of ten."""
 
     edge: int
     unit: str | None = None
@@ -42,7 +42,7 @@ class Beside:
 
 
 def before(text: str, start: int, floor: int) -> Beside:
-    """What stands before the number that begins at `start`, not reaching below `floor`."""
+    """Read the signs before the number that begins at `start`, not reaching below `floor`."""
     low = max(floor, start - _REACH)
     match = _BEFORE.search(text, low, start)
     if match and match["name"] in UNITS:
@@ -53,8 +53,8 @@ def before(text: str, start: int, floor: int) -> Beside:
 
 
 def after(text: str, end: int, *, named: bool) -> Beside:
-    """What stands after the number that ends at `end`: a dash for no cents, a minus, a scale, and, unless the currency
-    was `named` before it, the currency.
+    """Read the signs after the number that ends at `end`: a dash for no cents, a minus, a scale, and the currency,
+    unless that was `named` before it.
     """
     edge, scale, negative = end, 0, False
     if match := _ROUND.match(text, end):

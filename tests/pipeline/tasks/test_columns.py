@@ -24,6 +24,11 @@ def test_answers_are_rows_of_the_declared_columns(ask: Ask, name: str, text: str
     assert table.to_pylist() == [answer.columns]
 
 
+def test_no_two_tasks_have_a_column_of_one_name() -> None:
+    names = [column.name for kind in TASKS.values() for column in kind.columns]
+    assert len(set(names)) == len(names)
+
+
 def test_scores_are_between_0_and_1_with_six_decimals(ask: Ask) -> None:
     scores = [entry["score"] for entry in ask(EVERY["classify"], TEXT).columns["scores"]]
     scores += [entry["score"] for entry in ask(EVERY["summarize"], TEXT).columns["sentences"]]
