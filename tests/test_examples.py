@@ -55,7 +55,6 @@ def read(data: bytes, name: str) -> Parsed:
 def test_a_format_is_one_file(example: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     page = "pipeline/parse/README.md"
     monkeypatch.setitem(formats.PARSERS, "text/x-ini", example(page, "INI"))
-    monkeypatch.setitem(sniff._BY_NAME, ".ini", "text/x-ini")
     (test,) = (code for code in blocks(page, "python") if code.startswith("def test_"))
     own: dict[str, Any] = {}
     exec(test, own)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
@@ -61,6 +61,14 @@ class Parser(Protocol):
 
     def parse(self, source: Source, media_type: str) -> Parsed:
         """The document; raises DocumentError. Any other exception is a defect that costs the document alone."""
+
+
+@runtime_checkable
+class Marked(Protocol):
+    """A module for a format whose documents have a mark of their own, by which the module recognises them itself."""
+
+    def is_mine(self, source: Source) -> bool:
+        """Whether the document has this format's mark; raises nothing."""
 
 
 def finish(

@@ -1,7 +1,7 @@
-"""The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff.py)."""
+"""The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff/)."""
 
 from pipeline.openai.line import BATCH_FILE, REQUEST
-from pipeline.parse.contract import Parser, Source
+from pipeline.parse.contract import Marked, Parser, Source
 from pipeline.parse.formats import (
     batch,
     csv,
@@ -32,7 +32,7 @@ from pipeline.parse.formats import (
     zip,
 )
 
-__all__ = ["PARSERS", "Parser", "Source"]
+__all__ = ["PARSERS", "Parser", "Source", "marked_as"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OASIS = "application/vnd.oasis.opendocument."
@@ -55,8 +55,8 @@ PARSERS: dict[str, Parser] = {
     "application/gzip": gz,
     "application/x-bzip2": gz,
     "application/x-xz": gz,
-    "application/rtf": rtf,
     "application/pdf": pdf,
+    "application/rtf": rtf,
     **dict.fromkeys(("image/png", "image/jpeg", "image/tiff", "image/webp", "image/gif", "image/bmp"), image),
     _OFFICE + "wordprocessingml.document": docx,
     _OFFICE + "wordprocessingml.template": docx,
@@ -88,3 +88,9 @@ PARSERS: dict[str, Parser] = {
     _OASIS + "spreadsheet": ods,
     _OASIS + "spreadsheet-template": ods,
 }
+
+
+def marked_as(source: Source) -> str | None:
+    """The media type whose module recognises the document by a mark of its own; of several the first of the table."""
+    marked = ((kind, module) for kind, module in PARSERS.items() if isinstance(module, Marked))
+    return next((kind for kind, module in marked if module.is_mine(source)), None)

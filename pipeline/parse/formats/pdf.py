@@ -15,6 +15,11 @@ _LOCKED = {raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY}
 _XFA = {raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND}
 
 
+def is_mine(source: Source) -> bool:
+    """Whether the mark of a PDF is where readers look for it (ISO 32000-1, Annex H, note 13)."""
+    return b"%PDF-" in source.data[:1024]
+
+
 def parse(source: Source, media_type: str) -> Parsed:
     """The document; raises DocumentError. One whose user password is empty opens as every reader opens it."""
     try:

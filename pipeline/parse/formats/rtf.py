@@ -75,6 +75,11 @@ class _Flow:
     row: list[str] = field(default_factory=list)
 
 
+def is_mine(source: Source) -> bool:
+    """Whether the first group of the document is that of RTF, behind a byte order mark or white space."""
+    return source.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf")
+
+
 def parse(source: Source, media_type: str) -> Parsed:
     """The document; raises DocumentError."""
     writer = source.writer()

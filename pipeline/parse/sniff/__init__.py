@@ -9,6 +9,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source
 from pipeline.parse.encoding.decode import has_holes, looks_like_text
 from pipeline.parse.encoding.ebcdic import has_lines, is_ebcdic
+from pipeline.parse.formats import marked_as
 from pipeline.parse.formats.csv import delimiter_of
 from pipeline.parse.formats.eml import is_mail
 from pipeline.parse.formats.json import is_json, is_json_lines
@@ -78,10 +79,8 @@ def media_type_of(source: Source) -> str:
         return "message/rfc822"
     if kind := _picture(data):
         return kind
-    if b"%PDF-" in data[:1024]:
-        return "application/pdf"
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
-        return "application/rtf"
+    if kind := marked_as(source):
+        return kind
     if is_ebcdic(data) and not has_lines(data):
         raise DocumentError(
             Failure.UNSUPPORTED, "EBCDIC records of one length, whose fields a description elsewhere divides"
