@@ -10,7 +10,7 @@ from engine.codegen.amx import (
     start_tiles,
     stop_tiles,
 )
-from engine.codegen.amx_group import ALL, BEGIN, CONTINUE, END, NOTHING, amx_group
+from engine.codegen.amx_group import ALL, BEGIN, CONTINUE, END, NOTHING, Finish, Products, amx_group
 from engine.codegen.int8_layout import EIGHT, FLOAT
 from engine.codegen.int8_tile import coded_tile, digits
 from engine.codegen.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
@@ -29,6 +29,8 @@ __all__ = [
     "ROW_TOP",
     "SMALL_TOP",
     "TOP",
+    "Finish",
+    "Products",
     "amx_group",
     "clear_tiles",
     "coded_tile",

@@ -7,78 +7,98 @@ all four at a group's end would cost it as much as a product each, and vectors o
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from engine.codegen.amx import TILE, dot, load, store, zero
 from engine.codegen.operands import emit_half_row
 from engine.codegen.tiles import splat
-from engine.simd.address import const, pointer, prefetch_line
+from engine.simd.address import const, pointer, prefetch_line, switched
 from engine.simd.arithmetic import emit_fma, emit_to_i32
 from engine.simd.gelu import emit_gelu
+from engine.simd.names import Integer
 from engine.simd.vector import LANES, f32x16, i32x16
 
 NOTHING, BEGIN, CONTINUE, END, END_GELU, END_ADD, ALL, ALL_GELU, ALL_ADD = range(9)
-"""What becomes of old sums: there are none; they are the first of several, some of the middle, or the
-last (stored, through GELU to an operand, or added to what is there), or the only ones (the same)."""
+"""Kinds of old sums: there are none; they are the first of several groups, some of the middle, or the last (stored,
+through GELU to an operand, or added to what is there), or those of the only group (with the same three ends)."""
 _F32 = ir.FloatType()
 _PLANE = 2 * TILE
 _MORE = (CONTINUE, END, END_GELU, END_ADD)
 
 
-def amx_group(steps: int, lines: int = 0) -> Any:
-    """group(kind, a, w, w_next, near, far, sums, old, factors, totals, scale, inverse, bias, out): all but `kind` are
-    addresses.
+class Products(NamedTuple):
+    """Addresses of a group's products: 16 rows, the two halves of 32 columns, what is fetched into the first cache and
+    into the second, and the place of the sums that are in the tiles until then."""
 
-    The tiles' sums, int32 [2 digits][2][16][16], of the group before go to `sums`; the tiles then hold those of `steps`
-    chunks of 16 rows at a times 32 columns at w and w_next, narrow. The vectors of `old`, such sums too, times
-    factors[32] as `kind` says, go into totals float32 [2][16][16] or, with scale[16] and bias[32], into out,
-    [2][16][16] as well; what goes through GELU, times inverse[16], becomes 32 columns of a left operand at out. Without
-    steps there are no products. With each product the next cache line from `far` on is fetched into the second cache,
-    and the next `lines` from `near` on into the first.
+    a: Integer
+    w: Integer
+    w_next: Integer
+    near: Integer
+    far: Integer
+    sums: Integer
+
+
+class Finish(NamedTuple):
+    """The rest of a group's work: what becomes of its sums, and the addresses of factors[32], totals float32
+    [2][16][16], scale[16], inverse[16], bias[32] and the output, float32 [2][16][16] or half a chunk of an operand."""
+
+    kind: Integer
+    factors: Integer
+    totals: Integer
+    scale: Integer
+    inverse: Integer
+    bias: Integer
+    out: Integer
+
+
+def amx_group(steps: int, lines: int = 0) -> Any:
+    """The operation group(products: Products, old: address, finish: Finish), of integers of 64 bits alone.
+
+    The tiles' sums, int32 [2 digits][2][16][16], of the group before go to `products.sums`; the tiles then hold those
+    of `steps` chunks of 16 rows at `a` times 32 columns at w and w_next. The sums at `old`, times factors, go into
+    totals or, with scale and bias, into out, as `finish.kind` says. With each product the next cache line from `far` on
+    is fetched into the second cache, and the next `lines` from `near` on into the first.
+
+        for p in range(steps), product in (a's high, a's low) x (w, w_next):
+            if p == 0: sums[product] = tile[product]; tile[product] = 0
+            tile[product] += a[p, product] @ w[p, product]
+            fetch(near, far)
+            the next share of: for row, half in old:
+                y = (256 * old[high] + old[low]) * factors (+ totals, unless the first group)
+                totals = y, or, of the last group: out = [out +] y * scale + bias, or quantize(gelu(…) * inverse)
     """
 
     @intrinsic
-    def group(
-        typing: Any, kind: Any, a: Any, w: Any, w_next: Any, near: Any, far: Any, sums: Any, old: Any, factors: Any,
-        totals: Any, scale: Any, inverse: Any, bias: Any, out: Any,
-    ) -> Any:  # fmt: skip
+    def group(typing: Any, products: Any, old: Any, finish: Any) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
-            kind, a, w, w_next, near, far, sums, *finish = args
-            done = b.append_basic_block("done")
-            blocks = [b.append_basic_block(f"kind{i}") for i in range(9)]
-            switch = b.switch(kind, blocks[0])
-            for i, block in enumerate(blocks):
-                switch.add_case(const(i), block)
-                b.position_at_end(block)
-                fetch = partial(_fetch, b, near, far, lines)
-                _multiply(b, steps, a, w, w_next, fetch, sums, _vectors(b, i, *finish) if i else [])
-                b.branch(done)
-            b.position_at_end(done)
+            at, (kind, *rest) = Products(*cgutils.unpack_tuple(b, args[0])), cgutils.unpack_tuple(b, args[2])
+            done = Finish(kind, *rest)
+            cases = {i: partial(_multiply, b, steps, lines, at, i, args[1], done) for i in range(9)}
+            switched(b, kind, cases)
             return context.get_dummy_value()
 
-        return types.void(*[types.intp] * 14), codegen
+        return types.void(products, types.intp, finish), codegen
 
     return group
 
 
-def _fetch(b: Any, near: Any, far: Any, lines: int, number: int) -> None:
-    prefetch_line(b, far, 64 * number)
+def _fetch(b: Any, at: Products, lines: int, number: int) -> None:
+    prefetch_line(b, at.far, 64 * number)
     for line in range(lines * number, lines * number + lines):
-        prefetch_line(b, near, 64 * line, 1)
+        prefetch_line(b, at.near, 64 * line, 1)
 
 
-def _multiply(
-    b: Any, steps: int, a: Any, w: Any, w_next: Any, fetch: Callable[[int], None], sums: Any,
-    vectors: list[Callable[[], None]],
-) -> None:  # fmt: skip
+def _multiply(b: Any, steps: int, lines: int, at: Products, kind: int, old: Any, finish: Finish) -> None:
     """The tiles of `amx.multiply_narrow`, with a share of the vectors after each product."""
+    vectors = _vectors(b, kind, old, finish) if kind else []
     if not steps:
         for tile in range(4):
-            store(b, tile, sums, tile * TILE)
+            store(b, tile, at.sums, tile * TILE)
         for vector in vectors:
             vector()
     done = 0
@@ -86,24 +106,22 @@ def _multiply(
         p, product = divmod(number, 4)
         row, column = divmod(product, 2)
         if column == 0:
-            load(b, 4 + row, a, 2 * TILE * p + TILE * row)
+            load(b, 4 + row, at.a, 2 * TILE * p + TILE * row)
         if row == 0:
-            load(b, 6 + column, (w, w_next)[column], TILE * p)
+            load(b, 6 + column, (at.w, at.w_next)[column], TILE * p)
         if p == 0:
-            store(b, product, sums, product * TILE)
+            store(b, product, at.sums, product * TILE)
             zero(b, product)
         dot(b, product, 4 + row, 6 + column, ("ss", "us")[row])
-        fetch(number)
+        _fetch(b, at, lines, number)
         due = len(vectors) * (number + 1) // (4 * steps)
         for vector in vectors[done:due]:
             vector()
         done = due
 
 
-def _vectors(
-    b: Any, kind: int, old: Any, factors: Any, totals: Any, scale: Any, inverse: Any, bias: Any, out: Any
-) -> list[Callable[[], None]]:
-    """What emits each vector of the old sums; two at a time where they become half a chunk of an operand."""
+def _vectors(b: Any, kind: int, old: Any, end: Finish) -> list[Callable[[], None]]:
+    """Functions that each emit a vector of the old sums, or two where they become half a chunk of an operand."""
 
     def read(base: Any, offset: int, vector: Any = f32x16) -> Any:
         return b.load(pointer(b, base, const(offset), vector.llvm), align=4)
@@ -114,26 +132,26 @@ def _vectors(
     @cache
     def factor(c: int) -> Any:
         """Read once: what is stored between might be the factors, as far as LLVM knows."""
-        return read(factors, 64 * c)
+        return read(end.factors, 64 * c)
 
     def value(c: int, r: int) -> Any:
         at, eight = TILE * c + 64 * r, ir.Constant(i32x16.llvm, [8] * LANES)
         whole = b.add(b.shl(read(old, at, i32x16), eight), read(old, _PLANE + at, i32x16))
         y = b.sitofp(whole, f32x16.llvm)
-        y = emit_fma(b, y, factor(c), read(totals, at)) if kind in _MORE else b.fmul(y, factor(c))
-        return y if kind in (BEGIN, CONTINUE) else emit_fma(b, y, of_row(scale, r), read(bias, 64 * c))
+        y = emit_fma(b, y, factor(c), read(end.totals, at)) if kind in _MORE else b.fmul(y, factor(c))
+        return y if kind in (BEGIN, CONTINUE) else emit_fma(b, y, of_row(end.scale, r), read(end.bias, 64 * c))
 
     def finish(c: int, r: int) -> None:
         at, y = TILE * c + 64 * r, value(c, r)
         if kind in (END_ADD, ALL_ADD):
-            y = b.fadd(read(out, at), y)
-        to = totals if kind in (BEGIN, CONTINUE) else out
+            y = b.fadd(read(end.out, at), y)
+        to = end.totals if kind in (BEGIN, CONTINUE) else end.out
         b.store(y, pointer(b, to, const(at), f32x16.llvm), align=4)
 
     def through(r: int) -> None:
-        top = of_row(inverse, r)
+        top = of_row(end.inverse, r)
         whole = (emit_to_i32(b, b.fmul(emit_gelu(b, value(c, r)), top)) for c in range(2))
-        emit_half_row(b, b.add(out, const(64 * r)), *whole)
+        emit_half_row(b, b.add(end.out, const(64 * r)), *whole)
 
     if kind in (END_GELU, ALL_GELU):
         return [partial(through, r) for r in range(LANES)]

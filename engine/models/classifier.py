@@ -11,7 +11,8 @@ import numpy as np
 from engine.gguf import GgufFile
 from engine.kernels.activations import tanh
 from engine.kernels.compiled import entry, kernel
-from engine.kernels.matmul.linear import FLOAT_ROWS, GELU, PLAIN, SUMS, linear_float
+from engine.kernels.matmul.arguments import Target
+from engine.kernels.matmul.linear import FLOAT_ROWS, GELU, PLAIN, SUMS, FloatLayer, linear_float
 from engine.kernels.places import place
 from engine.kernels.rows import line_up, mean_pool
 from engine.models.head import EACH_TOKEN, MEAN, Head
@@ -98,13 +99,15 @@ def classify(
             mean_pool(x, begin, end - begin if pooling == MEAN else 1, width, rows, r * width)
         if dense[0].size:
             mode = GELU if is_gelu else PLAIN
-            linear_float(rows, some, width, dense[0], dense[1], 0, width, mode, inner, 0, 0, width, sums)
+            layer = FloatLayer(dense[0], dense[1], 0, width)
+            linear_float(rows, some, width, layer, Target(inner, width, 0, mode), 0, sums)
             if not is_gelu:
                 _through_tanh(inner, some, width)
             if norm[0].size:
                 norm_rows(inner, some, norm, 0, inside, size, width, epsilon, inner)
             line_up(inner, 0, some, width, rows)
-        linear_float(rows, some, width, output[0], output[1], 0, labels, PLAIN, outputs, 0, 0, labels, sums)
+        layer, target = FloatLayer(output[0], output[1], 0, labels), Target(outputs, labels, 0, PLAIN)
+        linear_float(rows, some, width, layer, target, 0, sums)
         for r in range(some):
             for i in range(0, labels, LANES):
                 store_f32(out, (first + r) * labels + i, load_f32(outputs, place(r, i, labels)))

@@ -8,7 +8,23 @@ from engine.codegen import start_tiles, stop_tiles
 from engine.kernels.attention.attention import attend, work_sizes
 from engine.kernels.attention.attention_float import attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul.linear import ADD, GELU, ISA, PLAIN, ROWS, SUMS, TOTALS, WIDTH, linear, linear_float
+from engine.kernels.matmul.arguments import Target
+from engine.kernels.matmul.linear import (
+    ADD,
+    GELU,
+    ISA,
+    PLAIN,
+    ROWS,
+    SUMS,
+    TOTALS,
+    WIDTH,
+    FloatLayer,
+    Layer,
+    Operand,
+    Work,
+    linear,
+    linear_float,
+)
 from engine.kernels.places import place
 from engine.kernels.rows import bound, gelu_rows, layer_norm, line_up, quantize
 from engine.simd import F32, I8, I64, LANES, Float, load_f32, store_f32
@@ -104,8 +120,9 @@ def expand(
         numbers, scales, sums, _, totals, operand, inner_scales, inverses = scratch
         quantize(x, t, count, width, numbers, scales)
         bound(x, t, count, width, up[4][2 * layer], up[4][2 * layer + 1], inner_scales, inverses)
-        linear(numbers, scales, count, width, up[0], up[2], up[3], up[5], layer, inner, GELU, x, FIRST, FIRST, inner,
-               inverses, operand, sums, totals)  # fmt: skip
+        matrix = Layer(up[0], up[2], up[3], up[5], layer, inner)
+        linear(Operand(numbers, scales, count, width), matrix, Target(x, inner, FIRST, GELU), FIRST,
+               Work(inverses, operand, sums, totals))  # fmt: skip
 
 
 @kernel
@@ -118,8 +135,9 @@ def contract(
         project(hidden, FIRST, count, inner, down, layer, width, ADD, x, t, scratch)
     else:
         _, _, sums, _, totals, operand, inner_scales, inverses = scratch
-        linear(operand, inner_scales, count, inner, down[0], down[2], down[3], down[5], layer, width, ADD, x, t,
-               FIRST, width, inverses, operand, sums, totals)  # fmt: skip
+        matrix = Layer(down[0], down[2], down[3], down[5], layer, width)
+        linear(Operand(operand, inner_scales, count, inner), matrix, Target(x, width, FIRST, ADD), t,
+               Work(inverses, operand, sums, totals))  # fmt: skip
 
 
 @kernel
@@ -139,11 +157,12 @@ def _multiply(
     """Rows to.. and n columns from `column` on of out[tokens, width] = what was taken @ weights + bias."""
     weights, floats, factors, bias, _, group = stack
     numbers, scales, sums, lined, totals, operand, _, inverses = scratch
+    target = Target(out, width, column, mode)
     if floats.size:
-        linear_float(lined, count, k, floats, bias, layer, n, mode, out, to, column, width, totals)
+        linear_float(lined, count, k, FloatLayer(floats, bias, layer, n), target, to, totals)
     else:
-        linear(numbers, scales, count, k, weights, factors, bias, group, layer, n, mode, out, to, column, width,
-               inverses, operand, sums, totals)  # fmt: skip
+        matrix = Layer(weights, factors, bias, group, layer, n)
+        linear(Operand(numbers, scales, count, k), matrix, target, to, Work(inverses, operand, sums, totals))
 
 
 @kernel

@@ -12,3 +12,4 @@ I64 = NDArray[np.int64]
 I8 = NDArray[np.int8]
 Lanes = Any
 Float = Any  # a float32 value
+Integer = Any  # of Python or of numpy

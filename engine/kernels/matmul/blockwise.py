@@ -15,12 +15,12 @@ from engine.codegen.sub_block_tile import sizes_of
 from engine.codegen.sub_blocks import CENTRED4, CODES, NESTED4, OF_HALVES, OF_NESTED, RUN, in_halves, is_nested
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.arena import BIAS, BLOCK, CODES_AT, KIND, STEP, K
+from engine.kernels.matmul.arguments import Matrices, Scratch, Target
 from engine.kernels.matmul.linear import ADD, VECTORS_ISA
 from engine.kernels.places import TILE, place
 from engine.simd import (
     F32,
     I8,
-    I64,
     LANES,
     Float,
     add,
@@ -52,6 +52,14 @@ _ROWS_BYTES = 1 << 19
 """Of rows that pass one block of columns after another: half of a second cache."""
 
 by_halves, nested = kernel(in_halves), kernel(is_nested)
+
+
+@kernel
+def which(kind: int) -> int:
+    """Index in `Scratch.quantized` of the rows that a kind of matrix is multiplied with."""
+    return 1 if nested(kind) else 0
+
+
 _tile = run_tile(SIZES, VECTORS_ISA)
 
 
@@ -148,13 +156,14 @@ def _scale(top: float) -> Any:
 
 @kernel
 def run_columns(
-    first: int, end: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
-    records: I8, totals: F32,
-) -> None:  # fmt: skip
-    """Blocks first..end of columns, as `coded.product` says."""
+    first: int, end: int, count: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch, thread: int
+) -> None:
+    """Blocks first..end of columns, as `decoder.product` says."""
+    facts, floats, totals = matrices.table[matrix], matrices.floats, scratch.totals[thread]
+    records, out, width, column = scratch.quantized[which(facts[KIND])], target.out, target.width, target.column
     k, stride, most = facts[K], facts[K] // RUN * RECORD, _MOST_HALVES if by_halves(facts[KIND]) else _MOST
     size, some = k // CHUNK * facts[STEP], max(most, _ROWS_BYTES // stride // most * most)
-    base, left = np.int64(codes.ctypes.data) + facts[CODES_AT], np.int64(records.ctypes.data)
+    base, left = np.int64(matrices.quants.ctypes.data) + facts[CODES_AT], np.int64(records.ctypes.data)
     to = np.int64(totals.ctypes.data)
     for at in range(0, count, some):
         last = min(at + some, count)
@@ -170,8 +179,8 @@ def run_columns(
                     _expect(out, place(row + r, column + j * BLOCK + LANES, width))
                 _tile(facts[KIND], rows, left + row * stride, stride, k // RUN, base + j * size, to)
                 for r in range(min(rows, count - row)):
-                    put(totals, BLOCK * r, out, place(row + r, column + j * BLOCK, width), mode)
-                    put(totals, BLOCK * r + LANES, out, place(row + r, column + j * BLOCK + LANES, width), mode)
+                    put(totals, BLOCK * r, out, place(row + r, column + j * BLOCK, width), target.mode)
+                    put(totals, BLOCK * r + LANES, out, place(row + r, column + j * BLOCK + LANES, width), target.mode)
                 row += rows
 
 

@@ -9,9 +9,10 @@ from engine.codegen.sub_block_amx import FEW_RUNS, MOST_RUNS, ROWS, run_panel, r
 from engine.codegen.sub_blocks import CENTRED4, CENTRED5, CENTRED8, NESTED4, NESTED5, NESTED6, OFFSET4, RUN
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.arena import BIAS, BLOCK, CODES_AT, KIND, STEP, K
-from engine.kernels.matmul.blockwise import by_halves, put
+from engine.kernels.matmul.arguments import Matrices, Scratch, Target
+from engine.kernels.matmul.blockwise import by_halves, put, which
 from engine.kernels.places import place
-from engine.simd import F32, I8, I32, I64, LANES, load_f32, store_f32
+from engine.simd import LANES, load_f32, store_f32
 
 _ROWS_BYTES = 1 << 20
 """Of rows that pass one block of columns after another: half of a second cache."""
@@ -24,10 +25,11 @@ _offset, _few_offset = run_products(OFFSET4, MOST_RUNS), run_products(OFFSET4, F
 
 @kernel
 def run_columns_amx(
-    first: int, end: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
-    records: I8, totals: F32, panel: I8, sums: I32,
-) -> None:  # fmt: skip
-    """Blocks first..end of columns, as `coded.product` says. The usual tiles are there again when it is done."""
+    first: int, end: int, count: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch, thread: int
+) -> None:
+    """Blocks first..end of columns, as `decoder.product` says. The usual tiles are there again when it is done."""
+    facts, totals, out = matrices.table[matrix], scratch.totals[thread], target.out
+    records, width, column = scratch.quantized[which(facts[KIND])], target.width, target.column
     stride = facts[K] // RUN * RECORD
     some = max(ROWS, _ROWS_BYTES // stride // ROWS * ROWS)
     if by_halves(facts[KIND]):
@@ -37,26 +39,25 @@ def run_columns_amx(
     for at in range(0, count, some):
         rows, left = min(some, count - at), np.int64(records.ctypes.data) + at * stride
         for j in range(first, end):
-            _block(j, rows, left, codes, floats, facts, totals, panel, sums)
+            _block(j, rows, left, matrices, matrix, scratch, thread)
             for r in range(rows):
-                put(totals, BLOCK * r, out, place(at + r, column + j * BLOCK, width), mode)
-                put(totals, BLOCK * r + LANES, out, place(at + r, column + j * BLOCK + LANES, width), mode)
+                put(totals, BLOCK * r, out, place(at + r, column + j * BLOCK, width), target.mode)
+                put(totals, BLOCK * r + LANES, out, place(at + r, column + j * BLOCK + LANES, width), target.mode)
     start_tiles()
 
 
 @kernel
-def _block(
-    j: int, count: int, left: int, codes: I8, floats: F32, facts: I64, totals: F32, panel: I8, sums: I32
-) -> None:
-    """The totals of `count` rows of records from an address on, and more up to a multiple of ROWS, and block j."""
+def _block(j: int, count: int, left: int, matrices: Matrices, matrix: int, scratch: Scratch, thread: int) -> None:
+    """The totals of `count` quantized rows from an address on, and more up to a multiple of ROWS, and block j."""
+    facts, floats, totals = matrices.table[matrix], matrices.floats, scratch.totals[thread]
     stride, bias, tiles = facts[K] // RUN * RECORD, facts[BIAS] + j * BLOCK, (count + ROWS - 1) // ROWS
-    here = np.int64(codes.ctypes.data) + facts[CODES_AT] + j * (facts[K] // CHUNK) * facts[STEP]
-    to = np.int64(panel.ctypes.data)
+    here = np.int64(matrices.quants.ctypes.data) + facts[CODES_AT] + j * (facts[K] // CHUNK) * facts[STEP]
+    to = np.int64(scratch.panel[thread].ctypes.data)
     b0, b1 = load_f32(floats, bias), load_f32(floats, bias + LANES)
     for r in range(tiles * ROWS):
         store_f32(totals, BLOCK * r, b0)
         store_f32(totals, BLOCK * r + LANES, b1)
-    total, work, run, end = np.int64(totals.ctypes.data), np.int64(sums.ctypes.data), 0, facts[K] // RUN
+    total, work, run, end = np.int64(totals.ctypes.data), np.int64(scratch.sums[thread].ctypes.data), 0, facts[K] // RUN
     while run < end:
         runs = MOST_RUNS if run + MOST_RUNS <= end else FEW_RUNS
         _panel(facts[KIND], here + run * RUN * facts[STEP] // CHUNK, runs, to)

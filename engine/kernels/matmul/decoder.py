@@ -13,17 +13,16 @@ from engine.codegen import CHUNK, EIGHT, FLOAT, ROW_TOP, coded_tile, operands
 from engine.codegen.sub_block_amx import PANEL_BYTES, SUMS_BYTES
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.arena import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, K, N
-from engine.kernels.matmul.blockwise import nested, record_bytes, run_columns, take_records, tile_rows
+from engine.kernels.matmul.arguments import Matrices, Scratch, Target, Team
+from engine.kernels.matmul.blockwise import record_bytes, run_columns, take_records, tile_rows, which
 from engine.kernels.matmul.blockwise_amx import run_columns_amx
 from engine.kernels.matmul.int8_amx import PANEL, TOTALS, WIDEST, columns
-from engine.kernels.matmul.linear import ADD, ISA, OPERANDS, PLAIN, SUMS, VECTORS_ISA, linear_float
+from engine.kernels.matmul.linear import ADD, ISA, OPERANDS, PLAIN, SUMS, VECTORS_ISA, FloatLayer, linear_float
 from engine.kernels.matmul.team import barrier, claim, new_team, share
 from engine.kernels.places import TILE, place
 from engine.kernels.rows import line_up
 from engine.simd import (
     F32,
-    I8,
-    I64,
     LANES,
     add,
     fma,
@@ -50,6 +49,7 @@ FEW = 8
 _MOST = SIZES[-1]
 _PAIR_ROW, _DIGIT_ROW = operands(VECTORS_ISA).store_row, OPERANDS.store_coded_row
 _ZERO, _TOP, _TINY = np.float32(0), np.float32(ROW_TOP), np.float32(1e-30)
+_FIRST = np.int64(0)
 _NOTHING = np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
 _ROW_BYTES = 2 * CHUNK  # of a chunk of a row
 _CLAIMS, _PANEL_CLAIMS = 8, 4  # for each thread, or more; and where panels pay for their width
@@ -58,15 +58,11 @@ _PASS = 128  # rows that pass one after another, as many as the second cache hol
 
 _tile = coded_tile(SIZES, VECTORS_ISA)
 
-Scratch = tuple[Any, ...]
-
 
 def coded_scratch(rows: int, k: int, threads: int) -> Scratch:
-    """What products of up to so many rows of up to k values need, for all threads of a team together: rows as whole
-    numbers, their scales, the same rows as float32; for each thread totals, a panel, and sums; and rows as records of
-    both forms."""
+    """Scratch for products of up to so many rows of up to k values by a team of so many threads."""
     rows, k = -(-rows // LANES) * LANES + _MOST, -(-k // CHUNK) * CHUNK
-    return (
+    return Scratch(
         _lines(rows * k * 2, np.int8), _lines(rows, np.float32), _lines(rows * k, np.float32),
         _lines(threads * max(rows * BLOCK, TOTALS if _AMX else 0), np.float32).reshape(threads, -1),
         _lines(threads * (max(PANEL, BLOCK * k, PANEL_BYTES) if _AMX else 0), np.int8).reshape(threads, -1),
@@ -88,29 +84,22 @@ def form(kind: int) -> int:
     """Of a left operand: 0 float32, 1 whole numbers of 16 bits, 2 records with scales of halves, 3 with one scale."""
     if kind == FLOAT:
         return 0
-    return 1 if kind == EIGHT else 2 + _which(kind)
+    return 1 if kind == EIGHT else 2 + which(kind)
 
 
 @kernel
-def _which(kind: int) -> int:
-    """Of the two kinds of records."""
-    return 1 if nested(kind) else 0
-
-
-@kernel
-def take(thread: int, threads: int, x: F32, count: int, k: int, kind: int, scratch: Scratch) -> None:
+def take(team: Team, x: F32, count: int, k: int, kind: int, scratch: Scratch) -> None:
     """This thread's share of x[count, k] as a left operand; a barrier makes it whole. It serves any number of products
     with matrices of this k and of kinds whose `form` is the same, one slot each."""
-    numbers, scales, lined = scratch[0], scratch[1], scratch[2]
-    first, end = share(thread, threads, count)
+    first, end = share(team.thread, team.threads, count)
     if kind == FLOAT:
-        line_up(x, first, end - first, k, lined[first * k :])
+        line_up(x, first, end - first, k, scratch.lined[first * k :])
     elif kind != EIGHT:
         for r in range(first, end):
-            take_records(x, r, k, kind, scratch[6][_which(kind)])
+            take_records(x, r, k, kind, scratch.quantized[which(kind)])
     else:
         for r in range(first, end):
-            scales[r] = _take_row(x, r, count, k, np.int64(numbers.ctypes.data))
+            scratch.scales[r] = _take_row(x, r, count, k, np.int64(scratch.quants.ctypes.data))
 
 
 @kernel
@@ -143,13 +132,12 @@ def _take_row(x: F32, r: int, count: int, k: int, to: int) -> Any:
 
 @kernel
 def product(
-    team: I64, slot: int, thread: int, threads: int, count: int, codes: I8, floats: F32, table: I64, row: int,
-    mode: int, out: F32, width: int, column: int, scratch: Scratch,
-) -> None:  # fmt: skip
-    """`count` rows, and n columns from `column` on, of out[tokens, width] = what was taken @ matrix `row` of the arena
-    + its bias, or + what is there (mode ADD). Operands lie in tiles (places.py); n and k are the padded ones. It is
-    there after the next barrier, and between two of them each product has a slot of its own (team.SLOTS)."""
-    facts = table[row]
+    team: Team, slot: int, count: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch
+) -> None:
+    """`count` rows of the target = the rows that were taken @ a matrix + its bias, or + what is there (mode ADD).
+    Operands lie in tiles (places.py); n and k are the padded ones. The product is there after the next barrier, and
+    between two barriers each product has a slot of its own (team.SLOTS)."""
+    facts, thread, threads = matrices.table[matrix], team.thread, team.threads
     total = facts[N] // BLOCK
     in_runs = form(facts[KIND]) > 1
     tiles = _AMX and count > FEW and not in_runs
@@ -160,53 +148,58 @@ def product(
         step = min(step, _NEAR // (facts[K] // CHUNK * facts[STEP]))
     step = max(1, step)
     while True:
-        first = claim(team, slot, step)
+        first = claim(team.counters, slot, step)
         if first >= total:
             return
         end = min(first + step, total)
         if facts[KIND] == FLOAT:
             for j in range(first, end):
-                linear_float(scratch[2], count, facts[K], floats[facts[FLOATS] :], floats[facts[BIAS] :], j, BLOCK,
-                             mode, out, 0, column + j * BLOCK, width, scratch[3][thread])  # fmt: skip
+                _float_block(j, count, matrices, matrix, target, scratch, thread)
         elif _AMX and count > FEW and in_runs:  # compiled with AMX alone
-            run_columns_amx(first, end, count, codes, floats, facts, mode, out, width, column,
-                            scratch[6][_which(facts[KIND])], scratch[3][thread], scratch[4][thread],
-                            scratch[5][thread])  # fmt: skip
+            run_columns_amx(first, end, count, matrices, matrix, target, scratch, thread)
         elif in_runs:
-            run_columns(first, end, count, codes, floats, facts, mode, out, width, column,
-                        scratch[6][_which(facts[KIND])], scratch[3][thread])  # fmt: skip
+            run_columns(first, end, count, matrices, matrix, target, scratch, thread)
         elif tiles:
-            columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch[0], scratch[1],
-                    scratch[3][thread], scratch[4][thread], scratch[5][thread])  # fmt: skip
+            columns(first, end, count, matrices, matrix, target, scratch, thread)
         else:
-            _columns(first, end, count, codes, floats, facts, mode, out, width, column, scratch, thread)
+            _columns(first, end, count, matrices, matrix, target, scratch, thread)
+
+
+@kernel
+def _float_block(
+    j: int, count: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch, thread: int
+) -> None:
+    """Block j of columns of a float32 matrix."""
+    facts, here = matrices.table[matrix], Target(target.out, target.width, target.column + j * BLOCK, target.mode)
+    layer = FloatLayer(matrices.floats[facts[FLOATS] :], matrices.floats[facts[BIAS] :], j, BLOCK)
+    linear_float(scratch.lined, count, facts[K], layer, here, _FIRST, scratch.totals[thread])
 
 
 @kernel
 def _columns(
-    first: int, end: int, count: int, codes: I8, floats: F32, facts: I64, mode: int, out: F32, width: int, column: int,
-    scratch: Scratch, thread: int,
-) -> None:  # fmt: skip
-    """Blocks first..end of columns."""
-    rows, totals = _rows(count), scratch[3][thread]
+    first: int, end: int, count: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch, thread: int
+) -> None:
+    """Blocks first..end of columns of a matrix of 8 bits."""
+    rows, totals = _rows(count), scratch.totals[thread]
     for i in range(0, count, _PASS):
         some = min(_PASS, count - i)
         for j in range(first, end):
             for at in range(0, some * BLOCK, LANES):
                 store_f32(totals, at, splat(_NOTHING))
-            _block(j, i, some, rows, codes, floats, facts, scratch, thread)
-            _put(i, some, BLOCK * j, totals, scratch[1], floats, facts[BIAS], mode, out, width, column)
+            _block(j, i, some, rows, matrices, matrix, scratch, thread)
+            _put(i, some, j, matrices, matrix, target, scratch, thread)
 
 
 @kernel
 def _block(
-    j: int, row: int, count: int, rows: int, codes: I8, floats: F32, facts: I64, scratch: Scratch, thread: int
+    j: int, row: int, count: int, rows: int, matrices: Matrices, matrix: int, scratch: Scratch, thread: int
 ) -> None:
     """The totals of `count` rows from `row` on, of `rows`, and block j of columns."""
+    facts = matrices.table[matrix]
     steps, group = facts[K] // CHUNK, facts[GROUP] // CHUNK
-    here = np.int64(codes.ctypes.data) + facts[CODES_AT] + j * steps * facts[STEP]
-    factors = np.int64(floats.ctypes.data) + 4 * (facts[FLOATS] + j * ((steps + group - 1) // group) * BLOCK)
-    left, totals = np.int64(scratch[0].ctypes.data), np.int64(scratch[3][thread].ctypes.data)
+    here = np.int64(matrices.quants.ctypes.data) + facts[CODES_AT] + j * steps * facts[STEP]
+    factors = np.int64(matrices.floats.ctypes.data) + 4 * (facts[FLOATS] + j * ((steps + group - 1) // group) * BLOCK)
+    left, totals = np.int64(scratch.quants.ctypes.data), np.int64(scratch.totals[thread].ctypes.data)
     i = 0
     while i < count:
         size = tile_rows(count - i, _MOST, SIZES)
@@ -217,13 +210,13 @@ def _block(
 
 @kernel
 def _put(
-    row: int, count: int, c: int, totals: F32, scales: F32, floats: F32, bias: int, mode: int, out: F32, width: int,
-    column: int,
-) -> None:  # fmt: skip
-    """The totals of a tile, [count][32], become values of `out` in the columns from c on."""
+    row: int, count: int, j: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch, thread: int
+) -> None:
+    """The totals of `count` rows from `row` on and block j of columns, [count][32], become values of the target."""
+    totals, out, bias = scratch.totals[thread], target.out, matrices.table[matrix][BIAS]
     for v in range(0, BLOCK, LANES):
-        more = load_f32(floats, bias + c + v)
+        more = load_f32(matrices.floats, bias + BLOCK * j + v)
         for r in range(count):
-            y = fma(load_f32(totals, BLOCK * r + v), splat(scales[row + r]), more)
-            to = place(row + r, column + c + v, width)
-            store_f32(out, to, add(load_f32(out, to), y) if mode == ADD else y)
+            y = fma(load_f32(totals, BLOCK * r + v), splat(scratch.scales[row + r]), more)
+            to = place(row + r, target.column + BLOCK * j + v, target.width)
+            store_f32(out, to, add(load_f32(out, to), y) if target.mode == ADD else y)

@@ -5,6 +5,8 @@ or one for each group of k and column; their products are summed exactly in int3
 file is.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -18,6 +20,8 @@ from engine.codegen import (
     ROW_TOP,
     SMALL_TOP,
     TOP,
+    Finish,
+    Products,
     amx_group,
     clear_tiles,
     float_tile,
@@ -32,6 +36,7 @@ from engine.codegen import (
 from engine.cpu import compiled_isa
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import gelu
+from engine.kernels.matmul.arguments import Target
 from engine.kernels.places import TILE, place
 from engine.simd import (
     F32,
@@ -39,6 +44,7 @@ from engine.simd import (
     I32,
     JIT,
     LANES,
+    Integer,
     Lanes,
     add,
     fma,
@@ -132,40 +138,72 @@ _BYTES = OPERANDS.small_chunk // (LANES * CHUNK)  # of a weight
 _ROW_BYTES, _STORE_PART = OPERANDS.wide.row, OPERANDS.store_part
 
 
+class Operand(NamedTuple):
+    """A left operand: `rows` rows of k integers as the instruction set in use takes them, rows up to the next multiple
+    of ROWS readable; and a scale for each row."""
+
+    quants: I8
+    scales: F32
+    rows: Integer
+    k: Integer
+
+
+class Layer(NamedTuple):
+    """One of the equal matrices of a stack: integers as `pack` gives them, scales of groups of k and columns, the bias;
+    how many values of k a group has (the last one has what is left), which matrix, and its number of columns."""
+
+    quants: I8
+    factors: F32
+    bias: F32
+    group: Integer
+    number: Integer
+    n: Integer
+
+
+class FloatLayer(NamedTuple):
+    """One of the equal float32 matrices of a stack, and its bias."""
+
+    weights: F32
+    bias: F32
+    number: Integer
+    n: Integer
+
+
+class Work(NamedTuple):
+    """Scratch: int32 sums [2 * SUMS] and totals [WIDTH for each row]; and, for mode GELU, the left operand that is made
+    and what its rows are multiplied with before they become integers."""
+
+    inverses: F32
+    operand: I8
+    sums: I32
+    totals: F32
+
+
 @kernel
-def linear(
-    a: I8, scale: F32, m: int, k: int, weights: I8, factors: F32, bias: F32, group: int, layer: int, n: int, mode: int,
-    out: F32, first: int, column: int, width: int, inverse: F32, operand: I8, sums: I32, totals: F32,
-) -> None:  # fmt: skip
-    """Rows first.. and n columns from `column` on of out[tokens, width] = scale[m] * sum over groups g of k (a[m, k] @
-    weights[k, n]) * factors[g, n] + bias[n], then as `mode` says. A group has `group` values of k, the last one what is
-    left. What goes through GELU becomes a left operand instead: `operand`, whole numbers, times inverse[m].
-
-    a: a left operand, m up to the next multiple of ROWS readable; weights as `pack` gives them, of one layer of a
-    stack; sums (2 * SUMS) and totals (WIDTH for each row) are scratch.
-    """
-    groups = (k + group - 1) // group
-    w = np.int64(weights.ctypes.data) + layer * n * k * _BYTES
-    blocks(np.int64(a.ctypes.data), scale, m, k // CHUNK, w, factors, bias, group // CHUNK, layer * n * groups,
-           layer * n, n, mode, out, first, column, width, inverse, operand, sums, totals)  # fmt: skip
+def _weights(left: Operand, layer: Layer) -> Any:
+    """The address of the matrix."""
+    return np.int64(layer.quants.ctypes.data) + layer.number * layer.n * left.k * _BYTES
 
 
 @kernel
-def _blocks_pairs(
-    a: int, scale: F32, m: int, steps: int, w: int, factors: F32, bias: F32, group: int, factor_at: int, bias_at: int,
-    n: int, mode: int, out: F32, first: int, column: int, width: int, inverse: F32, operand: I8, sums: I32, totals: F32,
-) -> None:  # fmt: skip
-    for j in range(0, n, WIDTH):
+def _factors(left: Operand, layer: Layer, q: int) -> Any:
+    """Index of the scales of the group that begins at step q."""
+    groups = (left.k + layer.group - 1) // layer.group
+    return (layer.number * groups + q // (layer.group // CHUNK)) * layer.n
+
+
+@kernel
+def _blocks_pairs(left: Operand, layer: Layer, target: Target, first: int, work: Work) -> None:
+    steps, group, w = left.k // CHUNK, layer.group // CHUNK, _weights(left, layer)
+    for j in range(0, layer.n, WIDTH):
         here = w + j * steps * CHUNK * _BYTES
-        for i in range(0, m, ROWS):
-            left, rows = a + i * steps * _ROW_BYTES, min(ROWS, m - i)
+        for i in range(0, left.rows, ROWS):
+            rows = np.int64(left.quants.ctypes.data) + i * steps * _ROW_BYTES
             for q in range(0, steps, group):
                 turns = 2 * min(group, steps - q)
-                _pair_tile(left + 128 * q, 128 * steps, here + 2048 * q, 2048 * steps, turns, sums.ctypes.data,
+                _pair_tile(rows + 128 * q, 128 * steps, here + 2048 * q, 2048 * steps, turns, work.sums.ctypes.data,
                            64 * COLUMNS, 64)  # fmt: skip
-                at, begins, ends = factor_at + q // group * n + j, q == 0, q + group >= steps
-                _finish(sums, rows, begins, ends, factors, at, scale, i, bias, bias_at + j, mode, out, first,
-                        column + j, width, inverse, operand, totals)  # fmt: skip
+                _finish(i, j, q, left, layer, target, first, work)
 
 
 _group_of_6, _group_of_3, _group_of_1, _group_of_0 = amx_group(6), amx_group(3), amx_group(1), amx_group(0)
@@ -175,93 +213,115 @@ SUMS_APART = 4096 + 1024
 
 
 @kernel
-def group_kind(begins: bool, ends: bool, mode: int) -> int:
+def address(values: F32, i: int) -> Any:
+    """The address of a value."""
+    return np.int64(values.ctypes.data) + 4 * i
+
+
+@kernel
+def group_kind(begins: bool, ends: bool, mode: int) -> Any:
     """What `amx_group` is to do with the sums of a group."""
     if ends:
-        return (ALL if begins else END) + mode
-    return BEGIN if begins else CONTINUE
+        return np.int64((ALL if begins else END) + mode)
+    return np.int64(BEGIN if begins else CONTINUE)
 
 
 @kernel
-def _group(
-    steps: int, kind: int, a: int, w: int, w_next: int, ahead: int, sums: int, old: int, factors: int, totals: int,
-    scale: int, inverse: int, bias: int, out: int,
-) -> None:  # fmt: skip
+def no_finish() -> Finish:
+    """The rest of the work of no group."""
+    none = np.int64(0)
+    return Finish(np.int64(NOTHING), none, none, none, none, none, none)
+
+
+@kernel
+def flush(new: int, old: int, before: Finish, then: Finish) -> None:
+    """Finish the last two groups: the sums of one wait at `old`, those of the other in the tiles."""
+    none = np.int64(0)
+    _group_of_0(Products(none, none, none, none, none, np.int64(new)), old, before)
+    _group_of_0(Products(none, none, none, none, none, np.int64(old)), new, then)
+
+
+@kernel
+def _group(steps: int, products: Products, old: int, finish: Finish) -> None:
     """`amx_group` of any number of steps; the usual ones are compiled as a whole."""
-    nowhere = np.int64(0)
     if steps == 6:
-        _group_of_6(kind, a, w, w_next, nowhere, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+        _group_of_6(products, old, finish)
     elif steps == 3:
-        _group_of_3(kind, a, w, w_next, nowhere, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+        _group_of_3(products, old, finish)
     elif steps == 1:
-        _group_of_1(kind, a, w, w_next, nowhere, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+        _group_of_1(products, old, finish)
     else:
-        _group_of_0(kind, a, w, w_next, nowhere, ahead, sums, old, factors, totals, scale, inverse, bias, out)
+        _group_of_0(products, old, finish)
         clear_tiles()
         for p in range(steps):
-            multiply_narrow(a + 2048 * p, w + 1024 * p, w_next + 1024 * p)
+            multiply_narrow(products.a + 2048 * p, products.w + 1024 * p, products.w_next + 1024 * p)
 
 
 @kernel
-def _blocks_amx(
-    a: int, scale: F32, m: int, steps: int, w: int, factors: F32, bias: F32, group: int, factor_at: int, bias_at: int,
-    n: int, mode: int, out: F32, first: int, column: int, width: int, inverse: F32, operand: I8, sums: I32, totals: F32,
-) -> None:  # fmt: skip
+def _blocks_amx(left: Operand, layer: Layer, target: Target, first: int, work: Work) -> None:
     """While the tiles of one group are multiplied, those of the group before are stored, the vectors of the one before
     that are finished, and the weights of the next columns fetched: units that would else wait for each other."""
-    lines = max(1, WIDTH // ((m + ROWS - 1) // ROWS))  # of weights for each step
+    steps, group, w, n = left.k // CHUNK, layer.group // CHUNK, _weights(left, layer), layer.n
+    lines = max(1, WIDTH // ((left.rows + ROWS - 1) // ROWS))  # of weights for each step
     panel = max(1, _PANEL // group) * group
-    new, scales, inverses = np.int64(sums.ctypes.data), np.int64(scale.ctypes.data), np.int64(inverse.ctypes.data)
-    old, nothing, nowhere = new + SUMS_APART, np.int64(NOTHING), np.int64(0)
-    kind, factor, row, start, to, total = nothing, nowhere, nowhere, nowhere, nowhere, nowhere  # of the group before
-    kind2, factor2, row2, start2, to2, total2 = kind, factor, row, start, to, total  # of the one before that
+    new, apart = np.int64(work.sums.ctypes.data), 4 * WIDTH if steps > panel else 0
+    old, then = new + SUMS_APART, no_finish()
+    before = then
     for j in range(0, n, WIDTH):
         here = w + j * steps * CHUNK
         ahead = here + WIDTH * steps * CHUNK if j + WIDTH < n else w
         for p in range(0, steps, panel):
-            for i in range(0, m, ROWS):
-                left = a + i * steps * _ROW_BYTES
+            for i in range(0, left.rows, ROWS):
+                rows = np.int64(left.quants.ctypes.data) + i * steps * _ROW_BYTES
                 for q in range(p, min(p + panel, steps), group):
-                    _group(min(group, steps - q), kind2, left + 2048 * q, here + 1024 * q, here + 1024 * (steps + q),
-                           ahead + 64 * lines * (i // ROWS * steps + q), new, old, factor2, total2,
-                           scales + row2, inverses + row2, start2, to2)  # fmt: skip
-                    new, old = old, new
-                    kind2, factor2, row2, start2, to2, total2 = kind, factor, row, start, to, total
-                    kind = group_kind(q == 0, q + group >= steps, mode)
-                    factor = np.int64(factors.ctypes.data) + 4 * (factor_at + q // group * n + j)
-                    row, start = np.int64(4 * i), np.int64(bias.ctypes.data) + 4 * (bias_at + j)
-                    if mode == GELU:
-                        part = i * (width // CHUNK * _ROW_BYTES) + j // CHUNK * 2048 + j % CHUNK
-                        to = np.int64(operand.ctypes.data) + part
-                    else:
-                        to = np.int64(out.ctypes.data) + 4 * place(first + i, column + j, width)
-                    total = np.int64(totals.ctypes.data) + (4 * WIDTH * i if steps > panel else 0)
-    _group_of_0(kind2, 0, 0, 0, 0, 0, new, old, factor2, total2, scales + row2, inverses + row2, start2, to2)
-    _group_of_0(kind, 0, 0, 0, 0, 0, old, new, factor, total, scales + row, inverses + row, start, to)
-
-
-blocks = _blocks_amx if ISA == "amx" else _blocks_pairs
+                    far = ahead + 64 * lines * (i // ROWS * steps + q)
+                    at = Products(rows + 2048 * q, here + 1024 * q, here + 1024 * (steps + q), np.int64(0), far, new)
+                    _group(min(group, steps - q), at, old, before)
+                    new, old, before = old, new, then
+                    total = np.int64(work.totals.ctypes.data) + apart * i
+                    then = Finish(
+                        group_kind(q == 0, q + group >= steps, target.mode),
+                        address(layer.factors, _factors(left, layer, q) + j), total, address(left.scales, i),
+                        address(work.inverses, i), address(layer.bias, layer.number * n + j),
+                        _output(i, j, target, first, work),
+                    )  # fmt: skip
+    flush(new, old, before, then)
 
 
 @kernel
-def _finish(
-    sums: I32, rows: int, begins: bool, ends: bool, factors: F32, factor_at: int, scale: F32, i: int, bias: F32,
-    bias_at: int, mode: int, out: F32, first: int, column: int, width: int, inverse: F32, operand: I8, totals: F32,
-) -> None:  # fmt: skip
-    """The rows of a tile: the sums of a group, which begins or ends a sum over groups; at the end the scales, the
-    bias, and what `mode` says."""
+def _output(i: int, j: int, target: Target, first: int, work: Work) -> Any:
+    """The address of the values of row i and column j, or of the operand's that they become."""
+    if target.mode == GELU:
+        chunk = i * (target.width // CHUNK * _ROW_BYTES) + j // CHUNK * 2048 + j % CHUNK
+        return np.int64(work.operand.ctypes.data) + chunk
+    return address(target.out, place(first + i, target.column + j, target.width))
+
+
+linear = _blocks_amx if ISA == "amx" else _blocks_pairs
+"""linear(left, layer, target, first, work): rows first.. of the target = scales[m] * sum over groups g of k of
+(left[m, k] @ weights[k, n]) * factors[g, n] + bias[n], then as the mode says. What goes through GELU becomes a left
+operand instead: `work.operand`, integers, times inverses[m]."""
+
+
+@kernel
+def _finish(i: int, j: int, q: int, left: Operand, layer: Layer, target: Target, first: int, work: Work) -> None:
+    """The rows of a tile from row i and column j on: the sums of the group that begins at step q, which may begin or
+    end a sum over groups; at the end the scales, the bias, and what the mode says."""
+    begins, ends, mode, out = q == 0, CHUNK * q + layer.group >= left.k, target.mode, target.out
+    column, width = target.column + j, target.width
     for c in range(COLUMNS):
-        factor, start, at = load_f32(factors, factor_at + LANES * c), load_f32(bias, bias_at + LANES * c), TILE * c
-        for r in range(rows):
-            y = _wide_pairs(sums, 0, r, c)
-            y = mul(y, factor) if begins else fma(y, factor, load_f32(totals, at + LANES * r))
+        factor = load_f32(layer.factors, _factors(left, layer, q) + j + LANES * c)
+        start, at = load_f32(layer.bias, layer.number * layer.n + j + LANES * c), TILE * c
+        for r in range(min(ROWS, left.rows - i)):
+            y = _wide_pairs(work.sums, 0, r, c)
+            y = mul(y, factor) if begins else fma(y, factor, load_f32(work.totals, at + LANES * r))
             if ends:
-                y = fma(y, splat(scale[i + r]), start)
+                y = fma(y, splat(left.scales[i + r]), start)
             if not ends:
-                store_f32(totals, at + LANES * r, y)
+                store_f32(work.totals, at + LANES * r, y)
             elif mode == GELU:
-                v = to_i32(mul(gelu_near(y), splat(inverse[i + r])))
-                to = operand.ctypes.data + _part(i + r, column + LANES * c, width)
+                v = to_i32(mul(gelu_near(y), splat(work.inverses[i + r])))
+                to = work.operand.ctypes.data + _half_chunk(i + r, column + LANES * c, width)
                 _STORE_PART(to, v, (column // LANES + c) % 2 == 1)
             else:
                 to = place(first + i + r, column + LANES * c, width)
@@ -269,28 +329,25 @@ def _finish(
 
 
 @njit(inline="always")
-def _part(r: int, i: int, n: int) -> int:
-    """Where the 16 numbers from i on of row r of a left operand lie, or the first 16 of 32 from which every other is
-    theirs."""
+def _half_chunk(r: int, i: int, n: int) -> int:
+    """Bytes to the 16 integers from i on of row r of a left operand, or to the first 16 of 32 of which every other one
+    is theirs."""
     return r * (n // CHUNK * _ROW_BYTES) + i // CHUNK * _ROW_BYTES + i // (2 * LANES) % 2 * 64
 
 
 @kernel
-def linear_float(
-    x: F32, m: int, k: int, weights: F32, bias: F32, layer: int, n: int, mode: int, out: F32, first: int, column: int,
-    width: int, sums: F32,
-) -> None:  # fmt: skip
-    """The same in float32, summed in order of k; x [m, k] row after row, m up to the next multiple of FLOAT_ROWS
-    readable."""
-    step = FLOAT_COLUMNS * LANES
+def linear_float(x: F32, m: int, k: int, layer: FloatLayer, target: Target, first: int, sums: F32) -> None:
+    """Rows first.. of the target = x @ weights + bias in float32, summed in order of k, then as the mode says; x [m, k]
+    row after row, m up to the next multiple of FLOAT_ROWS readable."""
+    step, n, mode, out = FLOAT_COLUMNS * LANES, layer.n, target.mode, target.out
     for j in range(0, n, step):
-        w_at = weights.ctypes.data + 4 * (layer * n * k + j * k)
+        w_at = layer.weights.ctypes.data + 4 * (layer.number * n * k + j * k)
         for i in range(0, m, FLOAT_ROWS):
             _float_tile(x.ctypes.data + 4 * i * k, 4 * k, w_at, 4 * step, k, sums.ctypes.data, 4 * step)
             for r in range(min(FLOAT_ROWS, m - i)):
                 for c in range(0, step, LANES):
-                    y = add(load_f32(sums, r * step + c), load_f32(bias, layer * n + j + c))
-                    to = place(first + i + r, column + j + c, width)
+                    y = add(load_f32(sums, r * step + c), load_f32(layer.bias, layer.number * n + j + c))
+                    to = place(first + i + r, target.column + j + c, target.width)
                     if mode == GELU:
                         y = gelu(y)
                     elif mode == ADD:
@@ -301,7 +358,7 @@ def linear_float(
 def pack(values: F32, group: int) -> tuple[I8, F32]:
     """The execution layout of weights (n, k), n a multiple of 32 and k of CHUNK: operand bytes, and a scale for each
     group of k and each column, float32 [groups * n]. Groups are of at most LONGEST."""
-    groups = [to_numbers(values[:, k : k + group]) for k in range(0, values.shape[1], group)]
+    groups = [to_integers(values[:, k : k + group]) for k in range(0, values.shape[1], group)]
     numbers, scales = np.concatenate([q for q, _ in groups], axis=1), np.concatenate([d for _, d in groups])
     n, k = numbers.shape
     chunks = numbers.reshape(n // LANES, LANES, k // CHUNK, CHUNK)
@@ -312,7 +369,7 @@ def pack(values: F32, group: int) -> tuple[I8, F32]:
     return np.ascontiguousarray(order.astype(np.int16)).reshape(-1).view(np.int8), scales
 
 
-def to_numbers(values: F32) -> tuple[I32, F32]:
+def to_integers(values: F32) -> tuple[I32, F32]:
     """Weights (n, k) as whole numbers within SMALL_TOP and a scale for each of the n."""
     scales = (np.abs(values).max(1, initial=0) / np.float32(SMALL_TOP)).astype(np.float32)
     return np.rint(values / _unit(scales)).astype(np.int32), scales

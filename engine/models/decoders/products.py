@@ -6,6 +6,8 @@ import numpy as np
 
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.arena import KIND, K
+from engine.kernels.matmul.arguments import Matrices, Target
+from engine.kernels.matmul.arguments import Team as Member
 from engine.kernels.matmul.decoder import form, product, take
 from engine.simd import F32, I8, I64
 
@@ -20,13 +22,13 @@ Team = tuple[I64, int, int]  # counters, this thread, how many there are
 def bring(team: Team, x: F32, count: int, model: Model, first: int, end: int, scratch: Scratch) -> None:
     """This thread's share of x[count, k] as the left operand of the matrices first..end; a barrier
     makes it whole."""
-    _, thread, threads = team
+    counters, thread, threads = team
     table = model[2]
     done = 0
     for row in range(first, end):
         which = 1 << form(table[row, KIND])
         if not done & which:
-            take(thread, threads, x, count, table[row, K], table[row, KIND], scratch)
+            take(Member(counters, thread, threads), x, count, table[row, K], table[row, KIND], scratch)
         done |= which
 
 
@@ -39,4 +41,5 @@ def times(
     and between two of them each product has a slot of its own."""
     counters, thread, threads = team
     codes, floats, table, _ = model
-    product(counters, slot, thread, threads, count, codes, floats, table, row, mode, out, width, column, scratch)
+    target = Target(out, width, column, mode)
+    product(Member(counters, thread, threads), slot, count, Matrices(codes, floats, table), row, target, scratch)

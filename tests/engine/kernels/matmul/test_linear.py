@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP
 from engine.kernels import functions
 from engine.kernels.matmul import linear as matmul
+from engine.kernels.matmul.arguments import Target
 from engine.kernels.matmul.linear import ADD, FLOAT_ROWS, GELU, LONGEST, PLAIN, ROWS, SUMS, TOTALS, WIDTH
 from engine.kernels.rows import quantize
 from engine.models.layers import start, stop
@@ -32,8 +33,9 @@ def linear(
     weights, factors, bias = stack
     quantize(x, 0, m, k, a, ones)
     start()
-    matmul.linear(a, scale, m, k, weights, factors, bias, group, layer, n, mode, out, first, column, width, inverse,
-                  operand, sums, totals)  # fmt: skip
+    left, matrix = matmul.Operand(a, scale, m, k), matmul.Layer(weights, factors, bias, group, layer, n)
+    work = matmul.Work(inverse, operand, sums, totals)
+    matmul.linear(left, matrix, Target(out, width, column, mode), first, work)
     stop()
 
 
@@ -119,7 +121,7 @@ def truth(x: Floats, values: Floats, group: int) -> Floats:
     """Exact sums of each group, then float32 in order of the groups."""
     total: Any = None
     for at in range(0, x.shape[1], group):
-        numbers, scales = matmul.to_numbers(values[:, at : at + group])
+        numbers, scales = matmul.to_integers(values[:, at : at + group])
         sums = x[:, at : at + group].astype(np.int64) @ numbers.T.astype(np.int64)
         assert np.abs(sums).max() < 2**31
         part = sums.astype(np.float32)
@@ -156,7 +158,9 @@ def linear_float(
     x: Floats, m: int, k: int, weights: Floats, bias: Floats, layer: int, n: int, mode: int, out: Floats, first: int,
     column: int, width: int, sums: Floats,
 ) -> None:  # fmt: skip
-    matmul.linear_float(x, m, k, weights, bias, layer, n, mode, out, first, column, width, sums)
+    matmul.linear_float(
+        x, m, k, matmul.FloatLayer(weights, bias, layer, n), Target(out, width, column, mode), first, sums
+    )
 
 
 @pytest.mark.parametrize("m", [*range(1, 2 * FLOAT_ROWS + 2), 33])
@@ -190,7 +194,7 @@ def test_weights_become_the_nearest_numbers(k: int) -> None:
     random = np.random.default_rng(k)
     values = (random.standard_normal((8, k)) * 10.0 ** np.arange(-4, 4)[:, None]).astype(np.float32)
     values[1], values[2, 1:], values[3] = 0, 0, random.choice([-3, 3], k)
-    numbers, scales = matmul.to_numbers(values)
+    numbers, scales = matmul.to_integers(values)
     assert numbers.dtype == np.int32
     assert scales.dtype == np.float32
     assert np.array_equal(np.abs(numbers).max(1) == SMALL_TOP, scales > 0)
@@ -204,7 +208,7 @@ def test_the_scale_does_not_depend_on_the_order_of_a_row() -> None:
     random = np.random.default_rng(5)
     values = random.standard_normal((4, 1536)).astype(np.float32)
     order = random.permutation(1536)
-    numbers, scales = matmul.to_numbers(values)
-    mixed, others = matmul.to_numbers(values[:, order])
+    numbers, scales = matmul.to_integers(values)
+    mixed, others = matmul.to_integers(values[:, order])
     assert np.array_equal(numbers[:, order], mixed)
     assert np.array_equal(scales, others)
