@@ -130,8 +130,7 @@ def digits() -> Any:
 
 
 def _mixed(b: Any, turn: Any, offset: int) -> Any:
-    """Of two vectors the first places, one of each after the other, and then the second ones: four of k side by
-    side."""
+    """Interleave the pairs of two vectors, so that four values of k lie side by side for each column."""
     both = b.load(pointer(b, turn, const(offset), _I8X64), align=1)
     order = [32 * (i % 2) + 2 * (i // 4) + i // 2 % 2 for i in range(64)]
     return b.shuffle_vector(both, both, ir.Constant(ir.VectorType(_I32, 64), order))
@@ -151,7 +150,7 @@ def _meaning(rows: int, a: int, chunk: int, steps: int, codes: int, group: int, 
 
 
 def _rows_at(a: int, chunk: int, steps: int, rows: int) -> NDArray[np.int32]:
-    """[rows][32 * steps pairs][1][2]"""
+    """Return the left operand at an address as int32 [rows][32 * steps pairs][1][2]."""
     found = [view(a + i * chunk, rows * ROW_BYTES // 2, np.int16).reshape(rows, -1, 1, 2) for i in range(steps)]
     return np.concatenate(found, axis=1).astype(np.int32)
 

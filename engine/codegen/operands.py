@@ -1,4 +1,4 @@
-"""Whole numbers as the operands of integer products, in the order that the instruction set in use multiplies them.
+"""Integers as the operands of integer products, in the order that the instruction set in use multiplies them.
 
 A product is cut along k into chunks of 64. `store_row` writes one chunk of a left operand's row from four vectors
 (k = 0..15, 16..31, 32..47, 48..63); `store_columns` writes the k = r, r + 16, r + 32 and r + 48 of 16 columns of a
@@ -26,9 +26,9 @@ from engine.simd.vector import JIT, LANES, i32x16
 
 CHUNK = 64
 TOP, ROW_TOP, SMALL_TOP = 8191, 32767, 127
-"""The greatest number of two digits in what attention adds up, that in rows of activations, and that of one digit."""
+"""The greatest integer of two digits in what attention adds up, that in rows of activations, and that of one digit."""
 CODED = [32 * turn + 2 * pair + k for turn in range(2) for pair in range(8) for k in (0, 1, 16, 17)]
-"""The order of k in a chunk of rows that are multiplied with a decoder's codes on AMX (`coded_tiles.unpack`)."""
+"""The order of k in a chunk of rows that are multiplied with a decoder's quants on AMX (`int8_tile.digits`)."""
 _I8, _I16, _I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 _I16X32, _I8X64 = ir.VectorType(_I16, 32), ir.VectorType(_I8, 64)
 
@@ -113,7 +113,7 @@ def _emit_pairs(b: Any, address: Any, second: int, v: Any) -> None:
 
 
 def _emit_weights(isa: str) -> Callable[..., Any]:
-    """Of the low halves of the lanes; two neighbours are added at once to the lanes of `share`."""
+    """Emit the store of the lanes' low halves; two neighbours are added at once to the lanes of `share`."""
 
     def emit(b: Any, address: Any, share: Any, v: Any) -> Any:
         pairs = _pairs(b, v[0], v[1]), _pairs(b, v[2], v[3])

@@ -54,7 +54,7 @@ class Rows:
         return self.b.bitcast(self.ints(r, offset), _F32X16)
 
     def offset(self, r: int, run: int = 0) -> Any:
-        """What offsets of columns are multiplied with, for the record so many bytes on."""
+        """The factor of the columns' offsets: the sum of the sub-block `run` bytes on, in units of the row's scales."""
         b, first = self.b, run + HALVES
         sums = [b.sitofp(self.ints(r, first + 4 * half), _F32X16) for half in range(2)]
         scales = [self.floats(r, run + SCALE + 4 * half) for half in range(2)]
@@ -81,7 +81,7 @@ class Rows:
         return self.b.asm(kind, "vfmadd231ps $3, $2, $0", "=v,0,v,v", [total, part, scale], True)
 
     def weights(self, q: Any) -> Any:
-        """A vector as `dot` takes it."""
+        """Return a vector of quants in the form that `dot` takes."""
         b = self.b
         if self.vnni:
             return b.bitcast(q, _I32X16)
@@ -89,7 +89,7 @@ class Rows:
         return b.and_(q, all_i16(255)), b.lshr(q, all_i16(8))
 
     def dot(self, total: Any, weights: Any, x: Any) -> Any:
-        """In each lane total + four codes, without sign, times four numbers."""
+        """Add the products of four unsigned quants and four integers of a row to each lane of the total."""
         b = self.b
         if not self.vnni:
             for w, part in zip(weights, x, strict=True):
@@ -99,5 +99,5 @@ class Rows:
         return b.asm(kind, "vpdpbusd $3, $2, $0", "=v,0,v,v", [total, weights, x], True)
 
     def pairs(self, total: Any, left: Any, right: Any) -> Any:
-        """In each lane total + the products of two pairs of int16."""
+        """Add the products of two pairs of int16 to each lane of the total."""
         return dot_in_order(self.b, self.isa, total, left, right)

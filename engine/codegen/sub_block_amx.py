@@ -96,7 +96,7 @@ def _unpack(b: Any, kind: int, first: Any, out: Any, units: list[Any], i: Any, c
 
 
 def _unpack_group(b: Any, kind: int, group: Any, first: Any, out: Any) -> None:
-    """What is of a group, and of two runs."""
+    """Write a super-block's offsets, and the scales of its sub-blocks two by two, to the panel."""
     sides = [const(v) for v in range(SIDES)]
     factors, code = emit_of_group(b, kind, group, first, sides), CODES[kind]
     for v, side in enumerate(sides):
@@ -112,7 +112,7 @@ def _unpack_group(b: Any, kind: int, group: Any, first: Any, out: Any) -> None:
 
 
 def _factor_at(number: int, side: int) -> int:
-    """Where in a run of a panel."""
+    """Byte of a factor of one side within a sub-block of a panel."""
     return SIDES * (_CODES + _VECTOR * number) + _VECTOR * side
 
 
@@ -129,7 +129,7 @@ def run_products(kind: int, runs: int) -> Any:
 
 
 class _Products:
-    """What rows of any number do with one panel. `parts` are products of a run and a side."""
+    """The loop over any number of rows for one panel. `parts` counts the products of a sub-block and a side."""
 
     def __init__(self, b: Any, kind: int, runs: int, stride: Any, panel: Any, sums: Any) -> None:
         self.b, self.kind, self.panel, self.sums, self.stride = b, kind, panel, sums, stride
@@ -230,7 +230,7 @@ class _Products:
                 totals[i] = rows.scaled(totals[i], offset, factors[1][v])
 
     def _factors(self, turn: int) -> list[list[Any]]:
-        """What the columns of both sides have to do with the turn."""
+        """Factors of the columns of both sides for the products of a turn."""
         run, half = divmod(turn % self.turns, self.parts)
         which = (half,) if self.kind == NESTED6 else (0, 1) if has_offset(self.kind) else (0,)
         if self.kind == NESTED4:
@@ -238,14 +238,14 @@ class _Products:
         return [self._of_sides(run, n) for n in which]
 
     def _of_sides(self, run: int, number: int, kind: Any = _F32X16) -> list[Any]:
-        """What the panel has of a run besides codes."""
+        """A factor of a sub-block in the panel, for each side."""
         return [self._read(self.panel, _RUN * run + _factor_at(number, v), kind) for v in range(SIDES)]
 
     def _rows(self, first: Any) -> Rows:
         return Rows(self.b, "avx512_vnni", first, self.strides, ROWS)
 
     def _start(self, address: Any) -> list[Any]:
-        """What products are added to: totals, or whole numbers of a group, for which totals wait in memory."""
+        """Initial sums: the totals, or zeros for integer sums of a super-block, whose totals wait in memory."""
         if self.kind == NESTED4:
             return [all_i32(0)] * (SIDES * ROWS)
         return self._load(address, range(SIDES * ROWS))
@@ -254,7 +254,7 @@ class _Products:
         return [self._read(address, _VECTOR * i, _F32X16) for i in which]
 
     def _store(self, address: Any, rows: Rows, totals: list[Any]) -> None:
-        """Totals, with what is summed over a group."""
+        """Write the totals, after the sums of a super-block are added to them."""
         if sums_groups(self.kind):
             totals = self._group(address, rows, totals)
         for i, total in enumerate(totals):
@@ -279,5 +279,5 @@ class _Products:
 
 
 def _tile(turn: int, side: int) -> int:
-    """That has the sums of a turn."""
+    """Index of the accumulator tile of a turn and a side; two turns alternate."""
     return SIDES * (turn % 2) + side

@@ -1,4 +1,4 @@
-"""What the loop of `run_tiles.py` computes, as numpy."""
+"""The arithmetic of `sub_block_tile.py` in numpy: its meaning, and what runs without a compiler."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def multiply_runs(kind: int, rows: int, a: int, stride: int, runs: int, codes: i
 
 
 def _add_group(kind: int, total: Any, records: Sequence[NDArray[np.int8]], runs: Runs) -> Any:
-    """Of 4 or 5 bits."""
+    """Add a super-block of quants of 4 or 5 bits (NESTED4, NESTED5)."""
     known, (d, dmin) = np.stack(records)[..., RUN:], runs[0][1][2:]
     pairs = known.view(np.int16)[..., (PAIR - RUN) // 2 : (PAIR - RUN) // 2 + 2].astype(np.int32)
     scales = known.view(np.float32)[..., (SCALE - RUN) // 4, None]
@@ -55,7 +55,7 @@ def _add_group(kind: int, total: Any, records: Sequence[NDArray[np.int8]], runs:
 
 
 def _add_run(kind: int, total: Any, records: Sequence[NDArray[np.int8]], runs: Runs) -> Any:
-    """Whose halves are summed by themselves."""
+    """Add sub-blocks whose halves are summed by themselves."""
     for record, (q, factors) in zip(records, runs, strict=True):
         x, known = record[:, :RUN].astype(np.int32), record[:, RUN:].copy().view(np.float32).T[:, :, None]
         first, second = ((x[:, half] @ q[:, half].T).astype(np.float32) for half in _HALF_RUNS)

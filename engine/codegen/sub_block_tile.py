@@ -1,4 +1,4 @@
-"""The loop in which products of rows of bytes (`records.py`) with codes in runs (`runs.py`) spend their time.
+"""The loop in which products of quantized rows (`quantized_rows.py`) and quants (`sub_blocks.py`) take their time.
 
 Sums of products are exact. NESTED with 4 and 5 bits: group after group, with 4 bits
 
@@ -84,7 +84,7 @@ def run_tile(sizes: Sequence[int], isa: str) -> Any:
 
 
 def sizes_of(kind: int, sizes: Sequence[int], isa: str) -> tuple[int, ...]:
-    """Those of the sizes that there are for a kind."""
+    """The sizes, in rows, for which a tile of this kind exists."""
     wide = _WIDE.get(isa, 1)
     return tuple(size for size in sizes if not in_halves(kind) or size * wide <= _MOST_HALVES)
 
@@ -197,7 +197,7 @@ class _Tile:
         return result
 
     def _at(self, values: Sequence[Any], i: int, places: Sequence[Any]) -> Any:
-        """What is kept of a chain: in a register if there are few of them, else in memory."""
+        """The total of a chain: in a register if there are few chains, else in memory."""
         return values[i] if self.kept else self.b.load(places[i], align=4)
 
     def _keep(self, value: Any, place: Any) -> list[Any]:
@@ -207,26 +207,26 @@ class _Tile:
         return []
 
     def _rows(self, left: Any, run: Any) -> Rows:
-        """From a run on of records at an address."""
+        """The rows at an address, from a sub-block on."""
         return Rows(self.b, self.isa, self.b.add(left, self.b.mul(run, const(RECORD))), self.strides, self.rows)
 
     def _sides(self, run: Any) -> list[Side]:
         return [side_of(self.b, self.kind, run, side) for side in self.sides]
 
     def _of_rows(self, read: Callable[[int], Any]) -> Iterator[Any]:
-        """For each chain what is read of its row, once."""
+        """For each chain a value of its row; each row is read once."""
         for r in range(self.rows):
             value = read(r)
             for _ in range(self.wide):
                 yield value
 
     def _whole(self, rows: Rows, sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
-        """Of each chain, what a run adds to it but for the last factor."""
+        """For each chain the term that a sub-block adds to it, but for the last factor."""
         for each, (_, v) in zip(self._sums(rows, sides, range(VECTORS), []), self.chains, strict=True):
             yield self._scaled(each, factors[v][0])
 
     def _halves(self, rows: Rows, sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
-        """The same of sums of both halves, which have scales of their own."""
+        """For each chain the term that a sub-block adds to it, where both halves have scales of their own."""
         b, scales = self.b, [self._scales_of_half(rows, factors, half) for half in range(2)]
         firsts = [self._scaled(*each) for each in zip(self._half(rows, sides, 0), scales[0], strict=True)]
         seconds = [b.sitofp(each, _F32X16) for each in self._half(rows, sides, 1)]
@@ -234,7 +234,7 @@ class _Tile:
             yield emit_fma(b, second, scale, first)
 
     def _scales_of_half(self, rows: Rows, factors: list[list[Any]], half: int) -> Iterator[Any]:
-        """For each chain."""
+        """For each chain the scale of the first or the last 16 values."""
         if self.kind == NESTED6:
             return (factors[v][half] for _, v in self.chains)
         return self._of_rows(lambda r: rows.floats(r, SCALE + 4 * half))
@@ -252,7 +252,7 @@ class _Tile:
         return self._sums(rows, sides, range(4 * half, 4 * half + 4), starts)
 
     def _sums(self, rows: Rows, sides: list[Side], vectors: range, starts: list[Any], at: int = 0) -> list[Any]:
-        """Of each chain, of these vectors and of records so many bytes on; each begins with its start, or 0."""
+        """Integer sums of each chain over these vectors, of rows `at` bytes on, from its start or 0."""
         ways, zero = max(1, _WAYS // len(self.chains)), all_i32(0)
         sums = [[start, *[zero] * (ways - 1)] for start in starts or [zero] * len(self.chains)]
         following = [emit_vector(self.b, self.kind, side.codes, vectors[0]) for side in sides]

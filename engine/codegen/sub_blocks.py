@@ -88,7 +88,7 @@ def in_halves(kind: int) -> bool:
 
 
 def has_offset(kind: int) -> bool:
-    """And none of NESTED, whose offsets are in units."""
+    """Whether each sub-block has an offset of its own; those of NESTED kinds are integers in units of super-blocks."""
     return kind in (OFFSET4, OFFSET5)
 
 
@@ -100,7 +100,7 @@ class Side(NamedTuple):
 
 
 def side_of(b: Any, kind: int, run: Any, side: Any) -> Side:
-    """Of a run at an address."""
+    """The addresses of one side of the sub-block at `run`."""
     code = CODES[kind]
     head = b.add(run, b.mul(side, const(code.head_bytes)))
     return Side(head, b.add(b.add(run, const(SIDES * code.head_bytes)), b.mul(side, const(WORD))))
@@ -167,7 +167,7 @@ def emit_factors(b: Any, kind: int, head: Any, units: list[Any]) -> list[Any]:
 
 
 def run_at(kind: int, codes: int, run: int, side: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Of a side of run number `run` at an address: the codes without their middle [16 columns][32], and what
+    """The quants of one side of sub-block number `run`, less their zero point [16 columns][32], and what
     `emit_factors` gives [1 or 2][16], or where sums are of groups a, b, d and dmin [4][16]."""
     code = CODES[kind]
     group = codes + run // code.runs * code.group_bytes
@@ -190,7 +190,7 @@ def _halves_at(address: int, size: int) -> NDArray[np.float32]:
 
 
 def codes_in(kind: int, words: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Words uint8 [..., words, 16, 4] -> codes uint8 [..., 16, 32]"""
+    """Unpack words, uint8 [..., words, 16, 4], to quants, uint8 [..., 16, 32]."""
     low = words[..., _lower(kind), :, :]
     q = np.concatenate([low & 15, low >> 4], axis=-3) if kind != CENTRED8 else words
     for n in range(VECTORS):

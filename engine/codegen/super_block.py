@@ -1,4 +1,4 @@
-"""What a group of runs sums as whole numbers, two runs at a time (`run_tiles.py`), on all instruction sets."""
+"""Integer sums of a super-block, two sub-blocks at a time (`sub_block_tile.py`), on all instruction sets."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -21,13 +21,13 @@ def emit_joined(b: Any, both: Any) -> Any:
 
 
 def emit_beside(b: Any, first: Any, second: Any) -> Any:
-    """The same of first * 2**16 and second by themselves, in fewer instructions."""
+    """Pairs of int16, the second in front, of first * 2**16 and second in two vectors."""
     return b.bitcast(b.or_(first, b.and_(second, all_i32(0xFFFF))), _I16X32)
 
 
 class OfGroup(NamedTuple):
-    """What some sides of columns bring to a group's sums: -16 * dmin; the offsets of its runs two by two; and d, where
-    products are summed as well."""
+    """Factors of some sides of columns in a super-block: -16 * dmin; the offsets of sub-blocks two by two; and d, where
+    products are summed as integers too."""
 
     offsets: Sequence[Any]
     pairs: Sequence[Sequence[Any]]
@@ -35,7 +35,7 @@ class OfGroup(NamedTuple):
 
 
 def emit_of_group(b: Any, kind: int, group: Any, first: Any, sides: Sequence[Any]) -> OfGroup:
-    """Of a group and its first run at two addresses."""
+    """Read the factors of a super-block from its address and that of its first sub-block."""
     code, times = CODES[kind], ir.Constant(_F32X16, [-OF_OFFSETS] * LANES)
     units = [emit_units(b, kind, group, side) for side in sides]
     runs = [b.add(first, const(i * code.run_bytes)) for i in range(0, code.runs, 2)]

@@ -37,7 +37,7 @@ def _vnni(b: Any, total: Any, a: Any, w: Any, *, in_order: bool = False) -> Any:
 
 
 def _pmaddwd(name: str, lanes: int) -> Callable[..., Any]:
-    """The same by pmaddwd on registers of `lanes` int32."""
+    """Return a dot product like `_vnni` by pmaddwd, on registers of `lanes` int32."""
 
     def dot(b: Any, total: Any, a: Any, w: Any) -> Any:
         narrow, wide = ir.VectorType(_I16, 2 * lanes), ir.VectorType(_I32, lanes)

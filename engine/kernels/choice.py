@@ -36,8 +36,8 @@ class Chosen(NamedTuple):
 
 
 def choose(logits: F32, rows: I64, masks: U32, of: I64) -> Chosen:
-    """For each of `rows` of logits [n, vocab], with row of[i] of masks [m, ceil(vocab / 32)], whose bits say which
-    tokens are allowed; all of them where of[i] is -1."""
+    """Choose for each of `rows`, of logits [n, vocab], with row of[i] of masks [m, ceil(vocab / 32)], whose bits say
+    which tokens are allowed; all of them where of[i] is -1."""
     count, vocab = rows.size, logits.shape[1]
     found = Chosen(np.full(count, NONE, np.int32), np.zeros(count, np.float32), np.zeros(count, np.float64))
     flat, bits = np.ascontiguousarray(logits).reshape(-1), np.ascontiguousarray(masks).reshape(-1)

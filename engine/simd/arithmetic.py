@@ -85,7 +85,7 @@ def div(x: Any, y: Any) -> Any:
 
 
 def emit_sum(b: Any, values: list[Any]) -> Any:
-    """Of vectors of whole numbers."""
+    """Return the sum of vectors of integers."""
     total = values[0]
     for value in values[1:]:
         total = b.add(total, value)
@@ -160,7 +160,7 @@ def with_sign(x: Any, sign: Any) -> Any:
 
 @operation(f32x16, f32x16)(_call("llvm.rint.v16f32", f32x16))
 def nearest(x: Any) -> Any:
-    """To the nearest whole number, halves to the even one."""
+    """Round to the nearest integer, halves to the even one."""
     return np.rint(x)
 
 
@@ -180,7 +180,7 @@ def to_f32(x: Any) -> Any:
 
 @operation(i32x16)(lambda b: ir.Constant(i32x16.llvm, None))
 def no_i32() -> Any:
-    """Sixteen zeros."""
+    """A vector of sixteen integer zeros."""
     return np.zeros(LANES, np.int32)
 
 

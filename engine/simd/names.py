@@ -1,4 +1,4 @@
-"""What the type checker is told of the arguments of kernels. A vector is Any: as plain Python it is an array."""
+"""Types of the arguments of kernels, for the type checker. A vector is Any: as plain Python it is an array."""
 
 from typing import Any
 

@@ -20,7 +20,7 @@ def chosen(b: Any, x: Any, y: Any, lanes: list[int]) -> Any:
 
 
 def interleaved(b: Any, x: Any, y: Any, size: int) -> tuple[Any, Any]:
-    """In every four lanes: turns of `size` lanes from the lower halves of x and y, and from the upper halves."""
+    """Interleave every four lanes: turns of `size` lanes from the lower halves of x and y, and from the upper ones."""
     turns = [source + i for at in range(0, 2, size) for source in (0, LANES) for i in range(at, at + size)]
     low, high = (chosen(b, x, y, [at + i for at in range(half, LANES, 4) for i in turns]) for half in (0, 2))
     return low, high

@@ -42,7 +42,7 @@ f32x16, i32x16 = Vector("f32x16", "f4", 16), Vector("i32x16", "i4", 16)
 
 
 def all_i32(value: int) -> Any:
-    """LLVM's vector of one whole number."""
+    """LLVM's vector of one integer."""
     return ir.Constant(i32x16.llvm, [value] * LANES)
 
 

@@ -1,7 +1,7 @@
 """Matrices of a decoder in memory: codes near the size of the file, all matrices of a model in two flat arrays.
 
 Where the file has codes in runs of 32 values (RUNS), they and their scales stay as they are (`sub_blocks.py`). Of
-other types whole numbers are made, w / D rounded, w the values of the file, with a scale D of each column (an output)
+other types integers are made, w / D rounded, w the values of the file, with a scale D of each column (an output)
 and group along k (`group_scales.py`); they have eight bits (`codegen/int8_layout.py`).
 """
 
@@ -91,7 +91,7 @@ class Matrix:
 
     @property
     def code_bytes(self) -> int:
-        """A multiple of 64."""
+        """Bytes of all its quants, a multiple of 64."""
         return self.padded_n // BLOCK * self.padded_k // CHUNK * self.step
 
     @property
@@ -160,13 +160,13 @@ def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
 
 
 def _in_blocks(values: F32) -> F32:
-    """[n, m] -> [n / 32][m][32], flat"""
+    """Reorder [n, m] to [n / 32][m][32], flat."""
     n, m = values.shape
     return values.reshape(n // BLOCK, BLOCK, m).transpose(0, 2, 1).reshape(-1)
 
 
 def _in_turns(values: NDArray[Any]) -> NDArray[Any]:
-    """[n, k] -> [n / 32][k / 32][8 lines][2 sides][2 vectors][16 columns][2]"""
+    """Reorder [n, k] to [n / 32][k / 32][8 lines][2 sides][2 vectors][16 columns][2]."""
     n, k = values.shape
     return values.reshape(n // BLOCK, 2, LANES, k // TURN, 2, TURN // 4, 2).transpose(0, 3, 5, 1, 6, 2, 4)
 
@@ -201,7 +201,7 @@ def _codes_in_runs(matrix: Matrix, data: Bytes) -> I8:
 
 
 def _padded(values: Any, *sizes: int) -> Any:
-    """Zeros behind [n, m, ...]: [*sizes, ...]"""
+    """Pad [n, m, ...] with zeros to [*sizes, ...]."""
     result = np.zeros((*sizes, *values.shape[2:]), values.dtype)
     result[: values.shape[0], : values.shape[1]] = values
     return result

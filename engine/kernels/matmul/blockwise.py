@@ -1,4 +1,4 @@
-"""Products of a decoder's rows with matrices whose codes are those of the file (`engine.codegen.sub_blocks`).
+"""Products of a decoder's rows with matrices whose quants are those of the file (`engine.codegen.sub_blocks`).
 
 Few values of a row share a scale, so that 8 bits hold them, and codes are multiplied as they are in the file: twice as
 many products in an instruction as of 16 bits, and none of a weight's precision lost.
@@ -45,11 +45,11 @@ SIZES = _SIZES.get(VECTORS_ISA, (1, 2, 4))
 """Rows that are multiplied together."""
 _MOST, _MOST_HALVES = (sizes_of(kind, SIZES, VECTORS_ISA)[-1] for kind in (NESTED4, CENTRED4))
 GROUP_RUNS = CODES[NESTED4].runs
-"""That share a scale where codes are NESTED."""
+"""Sub-blocks that share a scale where quants are NESTED."""
 _TOP, _TINY, _ZERO, _HALF, _ONE = map(np.float32, (SMALL_TOP, 1e-30, 0, 0.5, 1))
 _OF_SIDE = np.float32(SMALL_TOP / (SIDE_TOP - RUN // 2 - 1))  # what rounding adds to 32 numbers, and to their sum
 _ROWS_BYTES = 1 << 19
-"""Of rows that pass one block of columns after another: half of a second cache."""
+"""Bytes of rows that pass one block of columns after another: half of a second cache."""
 
 by_halves, nested = kernel(in_halves), kernel(is_nested)
 
@@ -64,7 +64,7 @@ _tile = run_tile(SIZES, VECTORS_ISA)
 
 
 def record_bytes(rows: int, k: int) -> int:
-    """That `take_records` writes and `run_columns` may read."""
+    """Bytes of quantized rows that `take_records` writes and `run_columns` may read."""
     return (rows + _MOST) * k // RUN * RECORD
 
 
@@ -99,7 +99,7 @@ def take_records(x: F32, r: int, k: int, kind: int, records: I8) -> None:
 
 @kernel
 def _take_group(x: F32, first: int, records: I8, base: int) -> None:
-    """Eight runs of a row, whose scales are whole numbers of one."""
+    """Eight runs of a row, whose scales are integer multiples of one."""
     floats, ints, shorts = records.view(np.float32), records.view(np.int32), records.view(np.int16)
     top, not_finite = _ZERO, _ZERO  # 0, else NaN
     for run in range(GROUP_RUNS):

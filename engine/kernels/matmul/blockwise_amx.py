@@ -15,7 +15,7 @@ from engine.kernels.places import place
 from engine.simd import LANES, load_f32, store_f32
 
 _ROWS_BYTES = 1 << 20
-"""Of rows that pass one block of columns after another: half of a second cache."""
+"""Bytes of rows that pass one block of columns after another: half of a second cache."""
 
 _panel = run_panel()
 _nested4, _nested5, _nested6 = (run_products(kind, MOST_RUNS) for kind in (NESTED4, NESTED5, NESTED6))
@@ -67,7 +67,7 @@ def _block(j: int, count: int, left: int, matrices: Matrices, matrix: int, scrat
 
 @kernel
 def _products(kind: int, runs: int, a: int, stride: int, count: int, panel: int, totals: int, sums: int) -> None:
-    """`run_products` of the kind."""
+    """Call `run_products` of this kind and number of sub-blocks."""
     if kind == NESTED4:
         _nested4(a, stride, count, panel, totals, sums)
     elif kind == NESTED5:

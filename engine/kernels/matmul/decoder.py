@@ -1,6 +1,6 @@
 """Matrix products of a decoder: rows times a matrix of an arena (`arena.py`), by a team of threads.
 
-All threads call `take`, and after a barrier `product`. Rows become whole numbers of 16 bits, or records of 8 bits, as
+All threads call `take`, and after a barrier `product`. Rows become integers of 16 bits, or of 8 bits in sub-blocks, as
 the matrix needs them, then blocks of 32 columns are claimed until none is left. All ways give the same exact sums in
 the same order: the same bits.
 """
@@ -81,7 +81,8 @@ def _lines(count: int, dtype: Any) -> Any:
 
 @kernel
 def form(kind: int) -> int:
-    """Of a left operand: 0 float32, 1 whole numbers of 16 bits, 2 records with scales of halves, 3 with one scale."""
+    """Form of the left operand for a kind of matrix: 0 float32, 1 integers of 16 bits, 2 quantized activations with a
+    scale for each half of a sub-block, 3 with one for each super-block."""
     if kind == FLOAT:
         return 0
     return 1 if kind == EIGHT else 2 + which(kind)
@@ -104,13 +105,13 @@ def take(team: Team, x: F32, count: int, k: int, kind: int, scratch: Scratch) ->
 
 @kernel
 def _rows(count: int) -> int:
-    """Rows of a left operand: those of the tiles that cover them."""
+    """Number of rows of a left operand, including those that fill its last tile."""
     return count + count % 2 if count > 1 else count
 
 
 @kernel
 def _take_row(x: F32, r: int, count: int, k: int, to: int) -> Any:
-    """A row as whole numbers within ROW_TOP; its scale, NaN for one that is not finite."""
+    """Write a row as integers within ROW_TOP; its scale, NaN for one that is not finite."""
     at, peak = place(r, 0, k), no_i32()
     for i in range(0, k, LANES):
         peak = larger_i32(magnitude_bits(load_f32(x, at + i * LANES)), peak)

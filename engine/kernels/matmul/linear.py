@@ -1,6 +1,6 @@
 """Matrix products of activations and weights. One table: the instruction set decides how, never what comes out.
 
-Activations are whole numbers of 16 bits with one scale a row, weights whole numbers of 8 bits with one scale a column,
+Activations are integers of 16 bits with one scale a row, weights integers of 8 bits with one scale a column,
 or one for each group of k and column; their products are summed exactly in int32. Or both are float32, for models whose
 file is.
 """
@@ -63,7 +63,7 @@ ISA = compiled_isa() if JIT else "portable"
 LAYOUT = "digits" if ISA == "amx" else "pairs"
 """How packed weights lie: the same for all instruction sets that multiply int16."""
 PLAIN, GELU, ADD = np.int64(0), np.int64(1), np.int64(2)
-"""What becomes of a product: stored, stored through GELU, added to what is there. (For a Python number numba would
+"""Modes of a product: stored, stored through GELU, added to what is there. (For a Python number numba would
 compile everything that it is passed to once more.)"""
 
 # rows x vectors of 16 columns of one tile: what the registers just hold, measured on 128 x 1536 x 384
@@ -71,7 +71,7 @@ TILES = {"amx": (16, 2), "avx512_vnni": (10, 2), "avx2": (3, 1), "portable": (3,
 ROWS, COLUMNS = TILES[ISA]
 WIDTH = COLUMNS * LANES
 VECTORS_ISA = "avx512_vnni" if ISA == "amx" else ISA
-"""Of what is done without tiles."""
+"""The instruction set of what is done without AMX tiles."""
 OPERANDS = operands(ISA)
 SUMS, TOTALS = 3 * 16 * 2 * LANES, 16 * 2 * LANES  # int32 and float32 that a tile's sums take, at most
 SCORES = 4096  # bytes of the scores of 16 queries and a chunk of keys; their weights take the same place
@@ -370,7 +370,7 @@ def pack(values: F32, group: int) -> tuple[I8, F32]:
 
 
 def to_integers(values: F32) -> tuple[I32, F32]:
-    """Weights (n, k) as whole numbers within SMALL_TOP and a scale for each of the n."""
+    """Weights (n, k) as integers within SMALL_TOP and a scale for each of the n."""
     scales = (np.abs(values).max(1, initial=0) / np.float32(SMALL_TOP)).astype(np.float32)
     return np.rint(values / _unit(scales)).astype(np.int32), scales
 

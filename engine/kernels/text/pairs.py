@@ -18,7 +18,7 @@ SHORT = 24
 
 @entry
 def insert_pairs(lefts: I32, rights: I32, ranks: I32, merged: I32, keys: I64, values: I64) -> None:
-    """Of equal pairs the last one stays. At least one place stays free."""
+    """Table of pairs. Of equal pairs the last one stays. At least one place stays free."""
     for i in range(lefts.size):
         key = (int(lefts[i]) << 32) | int(rights[i])
         at = _place(keys, key)
@@ -127,7 +127,7 @@ def _characters(codes: I32, at: int, stop: int, symbols: I32, ids: I32) -> int:
 
 @kernel
 def _bytes(codes: I32, at: int, stop: int, ids: I32) -> int:
-    """UTF-8."""
+    """Write the UTF-8 bytes of code points at..stop as ids; their number."""
     size = 0
     for i in range(at, stop):
         size = _utf8(codes[i], ids, size)
