@@ -1,4 +1,4 @@
-"""What a quantization type is: a block layout and its meaning in numpy.
+"""The protocol of a quantization type: a block layout and its meaning in numpy.
 
 Each member of the family is a module that satisfies `QuantType`. `dequantize` is the truth that every kernel over the
 type is compared with; `quantize` makes bytes that mean nearly the same as the values.
@@ -13,14 +13,16 @@ Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 
 
-class Codes(NamedTuple):
-    """Codes uint8 [..., n], in runs of 32, and what belongs to a run, [..., n / 32, 1 or 2]: float16 scales and, if
-    there are any, offsets. Where there are units, float16 [..., n / 256, 1 or 2] of blocks of 256, they are whole
-    numbers times these: scales and offsets, or the scales of the first and the last 16 values."""
+class Quants(NamedTuple):
+    """The quants of a type that kernels execute as they are in the file.
 
-    codes: Bytes
-    heads: NDArray[Any]
-    units: NDArray[np.float16] | None = None
+    quants: uint8 [..., n]. scales: [..., n / 32, 1 or 2], for each 32 values a float16 scale and, if there are any, an
+    offset. Where super_scales is there, float16 [..., n / 256, 1 or 2], scales are integers that are multiplied by
+    those of their super-block: scale and offset, or the scales of the first and the last 16 values."""
+
+    quants: Bytes
+    scales: NDArray[Any]
+    super_scales: NDArray[np.float16] | None = None
 
 
 class QuantType(Protocol):

@@ -10,7 +10,8 @@ LAYOUT = np.dtype([("value", "<u2")])
 
 
 def quantize(values: Floats) -> Bytes:
-    """[..., n] -> [..., 2 n]; what is beyond the greatest becomes infinite; NaN stays NaN, made quiet"""
+    """Quantizes float32 [..., n] to uint8 [..., 2 n]; what is beyond the greatest becomes infinite; NaN stays NaN, made
+    quiet."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16
     quiet = bits >> 16 | np.uint32(0x40)
@@ -18,5 +19,5 @@ def quantize(values: Floats) -> Bytes:
 
 
 def dequantize(data: Bytes) -> Floats:
-    """[..., 2 n] -> [..., n], exact"""
+    """The values of uint8 [..., 2 n], float32 [..., n], exact."""
     return (np.ascontiguousarray(data).view("<u2").astype(np.uint32) << 16).view(np.float32)

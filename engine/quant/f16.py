@@ -10,11 +10,11 @@ LAYOUT = np.dtype([("value", "<f2")])
 
 
 def quantize(values: Floats) -> Bytes:
-    """[..., n] -> [..., 2 n]; beyond ±65519 a value becomes infinite, as in ggml."""
+    """Quantizes float32 [..., n] to uint8 [..., 2 n]; beyond ±65519 a value becomes infinite, as in ggml."""
     with np.errstate(over="ignore"):
         return as_bytes(values.astype("<f2"))
 
 
 def dequantize(data: Bytes) -> Floats:
-    """[..., 2 n] -> [..., n], exact"""
+    """The values of uint8 [..., 2 n], float32 [..., n], exact."""
     return np.ascontiguousarray(data).view("<f2").astype(np.float32)

@@ -10,10 +10,10 @@ LAYOUT = np.dtype([("value", "<f4")])
 
 
 def quantize(values: Floats) -> Bytes:
-    """[..., n] -> [..., 4 n]"""
+    """Quantizes float32 [..., n] to uint8 [..., 4 n]."""
     return as_bytes(values.astype("<f4"))
 
 
 def dequantize(data: Bytes) -> Floats:
-    """[..., 4 n] -> [..., n]"""
+    """The values of uint8 [..., 4 n], float32 [..., n]."""
     return np.ascontiguousarray(data).view("<f4").astype(np.float32)

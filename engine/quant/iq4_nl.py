@@ -1,6 +1,6 @@
-"""IQ4_NL: 32 values share a scale; the codes stand for unequal levels.
+"""IQ4_NL: 32 values share a scale; the quants stand for unequal levels.
 
-    block = d: float16, q: 32 codes of 4 bits, values 0 to 15 in the lower halves of the bytes
+    block = d: float16, q: 32 quants of 4 bits, values 0 to 15 in the lower halves of the bytes
     value = d * LEVELS[q]
 
 Source: ggml `block_iq4_nl`.
@@ -9,8 +9,8 @@ Source: ggml `block_iq4_nl`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats
-from engine.quant.blocks.layout import from_blocks, layout, pack, to_blocks, to_groups, to_half, to_rows, unpack
-from engine.quant.blocks.levels import levels, nearest_codes
+from engine.quant.blocks.layout import from_blocks, layout, pack, split, to_blocks, to_half, to_rows, unpack
+from engine.quant.blocks.levels import LEVELS, nearest_levels
 from engine.quant.search import fit_scale
 
 BLOCK_VALUES = 32
@@ -19,16 +19,16 @@ LAYOUT = layout(BLOCK_BYTES, ("d", "<f2"), ("q", "u1", 16))
 
 
 def quantize(values: Floats) -> Bytes:
-    """[..., 32 b] -> [..., 18 b], the scale by search"""
-    groups = to_groups(values, BLOCK_VALUES)
-    blocks = np.empty(groups.shape[:-1], LAYOUT)
-    blocks["d"] = to_half(fit_scale(groups, -127, 113, uneven=True))
-    blocks["q"] = pack(nearest_codes(groups, blocks["d"].astype(np.float32)), 4, 16)
+    """Quantizes float32 [..., 32 b] to uint8 [..., 18 b], the scale by search."""
+    values = split(values, BLOCK_VALUES)
+    blocks = np.empty(values.shape[:-1], LAYOUT)
+    blocks["d"] = to_half(fit_scale(values, -127, 113, uneven=True))
+    blocks["q"] = pack(nearest_levels(values, blocks["d"].astype(np.float32)), 4, 16)
     return from_blocks(blocks)
 
 
 @np.errstate(invalid="ignore", over="ignore")  # a file may hold any scale
 def dequantize(data: Bytes) -> Floats:
-    """[..., 18 b] -> [..., 32 b]"""
+    """The values of uint8 [..., 18 b], float32 [..., 32 b]."""
     blocks = to_blocks(data, LAYOUT)
-    return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * levels(unpack(blocks["q"], 4, 16)), blocks)
+    return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * LEVELS[unpack(blocks["q"], 4, 16)], blocks)

@@ -1,7 +1,8 @@
-"""IQ4_XS: 8 groups of 32 values; each group has a scale of 6 bits, times that of the block; the levels of IQ4_NL.
+"""IQ4_XS: 8 sub-blocks of 32 values; each sub-block has a scale of 6 bits, times that of the super-block; the levels of
+IQ4_NL.
 
-    block = d: float16; high, low: the upper 2 and the lower 4 bits of the scales, in order; q: 256 codes of 4 bits,
-            each group as in IQ4_NL
+    block = d: float16; high, low: the upper 2 and the lower 4 bits of the scales, in order; q: 256 quants of 4 bits,
+            each sub-block as in IQ4_NL
     value = d * (scale - 32) * LEVELS[q]
 
 Source: ggml `block_iq4_xs`.
@@ -10,36 +11,36 @@ Source: ggml `block_iq4_xs`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats
-from engine.quant.blocks.layout import Records, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
-from engine.quant.blocks.levels import levels, nearest_codes
+from engine.quant.blocks.layout import Records, from_blocks, layout, pack, split, to_blocks, to_rows, unpack
+from engine.quant.blocks.levels import LEVELS, nearest_levels
 from engine.quant.search import fit_scales
 
 BLOCK_VALUES = 256
 BLOCK_BYTES = 136
 LAYOUT = layout(BLOCK_BYTES, ("d", "<f2"), ("high", "u1", 2), ("low", "u1", 4), ("q", "u1", 128))
-GROUP = 32
+SUB_BLOCK = 32
 
 
 def quantize(values: Floats) -> Bytes:
-    """[..., 256 b] -> [..., 136 b], scales by search"""
-    groups = to_groups(values, BLOCK_VALUES // GROUP, GROUP)
-    blocks = np.empty(groups.shape[:-2], LAYOUT)
-    blocks["d"], factors = fit_scales(groups, (-127, 113), (-32, 31), uneven=True)
+    """Quantizes float32 [..., 256 b] to uint8 [..., 136 b], scales by search."""
+    sub_blocks = split(values, BLOCK_VALUES // SUB_BLOCK, SUB_BLOCK)
+    blocks = np.empty(sub_blocks.shape[:-2], LAYOUT)
+    blocks["d"], factors = fit_scales(sub_blocks, (-127, 113), (-32, 31), uneven=True)
     factors += 32
     blocks["high"], blocks["low"] = pack(factors >> 4, 2, 1), pack(factors & 15, 4, 1)
-    blocks["q"] = pack(nearest_codes(groups, _scale(blocks)).reshape(*blocks.shape, BLOCK_VALUES), 4, 16)
+    blocks["q"] = pack(nearest_levels(sub_blocks, _scale(blocks)).reshape(*blocks.shape, BLOCK_VALUES), 4, 16)
     return from_blocks(blocks)
 
 
 @np.errstate(invalid="ignore", over="ignore")  # a file may hold any scale
 def dequantize(data: Bytes) -> Floats:
-    """[..., 136 b] -> [..., 256 b]"""
+    """The values of uint8 [..., 136 b], float32 [..., 256 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["q"], 4, 16).reshape(*blocks.shape, -1, GROUP)
-    return to_rows(_scale(blocks)[..., np.newaxis] * levels(q), blocks)
+    q = unpack(blocks["q"], 4, 16).reshape(*blocks.shape, -1, SUB_BLOCK)
+    return to_rows(_scale(blocks)[..., np.newaxis] * LEVELS[q], blocks)
 
 
 def _scale(blocks: Records) -> Floats:
-    """Of each group [..., 8], float32"""
+    """The scale of each sub-block, float32 [..., 8]."""
     scale = unpack(blocks["low"], 4, 1) | unpack(blocks["high"], 2, 1) << 4
     return blocks["d"].astype(np.float32)[..., np.newaxis] * (scale.astype(np.float32) - 32)

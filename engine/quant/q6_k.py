@@ -1,6 +1,6 @@
-"""Q6_K: 16 groups of 16 values; each group has a scale of 8 bits, times that of the block.
+"""Q6_K: 16 sub-blocks of 16 values; each sub-block has a scale of 8 bits, times that of the super-block.
 
-    block = low: the lower 4 bits of the codes, two planes in each 64 bytes; high: their upper 2 bits, four planes in
+    block = low: the lower 4 bits of the quants, two planes in each 64 bytes; high: their upper 2 bits, four planes in
             each 32 bytes; scales: int8[16], d: float16
     value = d * scale * (q - 32)
 
@@ -9,44 +9,58 @@ Source: ggml `block_q6_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Codes, Floats
-from engine.quant.blocks.layout import Records, codes, from_blocks, layout, pack, to_blocks, to_groups, to_rows, unpack
+from engine.quant.base import Bytes, Floats, Quants
+from engine.quant.blocks.layout import (
+    Records,
+    from_blocks,
+    layout,
+    nearest_quants,
+    pack,
+    split,
+    to_blocks,
+    to_rows,
+    unpack,
+)
 from engine.quant.search import fit_scales
 
 BLOCK_VALUES = 256
 BLOCK_BYTES = 210
 LAYOUT = layout(BLOCK_BYTES, ("low", "u1", 128), ("high", "u1", 64), ("scales", "i1", 16), ("d", "<f2"))
-GROUP = 16
+SUB_BLOCK = 16
 
 
 def quantize(values: Floats) -> Bytes:
-    """[..., 256 b] -> [..., 210 b], scales by search"""
-    groups = to_groups(values, BLOCK_VALUES // GROUP, GROUP)
-    blocks = np.empty(groups.shape[:-2], LAYOUT)
-    blocks["d"], blocks["scales"] = fit_scales(groups, (-32, 31), (-128, 127))
+    """Quantizes float32 [..., 256 b] to uint8 [..., 210 b], scales by search."""
+    sub_blocks = split(values, BLOCK_VALUES // SUB_BLOCK, SUB_BLOCK)
+    blocks = np.empty(sub_blocks.shape[:-2], LAYOUT)
+    blocks["d"], blocks["scales"] = fit_scales(sub_blocks, (-32, 31), (-128, 127))
     scale = _scale(blocks)
-    q = (codes(groups, scale, np.zeros_like(scale), -32, 31) + 32).astype(np.uint8).reshape(*blocks.shape, BLOCK_VALUES)
+    q = (
+        (nearest_quants(sub_blocks, scale, np.zeros_like(scale), -32, 31) + 32)
+        .astype(np.uint8)
+        .reshape(*blocks.shape, BLOCK_VALUES)
+    )
     blocks["high"], blocks["low"] = pack(q >> 4, 2, 32), pack(q & 15, 4, 64)
     return from_blocks(blocks)
 
 
 @np.errstate(invalid="ignore", over="ignore")  # a file may hold any scale
 def dequantize(data: Bytes) -> Floats:
-    """[..., 210 b] -> [..., 256 b]"""
+    """The values of uint8 [..., 210 b], float32 [..., 256 b]."""
     blocks = to_blocks(data, LAYOUT)
     q = unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
-    groups = q.reshape(*blocks.shape, -1, GROUP).astype(np.float32) - 32
-    return to_rows(_scale(blocks)[..., np.newaxis] * groups, blocks)
+    sub_blocks = q.reshape(*blocks.shape, -1, SUB_BLOCK).astype(np.float32) - 32
+    return to_rows(_scale(blocks)[..., np.newaxis] * sub_blocks, blocks)
 
 
-def codes_of(data: Bytes) -> Codes:
-    """[..., 210 b] -> codes [..., 256 b], around 32"""
+def quants_of(data: Bytes) -> Quants:
+    """The quants of uint8 [..., 210 b], uint8 [..., 256 b] with the zero point 32, and their scales."""
     blocks = to_blocks(data, LAYOUT)
     q = unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
     scales = blocks["scales"].reshape(*data.shape[:-1], -1, 2)
-    return Codes(to_rows(q, blocks), scales, blocks["d"][..., np.newaxis])
+    return Quants(to_rows(q, blocks), scales, blocks["d"][..., np.newaxis])
 
 
 def _scale(blocks: Records) -> Floats:
-    """Of each group [..., 16], float32"""
+    """The scale of each sub-block, float32 [..., 16]."""
     return blocks["d"].astype(np.float32)[..., np.newaxis] * blocks["scales"].astype(np.float32)

@@ -8,7 +8,7 @@ Source: ggml `block_q8_0` and `quantize_row_q8_0_ref`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Codes, Floats
+from engine.quant.base import Bytes, Floats, Quants
 
 BLOCK_VALUES = 32
 BLOCK_BYTES = 34
@@ -36,17 +36,17 @@ def quantize(values: Floats) -> Bytes:
 
 @np.errstate(invalid="ignore", over="ignore")  # a file may hold any scale
 def dequantize(data: Bytes) -> Floats:
-    """[..., 34 b] -> [..., 32 b]"""
+    """The values of uint8 [..., 34 b], float32 [..., 32 b]."""
     blocks = np.ascontiguousarray(data).view(LAYOUT)
     values = blocks["q"].astype(np.float32) * blocks["d"].astype(np.float32)[..., np.newaxis]
     return values.reshape(*data.shape[:-1], -1)
 
 
-def codes_of(data: Bytes) -> Codes:
-    """[..., 34 b] -> codes [..., 32 b], around 128"""
+def quants_of(data: Bytes) -> Quants:
+    """The quants of uint8 [..., 34 b], uint8 [..., 32 b] with the zero point 128, and their scales."""
     blocks = np.ascontiguousarray(data).view(LAYOUT)
     q = blocks["q"].view(np.uint8) ^ np.uint8(128)
-    return Codes(q.reshape(*data.shape[:-1], -1), blocks["d"][..., np.newaxis])
+    return Quants(q.reshape(*data.shape[:-1], -1), blocks["d"][..., np.newaxis])
 
 
 def _round_half_away(values: Floats) -> Floats:

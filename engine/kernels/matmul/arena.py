@@ -32,7 +32,7 @@ from engine.cpu import threads
 from engine.gguf import GgmlType
 from engine.kernels.matmul.group_scales import fit_values
 from engine.quant import TYPES
-from engine.quant.base import Bytes, Codes
+from engine.quant.base import Bytes, Quants
 from engine.simd import F32, I8, I64, LANES
 
 BLOCK = 2 * LANES
@@ -183,15 +183,15 @@ def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
 
 def _codes_in_runs(matrix: Matrix, data: Bytes) -> I8:
     """Groups as `engine.codegen.sub_blocks` says."""
-    found: Codes = TYPES[matrix.type].codes_of(data)  # type: ignore[attr-defined]
+    found: Quants = TYPES[matrix.type].quants_of(data)  # type: ignore[attr-defined]
     code, n, runs = CODES[matrix.kind], matrix.padded_n, matrix.padded_k // RUN
     blocks, groups, before, heads = n // BLOCK, runs // code.runs, SIDES * code.unit_bytes, SIDES * code.head_bytes
     out = np.empty((blocks, groups, code.group_bytes), np.uint8)
-    if found.units is not None:
-        units = _padded(found.units, n, groups).reshape(blocks, 2, LANES, groups, -1)
+    if found.super_scales is not None:
+        units = _padded(found.super_scales, n, groups).reshape(blocks, 2, LANES, groups, -1)
         out[..., :before] = _bytes(units.transpose(0, 3, 1, 4, 2)).reshape(blocks, groups, -1)
-    own = _padded(found.heads, n, runs).reshape(blocks, 2, LANES, groups, code.runs, -1)
-    codes = _padded(found.codes, n, matrix.padded_k).reshape(blocks, 2, LANES, groups, code.runs, RUN)
+    own = _padded(found.scales, n, runs).reshape(blocks, 2, LANES, groups, code.runs, -1)
+    codes = _padded(found.quants, n, matrix.padded_k).reshape(blocks, 2, LANES, groups, code.runs, RUN)
     of_runs = np.empty((blocks, groups, code.runs, code.run_bytes), np.uint8)
     of_runs[..., :heads] = _bytes(own.transpose(0, 3, 4, 1, 5, 2)).reshape(*of_runs.shape[:3], -1)
     words = words_of(matrix.kind, codes.transpose(0, 3, 4, 1, 2, 5))

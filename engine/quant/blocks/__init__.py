@@ -1,1 +1,1 @@
-"""What the block layouts of several quantization types have in common."""
+"""Tools that the block layouts of several quantization types share."""

@@ -1,4 +1,4 @@
-"""What the block layouts have in common: records over bytes, and codes of a few bits packed into bytes."""
+"""Tools of all block layouts: records over bytes, and quants of a few bits packed into bytes."""
 
 from typing import Any
 
@@ -19,27 +19,27 @@ def layout(size: int, *fields: tuple[str, str] | tuple[str, str, int]) -> np.dty
 
 
 def to_blocks(data: Bytes, kind: np.dtype[Any]) -> Records:
-    """uint8 [..., size * b] -> records [..., b]"""
+    """Views uint8 [..., size * b] as records [..., b] of a layout of `size` bytes."""
     return np.ascontiguousarray(data).view(kind)
 
 
 def from_blocks(blocks: Records) -> Bytes:
-    """records [..., b] -> uint8 [..., size * b]"""
+    """Views records [..., b] of `size` bytes as uint8 [..., size * b]."""
     return np.ascontiguousarray(blocks).view(np.uint8)
 
 
-def to_groups(values: Floats, *sizes: int) -> Floats:
-    """float32 [..., n] -> [..., n / (the product of sizes), *sizes]"""
+def split(values: Floats, *sizes: int) -> Floats:
+    """Cuts float32 [..., n] into blocks [..., b, *sizes], where b is n / (the product of sizes)."""
     return np.ascontiguousarray(values, np.float32).reshape(*values.shape[:-1], -1, *sizes)
 
 
-def to_rows(groups: NDArray[Any], blocks: Records) -> NDArray[Any]:
-    """Whatever shape the values of `blocks` [..., b] have -> [..., n], where n counts b blocks"""
-    return groups.reshape(*blocks.shape[:-1], -1)
+def to_rows(values: NDArray[Any], blocks: Records) -> NDArray[Any]:
+    """Joins the values of `blocks` [..., b], of any shape [..., b, *sizes], to rows [..., n]."""
+    return values.reshape(*blocks.shape[:-1], -1)
 
 
 def unpack(data: Bytes, bits: int, run: int) -> Bytes:
-    """Codes of 1, 2 or 4 bits: uint8 [..., m] -> uint8 [..., m * 8 / bits].
+    """Unpacks quants of 1, 2 or 4 bits: uint8 [..., m] -> uint8 [..., m * 8 / bits].
 
     In each `run` bytes lie first the lowest bits of all, then the next higher bits of all, and so on.
     """
@@ -47,10 +47,10 @@ def unpack(data: Bytes, bits: int, run: int) -> Bytes:
     return (planes & np.uint8((1 << bits) - 1)).reshape(*data.shape[:-1], -1)
 
 
-def pack(codes: NDArray[Any], bits: int, run: int) -> Bytes:
-    """The inverse of `unpack`; every code is a whole number below 2 ** bits."""
-    planes = codes.astype(np.uint8).reshape(*codes.shape[:-1], -1, 8 // bits, run) << _shifts(bits)
-    result: Bytes = np.bitwise_or.reduce(planes, axis=-2).reshape(*codes.shape[:-1], -1)
+def pack(quants: NDArray[Any], bits: int, run: int) -> Bytes:
+    """The inverse of `unpack`; every quant is an integer from 0 to 2 ** bits - 1."""
+    planes = quants.astype(np.uint8).reshape(*quants.shape[:-1], -1, 8 // bits, run) << _shifts(bits)
+    result: Bytes = np.bitwise_or.reduce(planes, axis=-2).reshape(*quants.shape[:-1], -1)
     return result
 
 
@@ -59,15 +59,16 @@ def _shifts(bits: int) -> Bytes:
 
 
 def to_half(values: Floats) -> NDArray[np.float16]:
-    """float32 -> float16, beyond its range infinite, as in ggml"""
+    """Rounds float32 to float16; a value beyond its range becomes infinite, as in ggml."""
     with np.errstate(over="ignore"):
         return values.astype("<f2")
 
 
-def codes(values: Floats, scale: Floats, offset: Floats, low: int, high: int) -> Floats:
-    """The whole numbers from low to high for which scale * code + offset is nearest to the values; low for no scale.
+def nearest_quants(values: Floats, scale: Floats, offset: Floats, low: int, high: int) -> Floats:
+    """The integers q from low to high, float32 [..., n], for which scale * q + offset is nearest to the values [...,
+    n].
 
-    `scale` and `offset` [...] hold for groups of values [..., n].
+    `scale` and `offset` [...] are those of the blocks; where a scale is 0 or not finite, q is the integer nearest to 0.
     """
     wide, shift = scale[..., np.newaxis], offset[..., np.newaxis]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

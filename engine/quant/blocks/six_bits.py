@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.quant.base import Bytes, Codes, Floats
+from engine.quant.base import Bytes, Floats, Quants
 from engine.quant.blocks.layout import Records, to_rows
 
 
 def unpack_scales(data: Bytes) -> tuple[Bytes, Bytes]:
-    """uint8 [..., 12] -> scales and offsets, uint8 [..., 8] of 0 to 63 each"""
+    """Unpacks uint8 [..., 12] to scales and offsets, uint8 [..., 8] each, from 0 to 63."""
     scale, offset, low = data[..., :4], data[..., 4:8], data[..., 8:]
     return (
         np.concatenate([scale & 63, low & 15 | scale >> 6 << 4], axis=-1),
@@ -26,20 +26,20 @@ def unpack_scales(data: Bytes) -> tuple[Bytes, Bytes]:
 
 
 def pack_scales(scale: Bytes, offset: Bytes) -> Bytes:
-    """The inverse of `unpack_scales`."""
+    """Packs scales and offsets, as `unpack_scales` gives them, to uint8 [..., 12]."""
     first = [each[..., :4] | each[..., 4:] >> 4 << 6 for each in (scale, offset)]
     return np.concatenate([*first, scale[..., 4:] & 15 | offset[..., 4:] << 4], axis=-1)
 
 
 def scale_and_offset(blocks: Records) -> tuple[Floats, Floats]:
-    """Of each group of the records [...]: float32 [..., 8]; the offset is what is added"""
+    """Scale and offset of each sub-block of the records [...], float32 [..., 8] each; the offset is added."""
     scale, offset = unpack_scales(blocks["scales"])
     d, dmin = (blocks[field].astype(np.float32)[..., np.newaxis] for field in ("d", "dmin"))
     return d * scale.astype(np.float32), -(dmin * offset.astype(np.float32))
 
 
-def with_scales(blocks: Records, q: NDArray[Any]) -> Codes:
-    """Codes [..., 256] of the records [...] with their scales and offsets."""
+def with_scales(blocks: Records, q: NDArray[Any]) -> Quants:
+    """The quants q [..., 256] of the records [...] with their scales and offsets."""
     scales = np.stack(unpack_scales(blocks["scales"]), axis=-1)
     units = np.stack([blocks["d"], blocks["dmin"]], axis=-1)
-    return Codes(to_rows(q, blocks), scales.reshape(*blocks.shape[:-1], -1, 2), units)
+    return Quants(to_rows(q, blocks), scales.reshape(*blocks.shape[:-1], -1, 2), units)

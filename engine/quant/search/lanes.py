@@ -1,14 +1,15 @@
-"""What the searches share. A lane is a block: 16 of them are searched at once, each by the same operations."""
+"""Operations of all searches. A lane is a block: 16 of them are searched at once, each by the same operations."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from engine.quant.blocks.levels import LEVELS, MIDDLES
+from engine.quant.blocks.levels import LEVELS, MIDPOINTS
 from engine.simd import (
     F32,
     LANES,
+    Float,
     Lanes,
     add,
     div,
@@ -30,6 +31,23 @@ _SPLIT, _LARGEST, _NORMAL = f(8193), f(65504), f(2.0**-14)
 _DENORMAL = f(0.75)  # a float32 near it has the step of the halves below the normal ones, 2^-24
 
 
+class Values(NamedTuple):
+    """16 blocks in 16 lanes. x and w, float32 [count * 16]: values and their weights, value i of lane l at i * 16 + l;
+    n is the number of values that share a scale."""
+
+    x: F32
+    w: F32
+    n: int
+
+
+class Range(NamedTuple):
+    """The least and the greatest quant; `uneven` if quants are levels of IQ4_NL."""
+
+    low: Float
+    high: Float
+    uneven: bool
+
+
 @operation(f32x16, f32x16, f32x16, f32x16, f32x16)(lambda b, a, c, x, y: b.select(b.fcmp_ordered(">", a, c), x, y))
 def choose(a: Any, b: Any, x: Any, y: Any) -> Any:
     """x where a > b, else y."""
@@ -49,8 +67,8 @@ def inverse(x: Lanes) -> Lanes:
 
 
 @njit(inline="always")
-def code(x: Lanes, low: Lanes, high: Lanes) -> Lanes:
-    """The whole number from low to high that is nearest to x."""
+def quant(x: Lanes, low: Lanes, high: Lanes) -> Lanes:
+    """The integer from low to high that is nearest to x."""
     return larger(low, sub(high, larger(sub(high, nearest(x)), splat(ZERO))))
 
 
@@ -59,13 +77,13 @@ def level(x: Lanes) -> Lanes:
     """The level of IQ4_NL that is nearest to x."""
     found = splat(LEVELS[0])
     for i in range(15):
-        found = choose(x, splat(MIDDLES[i]), splat(LEVELS[i + 1]), found)
+        found = choose(x, splat(MIDPOINTS[i]), splat(LEVELS[i + 1]), found)
     return found
 
 
 @njit(inline="always")
 def to_half(x: Lanes) -> Lanes:
-    """A nearest value that float16 has: by Veltkamp's splitting for normal ones, by addition for the others."""
+    """Rounds to a nearest float16 value: by Veltkamp's splitting for normal ones, by addition for the others."""
     a = choose(splat(_LARGEST), magnitude(x), magnitude(x), splat(_LARGEST))
     big = mul(a, splat(_SPLIT))
     denormal = sub(add(a, splat(_DENORMAL)), splat(_DENORMAL))
@@ -83,9 +101,9 @@ def gather(values: F32, first: int, count: int, x: F32) -> None:
 
 
 @njit(nogil=True)
-def weigh(x: F32, w: F32, at: int, n: int) -> None:
-    """The weights of n values from `at` on: the size of the value and the mean size in its group, added."""
-    mean = splat(ZERO)
+def weigh(values: Values, at: int) -> None:
+    """The weights of n values from `at` on: the size of the value and the mean size of all n, added."""
+    (x, w, n), mean = values, splat(ZERO)
     for i in range(at, at + n * LANES, LANES):
         mean = add(mean, magnitude(load_f32(x, i)))
     mean = div(mean, splat(f(n)))
@@ -94,18 +112,11 @@ def weigh(x: F32, w: F32, at: int, n: int) -> None:
 
 
 @njit(nogil=True)
-def weigh_squares(x: F32, w: F32, at: int, n: int) -> None:
-    """The same, their squares added."""
-    weigh(x, w, at, n)
+def weigh_squares(values: Values, at: int) -> None:
+    """The weights of n values from `at` on: the squares of what `weigh` adds, added."""
+    x, w, n = values
+    weigh(values, at)
     for i in range(at, at + n * LANES, LANES):
         v = magnitude(load_f32(x, i))
         mean = sub(load_f32(w, i), v)
         store_f32(w, i, add(mul(mean, mean), mul(v, v)))
-
-
-@njit(nogil=True)
-def scatter(lanes: F32, at: int, out: F32, first: int, stride: int) -> None:
-    """out[first * stride], out[(first + 1) * stride] … = the 16 lanes at `at`, as far as out goes."""
-    for lane in range(LANES):
-        if (first + lane) * stride < out.size:
-            out[(first + lane) * stride] = lanes[at + lane]
