@@ -9,16 +9,15 @@ Source: ggml `block_q8_0` and `quantize_row_q8_0_ref`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats, Quants
+from engine.quant.blocks.layout import layout
 
 BLOCK_VALUES = 32
 BLOCK_BYTES = 34
-LAYOUT = np.dtype([("d", "<f2"), ("q", "i1", BLOCK_VALUES)])
-if LAYOUT.itemsize != BLOCK_BYTES:
-    raise AssertionError(f"Q8_0 has {LAYOUT.itemsize} bytes a block, not {BLOCK_BYTES}")
+LAYOUT = layout(BLOCK_BYTES, ("d", "<f2"), ("q", "i1", BLOCK_VALUES))
 
 
 def quantize(values: Floats) -> Bytes:
-    """[..., 32 b] -> [..., 34 b]
+    """Quantizes float32 [..., 32 b] to uint8 [..., 34 b].
 
     q comes from the float32 scale, before float16 rounds it. Where 1 / d overflows, d is 0 in float16, and q is 0.
     """

@@ -23,8 +23,8 @@ HALVES = (0, 0x8000, 1, 0x8001, 0x3FF, 0x400, 0x3C00, 0xBC00, 0x7BFF, 0xFBFF, 0x
 
 
 def rows(scale: float, seed: int = 0) -> np.ndarray:
-    """[64, 96] with zeros, equal values, one large value, halves and negative zeros among them."""
-    values = np.random.default_rng(seed).standard_normal((64, 96)).astype(np.float32) * np.float32(scale)
+    """[64, 768] with zeros, equal values, one large value, halves and negative zeros among them."""
+    values = np.random.default_rng(seed).standard_normal((64, 768)).astype(np.float32) * np.float32(scale)
     values[0] = 0
     values[1] = scale
     values[2, 5] = 1000 * scale
@@ -101,7 +101,7 @@ def test_a_slice_of_rows_and_a_read_only_view(kind: GgmlType) -> None:
 
 @defined_type
 @settings(max_examples=100, deadline=None)
-@given(values=arrays.arrays(np.float32, 64, elements=st.floats(-60000, 60000, width=32, allow_subnormal=False)))
+@given(values=arrays.arrays(np.float32, 256, elements=st.floats(-60000, 60000, width=32, allow_subnormal=False)))
 def test_any_values_get_the_bits_of_the_gguf_package(kind: GgmlType, values: np.ndarray) -> None:
     values[np.abs(values) < 1e-35] = 0  # below, the package divides by a scale whose inverse is infinite
     theirs = quants.quantize(values, GGMLQuantizationType(kind)).view(np.uint8)
