@@ -97,10 +97,7 @@ def finish(
     hidden = source.hidden.found()
     if not text or text.isspace():
         if not members and not images:
-            if source.pictures.unread:
-                raise DocumentError(Failure.NEEDS_OCR, "; ".join(source.pictures.reasons()))
-            unseen = [f"{one.characters} characters of hidden text" for one in hidden]
-            raise DocumentError(Failure.EMPTY, "; ".join(["there is no text in it", *unseen[:1], *notes]))
+            raise _nothing(source, notes)
         text, page_starts = "", ()
     return Parsed(
         text=text,
@@ -116,6 +113,14 @@ def finish(
         images=images,
         unsure=source.hidden.unsure,
     )
+
+
+def _nothing(source: Source, notes: list[str]) -> DocumentError:
+    """The failure of a document in which nothing was found, neither text nor other documents."""
+    if source.pictures.unread:
+        return DocumentError(Failure.NEEDS_OCR, "; ".join(source.pictures.reasons()))
+    unseen = [f"{one.characters} characters of hidden text" for one in source.hidden.found()]
+    return DocumentError(Failure.EMPTY, "; ".join(["there is no text in it", *unseen[:1], *notes]))
 
 
 def _left(source: Source) -> list[str]:

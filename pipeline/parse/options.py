@@ -23,10 +23,10 @@ class Options:
     media_type: str = ""
 
     def to_message(self) -> dict[str, Any]:
-        """As JSON."""
+        """The options as a JSON object."""
         return vars(self) | {"texts": dict(self.texts), "unread": dict(self.unread)}
 
 
 def from_message(message: Mapping[str, Any]) -> Options:
-    """What `to_message` made."""
+    """The options that `to_message` made this JSON object of."""
     return Options(**message)

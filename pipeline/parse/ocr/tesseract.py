@@ -53,11 +53,11 @@ class Tesseract:
 
     @property
     def name(self) -> str:
-        """As a parser's name: with version and languages."""
+        """Its name as that of a parser, with version and languages."""
         return f"tesseract {self.version} ({'+'.join(self.languages)})"
 
     def describe(self) -> dict[str, Any]:
-        """For the record of a run."""
+        """Its version, and its languages with their data, for the record of a run."""
         return {"tesseract": self.version, "languages": dict(self.languages), "osd": self.osd or None}
 
 

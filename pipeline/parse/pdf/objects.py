@@ -111,7 +111,7 @@ def bounds_of(item: int) -> Rectangle:
 
 
 def matrix_of(item: int) -> tuple[float, float, float, float, float, float]:
-    """Of a form: from its own space to that of what it is in."""
+    """The matrix of a form, from its own space to that of what it is in."""
     _get_matrix(argument(item), _MATRIX)
     return _matrix[0], _matrix[1], _matrix[2], _matrix[3], _matrix[4], _matrix[5]
 

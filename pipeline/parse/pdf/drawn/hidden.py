@@ -211,7 +211,7 @@ def _characters(page: Page, suspects: dict[int, Suspect]) -> dict[int, list[_Cha
 
 
 def _in_runs(characters: list[_Character]) -> Iterator[_Character]:
-    """Those that stand together: of a single one it cannot be told whether it is hidden or only faint."""
+    """The characters that stand together: of a single one it cannot be told whether it is hidden or only faint."""
     run: list[_Character] = []
     for one in characters:
         if run and one.place > run[-1].place + 2:  # a space may lie between
@@ -230,13 +230,13 @@ def _middle(area: Rectangle) -> float:
 
 
 def _core(area: Rectangle) -> Rectangle:
-    """Without the quarter above and below, where lines of a paragraph overlap."""
+    """The area without the quarter above and below, where lines of a paragraph overlap."""
     quarter = (area[3] - area[1]) / 4
     return area[0], area[1] + quarter, area[2], area[3] - quarter
 
 
 def _around(area: Rectangle) -> Rectangle:
-    """With a margin of its height: the words of a scan's text layer stand but near their pictures."""
+    """The area with a margin of its height: the words of a scan's text layer stand but near their pictures."""
     margin = min(area[3] - area[1], area[2] - area[0]) + _BESIDE
     return area[0] - margin, area[1] - margin, area[2] + margin, area[3] + margin
 

@@ -182,7 +182,7 @@ class _Judge:
                 self._found.suspects[self._found.texts[place]] = suspect
 
     def _doubtful(self, group: _Group, places: range) -> set[int]:
-        """Those about which something is special, or over which something was painted."""
+        """The texts about which something is special, or over which something was painted."""
         states, last = self._unusual_states(group) | self._resembling, self._found.scenery.last
         part = slice(places.start, places.stop)
         if self._layers or group.mixed or places.stop > self._outlined:
@@ -217,12 +217,12 @@ class _Judge:
         return list(map(self._found.texts.__getitem__, places))
 
     def _beyond(self, group: _Group, places: Sequence[int]) -> set[int]:
-        """Those that may reach beyond the page."""
+        """The texts that may reach beyond the page."""
         page = _ANYWHERE if group.inside else before(self._found.page, group.matrix)
         return set(compress(places, may_reach_beyond(self._texts(places), page)) if page else places)
 
     def _crossing(self, group: _Group, places: Sequence[int]) -> set[int]:
-        """Those that may reach beyond their borders; most do not."""
+        """The texts that may reach beyond their borders; most do not."""
         margin, crossing, number = MARGIN / max(stretching(group.matrix), 1e-9), set[int](), 0
         while places := [place for place in places if self._borders[place] > number]:
             if number == _BORDERS:
@@ -250,7 +250,7 @@ class _Judge:
         return suspect
 
     def _by_itself(self, group: _Group, place: int, area: Rectangle) -> Suspect | None:
-        """By how it is painted, and its size."""
+        """The suspicion that a text raises by how it is painted, and by its size."""
         mode, of = self._found.modes[place], self._kinds[self._states[place]]
         if mode in _UNPAINTED or (mode == _FILLED and of.colour and of.colour[3] < _OPAQUE):
             outlined = mode >= _CLIPPING and self._found.scenery.covers(area, place)
@@ -259,7 +259,7 @@ class _Judge:
         return Suspect("tiny", area, certain=True) if of.least * shrunk * shrunk <= SMALLEST**2 else None
 
     def _by_others(self, place: int, area: Rectangle, mixed: bool) -> Suspect | None:
-        """By the colour of what is behind it, by what is over it, or by how it is mixed with both."""
+        """The suspicion that a text raises by what is behind or over it, or by how it is mixed with both."""
         scenery, of = self._found.scenery, self._kinds[self._states[place]]
         mixed = mixed or of.mixed or of.font in self._blank
         colour = None if of.colour is None or mixed or self._found.modes[place] != _FILLED else of.colour[:3]
@@ -280,7 +280,7 @@ def _is_flat(area: Rectangle) -> bool:
 
 
 def _by_border(item: int, area: Rectangle, matrix: Matrix) -> Suspect | None:
-    """By a border outside of which nothing is painted; one that is no upright box must be drawn."""
+    """The suspicion by a border outside of which nothing is painted; one that is no upright box must be drawn."""
     drawn = None
     for points in pdf.borders_of(item, _SIMPLE):
         limit = _box(points, matrix) if points else None

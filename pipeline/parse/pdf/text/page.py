@@ -51,7 +51,7 @@ class Page:
             raw.FORM_OnAfterLoadPage(self.handle, self.form)
 
     def count_characters(self) -> int:
-        """Of its text; they have places from 0."""
+        """How many characters its text has; they have places from 0."""
         return int(_count_characters(argument(self.characters)))
 
     def box(self) -> Rectangle:
@@ -66,7 +66,7 @@ class Page:
             raise pdfium.PdfiumError("Failed to load text page.")
 
     def text(self) -> str:
-        """Of the characters, with "\\r\\n" at the ends of lines."""
+        """The text of its characters, with "\\r\\n" at the ends of lines."""
         characters = argument(self.characters)
         first, end = 0, self.count_characters()
         # Characters at either end that are no part of the text would make pdfium read beyond the others.
@@ -84,7 +84,7 @@ class Page:
         return with_hyphens(text, self._is_drawn) if SOFT in text else text
 
     def character(self, place: int) -> str:
-        """The one at a place."""
+        """The character at a place."""
         return chr(_get_unicode(argument(self.characters), place))
 
     def text_object(self, place: int) -> int:
@@ -102,7 +102,7 @@ class Page:
         return [place for place, one in enumerate(found) if one > 0] if any(found) else []  # on nearly every page
 
     def box_of_character(self, place: int) -> Rectangle:
-        """In points of the page."""
+        """The box around the character at a place, in points of the page."""
         _get_box(argument(self.characters), place, *_sides_of_box)
         left, right, bottom, top = _box
         return left, bottom, right, top
