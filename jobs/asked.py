@@ -17,7 +17,7 @@ S = TypeVar("S", bound=Section)
 
 
 class TaskConfig(Section):
-    """What is asked of each document: what all tasks have. The sections of tasks are made by `section_of_task`."""
+    """The keys that every task has; `section_of_task` makes the sections of tasks from it."""
 
     max_tokens: int | None = Field(None, ge=16, le=65_536)
     type: str = ""
