@@ -178,7 +178,7 @@ def test_the_model_is_the_file_with_its_bytes(done: RunPlan, tmp_path: Path) -> 
 
 
 def test_rows_whose_settings_the_log_does_not_have(plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["pipeline.run"], "settings_records", lambda *_: ())  # as the log was before
+    monkeypatch.setattr("pipeline.stages.begin.settings_records", lambda *_: ())  # as the log was before
     drop("a.txt", INVOICE)
     go(plan)
     row = pipeline.replay(plan.site, ALL).rows[0]
