@@ -44,12 +44,11 @@ if TYPE_CHECKING:
     from pipeline.proof.story import Story, story
     from pipeline.proof.verify import Verification, verify
     from pipeline.proof.words import members_in_words
-    from pipeline.records.isolation import Isolation
     from pipeline.records.journal import Recorded, open_journal, record
     from pipeline.records.records import says
     from pipeline.records.register import model_news
     from pipeline.records.software import label
-    from pipeline.records.types import KINDS
+    from pipeline.records.types import KINDS, Document, Isolation, ReadCheckpoint, ReadProof, ReadRecall, ReadResults, ReadStory, Record, ServiceEnded, ServiceStarted, Verified
     from pipeline.report import Observer, RunReport
     from pipeline.run import run
     from pipeline.states import State
@@ -72,6 +71,16 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Document",
+    "ReadCheckpoint",
+    "ReadProof",
+    "ReadRecall",
+    "ReadResults",
+    "ReadStory",
+    "Record",
+    "ServiceEnded",
+    "ServiceStarted",
+    "Verified",
     "KINDS",
     "NOT_BLANK",
     "TASKS",
@@ -264,7 +273,6 @@ _LATER = {
         "verify",
     ),
     "pipeline.proof.words": ("members_in_words",),
-    "pipeline.records.isolation": ("Isolation",),
     "pipeline.records.journal": (
         "Recorded",
         "open_journal",
@@ -273,7 +281,7 @@ _LATER = {
     "pipeline.records.records": ("says",),
     "pipeline.records.register": ("model_news",),
     "pipeline.records.software": ("label",),
-    "pipeline.records.types": ("KINDS",),
+    "pipeline.records.types": ("KINDS", "Document", "Isolation", "ReadCheckpoint", "ReadProof", "ReadRecall", "ReadResults", "ReadStory", "Record", "ServiceEnded", "ServiceStarted", "Verified"),
     "pipeline.report": (
         "Observer",
         "RunReport",

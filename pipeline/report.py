@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.records.isolation import Isolation
+from pipeline.records.types import Isolation
 
 
 class Observer(Protocol):

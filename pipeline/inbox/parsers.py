@@ -4,7 +4,7 @@ from pipeline.errors import MachineRefusedError
 from pipeline.parse import NotIsolatedError, ParserPool
 from pipeline.parse.sandbox import OF_PROGRAM, lacking
 from pipeline.plan import BEST_EFFORT, REQUIRED, Site
-from pipeline.records.isolation import Isolation
+from pipeline.records.types import Isolation
 
 _NEEDS = {
     "system_call_filter": "seccomp filters (x86-64 or aarch64), and no profile around it that forbids them",

@@ -1,11 +1,11 @@
 """Which entries are about a document: those of its bytes, and those of the documents that were in it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
+from pipeline.records.types import Document
 
 _FEWEST = 6  # digits of a sha256 that name a document
 
@@ -16,7 +16,7 @@ class About:
 
     document: str
     documents: frozenset[str]
-    entries: tuple[dict[str, Any], ...]
+    entries: tuple[Document, ...]
 
 
 def about(site: Site, wanted: str) -> About:
@@ -27,18 +27,19 @@ def about(site: Site, wanted: str) -> About:
 
 def with_containers(site: Site, found: About) -> About:
     """The same with every document in which it came, at any depth, and with everything else that was in these."""
-    return _about(site, found.document, {found.document, *(entry["document"] for entry in containers_of(site, found))})
+    return _about(
+        site, found.document, {found.document, *(each.document for each in containers_of(site, found) if each.document)}
+    )
 
 
-def containers_of(site: Site, found: About) -> list[dict[str, Any]]:
+def containers_of(site: Site, found: About) -> list[Document]:
     """The entries, oldest first, of the documents in which a document came (mails, archives), at any depth."""
-    wanted, before = {entry["parent"] for entry in found.entries} - {None} - found.documents, -1
-    entries: list[dict[str, Any]] = []
+    wanted, before = {entry.parent for entry in found.entries} - {None} - found.documents, -1
+    entries: list[Document] = []
     while len(wanted) > before:
         before = len(wanted)
-        read = (entry for _, entry in read_entries(site) if wanted and entry["type"] == "document")
-        entries = [entry for entry in read if entry["document"] in wanted]
-        wanted |= {entry["parent"] for entry in entries} - {None}
+        entries = [entry for entry in _documents(site) if entry.document in wanted] if wanted else []
+        wanted |= {entry.parent for entry in entries} - {None}
     return entries
 
 
@@ -46,23 +47,27 @@ def _about(site: Site, document: str, documents: set[str]) -> About:
     """The entries of these documents, and of what was in them."""
     before = 0
     while len(documents) > before:  # what is in it has entries before its own
-        before, entries = len(documents), []
-        for _, entry in read_entries(site):
-            if entry["type"] == "document" and (entry["document"] in documents or entry["parent"] in documents):
+        before, entries = len(documents), list[Document]()
+        for entry in _documents(site):
+            if entry.document in documents or entry.parent in documents:
                 entries.append(entry)
-                documents |= {entry["document"]} - {None}
+                documents |= {entry.document} if entry.document else set()
     return About(document, frozenset(documents), tuple(entries))
 
 
 def _document(site: Site, wanted: str) -> str:
-    found = {e["document"] for _, e in read_entries(site) if e["type"] == "document" and is_meant(e, wanted)} - {None}
+    found = {entry.document for entry in _documents(site) if entry.document and is_meant(entry, wanted)}
     return only_one(found, wanted)
 
 
-def is_meant(entry: Mapping[str, Any], wanted: str) -> bool:
+def _documents(site: Site) -> Iterator[Document]:
+    return (entry for entry in read_entries(site) if isinstance(entry, Document))
+
+
+def is_meant(entry: Document, wanted: str) -> bool:
     """Whether an entry is of a document that somebody asks for by sha256 (six digits or more) or path."""
-    sha256 = entry["document"] or ""
-    return entry["path"] == wanted or (len(wanted) >= _FEWEST and sha256.startswith(wanted.lower()))
+    sha256 = entry.document or ""
+    return entry.path == wanted or (len(wanted) >= _FEWEST and sha256.startswith(wanted.lower()))
 
 
 def only_one(found: Collection[str], wanted: str) -> str:

@@ -4,15 +4,25 @@ Within one boot the uptime counts, which nobody can set. Between two boots there
 it counts for nothing; forwards it is believed, until a step back within the same boot takes it back.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Protocol
 
 STEP = timedelta(seconds=2)
 """What uptime and clock may disagree by: less may be a pause between two looks at them."""
 _SILENCE = timedelta(days=7)
 _NONE = timedelta()
+
+
+class Stamped(Protocol):
+    """An entry, or a stamp after the last one."""
+
+    @property
+    def time(self) -> str: ...
+    @property
+    def boot(self) -> str: ...
+    @property
+    def uptime_us(self) -> int: ...
 
 
 @dataclass
@@ -25,9 +35,9 @@ class LogClock:
     _longest: timedelta = _NONE  # of all gaps before
     _doubt: str | None = None
 
-    def read(self, entry: Mapping[str, Any]) -> datetime:
+    def read(self, entry: Stamped) -> datetime:
         """The moment of the next entry, or of a stamp after the last one, by the log's clock."""
-        now = datetime.fromisoformat(entry["time"]), entry.get("boot", ""), entry.get("uptime_us", 0)
+        now = datetime.fromisoformat(entry.time), entry.boot, entry.uptime_us
         last, self._last, self._doubt = self._last, now, None
         if last is not None and last[1] and last[1] == now[1]:
             self._same_boot(now[0] - last[0] - timedelta(microseconds=now[2] - last[2]), last[0])

@@ -3,26 +3,24 @@
 The log stays as it is, and as provable as before: a private job's entries only cannot be opened any more.
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import audit
 from pipeline.keep.about import About, about, containers_of, with_containers
 from pipeline.keep.holds import holds
 from pipeline.outbox.commit import write_without
 from pipeline.outbox.deletion import Deletions, delete
-from pipeline.outbox.placement import archive_folder, made_files, sync
+from pipeline.outbox.placement import archive_folder, sync
 from pipeline.outbox.recover import recovered_log
 from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import failed_apart, failed_name
 from pipeline.plan import Site
-from pipeline.records.entries import read_entries
-from pipeline.records.paths import raw_path
+from pipeline.records import types
+from pipeline.records.entries import fold, read_entries
+from pipeline.records.types import Deleted, Document, Inputs, MadeFile, Part, RewrittenPart
 from pipeline.states import State
-
-Entry = Mapping[str, Any]
 
 _MOST = 60_000  # bytes: an entry may have 65,535 in all
 
@@ -67,28 +65,28 @@ def erase(
     with recovered_log(site, wait) as log:
         found = about(site, wanted)
         found = with_containers(site, found) if containers else found
-        named = tuple(entry["n"] for entry in found.entries if "private" not in entry)
+        named = tuple(entry.n for entry in found.entries if entry.private is None)
         _refuse(site, found, archive, rows)
-        record = {**_record(site, found, archive, rows), "reason": reason}
-        if not any(record[kind] for kind in ("entries", "archive", "failed", "markdown", "rows")):
+        record = replace(_record(site, found, archive, rows), reason=reason)
+        if not (record.entries or record.archive or record.failed or record.markdown or record.rows):
             raise ErasureRefusedError("nothing of it is left that could be erased")
-        if len(audit.canonical(record)) > _MOST:
+        if len(audit.canonical(record.to_json())) > _MOST:
             raise ErasureRefusedError("it holds too many documents for one entry of the log: erase those first")
         number = log.commit([record])
         assert number is not None
         delete(site, record)
-        log.commit([{"type": "deleted", "run": "", "deletion": number}])
+        log.commit([Deleted(deletion=number)])
     around = tuple(_around(site, found)) if archive else ()
-    gone = sum(len(part["entries"]) for part in record["rows"])
-    return Erased(number, found.document, tuple(record["entries"]), named, len(record["archive"]), gone, around)
+    gone = sum(len(part.entries) for part in record.rows)
+    return Erased(number, found.document, record.entries, named, len(record.archive), gone, around)
 
 
 def _around(site: Site, found: About) -> Iterator[Around]:
     """The documents in which the bytes of these are kept still."""
     told = {
-        Around(entry["document"], entry["job"], entry["path"]): None
+        Around(entry.document, entry.job, entry.path): None
         for entry in containers_of(site, found)
-        if _has_bytes(site.root, entry)
+        if entry.document and _has_bytes(site.root, entry)
     }
     yield from told
 
@@ -98,99 +96,86 @@ def _refuse(site: Site, found: About, archive: bool, rows: bool) -> None:
     for each in holds(site):
         if held := found.documents & set(each.documents):
             raise ErasureRefusedError(f"document {min(held)} is held by entry {each.number}: {each.reason}")
-    private = [entry for entry in found.entries if "private" in entry]
+    private = [entry for entry in found.entries if entry.private is not None]
     if not (private or archive or rows):
         fact = "no job of this document is private, so its names stay in the log"
         raise ErasureRefusedError(f"{fact}; --archive erases its bytes and text, --rows its rows")
     if not archive and any(_has_bytes(site.root, entry) for entry in private):
         raise ErasureRefusedError("its bytes are kept, with its name: erase them too, by --archive")
-    if not rows and any((site.root / entry["part"]).exists() for entry in private):
+    if not rows and any((site.root / entry.part).exists() for entry in private):
         raise ErasureRefusedError("its rows are kept, with its name: erase them too, by --rows")
 
 
-def _has_bytes(root: Path, entry: Entry) -> bool:
-    if entry["document"] is None:
+def _has_bytes(root: Path, entry: Document) -> bool:
+    if entry.document is None:
         return False
-    apart = (failed_name(raw_path(entry)), failed_apart(raw_path(entry), entry["document"]))
-    failed = any((root / "failed" / entry["job"] / name).exists() for name in apart)
-    return failed or archive_folder(root, entry["job"], entry["document"]).exists()
+    apart = (failed_name(entry.raw_path), failed_apart(entry.raw_path, entry.document))
+    failed = any((root / "failed" / entry.job / name).exists() for name in apart)
+    return failed or archive_folder(root, entry.job, entry.document).exists()
 
 
 def _told(site: Site, paths: set[str]) -> list[int]:
     """The entries of private jobs that say why an input of these paths got no row."""
-    hidden = (entry for _, entry in read_entries(site) if entry["type"] == "inputs" and "private" in entry)
-    return [entry["n"] for entry in hidden if not paths.isdisjoint(entry["paths"] or ())]
+    hidden = (entry for entry in read_entries(site) if isinstance(entry, Inputs) and entry.private is not None)
+    return [entry.n for entry in hidden if not paths.isdisjoint(entry.paths or ())]
 
 
-def _record(site: Site, found: About, archive: bool, rows: bool) -> dict[str, Any]:
+def _record(site: Site, found: About, archive: bool, rows: bool) -> types.Erased:
     """What goes; the parts without the rows are written, and wait for their place."""
-    before = _deletions(site)
-    kept = [entry for entry in found.entries if entry["document"] is not None and entry["n"] not in before.archive]
-    answered = [entry["n"] for entry in kept if entry["state"] != State.FAILED]
-    failed = [e["n"] for e in found.entries if e["state"] == State.FAILED and e["n"] not in before.failed]
-    private = [entry["n"] for entry in found.entries if "private" in entry]
-    return {
-        "type": "erased",
-        "run": "",
-        "entries": sorted([*private, *_told(site, {entry["path"] for entry in found.entries})]),
-        "archive": answered if archive else [],
-        "failed": failed if archive else [],
-        "markdown": _markdown(site, found) if rows else [],
-        "parts": [],
-        "rows": list(_rewritten(site, found, before)) if rows else [],
-    }
+    before = fold(read_entries(site), Deletions())
+    kept = [entry for entry in found.entries if entry.document is not None and entry.n not in before.archive]
+    answered = tuple(entry.n for entry in kept if entry.state != State.FAILED)
+    failed = tuple(e.n for e in found.entries if e.state == State.FAILED and e.n not in before.failed)
+    private = [entry.n for entry in found.entries if entry.private is not None]
+    return types.Erased(
+        entries=tuple(sorted([*private, *_told(site, {entry.path for entry in found.entries})])),
+        archive=answered if archive else (),
+        failed=failed if archive else (),
+        markdown=_markdown(site, found) if rows else (),
+        parts=(),
+        rows=tuple(_rewritten(site, found, before)) if rows else (),
+    )
 
 
-def _deletions(site: Site) -> Deletions:
-    """What was deleted before."""
-    found = Deletions()
-    for _, entry in read_entries(site):
-        found.take(entry)
-    return found
-
-
-def _markdown(site: Site, found: About) -> list[int]:
+def _markdown(site: Site, found: About) -> tuple[int, ...]:
     """The entries whose Markdown file is still theirs; and those whose output files have a line of one of these."""
-    batches = {entry["parent"] for entry in found.entries} - {None}
-    around = [entry for _, entry in read_entries(site) if _is_around(entry, batches)] if batches else []
-    return sorted({e["n"] for e in [*found.entries, *around] if any(_is(site.root, made) for made in made_files(e))})
+    batches = {entry.parent for entry in found.entries if entry.parent}
+    read = (entry for entry in read_entries(site) if isinstance(entry, Document)) if batches else ()
+    around = [entry for entry in read if entry.outputs and {entry.document, entry.parent} & batches]
+    theirs = (e for e in (*found.entries, *around) if any(_is(site.root, made) for made in e.made_files))
+    return tuple(sorted({entry.n for entry in theirs}))
 
 
-def _is_around(entry: Entry, batches: set[str]) -> bool:
-    """Whether output files were made with an entry, of one of these batch files or of a request in it."""
-    return bool(entry.get("outputs")) and not batches.isdisjoint((entry["document"], entry["parent"]))
+def _is(root: Path, made: MadeFile) -> bool:
+    file = root / made.file
+    return file.is_file() and file_sha256(file) == made.sha256
 
 
-def _is(root: Path, made: Mapping[str, str]) -> bool:
-    file = root / made["file"]
-    return file.is_file() and file_sha256(file) == made["sha256"]
-
-
-def _rewritten(site: Site, found: About, before: Deletions) -> Iterator[dict[str, Any]]:
+def _rewritten(site: Site, found: About, before: Deletions) -> Iterator[RewrittenPart]:
     """Each part with rows of these documents, written anew without them. ErasureRefusedError for one that was changed:
     what somebody else did to it would become true."""
-    proved = _proved(site, {entry["part"] for entry in found.entries})
+    proved = _proved(site, {entry.part for entry in found.entries})
     for file, (number, sha256) in sorted(proved.items()):
         path = site.root / file
         if not path.is_file():
             continue
         if file_sha256(path) != sha256:
             raise ErasureRefusedError(f"{file} is not the part that the log proves; `cloister audit verify` tells more")
-        mine = [entry for entry in found.entries if entry["part"] == file]
-        gone = [entry["n"] for entry in mine if before.by(entry["n"], file) is None]
+        mine = [entry for entry in found.entries if entry.part == file]
+        gone = tuple(entry.n for entry in mine if before.by(entry.n, file) is None)
         if not gone:
             continue
-        made = write_without(site.root, file, gone, private=any("private" in entry for entry in mine))
-        yield {"file": file, "part": number, "sha256": made, "entries": gone}
+        made = write_without(site.root, file, gone, private=any(entry.private is not None for entry in mine))
+        yield RewrittenPart(file, number, made, gone)
     sync(*site.root.glob("outbox/*"))
 
 
 def _proved(site: Site, parts: Collection[str]) -> dict[str, tuple[int, str]]:
     """Of each of these parts its entry, and the sha256 that the log proves now."""
     proved: dict[str, tuple[int, str]] = {}
-    for number, entry in read_entries(site):
-        if entry["type"] == "part" and entry["file"] in parts:
-            proved[entry["file"]] = number, entry["sha256"]
-        elif entry["type"] == "erased":
-            proved |= {part["file"]: (part["part"], part["sha256"]) for part in entry["rows"] if part["file"] in parts}
+    for entry in read_entries(site):
+        if isinstance(entry, Part) and entry.file in parts:
+            proved[entry.file] = entry.n, entry.sha256
+        elif isinstance(entry, types.Erased):
+            proved |= {part.file: (part.part, part.sha256) for part in entry.rows if part.file in parts}
     return proved

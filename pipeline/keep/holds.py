@@ -4,13 +4,13 @@ A hold names entries of its document, not the document: an entry says whatever t
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from pipeline.keep.about import about
 from pipeline.outbox.recover import recovered_log
 from pipeline.plan import Site
-from pipeline.records.entries import entries_at, read_entries
+from pipeline.records.entries import documents_at, fold, read_entries
+from pipeline.records.types import Held, Record, Released
 
 
 @dataclass(frozen=True)
@@ -24,22 +24,25 @@ class Hold:
     time: str
 
 
+@dataclass
+class Holds:
+    """The entries of the holds in force, of all jobs, by number."""
+
+    entries: dict[int, Held] = field(default_factory=dict)
+
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        if isinstance(entry, Held):
+            self.entries[entry.n] = entry
+        elif isinstance(entry, Released):
+            self.entries.pop(entry.hold, None)
+
+
 def holds(site: Site) -> list[Hold]:
     """Those in force, oldest first. audit.AuditError."""
-    found: dict[int, dict[str, Any]] = {}
-    for number, entry in read_entries(site):
-        if entry["type"] == "hold":
-            found[number] = entry
-        elif entry["type"] == "released":
-            found.pop(entry["hold"], None)
+    found = fold(read_entries(site), Holds()).entries
     return [
-        Hold(
-            number,
-            tuple(sorted(held_documents(site, [entry["entries"]]))),
-            entry["reason"],
-            entry["user"],
-            entry["time"],
-        )
+        Hold(number, tuple(sorted(held_documents(site, [entry.entries]))), entry.reason, entry.user, entry.time)
         for number, entry in found.items()
     ]
 
@@ -49,9 +52,8 @@ def hold(site: Site, wanted: str, reason: str, *, wait: float = 0) -> Hold:
     `wait` seconds)."""
     with recovered_log(site, wait) as log:
         found = about(site, wanted)
-        first = {entry["document"]: entry["n"] for entry in reversed(found.entries) if entry["document"]}
-        record = {"type": "hold", "run": "", "entries": sorted(first.values()), "reason": reason}
-        number = log.commit([record])
+        first = {entry.document: entry.n for entry in reversed(found.entries) if entry.document}
+        number = log.commit([Held(entries=tuple(sorted(first.values())), reason=reason)])
     return next(each for each in holds(site) if each.number == number)
 
 
@@ -63,7 +65,7 @@ def release(site: Site, wanted: str, number: int | None, reason: str, *, wait: f
         found = [each for each in holds(site) if document in each.documents and number in (None, each.number)]
         if len(found) != 1:
             raise LookupError(_no_one_hold(document, found))
-        log.commit([{"type": "released", "run": "", "hold": found[0].number, "reason": reason}])
+        log.commit([Released(hold=found[0].number, reason=reason)])
     return found[0]
 
 
@@ -76,4 +78,5 @@ def _no_one_hold(document: str, found: Sequence[Hold]) -> str:
 
 def held_documents(site: Site, held: Iterable[Sequence[int]]) -> frozenset[str]:
     """The documents of the entries that holds name."""
-    return frozenset(entry["document"] for entry in entries_at(site, (n for numbers in held for n in numbers)))
+    entries = documents_at(site, (n for numbers in held for n in numbers))
+    return frozenset(entry.document for entry in entries if entry.document)

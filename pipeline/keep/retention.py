@@ -3,18 +3,17 @@
 Days are those of the log's own clock (clock.py), and in a run that finds the machine's clock in doubt nothing goes.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pipeline.keep.clock import LogClock, to_text
-from pipeline.outbox.placement import made_files
+from pipeline.keep.clock import LogClock, Stamped, to_text
+from pipeline.keep.holds import Holds
 from pipeline.plan import Retention
+from pipeline.records.types import DeletedByRule, Document, Erased, Record, RunEmpty, RunStarted
 from pipeline.states import State
 
-Entry = dict[str, Any]
-Record = dict[str, Any]
 T = TypeVar("T")
 
 _ENTRIES = 4000  # in one record, which has at most 65,535 bytes
@@ -29,7 +28,7 @@ class Shelf:
     file -> its time, and the documents of its rows. `markdown`: file -> the last entry that made it, and its part.
     `no_archive`,
     `no_markdown`: entries whose archived document, whose Markdown file is deleted.
-    `holds`: legal holds in force, of all jobs: the entry of the hold -> the entries it holds. `clock`: as it stood at
+    `holds`: legal holds in force, of all jobs. `clock`: as it stood at
     the last entry; all times are its. `doubt`: why it disagreed with the machine's since a run of the job began last.
     """
 
@@ -40,59 +39,51 @@ class Shelf:
     markdown: dict[str, tuple[int, str]] = field(default_factory=dict)
     no_archive: set[int] = field(default_factory=set)
     no_markdown: set[int] = field(default_factory=set)
-    holds: dict[int, list[int]] = field(default_factory=dict)
+    holds: Holds = field(default_factory=Holds)
     clock: LogClock = field(default_factory=LogClock)
     doubt: str | None = None
 
-    def passing(self, entries: Iterable[tuple[int, Entry]]) -> Iterator[tuple[int, Entry]]:
-        """The same entries, each seen on its way."""
-        for number, entry in entries:
-            self.see(number, entry)
-            yield number, entry
-
-    def see(self, number: int, entry: Entry) -> None:
-        """Take one entry of the log in, in order."""
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
         moment = self.look(entry)
-        match entry["type"]:
-            case "document" if entry["job"] == self.job:
-                self._document(number, entry, to_text(moment))
-            case "deleted.by_rule" | "erased":
-                self.no_archive.update(entry["archive"])
-                self.no_markdown.update(entry["markdown"])
-                for file in entry["parts"]:
+        match entry:
+            case Document() if entry.job == self.job:
+                self._document(entry, to_text(moment))
+            case DeletedByRule() | Erased():
+                self.no_archive.update(entry.archive)
+                self.no_markdown.update(entry.markdown)
+                for file in entry.parts:
                     self.parts.pop(file, None)
-            case "run.started" | "run.empty" if entry["job"] == self.job:
+            case RunStarted() | RunEmpty() if entry.job == self.job:
                 self.doubt = None
-            case "hold":
-                self.holds[number] = entry["entries"]
-            case "released":
-                self.holds.pop(entry["hold"], None)
+            case _:
+                self.holds.take(entry)
 
-    def look(self, stamp: Mapping[str, Any]) -> datetime:
+    def look(self, stamp: Stamped) -> datetime:
         """The moment of the next entry, or of a stamp after the last one."""
         moment = self.clock.read(stamp)
         self.doubt = self.doubt or self.clock.doubt
         return moment
 
-    def _document(self, number: int, entry: Entry, time: str) -> None:
-        document = entry["document"]
-        if document is not None and entry["state"] != State.FAILED:
-            self.archive.setdefault(document, []).append(number)
+    def _document(self, entry: Document, time: str) -> None:
+        document = entry.document
+        if document is not None and entry.state != State.FAILED:
+            self.archive.setdefault(document, []).append(entry.n)
             self.touched[document] = time
-        part = self.parts.setdefault(entry["part"], (time, []))
+        part = self.parts.setdefault(entry.part, (time, []))
         if document is not None:
             part[1].append(document)
-        for made in made_files(entry):
-            self.markdown[made["file"]] = number, entry["part"]
+        for made in entry.made_files:
+            self.markdown[made.file] = entry.n, entry.part
 
 
-def due(shelf: Shelf, retention: Retention, now: datetime, held: Collection[str]) -> list[Record]:
+def due(shelf: Shelf, retention: Retention, now: datetime, held: Collection[str]) -> list[DeletedByRule]:
     """The records of what is to be deleted now, by the log's clock: whatever was committed longer ago than its rule
     allows.
 
     A document that came again counts from its last time. A part is kept as a whole while one of its rows is held.
     """
-    records: list[Record] = []
+    records: list[DeletedByRule] = []
     if (days := retention.archive_days) is not None:
         before = to_text(now - timedelta(days=days))
         old = [document for document, time in shelf.touched.items() if time < before and document not in held]
@@ -118,6 +109,5 @@ def _chunks(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
 
 def _record(
     rule: str, days: float, archive: Sequence[int] = (), parts: Sequence[str] = (), markdown: Sequence[int] = ()
-) -> Record:
-    named = {"archive": list(archive), "parts": list(parts), "markdown": list(markdown)}
-    return {"type": "deleted.by_rule", "rule": rule, "days": days, **named}
+) -> DeletedByRule:
+    return DeletedByRule(rule=rule, days=days, archive=tuple(archive), parts=tuple(parts), markdown=tuple(markdown))

@@ -3,10 +3,10 @@
 import base64
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,54 +16,59 @@ from pipeline.outbox.deletion import delete
 from pipeline.outbox.markdown import format_markdown
 from pipeline.outbox.outputs import Outputs
 from pipeline.outbox.placement import place, staged_name, sync
+from pipeline.outbox.provenance import Maker
 from pipeline.outbox.schema import result_sha256, salted, table_schema, to_text
 from pipeline.outbox.space import look_before_part
 from pipeline.paths.names import markdown_name
 from pipeline.plan import RunPlan
-from pipeline.records.current import Last, answers_copies, replaced
-from pipeline.records.entries import read_entries
-from pipeline.records.journal import Journal
+from pipeline.records.current import Last, RowKey, answers_copies, replaced
+from pipeline.records.entries import documents_at
+from pipeline.records.journal import Journal, Writable
 from pipeline.records.private import hide, openings_file, write_openings
+from pipeline.records.types import Deleted, Deletion, Document, MadeFile, Part, Placed, Record
 from pipeline.states import State
 from pipeline.tasks import name_of
 
 Row = dict[str, Any]
+R = TypeVar("R", bound=Record)
 _IN_ENTRY = (
     "document", "path", "parent", "size", "media_type", "encoding", "encoding_confidence", "language", "pages",
-    "state", "failure", "reason", "hidden", "duplicate_of", "supersedes", "replaces", "parser", "text_sha256", "tokens",
+    "state", "failure", "reason", "duplicate_of", "supersedes", "parser", "text_sha256", "tokens",
 )  # fmt: skip
 _WITH_MARKDOWN = (State.DONE, State.ABSTAINED, State.REVIEW)
 
 
 @dataclass
 class Committer:
-    """Commits the rows of one run in parts. `last` are the entries whose rows are current (History.last); `facts` go
+    """Commits the rows of one run in parts. `last` are the entries whose rows are current (History.last); `maker` goes
     into every document's entry; `parts` are those in place. `outputs` makes the files of a batch job."""
 
     plan: RunPlan
     log: Journal
     run: str
     last: Last
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    maker: Maker | None = None
     parts: list[Path] = field(default_factory=list)
     outputs: Outputs | None = None
     placing: bool = False  # a part may be committed whose files are staged still
-    _placed: list[Row] = field(default_factory=list)
+    _placed: list[Record] = field(default_factory=list)
 
-    def note(self, *records: Row) -> int:
+    def note(self, *records: Record) -> int:
         """Commit records that are no results, and with them that the last part is in place; the number of the first."""
         first = self.log.next_index + len(self._placed)
-        mine = self._hidden([{"run": self.run, "job": self.plan.job, **record} for record in records], first)
+        mine = self._hidden([self._mine(record) for record in records], first)
         self.log.commit([*self._placed, *mine])
         self._placed.clear()
         return first
 
-    def delete(self, records: Sequence[Row]) -> None:
+    def _mine(self, record: R) -> R:
+        return record.made_by(self.run, self.plan.job)
+
+    def delete(self, records: Sequence[Deletion]) -> None:
         """Commit what is to be deleted, delete it, and say with the next commit that it is done."""
         for number, record in enumerate(records, self.note(*records)):
             delete(self.plan.site, record)
-            done = {"type": "deleted", "run": self.run, "job": self.plan.job, "deletion": number}
-            self._placed.append(done)
+            self._placed.append(self._mine(Deleted(deletion=number)))
 
     def commit(self, rows: Sequence[tuple[Row, Arrival]]) -> None:
         """Make a part of these rows: one entry a row, then one for the part."""
@@ -82,29 +87,34 @@ class Committer:
         arrivals, made = [arrival for _, arrival in rows], table.to_pylist()
         outputs = self.outputs.make(made, name) if self.outputs else {}
         documents = [
-            {**self._document(row, arrival), "outputs": outputs.get(i), "part": name, "row": i}
+            replace(self._document(row, arrival, name, i), outputs=outputs.get(i))
             for i, (row, arrival) in enumerate(zip(made, arrivals, strict=True))
         ]
-        documents = self._hidden(documents, first)
+        hidden = self._hidden(documents, first)
         sync(staging, self.plan.archive)
-        ended = {
-            "type": "part", "run": self.run, "job": self.plan.job, "file": name, "sha256": sha256, "rows": len(rows),
-            "first": first, "folder": self.plan.input_folder, "afterwards": self.plan.input.afterwards,
-        }  # fmt: skip
+        folder, afterwards = self.plan.input_folder, self.plan.input.afterwards
+        ended = self._mine(
+            Part(file=name, sha256=sha256, rows=len(rows), first=first, folder=folder, afterwards=afterwards)
+        )
         self.placing = True
-        self.log.commit([*self._placed, *documents, ended])
-        place(root, ended, [entry for _, entry in self._committed(first, len(documents))])
+        self.log.commit([*self._placed, *hidden, ended])
+        place(root, ended, list(documents_at(self.plan.site, range(first, first + len(documents)))))
         self.placing = False
-        self._placed = [{"type": "placed", "run": self.run, "job": self.plan.job, "file": name}]
+        self._placed = [self._mine(Placed(file=name))]
         self.parts.append(part)
 
     def _place(self, row: Row, number: int) -> Row:
         """The columns that say where a row stands: of which job and task, and which rows it takes the place of."""
-        gone = replaced(self.last, row, number, answers_copies(self.plan.input.duplicates))
+        gone = replaced(
+            self.last,
+            RowKey(row["document"], row["path"], row["state"]),
+            number,
+            answers_copies(self.plan.input.duplicates),
+        )
         of = {"job": self.plan.job, "task": name_of(self.plan.task), "run": self.run, "audit_index": number}
         return {**of, "replaces": gone, "supersedes": max(gone, default=None)}
 
-    def _hidden(self, records: list[Row], first: int) -> list[Row]:
+    def _hidden(self, records: Sequence[Record], first: int) -> Sequence[Writable]:
         """As the log may have them, from entry `first` on; what opens them is on the disk."""
         if not self.plan.private:
             return records
@@ -113,32 +123,34 @@ class Committer:
             write_openings(openings_file(self.plan.site.root, self.plan.job, first), openings)
         return hidden
 
-    def _committed(self, first: int, count: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        entries = read_entries(self.plan.site, first)
-        return (entry for entry, _ in zip(entries, range(count), strict=False))
-
-    def _document(self, row: Row, arrival: Arrival) -> Row:
-        """The entry of one row: everything that proves it, so that the one record can stand alone."""
+    def _document(self, row: Row, arrival: Arrival, part: str, number: int) -> Document:
+        """The entry of row `number` of a part: everything that proves it, so that the one record can stand alone."""
         raw = os.fsencode(arrival.raw)
-        return {
-            "type": "document", "run": self.run, "job": self.plan.job,
-            **{key: row.get(key) for key in _IN_ENTRY},
-            "finished_at": to_text(row["finished_at"]),
-            "path_bytes": None if raw == arrival.path.encode() else base64.b64encode(raw).decode(),
-            "result_sha256": result_sha256(row),
-            "markdown": self._write_markdown(row),
-            "unread": None if row["document"] else arrival.unread,
-            **self.facts,
-        }  # fmt: skip
+        assert self.maker is not None  # nothing is answered without
+        return Document(
+            run=self.run,
+            job=self.plan.job,
+            part=part,
+            row=number,
+            **{key: row[key] for key in _IN_ENTRY},
+            hidden=None if row["hidden"] is None else tuple(row["hidden"]),
+            replaces=tuple(row["replaces"]),
+            finished_at=to_text(row["finished_at"]),
+            path_bytes=None if raw == arrival.path.encode() else base64.b64encode(raw).decode(),
+            result_sha256=result_sha256(row),
+            markdown=self._write_markdown(row),
+            unread=None if row["document"] else arrival.unread,
+            **vars(self.maker),
+        )
 
-    def _write_markdown(self, row: Row) -> Row | None:
+    def _write_markdown(self, row: Row) -> MadeFile | None:
         """The document's Markdown file in staging; None where the job asks for none or there is no answer."""
         if "markdown" not in self.plan.formats or row["state"] not in _WITH_MARKDOWN:
             return None
         name = str((self.plan.outbox / "markdown" / markdown_name(row["path"])).relative_to(self.plan.site.root))
         body = format_markdown(row, self.plan.job).encode()
         (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
-        return {"file": name, "sha256": hashlib.sha256(body).hexdigest()}
+        return MadeFile(name, hashlib.sha256(body).hexdigest())
 
 
 def _write_table(path: Path, table: pa.Table) -> str:

@@ -6,47 +6,45 @@ whose copy in failed/ goes; in `rows`, parts that were written anew; in `entries
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from pipeline.outbox.placement import archive_folder, clear_failed, made_files, move, remove_empty, staged_name, sync
+from pipeline.outbox.placement import archive_folder, clear_failed, move, remove_empty, staged_name, sync
 from pipeline.plan import Site
-from pipeline.records.entries import entries_at
-from pipeline.records.private import forget, is_closed, refuse_closed
-from pipeline.records.records import DELETIONS
-
-Entry = Mapping[str, Any]
+from pipeline.records.entries import documents_at, entries_at
+from pipeline.records.private import forget, refuse_closed
+from pipeline.records.types import Deleted, DeletedByRule, Deletion, Document, Erased, Record
 
 
-def delete(site: Site, record: Entry) -> None:
+def delete(site: Site, record: Deletion) -> None:
     """Delete what a committed record names; may be repeated. OSError where that is not allowed."""
-    for entry in _named(site, record, "archive"):
-        folder = archive_folder(site.root, entry["job"], entry["document"])
+    erased = record if isinstance(record, Erased) else None
+    gone = frozenset(erased.entries) if erased else frozenset[int]()
+    for entry in _named(site, record.archive, gone):
+        folder = archive_folder(site.root, entry.job, str(entry.document))
         if folder.exists():
             shutil.rmtree(folder)
         remove_empty(folder.parent, folder.parent.parent)
-    for entry in _named(site, record, "markdown"):
-        for made in made_files(entry):
-            file = site.root / made["file"]
+    for entry in _named(site, record.markdown, gone):
+        for made in entry.made_files:
+            file = site.root / made.file
             file.unlink(missing_ok=True)
-            remove_empty(file.parent, site.root / "outbox" / entry["job"])
-    for file in record["parts"]:
-        (site.root / file).unlink(missing_ok=True)
-    for part in record.get("rows", ()):
-        file = site.root / part["file"]
-        move(file.parent / ".staging" / staged_name(part["file"]), file)
-    for entry in _named(site, record, "failed"):
+            remove_empty(file.parent, site.root / "outbox" / entry.job)
+    for name in record.parts:
+        (site.root / name).unlink(missing_ok=True)
+    for part in erased.rows if erased else ():
+        file = site.root / part.file
+        move(file.parent / ".staging" / staged_name(part.file), file)
+    for entry in _named(site, erased.failed if erased else (), gone):
         clear_failed(site.root, entry)
     sync(*site.root.glob("outbox/*"), *site.root.glob("archive/*"), *site.root.glob("failed/*"))
-    forget(site.root, entries_at(site, record.get("entries", ())))  # last, for their names were needed until now
+    forget(site.root, entries_at(site, gone))  # last, for their names were needed until now
 
 
-def _named(site: Site, record: Entry, kind: str) -> Iterator[Entry]:
+def _named(site: Site, numbers: Iterable[int], forgotten: frozenset[int]) -> Iterator[Document]:
     """The entries that a record names; none that it forgot already, for then everything else was gone."""
-    forgotten = set(record.get("entries", ()))
-    for entry in entries_at(site, record.get(kind, ())):
-        if is_closed(entry) and entry["n"] in forgotten:
+    for entry in documents_at(site, numbers):
+        if entry.closed and entry.n in forgotten:
             continue
         refuse_closed(site.root, entry)
         yield entry
@@ -83,18 +81,23 @@ class Deletions:
         erasures = (made.by for made in self.rows.get(part, ()) if number in made.gone)
         return next(erasures, self.parts.get(part))
 
-    def take(self, entry: Entry) -> None:
-        """The next entry of the log."""
-        if entry["type"] in DELETIONS:
-            self.archive |= dict.fromkeys(entry["archive"], entry["n"])
-            self.markdown |= dict.fromkeys(entry["markdown"], entry["n"])
-            self.parts |= dict.fromkeys(entry["parts"], entry["n"])
-            self.pending.add(entry["n"])
-            self.erased.update(entry.get("entries", ()))
-            self.failed.update(entry.get("failed", ()))
-            for part in entry.get("rows", ()):
-                made = self.rows.setdefault(part["file"], [])
-                gone = (made[-1].gone if made else frozenset()) | set(part["entries"])
-                made.append(Rewritten(entry["n"], part["part"], part["sha256"], gone))
-        elif entry["type"] == "deleted":
-            self.pending.discard(entry["deletion"])
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        match entry:
+            case DeletedByRule() | Erased():
+                self.archive |= dict.fromkeys(entry.archive, entry.n)
+                self.markdown |= dict.fromkeys(entry.markdown, entry.n)
+                self.parts |= dict.fromkeys(entry.parts, entry.n)
+                self.pending.add(entry.n)
+                if isinstance(entry, Erased):
+                    self._take_erased(entry)
+            case Deleted():
+                self.pending.discard(entry.deletion)
+
+    def _take_erased(self, entry: Erased) -> None:
+        self.erased.update(entry.entries)
+        self.failed.update(entry.failed)
+        for part in entry.rows:
+            made = self.rows.setdefault(part.file, [])
+            gone = (made[-1].gone if made else frozenset()) | set(part.entries)
+            made.append(Rewritten(entry.n, part.part, part.sha256, gone))

@@ -26,10 +26,10 @@ from pipeline.paths.names import output_names
 from pipeline.plan import RunPlan
 from pipeline.records.entries import read_entries
 from pipeline.records.history import History
+from pipeline.records.types import Document, MadeFile
 from pipeline.report import Observer
 from pipeline.states import State
 
-Entry = Mapping[str, Any]
 Row = dict[str, Any]
 _ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
 
@@ -48,6 +48,15 @@ class Place(NamedTuple):
     number: int
 
 
+class Proved(NamedTuple):
+    """What the last entry of a request says of its row."""
+
+    path: str
+    part: str
+    number: int
+    result_sha256: str
+
+
 Places = dict[str, Place]  # path of a request -> its last row
 
 
@@ -62,7 +71,7 @@ class Outputs:
     closed: set[Key] = field(default_factory=set)
     lost: dict[Key, str] = field(default_factory=dict)
 
-    def make(self, rows: Sequence[Row], part: str) -> dict[int, list[dict[str, str]]]:
+    def make(self, rows: Sequence[Row], part: str) -> dict[int, tuple[MadeFile, ...]]:
         """Take in the rows of a part that is staged; the files that were staged for it: index of a row -> names with
         sha256. OSError."""
         due: dict[Key, int] = {}
@@ -76,7 +85,7 @@ class Outputs:
                 due[Key(row["document"], row["path"])] = index
         return {index: self._write(key, {part: rows}) for key, index in due.items()}
 
-    def _write(self, key: Key, staged: Mapping[str, Sequence[Row]]) -> list[dict[str, str]]:
+    def _write(self, key: Key, staged: Mapping[str, Sequence[Row]]) -> tuple[MadeFile, ...]:
         """Both files of a batch, in the order in which they come to their places: who finds the output file finds the
         other one too. An error file without a line says that there is no error."""
         places = self.places.get(key, {}) if key in self.closed else self.places.pop(key, {})
@@ -89,7 +98,7 @@ class Outputs:
                 line, which = format_line(row), int(is_output(row))
                 files[which].write(line)
                 digests[which].update(line)
-        return [{"file": name, "sha256": made.hexdigest()} for name, made in zip(names, digests, strict=True)]
+        return tuple(MadeFile(name, made.hexdigest()) for name, made in zip(names, digests, strict=True))
 
 
 def _rows(root: Path, places: Places, staged: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
@@ -130,7 +139,7 @@ def _take_closed(outputs: Outputs, classes: Collection[Failure], history: Histor
     for key in sorted(closed & proved.keys()):
         places = _there(outputs.plan.site.root, proved[key])
         missing = [entry for path, entry in proved[key].items() if path not in places]
-        lost = [entry for entry in missing if deletions.by(entry["n"], entry["part"]) is None]
+        lost = [entry for entry in missing if deletions.by(entry.number, entry.part) is None]
         if lost:
             outputs.lost[key] = _told(lost, len(proved[key]))
         elif missing:
@@ -141,8 +150,8 @@ def _take_closed(outputs: Outputs, classes: Collection[Failure], history: Histor
             outputs.places[key] = places
 
 
-def _told(lost: Sequence[Entry], count: int) -> str:
-    parts = sorted({str(entry["part"]) for entry in lost})
+def _told(lost: Sequence[Proved], count: int) -> str:
+    parts = sorted({entry.part for entry in lost})
     more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
     return (
         f"the rows of {len(lost)} of its {count} requests are not, or not as the log proves them, in {parts[0]}{more}"
@@ -151,36 +160,35 @@ def _told(lost: Sequence[Entry], count: int) -> str:
 
 def _proved(
     plan: RunPlan, documents: Collection[str | None], job_digest: str | None
-) -> tuple[dict[Key, dict[str, Entry]], set[Key], Deletions]:
+) -> tuple[dict[Key, dict[str, Proved]], set[Key], Deletions]:
     """The last entry of each request in these files, by these settings if any are given; which files have one of their
     own; and what was deleted."""
-    found: dict[Key, dict[str, Entry]] = {}
+    found: dict[Key, dict[str, Proved]] = {}
     closed: set[Key] = set()
     deletions = Deletions()
-    for _, entry in read_entries(plan.site) if documents else ():
+    for entry in read_entries(plan.site) if documents else ():
         deletions.take(entry)
-        if entry["type"] != "document" or entry["job"] != plan.job or job_digest not in (None, entry["job_digest"]):
+        if not isinstance(entry, Document) or entry.job != plan.job or job_digest not in (None, entry.job_digest):
             continue
-        if entry["parent"] in documents:
-            key = Key(entry["parent"], entry["path"].rpartition(INSIDE)[0])
-            told = {name: entry[name] for name in ("n", "path", "part", "result_sha256")}
-            found.setdefault(key, {})[entry["path"]] = told
-        elif entry["document"] in documents and entry["state"] in _ANSWERED:
-            closed.add(Key(entry["document"], entry["path"]))
+        if entry.parent and entry.parent in documents:
+            key = Key(entry.parent, entry.path.rpartition(INSIDE)[0])
+            found.setdefault(key, {})[entry.path] = Proved(entry.path, entry.part, entry.n, entry.result_sha256)
+        elif entry.document and entry.document in documents and entry.state in _ANSWERED:
+            closed.add(Key(entry.document, entry.path))
     return found, closed, deletions
 
 
-def _there(root: Path, entries: Mapping[str, Entry]) -> Places:
+def _there(root: Path, entries: Mapping[str, Proved]) -> Places:
     """Those whose rows are in their parts, and as their entries prove them."""
     places: Places = {}
-    by_part = sorted(entries.values(), key=lambda entry: (entry["part"], entry["n"]))
-    for part, group in groupby(by_part, key=lambda entry: str(entry["part"])):
-        wanted = {entry["n"]: entry for entry in group}
+    by_part = sorted(entries.values(), key=lambda entry: (entry.part, entry.number))
+    for part, group in groupby(by_part, key=lambda entry: entry.part):
+        wanted = {entry.number: entry for entry in group}
         try:
             for row in rows_numbered(root / part, wanted):
                 entry = wanted[row["audit_index"]]
-                if result_sha256(row) == entry["result_sha256"]:
-                    places[entry["path"]] = Place(part, entry["n"])
+                if result_sha256(row) == entry.result_sha256:
+                    places[entry.path] = Place(part, entry.number)
         except (BadPartError, OSError):
             continue
     return places

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,33 +21,31 @@ from pipeline.inbox.intake import COPY, staging_of
 from pipeline.paths.beneath import open_beneath, unlink_beneath
 from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import REASON, archive_name, failed_apart, failed_name
-from pipeline.records.paths import raw_path
+from pipeline.records.types import Document, Part
 from pipeline.states import State
 
-Entry = Mapping[str, Any]
 
-
-def place(root: Path, part: Entry, documents: Sequence[Entry]) -> None:
+def place(root: Path, part: Part, documents: Sequence[Document]) -> None:
     """Rename the part and its Markdown files into place, then move the inputs of its documents."""
-    staging = root / "outbox" / part["job"] / ".staging"
-    for name in [part["file"], *(made["file"] for entry in documents for made in made_files(entry))]:
+    staging = root / "outbox" / part.job / ".staging"
+    for name in [part.file, *(made.file for entry in documents for made in entry.made_files)]:
         move(staging / staged_name(name), root / name)
     for entry in documents:
-        if entry["state"] == State.FAILED:
+        if entry.state == State.FAILED:
             _to_failed(root, entry)
-        elif entry["state"] == State.DUPLICATE:
+        elif entry.state == State.DUPLICATE:
             shutil.rmtree(_staging(root, entry), ignore_errors=True)
             clear_failed(root, entry)
         else:
             _to_archive(root, entry)
             clear_failed(root, entry)
-    inputs = root / part["folder"]
-    emptied = part["afterwards"] == "archive"
+    inputs = root / part.folder
+    emptied = part.afterwards == "archive"
     for entry in documents if emptied else ():
-        if entry["document"] and not entry["parent"] and entry["state"] != State.FAILED:
+        if entry.document and not entry.parent and entry.state != State.FAILED:
             _keep_bytes(root, inputs, entry)
-    sync(root, *(root / name / part["job"] for name in ("outbox", "archive", "failed")))
-    for entry in [entry for entry in documents if entry["document"] and not entry["parent"]] if emptied else ():
+    sync(root, *(root / name / part.job for name in ("outbox", "archive", "failed")))
+    for entry in [entry for entry in documents if entry.document and not entry.parent] if emptied else ():
         _remove_input(inputs, entry)
     sync(inputs)
 
@@ -57,12 +55,6 @@ def sync(*folders: Path) -> None:
     there = {folder.stat().st_dev: folder for folder in folders if folder.is_dir()}
     for folder in there.values():
         audit.sync_filesystem(folder)
-
-
-def made_files(entry: Entry) -> list[dict[str, str]]:
-    """The names and sha256s of the files in outbox/ that were made for a document, beside its row."""
-    markdown: list[dict[str, str]] = [entry["markdown"]] if entry["markdown"] else []
-    return [*markdown, *(entry.get("outputs") or ())]
 
 
 def staged_name(name: str) -> str:
@@ -100,14 +92,14 @@ def _move_over(source: Path, target: Path, staging: Path) -> None:
         staging.rmdir()
 
 
-def _staging(root: Path, entry: Entry) -> Path:
-    return staging_of(root / "archive" / entry["job"], str(entry["n"]))
+def _staging(root: Path, entry: Document) -> Path:
+    return staging_of(root / "archive" / entry.job, str(entry.n))
 
 
-def _to_archive(root: Path, entry: Entry) -> None:
-    staging, final = _staging(root, entry), archive_folder(root, entry["job"], entry["document"])
+def _to_archive(root: Path, entry: Document) -> None:
+    staging, final = _staging(root, entry), archive_folder(root, entry.job, str(entry.document))
     if staging.is_dir():
-        move(staging / COPY, final / "bytes" / archive_name(raw_path(entry)))
+        move(staging / COPY, final / "bytes" / archive_name(entry.raw_path))
         for text in staging.glob("text/*"):
             move(text, final / "text" / text.name)
         _remove_staged(staging)
@@ -123,45 +115,45 @@ def _remove_staged(staging: Path) -> None:
         shutil.rmtree(staging)
 
 
-def _keep_bytes(root: Path, inputs: Path, entry: Entry) -> None:
+def _keep_bytes(root: Path, inputs: Path, entry: Document) -> None:
     """Before an input goes: a copy, if the archive holds none any more (somebody cleaned up, and it came again)."""
-    kept = archive_folder(root, entry["job"], entry["document"]) / "bytes"
+    kept = archive_folder(root, entry.job, str(entry.document)) / "bytes"
     sizes = [path.stat().st_size for path in kept.iterdir()] if kept.is_dir() else []
-    if entry["size"] not in sizes:
-        _copy_input(inputs, entry, kept / archive_name(raw_path(entry)))
+    if entry.size not in sizes:
+        _copy_input(inputs, entry, kept / archive_name(entry.raw_path))
 
 
-def _to_failed(root: Path, entry: Entry) -> None:
-    folder = root / "failed" / entry["job"]
-    target = _failed_place(folder, raw_path(entry), entry["document"])
+def _to_failed(root: Path, entry: Document) -> None:
+    folder = root / "failed" / entry.job
+    target = _failed_place(folder, entry.raw_path, entry.document)
     target.parent.mkdir(parents=True, exist_ok=True)
-    if entry["document"]:
+    if entry.document:
         _move_over(_staging(root, entry) / COPY, target, folder / ".staging")
         shutil.rmtree(_staging(root, entry), ignore_errors=True)
     target.with_name(target.name + REASON).write_bytes(reason_body(entry))
 
 
-def reason_body(entry: Entry) -> bytes:
+def reason_body(entry: Document) -> bytes:
     """The .reason.json of a failed document, by its entry and the sentences of this version."""
-    failure = Failure(entry["failure"])
+    failure = Failure(entry.failure or "")
     told = reason_facts(entry) | {"meaning": failure.sentence, "remedy": failure.remedy}
     return (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def reason_facts(entry: Entry) -> dict[str, Any]:
+def reason_facts(entry: Document) -> dict[str, Any]:
     """What of a .reason.json is the same in every version."""
-    return {key: entry[key] for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
+    return {key: getattr(entry, key) for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
 
 
-def clear_failed(root: Path, entry: Entry) -> None:
+def clear_failed(root: Path, entry: Document) -> None:
     """What lies in failed/ of a document that has ended otherwise since: its bytes are in the archive."""
-    folder = root / "failed" / entry["job"]
+    folder = root / "failed" / entry.job
     if not folder.is_dir():
         return
-    for name in (failed_name(raw_path(entry)), failed_apart(raw_path(entry), entry["document"])):
+    for name in (failed_name(entry.raw_path), failed_apart(entry.raw_path, entry.document)):
         target, reason = folder / name, folder / (name + REASON)
-        if _reason_of(reason) in (entry["document"], None):
-            if target.is_file() and not target.is_symlink() and file_sha256(target) == entry["document"]:
+        if _reason_of(reason) in (entry.document, None):
+            if target.is_file() and not target.is_symlink() and file_sha256(target) == entry.document:
                 target.unlink()
             reason.unlink(missing_ok=True)
             remove_empty(target.parent, folder)
@@ -195,17 +187,17 @@ def _failed_place(folder: Path, path: str, sha256: str | None) -> Path:
     return target
 
 
-def _remove_input(inputs: Path, entry: Entry) -> None:
+def _remove_input(inputs: Path, entry: Document) -> None:
     """Only if it still is those bytes; a file that was put in its place meanwhile stays as new.
 
     One that may not be removed stays too: the next run meets it as a duplicate.
     """
     with _opened_input(inputs, entry) as source, contextlib.suppress(OSError):
         if source:
-            unlink_beneath(inputs, raw_path(entry), source.fileno())
+            unlink_beneath(inputs, entry.raw_path, source.fileno())
 
 
-def _copy_input(inputs: Path, entry: Entry, target: Path) -> None:
+def _copy_input(inputs: Path, entry: Document, target: Path) -> None:
     with _opened_input(inputs, entry) as source:
         if source:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -214,16 +206,16 @@ def _copy_input(inputs: Path, entry: Entry, target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _opened_input(inputs: Path, entry: Entry) -> Iterator[BinaryIO | None]:
+def _opened_input(inputs: Path, entry: Document) -> Iterator[BinaryIO | None]:
     """The input of an entry, if a file with those bytes still lies there; None otherwise."""
     try:
-        descriptor = open_beneath(inputs, raw_path(entry), os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = open_beneath(inputs, entry.raw_path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         yield None
         return
     with os.fdopen(descriptor, "rb") as source:
         regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        same = regular and hashlib.file_digest(source, "sha256").hexdigest() == entry["document"]
+        same = regular and hashlib.file_digest(source, "sha256").hexdigest() == entry.document
         if same:
             source.seek(0)
         yield source if same else None

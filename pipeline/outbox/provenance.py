@@ -1,36 +1,50 @@
 """What the log says of the maker: model, software and machine (settings.py: its settings)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import engine
 from pipeline.inbox.discover import Scan
 from pipeline.parse import Tesseract
 from pipeline.plan import RunPlan
-from pipeline.records.isolation import Isolation
 from pipeline.records.software import software
+from pipeline.records.types import Isolation, ParseOptions, RunStarted
 
 
 def started(
     plan: RunPlan, digest: str, model_sha256: str, found: Scan, ready: int, isolation: Isolation | None
-) -> dict[str, Any]:
+) -> RunStarted:
     """The entry that opens a run, which takes `ready` documents; `isolation` is None where it needs no parsers."""
-    return {
-        "type": "run.started",
-        "job_digest": digest,
-        "job_file_sha256": plan.job_file_sha256,
-        "model": plan.model.name,
-        "model_sha256": model_sha256,
-        "pinned": plan.model.sha256 is not None,
-        "duplicates": plan.input.duplicates,
-        "retry": None if plan.retry is None else sorted(plan.retry),
-        "software": software(),
-        "ready": ready,
-        "settling": len(found.settling),
-        "held": len(found.held),
-        "ignored": len(found.ignored),
-        "isolation": isolation.to_record() if isolation else None,
-    }
+    return RunStarted(
+        job_digest=digest,
+        job_file_sha256=plan.job_file_sha256,
+        model=plan.model.name,
+        model_sha256=model_sha256,
+        pinned=plan.model.sha256 is not None,
+        duplicates=plan.input.duplicates,
+        retry=None if plan.retry is None else tuple(sorted(plan.retry)),
+        software=software(),
+        ready=ready,
+        settling=len(found.settling),
+        held=len(found.held),
+        ignored=len(found.ignored),
+        isolation=isolation,
+    )
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What stands in every document's entry: which settings, model, software and machine made the row."""
+
+    job_digest: str
+    model: str
+    model_sha256: str
+    tokenizer_sha256: str
+    numerics: str
+    engine: Mapping[str, Any]
+    software: Mapping[str, str]
+    parse_options: ParseOptions
 
 
 def maker(
@@ -39,20 +53,20 @@ def maker(
     model: engine.Model | engine.LanguageModel,
     parsing: Mapping[str, Any],
     tesseract: Tesseract | None,
-) -> dict[str, Any]:
-    """What stands in every document's entry: which model, software and machine made the row."""
-    return {
-        "job_digest": digest,
-        "model": plan.model.name,
-        "model_sha256": model.sha256,
-        "tokenizer_sha256": model.tokenizer_sha256,
-        "numerics": engine.NUMERICS,
-        "engine": dict(model.facts),
-        "software": software(),
-        "parse_options": {
-            "limits": parsing["limits"],
-            "isolation": parsing["isolation"],
-            "hidden": plan.input.hidden,
-            "ocr": tesseract.describe() if tesseract else None,
-        },
-    }
+) -> Maker:
+    """What makes the rows of a run whose parsers are held as `parsing` tells."""
+    return Maker(
+        job_digest=digest,
+        model=plan.model.name,
+        model_sha256=model.sha256,
+        tokenizer_sha256=model.tokenizer_sha256,
+        numerics=engine.NUMERICS,
+        engine=dict(model.facts),
+        software=software(),
+        parse_options=ParseOptions(
+            limits=parsing["limits"],
+            isolation=parsing["isolation"],
+            hidden=plan.input.hidden,
+            ocr=tesseract.describe() if tesseract else None,
+        ),
+    )

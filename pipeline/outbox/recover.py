@@ -4,7 +4,6 @@ import contextlib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pipeline.outbox.deletion import delete
 from pipeline.outbox.placement import place
@@ -13,23 +12,24 @@ from pipeline.records.entries import read_entries
 from pipeline.records.history import History, read_history
 from pipeline.records.journal import Journal, cut_record, open_journal
 from pipeline.records.private import refuse_closed, remove_unused_openings
+from pipeline.records.types import Deleted, Placed, Record, RecoveredCut, RecoveredUndone
 
 
-def recover(site: Site, log: Journal, history: History) -> list[dict[str, Any]]:
+def recover(site: Site, log: Journal, history: History) -> list[Record]:
     """Redo committed parts that may not be in place, undo what was staged and never committed; the records of it."""
-    records = cut_record(log)
+    records: list[Record] = [*cut_record(log)]
     for part, documents in history.unplaced.values():
         for entry in documents:
             refuse_closed(site.root, entry)
         place(site.root, part, documents)
-        records.append({"type": "placed", "run": part["run"], "job": part["job"], "file": part["file"]})
+        records.append(Placed(run=part.run, job=part.job, file=part.file))
     for number, record in history.deletions.items():
         delete(site, record)
-        records.append({"type": "deleted", "deletion": number})
+        records.append(Deleted(deletion=number))
     remove_unused_openings(site.root, history.openings)
     removed = clear_staging(*site.root.glob("outbox/*"), *site.root.glob("archive/*"))
     if removed:
-        records.append({"type": "recovered.undone", "files": removed})
+        records.append(RecoveredUndone(files=removed))
     return records
 
 
@@ -40,7 +40,7 @@ def recovered_log(site: Site, wait: float = 0) -> Iterator[Journal]:
     with open_journal(site, wait) as log:
         records = recover(site, log, read_history(read_entries(site), "", ""))
         if records:
-            log.commit([{"run": "", **record} for record in records])
+            log.commit(records)
         yield log
 
 
@@ -53,16 +53,23 @@ def clear_staging(*folders: Path) -> int:
     return files
 
 
-def describe(records: Sequence[Mapping[str, Any]], cut_off: Mapping[str, int] | None) -> str:
+def describe(records: Sequence[Record], cut_off: Mapping[str, int] | None) -> str:
     """One line for the operator about what was recovered, and what the run that was cut off had done."""
-    words = {
-        "recovered.cut": lambda r: f"cut {r['bytes']} bytes of an interrupted commit from the log",
-        "placed": lambda r: f"put {r['file']} in place",
-        "deleted": lambda r: f"ended the deletion of entry {r['deletion']}",
-        "recovered.undone": lambda r: f"removed {r['files']} staged files that were never committed",
-    }
-    said = [words[record["type"]](record) for record in records]
+    said = [_told(record) for record in records]
     if cut_off is not None:
         states = ", ".join(f"{count} {state}" for state, count in sorted(cut_off.items()))
         said.insert(0, f"the run before was cut off, with {states or 'nothing'} committed")
     return "; ".join(said)
+
+
+def _told(record: Record) -> str:
+    match record:
+        case RecoveredCut():
+            return f"cut {record.bytes} bytes of an interrupted commit from the log"
+        case Placed():
+            return f"put {record.file} in place"
+        case Deleted():
+            return f"ended the deletion of entry {record.deletion}"
+        case RecoveredUndone():
+            return f"removed {record.files} staged files that were never committed"
+    raise TypeError(f"a start recovers no {record.type}")

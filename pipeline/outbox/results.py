@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pipeline.errors import BadPartError
 from pipeline.outbox.schema import COPIES, table_schema, to_text
 from pipeline.plan import Site
-from pipeline.records.current import Replaced
+from pipeline.records.current import Replaced, RowKey
 
 _NARROW = ("document", "path", "state", "audit_index", "job_digest", "replaces")
 _BATCH = 256  # rows decoded at a time
@@ -76,11 +76,16 @@ def _current(parts: Sequence[Path]) -> tuple[list[_Row], str]:
             if row["replaces"] is None:
                 old.append(row)
             else:
-                replaced.take(row, row["audit_index"], row["copies"])
+                _add(replaced, row)
     for row in sorted(old, key=lambda row: row["audit_index"]):
-        replaced.take(row, row["audit_index"], row["copies"])
+        _add(replaced, row)
     newest = max(rows, key=lambda row: row.entry).settings if rows else ""
     return sorted(row for row in rows if row.entry not in replaced.by), newest
+
+
+def _add(replaced: Replaced, row: dict[str, Any]) -> None:
+    key = RowKey(row["document"], row["path"], row["state"])
+    replaced.add(key, row["audit_index"], row["replaces"], row["copies"])
 
 
 def _narrow(path: Path) -> Iterator[dict[str, Any]]:

@@ -10,14 +10,15 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import audit
 from pipeline.inbox.order import Source
 from pipeline.plan import RunPlan, Site
 from pipeline.records.entries import read_entries
 from pipeline.records.journal import cut_record, open_journal
+from pipeline.records.types import RunStopped
 
 RESERVE = 4 << 20
 MARGIN = 32 << 20  # bytes that stay free on each disk
@@ -86,16 +87,16 @@ def log_full(plan: RunPlan, run: str, error: Exception) -> None:
     cause = error.__cause__ if isinstance(error, audit.AuditError) else error
     if not isinstance(cause, OSError) or cause.errno not in _FULL or not release_reserve(plan.site):
         return
-    stopped = {"type": "run.stopped", "job": plan.job, "reason": "no_space", "where": _shown(plan, cause)}
+    stopped = RunStopped(run=run, job=plan.job, reason="no_space", where=_shown(plan, cause))
     with contextlib.suppress(OSError, audit.AuditError), open_journal(plan.site) as log:
-        cut = [{"run": run, "job": plan.job, **record} for record in cut_record(log)]
+        cut = [record.made_by(run, plan.job) for record in cut_record(log)]
         if cut or not _is_last(plan.site, log.next_index, stopped):
-            log.commit([*cut, {**stopped, "run": run}])
+            log.commit([*cut, stopped])
 
 
-def _is_last(site: Site, size: int, record: Mapping[str, Any]) -> bool:
+def _is_last(site: Site, size: int, stopped: RunStopped) -> bool:
     last = next(read_entries(site, size - 1), None) if size else None
-    return last is not None and record.items() <= last[1].items()
+    return isinstance(last, RunStopped) and replace(last, run=stopped.run) == stopped
 
 
 def _shown(plan: RunPlan, error: OSError) -> str:

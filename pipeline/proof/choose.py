@@ -5,7 +5,7 @@ import math
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from pipeline.keep.about import is_meant, only_one
 from pipeline.outbox.deletion import Deletions
 from pipeline.plan import Site
 from pipeline.proof.judge import Replayed, Verdict, unreplayable, verdict_of
-from pipeline.records.entries import entries_at, read_entries
+from pipeline.records.entries import documents_at, fold, read_entries
 from pipeline.records.settings import KeptSettings
+from pipeline.records.types import Document, Record, RunStarted
 from pipeline.states import State
 
-Entry = Mapping[str, Any]
 _LISTED = 100  # rows that cannot be replayed; the others are only counted
 _RUNS = 3  # the last ones, told where a run is asked for that is none
 
@@ -76,41 +76,42 @@ class _Survey:
     deletions: Deletions = field(default_factory=Deletions)
     hidden: list[int] = field(default_factory=list)  # entries of private jobs that a document was asked for by
 
-    def take(self, entry: Entry) -> None:
-        """One entry, in the order of the log."""
-        self.deletions.take(entry)
-        match entry["type"]:
-            case "settings":
-                self.settings.add(entry)
-            case "run.started":
-                self.runs = [*self.runs[1 - _RUNS :], entry["run"]]
-                if entry.get("duplicates") == "warn":
-                    self.telling.add(entry["run"])
-            case "document" if self._is_meant(entry):
-                self._row(entry)
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        match entry:
+            case Document():
+                if self._is_meant(entry):
+                    self._row(entry)
+            case RunStarted():
+                self.runs = [*self.runs[1 - _RUNS :], entry.run]
+                if entry.duplicates == "warn":
+                    self.telling.add(entry.run)
+            case _:
+                self.settings.take(entry)
+                self.deletions.take(entry)
 
     def told_as(self, document: str | None) -> str | None:
         """How the log may name the document: of a private job by the entry that it has."""
         return f"entry {self.hidden[0]}" if self.hidden else document
 
-    def _is_meant(self, entry: Entry) -> bool:
+    def _is_meant(self, entry: Document) -> bool:
         if self.choice.document is not None:
             return is_meant(entry, self.choice.document)
-        return self.choice.run in (None, entry["run"])
+        return self.choice.run in (None, entry.run)
 
-    def _row(self, entry: Entry) -> None:
-        self.found.add(str(entry["document"]))
-        if "private" in entry and self.choice.document is not None:
-            self.hidden.append(entry["n"])
+    def _row(self, entry: Document) -> None:
+        self.found.add(str(entry.document))
+        if entry.private is not None and self.choice.document is not None:
+            self.hidden.append(entry.n)
         if reason := unreplayable(entry):
             self.left_out += 1
             if len(self.told) < _LISTED:
                 self.told.append(verdict_of(entry, Verdict.UNREPLAYABLE, reason))
             return
-        ocr = entry["parse_options"]["ocr"]
+        ocr = entry.parse_options.ocr
         languages = tuple(ocr["languages"]) if ocr else None
-        group = Group(entry["job_digest"], entry["model"], entry["model_sha256"], languages)
-        self.numbers.append(entry["n"])
+        group = Group(entry.job_digest, entry.model, entry.model_sha256, languages)
+        self.numbers.append(entry.n)
         self.members.append(self.groups.setdefault(group, len(self.groups)))
 
     def offered(self) -> Sequence[int]:
@@ -132,27 +133,27 @@ class _Firsts:
     met: dict[tuple[str, str], str] = field(default_factory=dict)
     firsts: dict[int, str] = field(default_factory=dict)
 
-    def take(self, entry: Entry) -> None:
-        """One entry of a row, in the order of the log."""
-        document, path, digest = entry["document"], entry["path"], entry["job_digest"]
-        if (entry["job"], document) not in self.copies or entry["state"] == State.DUPLICATE:
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        if not isinstance(entry, Document) or not entry.document or entry.state == State.DUPLICATE:
             return
-        done = self.done.setdefault((entry["job"], document), {})
-        if entry["text_sha256"] is not None and entry["run"] in self.telling:
-            first = self.met.setdefault((entry["run"], document), done.get(digest) or path)
+        document, path, digest = entry.document, entry.path, entry.job_digest
+        if (entry.job, document) not in self.copies:
+            return
+        done = self.done.setdefault((entry.job, document), {})
+        if entry.text_sha256 is not None and entry.run in self.telling:
+            first = self.met.setdefault((entry.run, document), done.get(digest) or path)
             if first != path:
-                self.firsts[entry["n"]] = first
-        if entry["state"] == State.FAILED:
-            self.done[entry["job"], document] = {digest: first for digest, first in done.items() if first != path}
+                self.firsts[entry.n] = first
+        if entry.state == State.FAILED:
+            self.done[entry.job, document] = {digest: first for digest, first in done.items() if first != path}
         else:
             done.setdefault(digest, path)
 
 
 def choose(site: Site, choice: Choice) -> Chosen:
     """One pass over the log. LookupError for a document or a run that it does not know; audit.AuditError."""
-    survey = _Survey(choice)
-    for _, entry in read_entries(site):
-        survey.take(entry)
+    survey = fold(read_entries(site), _Survey(choice))
     document = only_one(survey.found, choice.document) if choice.document is not None else None
     if choice.run is not None and not survey.found:
         last = ", ".join(reversed(survey.runs))
@@ -172,12 +173,9 @@ def choose(site: Site, choice: Choice) -> Chosen:
 
 def _firsts(site: Site, numbers: Sequence[int], telling: Collection[str]) -> Mapping[int, str]:
     """A second pass, where it is needed."""
-    copies = {(e["job"], e["document"]) for e in entries_at(site, numbers) if e["run"] in telling} if telling else set()
-    found = _Firsts(copies, telling)
-    for _, entry in read_entries(site) if copies else ():
-        if entry["type"] == "document":
-            found.take(entry)
-    return found.firsts
+    rows = (row for row in documents_at(site, numbers) if row.run in telling) if telling else ()
+    copies = {(row.job, row.document) for row in rows if row.document}
+    return fold(read_entries(site) if copies else (), _Firsts(copies, telling)).firsts
 
 
 def _drawn(numbers: Sequence[int], choice: Choice) -> list[int]:

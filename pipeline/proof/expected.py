@@ -2,25 +2,33 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import audit
 from pipeline.outbox.deletion import Deletions, Rewritten
-from pipeline.outbox.placement import archive_folder, made_files, staged_name
+from pipeline.outbox.placement import archive_folder, staged_name
 from pipeline.paths.names import archive_name
 from pipeline.plan import Site
 from pipeline.proof.failures import Failures
 from pipeline.proof.finding import UNOPENED, Found
-from pipeline.proof.holding import ANSWERED, OF_DOCUMENT, OF_PART, FilesTask, PartTask, archived_names
+from pipeline.proof.holding import (
+    ANSWERED,
+    FilesTask,
+    PartTask,
+    ProvedPart,
+    ProvedRow,
+    archived_names,
+    proved_part,
+    proved_row,
+)
 from pipeline.proof.openings import Openings
-from pipeline.records.entries import entries_at
-from pipeline.records.paths import raw_path
-from pipeline.records.records import UNPROVED
+from pipeline.records.entries import documents_at, entries_at
+from pipeline.records.records import UNPROVED, Untold
+from pipeline.records.types import Document, Part, Placed, Record
 from pipeline.states import State
 
-Entry = Mapping[str, Any]
 STAGING = ".staging"
 _FILES = 500  # in one task
 
@@ -32,9 +40,12 @@ class Expected:
     def __init__(self, root: Path) -> None:
         self.size = 0  # entries taken
         self._root = root
-        self._rows: list[Entry] = []
+        self.placed: list[
+            PartTask
+        ] = []  # parts of which an entry says that they are in place, until they are asked for
+        self._rows: list[ProvedRow] = []
         self._parts: set[str] = set()
-        self._unplaced: dict[str, tuple[Entry, list[Entry]]] = {}
+        self._unplaced: dict[str, tuple[ProvedPart, list[ProvedRow]]] = {}
         self._made: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
         self._kept: dict[bytes, int] = {}  # digest of a name in the archive -> the last entry that put it there
         self._openings = Openings(root)
@@ -42,34 +53,41 @@ class Expected:
         self._failures = Failures()
         self._unproved: list[str] = []
 
-    def take(self, entry: Entry) -> Iterator[PartTask]:
-        """The next entry; the parts of which it says that they are in place now."""
-        self.size = entry["n"] + 1
-        self._deletions.take(entry)
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        self.size = entry.n + 1
         self._openings.take(entry)
-        match entry["type"]:
-            case kind if kind.startswith(UNPROVED):
-                told = f"entry {entry['n']}, {kind.removeprefix(UNPROVED)}, was handed over, so it proves nothing"
-                self._unproved.append(told)
-            case "document":
+        match entry:
+            case Document():
                 self._take_document(entry)
-            case "part":
-                self._parts.add(entry["file"])
-                self._unplaced[entry["file"]] = {name: entry[name] for name in OF_PART}, self._rows
+            case Part():
+                self._parts.add(entry.file)
+                self._unplaced[entry.file] = proved_part(entry), self._rows
                 self._rows = []
-            case "placed" if entry["file"] in self._unplaced:
-                yield PartTask(self._root, *self._unplaced.pop(entry["file"]), placed=True)
+            case Placed() if entry.file in self._unplaced:
+                self.placed.append(PartTask(self._root, *self._unplaced.pop(entry.file), placed=True))
+            case Untold(forged=True):
+                kind = entry.type.removeprefix(UNPROVED)
+                self._unproved.append(f"entry {entry.n}, {kind}, was handed over, so it proves nothing")
+            case _:
+                self._deletions.take(entry)
 
-    def _take_document(self, entry: Entry) -> None:
-        self._rows.append({name: entry.get(name) for name in OF_DOCUMENT} | {"closed": bool(entry.get("closed"))})
-        for file in made_files(entry):
-            self._made[file["file"]] = (file["sha256"], entry["n"])
+    def _take_document(self, entry: Document) -> None:
+        row = proved_row(entry)
+        self._rows.append(row)
+        for file in row.made_files:
+            self._made[file.file] = (file.sha256, entry.n)
         self._failures.take(entry)
-        if entry["state"] == State.FAILED or not entry["document"]:
+        if entry.state == State.FAILED or not entry.document:
             return
-        folder = str(archive_folder(Path(), entry["job"], entry["document"]))
-        names = archived_names(entry) if entry["state"] in ANSWERED else [f"bytes/{archive_name(raw_path(entry))}"]
-        self._kept |= {_digest(f"{folder}/{name}"): entry["n"] for name in names}
+        folder = str(archive_folder(Path(), entry.job, entry.document))
+        names = archived_names(row) if entry.state in ANSWERED else [f"bytes/{archive_name(row.raw_path)}"]
+        self._kept |= {_digest(f"{folder}/{name}"): entry.n for name in names}
+
+    def newly_placed(self) -> Iterator[PartTask]:
+        """The parts that came to be in place since this was asked last."""
+        tasks, self.placed = self.placed, []
+        yield from tasks
 
     def unplaced(self) -> Iterator[PartTask]:
         """Parts of which no entry says yet that they are in place."""
@@ -85,7 +103,7 @@ class Expected:
     def made(self) -> Iterator[FilesTask]:
         """The Markdown and output files that should be there."""
         waiting = [entry for _, documents in self._unplaced.values() for entry in documents]
-        staged = frozenset(file["file"] for entry in waiting for file in made_files(entry))
+        staged = frozenset(file.file for entry in waiting for file in entry.made_files)
         kinds: dict[str, list[tuple[str, str, int]]] = {"markdown": [], "outputs": []}
         for name, (sha256, number) in self._made.items():
             kinds["markdown" if name.endswith(".md") else "outputs"].append((name, sha256, number))
@@ -133,9 +151,10 @@ class Expected:
             if file in self._deletions.parts or (now := self._rewritten(file)) is None:
                 continue
             (part,) = entries_at(site, [now.part])
-            documents = entries_at(site, range(part["first"], part["first"] + part["rows"]))
-            kept = [{**entry, "closed": bool(entry.get("closed"))} for entry in documents if entry["n"] not in now.gone]
-            yield PartTask(self._root, {**part, "sha256": now.sha256}, kept, placed=True)
+            assert isinstance(part, Part)  # an erasure names it
+            documents = documents_at(site, range(part.first, part.first + part.rows))
+            kept = [proved_row(entry) for entry in documents if entry.n not in now.gone]
+            yield PartTask(self._root, replace(proved_part(part), sha256=now.sha256), kept, placed=True)
 
     def _rewritten(self, file: str) -> Rewritten | None:
         """What the last erasure made of a part; the one before, while that waits for its place."""

@@ -17,20 +17,60 @@ from pipeline.outbox.schema import result_sha256, to_text
 from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import archive_name
 from pipeline.proof.finding import Found
-from pipeline.records.paths import raw_path
+from pipeline.records.types import Document, MadeFile, Part
 from pipeline.states import State
 
-Entry = Mapping[str, Any]
 ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
-OF_PART = ("n", "job", "file", "sha256")
-OF_DOCUMENT = (
-    "n", "row", "job", "document", "path", "path_bytes", "state", "text_sha256", "result_sha256", "run", "tokens",
-    "supersedes", "replaces", "finished_at", "markdown", "outputs",
-)  # fmt: skip
 _AGAIN = ("run", "tokens", "supersedes")
 """Columns that the result's sha256 leaves out and the entry repeats."""
 _SINCE_2 = ("job", "replaces")
 """Those that tables of version 1 do not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedPart:
+    """What the entry `n` says of its part."""
+
+    n: int
+    job: str
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedRow:
+    """What the entry `n` says of its row and its archived document; `closed`: nothing opens it."""
+
+    n: int
+    row: int
+    job: str
+    document: str | None
+    raw_path: str
+    state: str
+    text_sha256: str | None
+    result_sha256: str
+    run: str
+    tokens: int | None
+    supersedes: int | None
+    replaces: list[int] | None
+    finished_at: str | None
+    made_files: tuple[MadeFile, ...]
+    closed: bool
+
+
+def proved_part(entry: Part) -> ProvedPart:
+    """What is held against a part of its entry."""
+    return ProvedPart(entry.n, entry.job, entry.file, entry.sha256)
+
+
+def proved_row(entry: Document) -> ProvedRow:
+    """What is held against a row of its entry."""
+    replaces = None if entry.replaces is None else list(entry.replaces)  # as the table has it
+    return ProvedRow(
+        entry.n, entry.row, entry.job, entry.document, entry.raw_path, entry.state, entry.text_sha256,
+        entry.result_sha256, entry.run, entry.tokens, entry.supersedes, replaces, entry.finished_at, entry.made_files,
+        bool(entry.closed),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -38,8 +78,8 @@ class PartTask:
     """A part with the entries of its rows. One that is not `placed` may wait in staging."""
 
     root: Path
-    part: Entry
-    documents: Sequence[Entry]
+    part: ProvedPart
+    documents: Sequence[ProvedRow]
     placed: bool
 
 
@@ -66,25 +106,25 @@ def check_files(task: FilesTask) -> Found:
 def check_part(task: PartTask) -> Found:
     """The file, each row, and for each answer the archived bytes and text."""
     found, part = Found(), task.part
-    path, name = task.root / part["file"], part["file"]
-    staged = task.root / "outbox" / part["job"] / ".staging" / staged_name(name)
-    with found.reading(name, part["n"]):
+    path, name = task.root / part.file, part.file
+    staged = task.root / "outbox" / part.job / ".staging" / staged_name(name)
+    with found.reading(name, part.n):
         if not task.placed and not path.is_file() and staged.is_file():
             path = staged
-        if _check_file(path, name, part["sha256"], part["n"], found, "parts"):
+        if _check_file(path, name, part.sha256, part.n, found, "parts"):
             _check_rows(path, task, found)
     for entry in task.documents:
-        if entry["state"] in ANSWERED and entry["document"]:
-            with found.reading(_archived_at(task, entry), entry["n"]):
+        if entry.state in ANSWERED and entry.document:
+            with found.reading(_archived_at(task, entry), entry.n):
                 _check_archived(task, entry, found)
     return found
 
 
 def check_rewritten(task: PartTask) -> Found:
     """A part of which rows were erased, which was counted as it was before."""
-    found, name = Found(), task.part["file"]
-    with found.reading(name, task.part["n"]):
-        if _check_file(task.root / name, name, task.part["sha256"], task.part["n"], found, "parts"):
+    found, name = Found(), task.part.file
+    with found.reading(name, task.part.n):
+        if _check_file(task.root / name, name, task.part.sha256, task.part.n, found, "parts"):
             _check_rows(task.root / name, task, found)
     return replace(found, checked=Found().checked)
 
@@ -105,19 +145,19 @@ def _check_file(
 
 def _check_rows(path: Path, task: PartTask, found: Found) -> None:
     """Also of a file with another sha256: which of its rows are others?"""
-    name, rows = task.part["file"], 0
+    name, rows = task.part.file, 0
     try:
         for entry, row in zip_longest(task.documents, islice(_rows(path), len(task.documents) + 1)):
             if entry is None or row is None:
                 fact = f"it has {rows if row is None else 'more than ' + str(rows)} rows, the log {len(task.documents)}"
-                found.alter(name, task.part["n"], fact)
+                found.alter(name, task.part.n, fact)
                 return
             rows += 1
             found.checked["rows"] += 1
-            if not _is_of(row, entry) and not entry["closed"]:
-                found.alter(f"{name} row {entry['row']}", entry["n"], "the row is not the one it proves")
+            if not _is_of(row, entry) and not entry.closed:
+                found.alter(f"{name} row {entry.row}", entry.n, "the row is not the one it proves")
     except BadPartError:
-        found.alter(name, task.part["n"], "it is no table that can be read")
+        found.alter(name, task.part.n, "it is no table that can be read")
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -128,41 +168,41 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             raise BadPartError(path) from error
 
 
-def _is_of(row: Mapping[str, Any], entry: Entry) -> bool:
+def _is_of(row: Mapping[str, Any], entry: ProvedRow) -> bool:
     try:
-        here = {name: row[name] for name in (*_AGAIN, *_SINCE_2) if name in row or name in _AGAIN}
-        told = here | {"n": row["audit_index"], "finished_at": to_text(row["finished_at"])}
-        return (told | {"result_sha256": result_sha256(row)}).items() <= entry.items()
+        said = [getattr(entry, name) == row[name] for name in (*_AGAIN, *_SINCE_2) if name in row or name in _AGAIN]
+        same = entry.n == row["audit_index"] and entry.finished_at == to_text(row["finished_at"])
+        return all(said) and same and entry.result_sha256 == result_sha256(row)
     except (LookupError, TypeError, AttributeError, ValueError):
         return False
 
 
-def archived_names(entry: Entry) -> Iterator[str]:
+def archived_names(entry: ProvedRow) -> Iterator[str]:
     """The files of an answer in the archive, relative to its folder there."""
-    yield f"bytes/{archive_name(raw_path(entry))}"
-    yield f"text/{entry['text_sha256']}.txt"
+    yield f"bytes/{archive_name(entry.raw_path)}"
+    yield f"text/{entry.text_sha256}.txt"
 
 
-def _archived_at(task: PartTask, entry: Entry) -> str:
-    return str(archive_folder(Path(), entry["job"], entry["document"]))
+def _archived_at(task: PartTask, entry: ProvedRow) -> str:
+    return str(archive_folder(Path(), entry.job, str(entry.document)))
 
 
-def _check_archived(task: PartTask, entry: Entry, found: Found) -> None:
-    folder = archive_folder(task.root, entry["job"], entry["document"])
-    staging = staging_of(task.root / "archive" / entry["job"], str(entry["n"]))
+def _check_archived(task: PartTask, entry: ProvedRow, found: Found) -> None:
+    folder = archive_folder(task.root, entry.job, str(entry.document))
+    staging = staging_of(task.root / "archive" / entry.job, str(entry.n))
     waiting = not task.placed and staging.is_dir()
     where = _archived_at(task, entry)
     if not folder.is_dir() and not waiting:
-        found.miss(where, entry["n"], "the archived document is gone")
+        found.miss(where, entry.n, "the archived document is gone")
         return
     found.checked["archived"] += 1
     bytes_, text = archived_names(entry)
-    kept = {bytes_: (entry["document"], staging / COPY), text: (entry["text_sha256"], staging / text)}
+    kept = {bytes_: (entry.document, staging / COPY), text: (entry.text_sha256, staging / text)}
     for name, (sha256, staged) in kept.items():
         if waiting and not (folder / name).is_file() and staged.is_file():
             continue
         if (folder / name).is_symlink() or not (folder / name).is_file():
-            found.miss(f"{where}/{name}", entry["n"], "the archived document is gone")
+            found.miss(f"{where}/{name}", entry.n, "the archived document is gone")
         elif file_sha256(folder / name) != sha256:
             what = "bytes are not those that were processed" if name == bytes_ else "text is not the one computed on"
-            found.alter(f"{where}/{name}", entry["n"], f"the archived {what}")
+            found.alter(f"{where}/{name}", entry.n, f"the archived {what}")

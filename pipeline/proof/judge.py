@@ -10,12 +10,11 @@ import engine
 from pipeline.errors import BadPartError, Failure
 from pipeline.outbox.results import row_at
 from pipeline.outbox.schema import as_read_back, result_columns, result_sha256
-from pipeline.records.private import is_closed
 from pipeline.records.software import label, software
+from pipeline.records.types import Document
 from pipeline.states import State
 from pipeline.tasks import Task
 
-Entry = Mapping[str, Any]
 Row = dict[str, Any]
 _BY_LIMIT = (Failure.TIMEOUT, Failure.OUT_OF_MEMORY)
 _PAGE_LOST = "not recognised: "  # the note of a page that text recognition gave up, mostly for its time
@@ -61,22 +60,24 @@ class Replayed:
     columns: tuple[str, ...] = ()
 
 
-def verdict_of(entry: Entry, verdict: Verdict, reason: str, *differs: str, columns: tuple[str, ...] = ()) -> Replayed:
+def verdict_of(
+    entry: Document, verdict: Verdict, reason: str, *differs: str, columns: tuple[str, ...] = ()
+) -> Replayed:
     """The verdict with what names the row."""
-    told = (entry["n"], entry["job"], entry["run"], entry["path"], entry["document"])
+    told = (entry.n, entry.job, entry.run, entry.path, entry.document)
     return Replayed(*told, verdict, differs, reason, columns)
 
 
-def unreplayable(entry: Entry) -> str | None:
+def unreplayable(entry: Document) -> str | None:
     """Why a row cannot be computed again, whatever is still there; None for one that can."""
-    if is_closed(entry):
+    if entry.closed:
         return "nothing opens its entry: it was erased, or private/ is not whole"
-    if entry["state"] == State.DUPLICATE:
-        return f"nothing was computed: {entry['reason']}"
-    if entry["failure"] in _BY_LIMIT:
-        return f"it ended at a limit of time or memory: {entry['reason']}"
-    if entry["document"] is None and not entry["parent"]:
-        return f"nothing was read: {entry['reason']}"
+    if entry.state == State.DUPLICATE:
+        return f"nothing was computed: {entry.reason}"
+    if entry.failure in _BY_LIMIT:
+        return f"it ended at a limit of time or memory: {entry.reason}"
+    if entry.document is None and not entry.parent:
+        return f"nothing was read: {entry.reason}"
     return None
 
 
@@ -88,20 +89,20 @@ class Judge:
     task: Task
     ocr: Mapping[str, Any] | None
 
-    def verdict(self, entry: Entry, made: Row) -> Replayed:
+    def verdict(self, entry: Document, made: Row) -> Replayed:
         """`made` is the row as it is computed now, without the columns of its maker: those of the entry are taken."""
         if made.get("failure") in _BY_LIMIT:
             return verdict_of(entry, Verdict.INCOMPARABLE, f"reading it came to a limit here: {made['reason']}")
         row = _like(entry, made)
-        text, result = row["text_sha256"] == entry["text_sha256"], result_sha256(self._read(row))
-        named = row | {"parser": entry["parser"]} if row["parser"] and entry["parser"] else row
-        same = text and result == entry["result_sha256"]
+        text, result = row["text_sha256"] == entry.text_sha256, result_sha256(self._read(row))
+        named = row | {"parser": entry.parser} if row["parser"] and entry.parser else row
+        same = text and result == entry.result_sha256
         makers = dict(self._makers(entry, row, same))
         if same:
             return verdict_of(entry, Verdict.IDENTICAL, "; ".join(makers.values()), *makers)
-        found = {} if text else {"text": f"text: sha256 {entry['text_sha256']} then, {row['text_sha256']} now"}
+        found = {} if text else {"text": f"text: sha256 {entry.text_sha256} then, {row['text_sha256']} now"}
         columns: tuple[str, ...] = ()
-        if result_sha256(self._read(named)) != entry["result_sha256"]:
+        if result_sha256(self._read(named)) != entry.result_sha256:
             if (reason := self._by_chance(entry, row)) and not makers:
                 return reason
             columns = self._columns(entry, row)
@@ -113,23 +114,23 @@ class Judge:
     def _read(self, row: Row) -> Row:
         return as_read_back(row, self.task)
 
-    def _makers(self, entry: Entry, row: Row, same: bool) -> Iterator[tuple[str, str]]:
+    def _makers(self, entry: Document, row: Row, same: bool) -> Iterator[tuple[str, str]]:
         """What of those that made the row is not the same now."""
-        then, now = entry["parser"], row["parser"]
+        then, now = entry.parser, row["parser"]
         if then and now and then != now:
             yield "parser", f"parser: {then} then, {now} now"
-        elif entry["parse_options"]["ocr"] != self.ocr and ("tesseract " in (then or "") or not same):
+        elif entry.parse_options.ocr != self.ocr and ("tesseract " in (then or "") or not same):
             yield "parser", "parser: Tesseract or its languages are not the same"
-        was, runs = entry["software"], software()
+        was, runs = entry.software, software()
         other = [name for name in sorted(was.keys() | runs.keys()) if was.get(name) != runs.get(name)]
-        if entry["numerics"] != engine.NUMERICS:
-            other.append(f"numerics ({entry['numerics']} then, {engine.NUMERICS} now)")
+        if entry.numerics != engine.NUMERICS:
+            other.append(f"numerics ({entry.numerics} then, {engine.NUMERICS} now)")
         if other:
             yield "software", f"software: {', '.join(other)}"
 
-    def _by_chance(self, entry: Entry, row: Row) -> Replayed | None:
+    def _by_chance(self, entry: Document, row: Row) -> Replayed | None:
         """Where what came of a document hung on more than what made it."""
-        if entry["parent"] and entry["failure"] == Failure.BOMB:
+        if entry.parent and entry.failure == Failure.BOMB:
             reason = "how much it may unpack to hung on what is around it in its container"
             return verdict_of(entry, Verdict.UNREPLAYABLE, reason)
         then = self._recorded(entry)
@@ -140,27 +141,27 @@ class Judge:
             return verdict_of(entry, Verdict.INCOMPARABLE, "a page of it is not recognised here")
         return None
 
-    def _columns(self, entry: Entry, row: Row) -> tuple[str, ...]:
+    def _columns(self, entry: Document, row: Row) -> tuple[str, ...]:
         then, now = self._recorded(entry), self._read(row)
         return tuple(name for name in result_columns(now) if then.get(name) != now[name]) if then else ()
 
-    def _recorded(self, entry: Entry) -> Row | None:
+    def _recorded(self, entry: Document) -> Row | None:
         """The row itself, if it still is in outbox/ and the one that the entry proves."""
         try:
-            row = row_at(self.root / entry["part"], entry["row"])
+            row = row_at(self.root / entry.part, entry.row)
         except (OSError, BadPartError):
             return None
-        return row if result_sha256(row) == entry["result_sha256"] else None
+        return row if result_sha256(row) == entry.result_sha256 else None
 
 
-def _like(entry: Entry, made: Row) -> Row:
+def _like(entry: Document, made: Row) -> Row:
     """With the columns of the maker as they were, and of the reason what Tesseract lacked then."""
     row = {"parser": None, "text_sha256": None, "reason": None, **made}
-    then = entry["reason"] or ""
+    then = entry.reason or ""
     if row.get("failure") == Failure.NEEDS_OCR and then.startswith(f"{row['reason']}; "):
         row["reason"] = then
-    kept = {name: entry[name] for name in ("model_sha256", "numerics", "job_digest")}
-    return {**row, **kept, "software": label(entry["software"])}
+    kept = {name: getattr(entry, name) for name in ("model_sha256", "numerics", "job_digest")}
+    return {**row, **kept, "software": label(entry.software)}
 
 
 def _lost_pages(row: Row) -> bool:

@@ -1,17 +1,14 @@
 """Where the bytes of documents still lie when their rows are long made: in the archive, or among the failed ones."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipeline.inbox.intake import COPY, INSIDE, Arrival, staging_of
 from pipeline.outbox.placement import archive_folder
 from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import failed_apart, failed_name
-from pipeline.records.paths import raw_path
-
-Entry = Mapping[str, Any]
+from pipeline.records.types import Document
 
 
 class BytesGoneError(Exception):
@@ -29,18 +26,18 @@ class Kept(Arrival):
         return self.file
 
 
-def kept(root: Path, entry: Entry) -> Kept:
+def kept(root: Path, entry: Document) -> Kept:
     """The document of an entry as it was taken in. BytesGoneError."""
-    waiting = staging_of(root / "archive" / entry["job"], str(entry["n"])) / COPY
-    file = _find(root, entry["job"], entry["document"], raw_path(entry), waiting)
-    return Kept(entry["path"], raw_path(entry), entry["size"], entry["document"], entry["parent"], file=file)
+    waiting = staging_of(root / "archive" / entry.job, str(entry.n)) / COPY
+    file = _find(root, entry.job, str(entry.document), entry.raw_path, waiting)
+    return Kept(entry.path, entry.raw_path, entry.size, entry.document, entry.parent, file=file)
 
 
-def kept_container(root: Path, entry: Entry) -> Kept:
+def kept_container(root: Path, entry: Document) -> Kept:
     """The container of an entry's document. BytesGoneError."""
-    path, raw = (name.rpartition(INSIDE)[0] for name in (entry["path"], raw_path(entry)))
-    file = _find(root, entry["job"], entry["parent"], raw)
-    return Kept(path, raw, file.stat().st_size, entry["parent"], file=file)
+    path, raw = (name.rpartition(INSIDE)[0] for name in (entry.path, entry.raw_path))
+    file = _find(root, entry.job, str(entry.parent), raw)
+    return Kept(path, raw, file.stat().st_size, entry.parent, file=file)
 
 
 def _find(root: Path, job: str, sha256: str, raw: str, *waiting: Path) -> Path:

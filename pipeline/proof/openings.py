@@ -3,20 +3,18 @@ there?"""
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import audit
 from pipeline.outbox.deletion import Deletions
 from pipeline.proof.finding import Found
-from pipeline.records.private import OPENINGS_NAME, format_openings, openings_bytes, openings_file, parse_openings
-from pipeline.records.types import Document, Inputs, members_of
+from pipeline.records.private import OPENINGS_NAME, format_openings, opened_by, openings_bytes, parse_openings
+from pipeline.records.types import Deleted, Document, Erased, Held, Inputs, Record, Released, RunStopped, members_of
 
-Entry = Mapping[str, Any]
 FOLDER = "private"
 _MEMBERS = members_of(Document).keys() | members_of(Inputs).keys()
-_COMMANDS = frozenset({"hold", "released", "erased", "deleted"})
+_COMMANDS = (Held, Released, Erased, Deleted)
 """What commands write that, as each run does, first remove the openings of commits which did not happen."""
 
 
@@ -30,16 +28,15 @@ class Openings:
         self._files: dict[Path, set[int]] = defaultdict(set)  # file of openings -> the entries that it opens
         self._closed: dict[int, tuple[str, Path]] = {}  # entry -> its job, and the file that should open it
 
-    def take(self, entry: Entry) -> None:
-        """The next entry, as it is read (entries.py)."""
-        self._size = entry["n"] + 1
-        if (entry["run"] and entry["type"] != "run.stopped") or entry["type"] in _COMMANDS:
-            self._tidied = entry["n"]
-        if "private" in entry:
-            file = openings_file(Path(), entry["job"], entry["private"])
-            self._files[file].add(entry["n"])
-            if entry["closed"]:
-                self._closed[entry["n"]] = entry["job"], file
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        self._size = entry.n + 1
+        if (entry.run and not isinstance(entry, RunStopped)) or isinstance(entry, _COMMANDS):
+            self._tidied = entry.n
+        if file := opened_by(Path(), entry):
+            self._files[file].add(entry.n)
+            if entry.closed:
+                self._closed[entry.n] = entry.job, file
 
     def lacking(self, deletions: Deletions) -> dict[str, int]:
         """Jobs with entries that nothing opens, though nobody erased them -> the last of these entries."""

@@ -27,9 +27,8 @@ from pipeline.parse import Tesseract, find_tesseract
 from pipeline.plan import RunPlan
 from pipeline.proof.kept import BytesGoneError, Kept, kept, kept_container
 from pipeline.records.history import History
-from pipeline.records.paths import raw_path
+from pipeline.records.types import Document
 
-Entry = Mapping[str, Any]
 Row = dict[str, Any]
 _CONTAINERS = 4  # of which what was in them is remembered: the entries of one follow one another
 
@@ -38,7 +37,7 @@ _CONTAINERS = 4  # of which what was in them is remembered: the entries of one f
 class Wanted:
     """The entry of a row; `first`: the path of which it is told to be a copy, though answered (duplicates: warn)."""
 
-    entry: Entry
+    entry: Document
     first: str | None = None
 
 
@@ -68,7 +67,7 @@ class Recompute:
     def _read(self, wanted: Wanted) -> Work | Ended | BytesGoneError:
         entry = wanted.entry
         try:
-            if entry["parent"] and (entry["document"] is None or entry["failure"] == Failure.NAME_REFUSED):
+            if entry.parent and (entry.document is None or entry.failure == Failure.NAME_REFUSED):
                 return self._refused(entry)
             arrival = kept(self.root, entry)
         except BytesGoneError as error:
@@ -88,12 +87,12 @@ class Recompute:
     def _parsed(self, arrival: Kept) -> Outcome:
         return self.reader(arrival, self._room, time.perf_counter())
 
-    def _refused(self, entry: Entry) -> Ended | BytesGoneError:
+    def _refused(self, entry: Document) -> Ended | BytesGoneError:
         """A document that its container could not give, or only under a name that is none: of that it tells alone."""
         container = kept_container(self.root, entry)
-        arrival = replace(container, path=entry["path"], raw=raw_path(entry), parent=entry["parent"])
+        arrival = replace(container, path=entry.path, raw=entry.raw_path, parent=entry.parent)
         for path, member, sha256 in self._members(container):
-            if path == entry["path"] and member.failure:
+            if path == entry.path and member.failure:
                 error = DocumentError(member.failure, member.reason or member.failure.sentence)
                 return failed(replace(arrival, size=member.size, sha256=sha256), error)
         return failed(arrival, DocumentError(Failure.CORRUPT, "there is no such document in its container"))

@@ -6,7 +6,7 @@ sha256, the settings by their digest. Today's job files are not asked.
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,11 @@ from pipeline.proof.choose import Choice, Chosen, Group, choose
 from pipeline.proof.judge import Judge, Replayed, Verdict, verdict_of
 from pipeline.proof.kept import BytesGoneError
 from pipeline.proof.recompute import Recompute, Wanted, recompute
-from pipeline.records.entries import entries_at
+from pipeline.records.entries import documents_at
 from pipeline.records.settings import job_digest, restored_plan
+from pipeline.records.types import Document, RowsReplayed
 from pipeline.tasks import Writing
 
-Entry = Mapping[str, Any]
 Progress = Callable[[int, int], None]
 _TOGETHER = 64  # documents
 _BYTES = 64 << 20  # of them
@@ -49,14 +49,13 @@ class Replay:
         found[Verdict.UNREPLAYABLE] += self.untold
         return {verdict.value: found[verdict] for verdict in Verdict}
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> RowsReplayed:
         """What the log should know of it."""
-        asked = {"document": self.told, "run": self.choice.run, "share": self.choice.share}
+        asked: dict[str, Any] = {"document": self.told, "run": self.choice.run, "share": self.choice.share}
         different = [row.entry for row in self.rows if row.verdict == Verdict.DIFFERENT]
-        return {
-            "type": "replayed", "asked": asked | {"seed": self.choice.seed}, "rows": self.of, "counts": self.counts,
-            "different": different[:100],
-        }  # fmt: skip
+        return RowsReplayed(
+            asked=asked | {"seed": self.choice.seed}, rows=self.of, counts=self.counts, different=tuple(different[:100])
+        )
 
 
 def replay(site: Site, choice: Choice, progress: Progress | None = None, *, together: int = _TOGETHER) -> Replay:
@@ -94,7 +93,7 @@ class _Replaying:
             yield from self._of_group(group, models)
 
     def _of_group(self, group: Group, models: "_Models") -> Iterator[Replayed]:
-        entries = entries_at(self.site, self.chosen.groups[group])
+        entries = documents_at(self.site, self.chosen.groups[group])
         plan = self._plan(group, models.path(group))
         if isinstance(plan, str):
             return (yield from _all(entries, plan, "settings"))
@@ -122,11 +121,11 @@ class _Replaying:
             return f"settings: those of the digest {group.job_digest} mean something else to this program"
         return plan
 
-    def _compared(self, batch: Sequence[Entry], again: Recompute, judge: Judge) -> Iterator[Replayed]:
-        wanted = [Wanted(entry, self.chosen.firsts.get(entry["n"])) for entry in batch]
+    def _compared(self, batch: Sequence[Document], again: Recompute, judge: Judge) -> Iterator[Replayed]:
+        wanted = [Wanted(entry, self.chosen.firsts.get(entry.n)) for entry in batch]
         for entry, row in zip(batch, again.rows(wanted), strict=True):
-            if isinstance(row, BytesGoneError) and entry["n"] in self.chosen.deleted:
-                reason = f"its bytes were deleted, as entry {self.chosen.deleted[entry['n']]} says"
+            if isinstance(row, BytesGoneError) and entry.n in self.chosen.deleted:
+                reason = f"its bytes were deleted, as entry {self.chosen.deleted[entry.n]} says"
                 yield verdict_of(entry, Verdict.UNREPLAYABLE, reason)
             elif isinstance(row, BytesGoneError):
                 yield verdict_of(entry, Verdict.INCOMPARABLE, f"input: {row}", "input")
@@ -176,18 +175,18 @@ def _by_model(group: Group) -> tuple[str, str, tuple[str, ...]]:
     return group.model_sha256, group.job_digest, group.languages or ()
 
 
-def _all(entries: Iterable[Entry], reason: str, what: str) -> Iterator[Replayed]:
+def _all(entries: Iterable[Document], reason: str, what: str) -> Iterator[Replayed]:
     return (verdict_of(entry, Verdict.INCOMPARABLE, reason, what) for entry in entries)
 
 
-def _batches(entries: Iterable[Entry], together: int) -> Iterator[list[Entry]]:
+def _batches(entries: Iterable[Document], together: int) -> Iterator[list[Document]]:
     """Lists of at most `together` documents, and of at most _BYTES but for one that is larger."""
-    batch, size = list[Entry](), 0
+    batch, size = list[Document](), 0
     for entry in entries:
-        if batch and (len(batch) >= together or size + entry["size"] > _BYTES):
+        if batch and (len(batch) >= together or size + entry.size > _BYTES):
             yield batch
             batch, size = [], 0
         batch.append(entry)
-        size += entry["size"]
+        size += entry.size
     if batch:
         yield batch

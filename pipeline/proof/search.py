@@ -10,9 +10,7 @@ from pipeline.paths.patterns import matcher
 from pipeline.plan import Site
 from pipeline.records.current import Replaced, answers_copies
 from pipeline.records.entries import read_entries
-from pipeline.records.private import is_closed
-
-Entry = Mapping[str, Any]
+from pipeline.records.types import Document, Inputs, ReadSearch, Record, RunStarted
 
 _COLUMNS = (
     "time", "run", "job", "path", "document", "state", "failure", "reason", "model", "model_sha256", "part", "row",
@@ -50,32 +48,32 @@ class Searched:
     rows: list[dict[str, Any]] = field(default_factory=list)
     private: bool = False
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> ReadSearch:
         """What the log should know of it: where jobs are private, it gets nobody's name from here either."""
         asked = self.query.asked()
         if self.private:
             asked = {key: "private" if key in ("name", "document") else value for key, value in asked.items()}
-        return {"type": "read.search", "query": asked}
+        return ReadSearch(query=asked)
 
 
 def search(site: Site, query: Query) -> Searched:
     """What the log says of inputs: entries of documents, and paths that got no row. audit.AuditError."""
     tests, found = list(_tests(query)), Searched(query)
-    for number, entry in read_entries(site):
-        found.private |= "private" in entry
-        if entry["type"] in ("document", "inputs"):
-            found.rows += (row for row in _rows(number, entry) if all(test(row) for test in tests))
+    for entry in read_entries(site):
+        found.private |= entry.private is not None
+        if isinstance(entry, Document | Inputs):
+            found.rows += (row for row in _rows(entry) if all(test(row) for test in tests))
     return found
 
 
 def jobs_and_runs(site: Site) -> tuple[list[str], list[str]]:
     """The names of all jobs and runs of which the log tells, in its order. audit.AuditError."""
     jobs, runs = dict[str, None](), dict[str, None]()
-    for _, entry in read_entries(site):
-        if entry["run"]:
-            runs[entry["run"]] = None
-        if "job" in entry and isinstance(entry["job"], str):
-            jobs[entry["job"]] = None
+    for entry in read_entries(site):
+        if entry.run:
+            runs[entry.run] = None
+        if entry.job:
+            jobs[entry.job] = None
     return list(jobs), list(runs)
 
 
@@ -106,11 +104,11 @@ def recall(site: Site, model: str) -> Recall:
     """What the model of this sha256 (six digits or more) touched. LookupError, audit.AuditError."""
     found: dict[int, Touched] = {}
     deletions, rows = Deletions(), _Rows()
-    for number, entry in read_entries(site):
+    for entry in read_entries(site):
         deletions.take(entry)
-        rows.take(number, entry)
-        if entry["type"] == "document" and len(model) >= 6 and entry["model_sha256"].startswith(model.lower()):
-            found[number] = Touched(next(_rows(number, entry)))
+        rows.take(entry)
+        if isinstance(entry, Document) and len(model) >= 6 and entry.model_sha256.startswith(model.lower()):
+            found[entry.n] = Touched(next(_rows(entry)))
     for number, each in found.items():
         each.superseded_by = rows.replaced[each.facts["job"]].by.get(number)
         each.deleted_by = deletions.by(number, each.facts["part"])
@@ -128,22 +126,24 @@ class _Rows:
     replaced: defaultdict[str, Replaced] = field(default_factory=lambda: defaultdict(Replaced))
     _copies: dict[str, bool] = field(default_factory=dict)
 
-    def take(self, number: int, entry: Entry) -> None:
-        """The next entry. One from before entries said what they replace, and that nothing opens, says a part of it."""
-        if entry["type"] == "run.started":
-            self._copies[entry["job"]] = answers_copies(entry.get("duplicates"))
-        elif entry["type"] == "document":
-            if is_closed(entry) and "replaces" not in entry:
-                entry = {**entry, "replaces": [] if entry["supersedes"] is None else [entry["supersedes"]]}
-            self.replaced[entry["job"]].take(entry, number, self._copies.get(entry["job"], False))
+    def take(self, entry: Record) -> None:
+        """Take in the next entry. One of a document from before entries said what they replace, and that nothing opens,
+        says a part of it."""
+        if isinstance(entry, RunStarted):
+            self._copies[entry.job] = answers_copies(entry.duplicates)
+        elif isinstance(entry, Document):
+            said = entry.replaces
+            if entry.closed and said is None:
+                said = () if entry.supersedes is None else (entry.supersedes,)
+            self.replaced[entry.job].add(entry, entry.n, said, self._copies.get(entry.job, False))
 
 
-def _rows(number: int, entry: Entry) -> Iterator[dict[str, Any]]:
-    for path in (entry["paths"] or ()) if entry["type"] == "inputs" else (entry["path"],):
-        yield {"entry": number, **{name: entry.get(name) for name in _COLUMNS}, "path": path}
+def _rows(entry: Document | Inputs) -> Iterator[dict[str, Any]]:
+    for path in (entry.paths or ()) if isinstance(entry, Inputs) else (entry.path,):
+        yield {"entry": entry.n, **{name: entry.said.get(name) for name in _COLUMNS}, "path": path}
 
 
-def _tests(query: Query) -> Iterator[Callable[[Entry], bool]]:
+def _tests(query: Query) -> Iterator[Callable[[Mapping[str, Any]], bool]]:
     """One for each thing that is asked for."""
     asked = query.asked()
     if text := asked.get("name"):

@@ -1,18 +1,21 @@
 """What the log says of each job: its last run and its totals."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pipeline.plan import Site
-from pipeline.records.entries import read_entries
-from pipeline.records.isolation import Isolation, from_record
-from pipeline.records.private import is_closed
+from pipeline.records.entries import fold, read_entries
+from pipeline.records.types import (
+    Document,
+    Isolation,
+    Record,
+    RunEmpty,
+    RunFinished,
+    RunRefused,
+    RunStarted,
+    RunStopped,
+)
 from pipeline.records.unread import Unread, remember
-from pipeline.states import State
-
-_OF_RUNS = ("run.started", "run.finished", "run.stopped", "run.empty", "run.refused")
 
 
 @dataclass
@@ -46,38 +49,47 @@ class JobStatus:
 
 def status(site: Site) -> list[JobStatus]:
     """Every job that ever ran, or was refused, by name. Raises audit.AuditError."""
-    jobs: dict[str, JobStatus] = {}
-    for _, entry in read_entries(site):
-        if entry["type"] == "document" or entry["type"] in _OF_RUNS:
-            job = jobs.setdefault(entry["job"], JobStatus(entry["job"]))
-            _begin(job, entry)
-            _take(job, entry)
+    jobs = fold(read_entries(site), _Jobs()).jobs
     return [jobs[name] for name in sorted(jobs)]
 
 
-def _begin(job: JobStatus, entry: Mapping[str, Any]) -> None:
+@dataclass
+class _Jobs:
+    """The status of each job, by its name."""
+
+    jobs: dict[str, JobStatus] = field(default_factory=dict)
+
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        if isinstance(entry, Document | RunStarted | RunFinished | RunStopped | RunEmpty | RunRefused):
+            job = self.jobs.setdefault(entry.job, JobStatus(entry.job))
+            _begin(job, entry)
+            _take(job, entry)
+
+
+def _begin(job: JobStatus, entry: Record) -> None:
     """Whatever the first entry of a run is, the run before it is over."""
-    if job.last_run != entry["run"]:
+    if job.last_run != entry.run:
         if job.last_run and job.last_state != "refused":
             job.before = replace(job, totals=Counter(), before=None)
-        job.last_run, job.started_at, job.finished_at = entry["run"], entry["time"], None
+        job.last_run, job.started_at, job.finished_at = entry.run, entry.time, None
         job.last_state, job.reason, job.counts = "unfinished", None, Counter()
 
 
-def _take(job: JobStatus, entry: Mapping[str, Any]) -> None:
-    match entry["type"]:
-        case "run.started":
-            job.isolation = from_record(entry.get("isolation")) or job.isolation
-        case "document":
-            job.totals[entry["state"]] += 1
-            job.counts[entry["state"]] += 1
-            if not is_closed(entry):
+def _take(job: JobStatus, entry: Record) -> None:
+    match entry:
+        case Document():
+            job.totals[entry.state] += 1
+            job.counts[entry.state] += 1
+            if not entry.closed:
                 remember(job.unread, entry)
-        case "run.stopped":
+        case RunStarted():
+            job.isolation = entry.isolation or job.isolation
+        case RunStopped():
             job.last_state = "stopped"
-        case "run.refused":
-            job.last_state, job.finished_at, job.reason = "refused", entry["time"], entry["reason"]
-        case "run.empty" | "run.finished":
-            job.last_state = "interrupted" if entry.get("interrupted") else "finished"
-            job.finished_at = entry["time"]
-            job.counts = Counter({state.value: entry[state] for state in State})
+        case RunRefused():
+            job.last_state, job.finished_at, job.reason = "refused", entry.time, entry.reason
+        case RunEmpty() | RunFinished():
+            interrupted = isinstance(entry, RunFinished) and entry.interrupted
+            job.last_state = "interrupted" if interrupted else "finished"
+            job.finished_at, job.counts = entry.time, Counter(entry.counts)

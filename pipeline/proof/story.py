@@ -1,14 +1,15 @@
 """Everything that ever happened to one document, from the log."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.keep.about import is_meant, only_one
 from pipeline.plan import Site
-from pipeline.records.entries import read_entries
+from pipeline.records.entries import fold, read_entries
+from pipeline.records.records import from_json
+from pipeline.records.types import Document, Inputs, Json, Placed, Record
 
-Entry = Mapping[str, Any]
+_LISTS = ("entries", "archive", "markdown", "parts", "paths")
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,17 @@ class Story:
     """
 
     document: str | None
-    entries: tuple[Entry, ...]
+    entries: tuple[Record, ...]
     placed: frozenset[str]
+
+    def to_json(self) -> Json:
+        """The story for other programs, with each entry as the log has it, opened."""
+        return {"document": self.document, "entries": [entry.said for entry in self.entries], "placed": self.placed}
 
 
 def story(site: Site, document: str) -> Story:
     """By sha256 (six digits or more) or path. Raises LookupError with the remedy, and audit.AuditError."""
-    telling = _Telling(_found(site, document), {document})
-    for number, entry in read_entries(site):
-        telling.take(number, entry)
+    telling = fold(read_entries(site), _Telling(_found(site, document), {document}))
     return Story(telling.document, tuple(telling.entries), frozenset(telling.placed))
 
 
@@ -39,47 +42,39 @@ class _Telling:
     paths: set[str]
     numbers: set[int] = field(default_factory=set)
     parts: set[str] = field(default_factory=set)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[Record] = field(default_factory=list)
     placed: set[str] = field(default_factory=set)
 
-    def take(self, number: int, entry: Entry) -> None:
-        """The next entry of the log."""
-        if entry["type"] == "placed":
-            self.placed |= {entry["file"]} & self.parts
-            return
-        if self.document is not None and entry.get("document") == self.document:
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        if isinstance(entry, Placed):
+            self.placed |= {entry.file} & self.parts
+        elif self.document is not None and entry.said.get("document") == self.document:
             self.entries.append(entry)
-            if entry["type"] == "document":
-                self.numbers.add(number)
-                self.paths.add(entry["path"])
-                self.parts.add(entry["part"])
-        elif (about := self._lists(entry)) or {entry.get("hold"), entry.get("deletion")} & self.numbers:
-            self.numbers.add(number)  # what ends it names it
-            self.entries.append({**entry, **about})
+            if isinstance(entry, Document):
+                self.numbers.add(entry.n)
+                self.paths.add(entry.path)
+                self.parts.add(entry.part)
+        elif (about := self._lists(entry)) or {entry.said.get("hold"), entry.said.get("deletion")} & self.numbers:
+            self.numbers.add(entry.n)  # what ends it names it
+            self.entries.append(from_json({**entry.said, **about}))
 
-    def _lists(self, entry: Entry) -> dict[str, list[Any]]:
+    def _lists(self, entry: Record) -> dict[str, list[Any]]:
         """Of the lists in an entry about many documents, what is about this one; empty if nothing is."""
-        known: dict[str, set[Any]] = {
-            "entries": self.numbers, "archive": self.numbers, "markdown": self.numbers, "parts": self.parts,
-            "paths": self.paths,
-        }  # fmt: skip
-        lists = {
-            name: [each for each in entry[name] if each in its] for name, its in known.items() if _is_list(entry, name)
-        }
+        known: tuple[set[Any], ...] = (self.numbers, self.numbers, self.numbers, self.parts, self.paths)
+        said = ((name, entry.said.get(name), its) for name, its in zip(_LISTS, known, strict=True))
+        lists = {name: [each for each in found if each in its] for name, found, its in said if isinstance(found, list)}
         return lists if any(lists.values()) else {}
-
-
-def _is_list(entry: Entry, name: str) -> bool:
-    return isinstance(entry.get(name), list)
 
 
 def _found(site: Site, wanted: str) -> str | None:
     """The document that is meant; None if only its path is known. LookupError."""
     documents: set[str] = set()
     mentioned = False
-    for _, entry in read_entries(site):
-        if entry["type"] == "document" and is_meant(entry, wanted):
+    for entry in read_entries(site):
+        if isinstance(entry, Document) and is_meant(entry, wanted):
             mentioned = True
-            documents |= {entry["document"]} - {None}
-        mentioned |= entry["type"] == "inputs" and wanted in (entry["paths"] or ())
+            documents |= {entry.document} if entry.document else set()
+        elif isinstance(entry, Inputs):
+            mentioned |= wanted in (entry.paths or ())
     return None if mentioned and not documents else only_one(documents, wanted)

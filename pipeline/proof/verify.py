@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import audit
 import engine
@@ -11,8 +10,8 @@ from pipeline.proof.expected import Expected
 from pipeline.proof.finding import Found
 from pipeline.proof.holding import PartTask, check_files, check_part, check_rewritten
 from pipeline.records.entries import read_entries
+from pipeline.records.types import Record
 
-Entry = Mapping[str, Any]
 Progress = Callable[[int, int], None]
 _MANY = 5_000  # entries: with fewer, starting processes takes longer than it saves
 _ATTEMPTS = 5
@@ -121,8 +120,10 @@ def _accuses(found: Found) -> bool:
     return bool(found.altered or found.added or found.absent or found.unreadable or found.unjudged)
 
 
-def _parts(expected: Expected, entries: Iterable[tuple[int, Entry]], size: int, tell: Progress) -> Iterator[PartTask]:
-    for number, entry in entries:
-        if number % 1000 == 0:
-            tell(size + min(number, size), 2 * size)
-        yield from expected.take(entry)
+def _parts(expected: Expected, entries: Iterable[Record], size: int, tell: Progress) -> Iterator[PartTask]:
+    for entry in entries:
+        if entry.n % 1000 == 0:
+            tell(size + min(entry.n, size), 2 * size)
+        expected.take(entry)
+        if expected.placed:
+            yield from expected.newly_placed()

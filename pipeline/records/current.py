@@ -13,9 +13,9 @@ there was such a column are held against each other by the same rule.
 """
 
 import hashlib
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 from pipeline.states import State
 
@@ -24,12 +24,32 @@ Last = MutableMapping[Identity, int]
 """What stands for a document, for a document at its path, or for a path -> the entry of the current row."""
 
 
-def replaced(last: Last, row: Mapping[str, Any], number: int, copies: bool) -> list[int]:
+class Row(Protocol):
+    """What the rule asks of a row, or of a document's entry."""
+
+    @property
+    def document(self) -> str | None: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowKey:
+    """What the rule asks of a row."""
+
+    document: str | None
+    path: str
+    state: str
+
+
+def replaced(last: Last, row: Row, number: int, copies: bool) -> list[int]:
     """The entries whose rows `row`, of entry `number`, takes the place of, at most four; `last` is brought up to date.
 
     `copies`: the job answers a document at another path as another document.
     """
-    document, path = row["document"], row["path"]
+    document, path = row.document, row.path
     unread = identity("unread", "", path)
     gone = [last.pop(unread, None)]
     if document is None:
@@ -37,11 +57,11 @@ def replaced(last: Last, row: Mapping[str, Any], number: int, copies: bool) -> l
         return _numbers(gone)
     alone, shared, other = (identity(kind, document, path) for kind in ("alone", "shared", "other"))
     gone.append(last.pop(other, None))
-    if row["state"] != State.DUPLICATE:
+    if row.state != State.DUPLICATE:
         gone.append(last.pop(alone, None))
         if (at := last.pop(shared, None)) is not None and last.get(document) == at:
             gone.append(last.pop(document))
-    if row["state"] in (State.FAILED, State.DUPLICATE):
+    if row.state in (State.FAILED, State.DUPLICATE):
         last[other] = number
     elif copies:
         last[alone] = number
@@ -63,9 +83,9 @@ class Replaced:
     by: dict[int, int] = field(default_factory=dict)
     _last: Last = field(default_factory=dict)
 
-    def take(self, row: Mapping[str, Any], number: int, copies: bool) -> None:
-        """A row, or its entry; where it does not say what it replaces, the rule does, by the mode of its run."""
-        said = row.get("replaces")
+    def add(self, row: Row, number: int, said: Sequence[int] | None, copies: bool) -> None:
+        """Add a row, or its entry, which has `said` what it replaces; where it did not, the rule does, by the mode of
+        its run."""
         self.by |= dict.fromkeys(replaced(self._last, row, number, copies) if said is None else said, number)
 
 

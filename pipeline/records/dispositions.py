@@ -8,13 +8,12 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import audit
+from pipeline.records.types import Inputs, Record
 
 _ENTRY_BYTES = 48_000  # of paths: an entry may have 65,535 in all
 
-Entry = Mapping[str, Any]
 Disposition = tuple[str, str, str]  # state, reason, path
 
 
@@ -24,10 +23,11 @@ class Dispositions:
 
     _said: dict[bytes, str] = field(default_factory=dict)
 
-    def take(self, entry: Entry) -> None:
-        """An entry of type `inputs`."""
-        said = sys.intern(f"{entry['state']} {entry['reason']}")
-        self._said.update((_digest(path), said) for path in entry["paths"])
+    def take(self, entry: Record) -> None:
+        """Take in an entry of this job: the paths that it says got no row."""
+        if isinstance(entry, Inputs):
+            said = sys.intern(f"{entry.state} {entry.reason}")
+            self._said.update((_digest(path), said) for path in entry.paths or ())
 
     def forget(self, path: str) -> None:
         """The path got a row: what comes there next is another file."""
@@ -43,7 +43,7 @@ class Dispositions:
         """The opposite."""
         return cls({bytes.fromhex(key): sys.intern(said) for key, said in plain.items()})
 
-    def news(self, inputs: Iterable[Disposition]) -> Iterator[dict[str, Any]]:
+    def news(self, inputs: Iterable[Disposition]) -> Iterator[Inputs]:
         """The records of those that the log does not have; it is taken to have them from now on."""
         grouped: dict[tuple[str, str], list[str]] = {}
         for state, reason, path in inputs:
@@ -53,7 +53,7 @@ class Dispositions:
                 grouped.setdefault((state, reason), []).append(path)
         for (state, reason), paths in grouped.items():
             for some in _pieces(paths):
-                yield {"type": "inputs", "state": state, "reason": reason, "paths": some}
+                yield Inputs(state=state, reason=reason, paths=tuple(some))
 
 
 def _digest(path: str) -> bytes:

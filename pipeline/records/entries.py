@@ -1,49 +1,70 @@
 """The entries of a workspace's log, as everything in this package reads them."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
 
 import audit
 from pipeline.plan import Site
 from pipeline.records.private import Reader
-from pipeline.records.records import HANDED, UNPROVED
+from pipeline.records.records import from_json
+from pipeline.records.types import Document, Record
 
-Entry = dict[str, Any]
 _NEAR = 4096  # entries that are read through rather than looked up anew
 
 
-def read_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Entry]]:
-    """The committed entries from `start` on, with their numbers. audit.AuditError; see audit.read_entries.
+class Fold(Protocol):
+    """Something that comes to know what it asks for by taking every entry of the log, in order."""
 
-    Those of private jobs are opened, for whoever may read private/. What was handed over and may not be (records.py)
-    has the type `handed.TYPE`, so that nobody takes it for what it says it is.
+    def take(self, entry: Record, /) -> None:
+        """Take in the next entry, of any type."""
+
+
+F = TypeVar("F", bound=Fold)
+
+
+def fold(entries: Iterable[Record], first: F, *others: Fold) -> F:
+    """One pass over the entries for several folds, each of which takes every entry; returns the first of them."""
+    folds: tuple[Fold, ...] = (first, *others)
+    takes = [each.take for each in folds]
+    for entry in entries:
+        for take in takes:
+            take(entry)
+    return first
+
+
+def read_entries(site: Site, start: int = 0) -> Iterator[Record]:
+    """The committed entries from `start` on. audit.AuditError; see audit.read_entries.
+
+    Those of private jobs are opened, for whoever may read private/. What was handed over and may not be, and what this
+    version does not know, is `Untold` (records.py).
     """
     opened = Reader(site.root)
-    read = audit.read_entries(site.audit, site.public_key, start)
-    return ((number, without_authority(opened(entry))) for number, entry in read)
+    for number, entry in audit.read_entries(site.audit, site.public_key, start):
+        try:
+            yield from_json(opened(entry))
+        except ValueError as error:
+            raise audit.LogUntrusted(f"entry {number}", f"of type {entry['type']!r}: {error}") from None
 
 
-def without_authority(entry: Entry) -> Entry:
-    """The entry; one that was handed over and may not be, under a type of its own: earlier versions took some, and
-    whoever may write to state/handover/ can have made it."""
-    forged = "handed" in entry and entry["type"] not in HANDED
-    return {**entry, "type": f"{UNPROVED}{entry['type']}"} if forged else entry
-
-
-def recorded_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Entry]]:
-    """The same for others than those who may read private/: commitments, as the log has them."""
+def recorded_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The entries as the log has them, with commitments, for others than those who may read private/."""
     return audit.read_entries(site.audit, site.public_key, start)
 
 
-def entries_at(site: Site, numbers: Iterable[int]) -> Iterator[Entry]:
+def documents_at(site: Site, numbers: Iterable[int]) -> Iterator[Document]:
+    """The entries of documents among those of these numbers, in order."""
+    return (entry for entry in entries_at(site, numbers) if isinstance(entry, Document))
+
+
+def entries_at(site: Site, numbers: Iterable[int]) -> Iterator[Record]:
     """The entries of these numbers, in order: for those whose log was read and found whole already."""
     wanted, first = sorted(set(numbers)), 0
     while first < len(wanted):
         near = wanted[first : bisect_left(wanted, wanted[first] + _NEAR)]
         first, asked = first + len(near), set(near)
-        for number, entry in read_entries(site, near[0]):
-            if number in asked:
+        for entry in read_entries(site, near[0]):
+            if entry.n in asked:
                 yield entry
-            if number >= near[-1]:
+            if entry.n >= near[-1]:
                 break

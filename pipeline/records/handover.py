@@ -16,19 +16,18 @@ import pwd
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import audit
 from pipeline.paths.beneath import open_beneath
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
-from pipeline.records.records import check_handed
+from pipeline.records.private import AsItIs
+from pipeline.records.records import check_handed, from_json
+from pipeline.records.types import HandoverRefused, Json, ReadCheckpoint, Record, Verified
 from pipeline.text.visible import shown
-
-Record = dict[str, Any]
 
 _NAME = re.compile(r"[0-9a-f]{32}\.json", re.ASCII)
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z", re.ASCII)
@@ -43,14 +42,15 @@ def folder_of(site: Site) -> Path:
     return site.state / "handover"
 
 
-def hand_over(site: Site, record: Mapping[str, Any]) -> None:
+def hand_over(site: Site, record: Record) -> None:
     """Leave a record for the one who holds the log. OSError; audit.AuditError; ValueError for one that is too long, or
     may not be handed over."""
-    check_handed(record)
+    said = record.to_json()
+    check_handed(said)
     name, stamp = secrets.token_hex(16), asdict(audit.stamp_now())
     stamp.pop("user")  # the file's owner says it
     size = audit.read_checkpoint(site.audit, site.public_key).size
-    body = audit.canonical({"id": name, "record": dict(record), "size": size, **stamp})
+    body = audit.canonical({"id": name, "record": said, "size": size, **stamp})
     if len(body) > _MAX_BYTES:
         raise ValueError(f"a record of {len(body):,} bytes; at most {_MAX_BYTES:,} can be handed over")
     folder_of(site).mkdir(parents=True, exist_ok=True)
@@ -83,14 +83,15 @@ class _Handed:
     """A file that was read: the record to be committed, and how many entries there were when it was written. One that
     was refused has no id, and its record says where it is kept."""
 
-    record: Record
+    record: AsItIs | HandoverRefused
     id: str | None
     size: int
+    time: str = ""
 
     @property
     def kept(self) -> str | None:
         """The name under which a file that was refused is kept."""
-        return self.record["kept"] if self.id is None else None
+        return self.record.kept if isinstance(self.record, HandoverRefused) else None
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Handover:
     done: set[str] = field(default_factory=set)
     _taken: dict[str, str | None] = field(default_factory=dict)  # name of a file -> where it is moved aside
 
-    def take(self) -> list[Record]:
+    def collect(self) -> list[AsItIs | HandoverRefused]:
         """Records to be committed next, of at most 256 files. Call `clear` once they are. AuditError."""
         names = [name for name in waiting(self.site) if name not in self.done][:_AT_ONCE]
         if not names:
@@ -110,8 +111,8 @@ class Handover:
         handed = {name: each for name, each in read.items() if each}
         self._taken = {name: each.kept for name, each in handed.items()}
         committed = self._committed([each for each in handed.values() if each.id])
-        fresh = [each.record for each in handed.values() if each.id not in committed]
-        return sorted(fresh, key=lambda record: str(record.get("handed", {}).get("time", "")))
+        fresh = sorted((each for each in handed.values() if each.id not in committed), key=lambda each: each.time)
+        return [each.record for each in fresh]
 
     def clear(self) -> None:
         """What was taken is in the log: its files go, and what was refused is moved aside."""
@@ -130,8 +131,8 @@ class Handover:
         start = min((each.size for each in handed), default=None)
         if start is None:
             return set()
-        ids = (entry["handed"]["id"] for _, entry in read_entries(self.site, start) if "handed" in entry)
-        return {each for each in ids if each in wanted}
+        handed_over = (entry.handed for entry in read_entries(self.site, start))
+        return {each.id for each in handed_over if each and each.id in wanted}
 
 
 def _move_aside(folder: int, name: str, kept: str) -> None:
@@ -152,15 +153,15 @@ def _read(site: Site, name: str) -> _Handed | None:
             if not stat.S_ISREG(status.st_mode):
                 raise ValueError("not a regular file")
             handed = _parse(name, file.read(_MAX_BYTES + 1), owner)
-            _check_log(site, handed)
+            _check_log(site, handed.record.to_json(), handed.size)
             return handed
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         kept = f"{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}.refused"  # a name as long as any can be
-        refused = {"file": shown(name), "owner": owner, "reason": shown(str(reason))[:200], "kept": kept}
-        return _Handed({"type": "handover.refused", "run": "", **refused}, None, 0)
+        told = shown(str(reason))[:200]
+        return _Handed(HandoverRefused(file=shown(name), owner=owner, reason=told, kept=kept), None, 0)
 
 
 def _parse(name: str, data: bytes, owner: str) -> _Handed:
@@ -181,20 +182,21 @@ def _parse(name: str, data: bytes, owner: str) -> _Handed:
         raise ValueError("not what a command writes")
     check_handed(record)
     stamp = {key: told[key] for key in ("id", "time", "boot", "uptime_us", "host")}
-    return _Handed({**record, "handed": {**stamp, "user": owner}}, told["id"], told["size"])
+    whole = AsItIs({**record, "handed": {**stamp, "user": owner}})
+    return _Handed(whole, told["id"], told["size"], told["time"])
 
 
-def _check_log(site: Site, handed: _Handed) -> None:
+def _check_log(site: Site, said: Json, size: int) -> None:
     """ValueError where a record names a state of the log that never was. audit.AuditError."""
-    record = handed.record
-    sizes = [handed.size, *([record["size"]] if record["type"] in ("verified", "read.checkpoint") else [])]
+    record = from_json(said)
+    sizes = [size, *([record.size] if isinstance(record, Verified | ReadCheckpoint) else [])]
     size = audit.read_checkpoint(site.audit, site.public_key).size
     if max(sizes) > size:
         raise ValueError(f"it tells of {max(sizes):,} entries, and the log has {size:,}")
-    if record["type"] == "verified":
-        root = audit.root_of(site.audit, site.public_key, record["size"])
-        if root.hex() != record["root"]:
-            raise ValueError(f"the first {record['size']:,} entries of the log have another root than it tells")
+    if isinstance(record, Verified):
+        root = audit.root_of(site.audit, site.public_key, record.size)
+        if root.hex() != record.root:
+            raise ValueError(f"the first {record.size:,} entries of the log have another root than it tells")
 
 
 def _name_of(uid: int) -> str:

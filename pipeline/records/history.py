@@ -1,22 +1,34 @@
 """What the log already knows: documents done before, their rows, and parts that may not be in place yet."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from pipeline.records.current import Identity, answers_copies, replaced
 from pipeline.records.dispositions import Dispositions
-from pipeline.records.paths import raw_path
-from pipeline.records.private import is_closed
-from pipeline.records.records import DELETIONS
+from pipeline.records.entries import fold
 from pipeline.records.register import Register
+from pipeline.records.types import (
+    Deleted,
+    DeletedByRule,
+    Deletion,
+    Document,
+    Erased,
+    Inputs,
+    Part,
+    Placed,
+    Record,
+    RunEmpty,
+    RunFinished,
+    RunStarted,
+    RunStopped,
+    SettingsPiece,
+)
 from pipeline.records.unread import Unread, remember
 from pipeline.states import State
 
 _ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
-
-Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,7 @@ class Paths(Protocol):
 
 @dataclass
 class History:
-    """The log, read once from its first entry, as one job with one digest of settings sees it.
+    """The log, read once from its first entry, as the job `job` with the settings `job_digest` sees it.
 
     `done`: document -> its path, when it has an answer for these settings. `paths`: (path, document) of every file
     these settings have met, also failed ones. `inner`: container -> (path, document) of those in it -> what they hold,
@@ -63,17 +75,112 @@ class History:
     last: MutableMapping[Identity, int] = field(default_factory=dict)
     failed: MutableMapping[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
     unread: MutableMapping[str, Unread] = field(default_factory=dict)
-    unplaced: dict[str, tuple[Entry, list[Entry]]] = field(default_factory=dict)
+    unplaced: dict[str, tuple[Part, list[Document]]] = field(default_factory=dict)
     has_settings: bool = False
     openings: set[tuple[str, int]] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
     answered: MutableMapping[str, list[str]] = field(default_factory=dict)
-    deletions: dict[int, Entry] = field(default_factory=dict)
+    deletions: dict[int, Deletion] = field(default_factory=dict)
     cut_off: Counter[str] | None = None
     copies: bool = False
     register: Register = field(default_factory=Register)
     dispositions: Dispositions = field(default_factory=Dispositions)
-    empty: Entry | None = None
+    empty: RunEmpty | None = None
+    job: str = ""
+    job_digest: str = ""
+    _rows: list[Document] = field(default_factory=list)  # of which no part has come yet
+
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        closed = self._keep_opening(entry)
+        match entry:
+            case Document():
+                self._take_document(entry, closed)
+            case Part():
+                self.unplaced[entry.file] = (entry, self._rows)
+                self._rows = []
+            case Placed():
+                self.unplaced.pop(entry.file, None)
+            case RunStarted():
+                self._take_start(entry)
+            case RunEmpty() if entry.job == self.job:
+                self.empty = entry
+            case RunFinished() | RunStopped():
+                self.cut_off = None
+            case SettingsPiece():
+                self.has_settings |= entry.job_digest == self.job_digest
+            case Inputs() if entry.job == self.job and not closed:
+                self.dispositions.take(entry)
+            case Deleted():
+                self.deletions.pop(entry.deletion, None)
+            case DeletedByRule() | Erased():
+                self._take_deletion(entry)
+            case _:
+                self.register.take(entry)
+
+    def _keep_opening(self, entry: Record) -> bool:
+        """Note what opens a hidden entry; whether nothing does."""
+        if entry.private is not None:
+            self.openings.add((entry.job, entry.private))
+        if entry.closed:
+            self.closed.add(entry.n)
+            return True
+        return False
+
+    def _take_start(self, entry: RunStarted) -> None:
+        self.cut_off = Counter()
+        self.register.take(entry)
+        if entry.job == self.job:
+            self.empty, self.copies = None, answers_copies(entry.duplicates)
+
+    def _take_deletion(self, entry: Deletion) -> None:
+        self.deletions[entry.n] = entry
+        self.forget(entry.parts)
+        if isinstance(entry, Erased):
+            self.erase(set(entry.entries), set(entry.failed))
+
+    def _take_document(self, entry: Document, closed: bool) -> None:
+        self._rows.append(entry)
+        if self.cut_off is not None:
+            self.cut_off[entry.state] += 1
+        if entry.job != self.job or closed:
+            return
+        replaced(self.last, entry, entry.n, self.copies)
+        self.dispositions.forget(entry.path)
+        mine = entry.job_digest == self.job_digest
+        if mine:
+            self._take_inner(entry)
+        remember(self.unread, entry)
+        if entry.document is not None:
+            self._take_read(entry, entry.document, mine)
+
+    def _take_read(self, entry: Document, document: str, mine: bool) -> None:
+        """Take in the entry of a document that was read; `mine`: with these settings."""
+        path = entry.path
+        if entry.state == State.FAILED:
+            failure = entry.failure or ""
+            self.failed[document, path] = FailedBefore(entry.raw_path, entry.size, entry.parent, failure, entry.n)
+            if self.done.get(document) == path:
+                del self.done[document]
+        else:
+            self.failed.pop((document, path), None)
+        if mine and entry.state in _ANSWERED and document not in self.done:
+            self.done[document] = path
+            self.answered.setdefault(entry.part, []).append(document)
+        if mine and not entry.parent:
+            self.paths.add((path, document))
+
+    def _take_inner(self, entry: Document) -> None:
+        """An answered container is over: what was in it is met again only with a container that comes again."""
+        document, parent = entry.document, entry.parent
+        brought = self.inner.get(document or "", {}) if entry.state != State.DUPLICATE else {}
+        if parent:
+            documents = sum(1 + held.documents for held in brought.values())
+            unpacked = sum(held.size + held.bytes for held in brought.values())
+            held = Held(entry.size if document else 0, documents, unpacked)
+            self.inner.setdefault(parent, {})[entry.path, document] = held
+        if entry.state in _ANSWERED:
+            self.inner.pop(document or "", None)
 
     def forget(self, parts: Iterable[str]) -> None:
         """The rows of these parts are deleted: the documents that they answered are new when they come again."""
@@ -99,94 +206,6 @@ class FailedBefore:
     number: int
 
 
-def read_history(
-    entries: Iterable[tuple[int, Entry]], job: str, job_digest: str, history: History | None = None
-) -> History:
-    """One pass over all entries, or over those after what `history` knows; memory grows with the documents of this job
-    only."""
-    history = history or History()
-    documents: list[Entry] = []
-    for number, entry in entries:
-        closed = _keep_opening(history, number, entry)
-        match entry["type"]:
-            case "run.started":
-                history.cut_off = Counter()
-                history.register.take(entry)
-                if entry["job"] == job:
-                    history.empty, history.copies = None, answers_copies(entry.get("duplicates"))
-            case "run.empty" if entry["job"] == job:
-                history.empty = entry
-            case "inputs":
-                if entry["job"] == job and not closed:
-                    history.dispositions.take(entry)
-            case "run.finished" | "run.stopped":
-                history.cut_off = None
-            case "settings":
-                history.has_settings |= entry["job_digest"] == job_digest
-            case "document":
-                documents.append(entry)
-                if history.cut_off is not None:
-                    history.cut_off[entry["state"]] += 1
-                if entry["job"] == job and not closed:
-                    _remember(history, number, entry, job_digest)
-            case "part":
-                history.unplaced[entry["file"]] = (entry, documents)
-                documents = []
-            case "placed":
-                history.unplaced.pop(entry["file"], None)
-            case "deleted":
-                history.deletions.pop(entry["deletion"], None)
-            case kind if kind in DELETIONS:
-                history.deletions[number] = entry
-                history.forget(entry["parts"])
-                if entry["type"] == "erased":
-                    history.erase(set(entry["entries"]), set(entry["failed"]))
-            case _:
-                history.register.take(entry)
-    return history
-
-
-def _keep_opening(history: History, number: int, entry: Entry) -> bool:
-    """Note what opens a hidden entry; whether nothing does."""
-    if "private" in entry:
-        history.openings.add((entry["job"], entry["private"]))
-    if is_closed(entry):
-        history.closed.add(number)
-        return True
-    return False
-
-
-def _remember(history: History, number: int, entry: Entry, job_digest: str) -> None:
-    document, path = entry["document"], entry["path"]
-    replaced(history.last, entry, number, history.copies)
-    history.dispositions.forget(path)
-    if entry["job_digest"] == job_digest:
-        _remember_inner(history, entry)
-    remember(history.unread, entry)
-    if document is None:
-        return
-    if entry["state"] == State.FAILED:
-        failure = FailedBefore(raw_path(entry), entry["size"], entry["parent"], entry["failure"], number)
-        history.failed[document, path] = failure
-        if history.done.get(document) == path:
-            del history.done[document]
-    else:
-        history.failed.pop((document, path), None)
-    if entry["job_digest"] == job_digest and entry["state"] in _ANSWERED and document not in history.done:
-        history.done[document] = path
-        history.answered.setdefault(entry["part"], []).append(document)
-    if entry["job_digest"] == job_digest and not entry["parent"]:
-        history.paths.add((path, document))
-
-
-def _remember_inner(history: History, entry: Entry) -> None:
-    """An answered container is over: what was in it is met again only with a container that comes again."""
-    document, parent = entry["document"], entry["parent"]
-    brought = history.inner.get(document, {}) if entry["state"] != State.DUPLICATE else {}
-    if parent:
-        documents = sum(1 + held.documents for held in brought.values())
-        unpacked = sum(held.size + held.bytes for held in brought.values())
-        held = Held(entry["size"] if document else 0, documents, unpacked)
-        history.inner.setdefault(parent, {})[entry["path"], document] = held
-    if entry["state"] in _ANSWERED:
-        history.inner.pop(document, None)
+def read_history(entries: Iterable[Record], job: str, job_digest: str) -> History:
+    """One pass over all entries; memory grows with the documents of this job only."""
+    return fold(entries, History(job=job, job_digest=job_digest))

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import audit
 from pipeline.plan import Site
-from pipeline.records.entries import read_entries
-from pipeline.records.history import Entry, History, read_history
+from pipeline.records.entries import fold, read_entries
+from pipeline.records.history import History, read_history
 from pipeline.records.remembered import Tables, from_text, to_text
 from pipeline.records.seal import check_seal, make_folder, remove_sealed, write_seal
+from pipeline.records.types import Document, Record
 
 LONG = 20_000
 """Entries, from which on a log is long: fewer are read in a second or two, and proved to be what was signed."""
@@ -32,7 +33,8 @@ def job_history(site: Site, size: int, job: str, job_digest: str) -> History:
         path = site.state / "history" / f"{job}.sqlite"
         with contextlib.suppress(sqlite3.Error, OSError, ValueError):  # a cache that is full, broken or forbidden
             index = _Index(site, path, to_text([_VERSION, job, job_digest]))
-            if index.bring_up_to_date(job, job_digest):
+            index.history.job, index.history.job_digest = job, job_digest
+            if index.bring_up_to_date():
                 return index.history
         _remove(path)
     return read_history(read_entries(site), job, job_digest)
@@ -64,24 +66,24 @@ class _Index:
         except LookupError:
             return False
 
-    def bring_up_to_date(self, job: str, job_digest: str) -> bool:
+    def bring_up_to_date(self) -> bool:
         """Take in what came since; False where there are private jobs."""
         entries, before = read_entries(self._site, self.size), -1
         while before < self.size:
             before = self.size
-            read_history(self._next(entries), job, job_digest, self.history)
+            fold(self._next(entries), self.history)
             if self.history.openings:
                 return False
             self._save(before)
         self._db.execute("PRAGMA query_only = ON")
         return True
 
-    def _next(self, entries: Iterator[tuple[int, Entry]]) -> Iterator[tuple[int, Entry]]:
+    def _next(self, entries: Iterator[Record]) -> Iterator[Record]:
         """Some more entries, to the end of a part."""
-        for count, (number, entry) in enumerate(entries, 1):
-            self.size = number + 1
-            yield number, entry
-            if count >= _AT_ONCE and entry["type"] != "document":
+        for count, entry in enumerate(entries, 1):
+            self.size = entry.n + 1
+            yield entry
+            if count >= _AT_ONCE and not isinstance(entry, Document):
                 return
 
     def _save(self, before: int) -> None:

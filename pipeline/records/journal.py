@@ -2,19 +2,26 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import audit
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
 from pipeline.records.handover import Handover, folder_of, hand_over, waiting
-from pipeline.records.records import HANDED, check_record
+from pipeline.records.records import check_record
+from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut
 
-Record = Mapping[str, Any]
+
+class Writable(Protocol):
+    """What can be committed: a record, or the JSON of one that goes into the log as it is."""
+
+    def to_json(self) -> Json:
+        """The members that are committed."""
+
 
 _LOOK_SECONDS = 0.25  # between two looks whether the log is free
 _CLOCK_SECONDS = 2.0  # what is less may be a pause between two looks at the clocks
@@ -49,16 +56,16 @@ class Journal:
         """The number that the next entry will have."""
         return self._log.next_index
 
-    def commit(self, records: Sequence[Record]) -> int | None:
+    def commit(self, records: Sequence[Writable]) -> int | None:
         """Commit the records, and after them what was handed over; the number of the first. None if there is nothing.
 
         AuditError.
         """
         self._stamp = audit.stamp_now()
-        whole = [*records, *_steps(self._last, self._stamp), *self._handover.take()]
+        whole = [*records, *_steps(self._last, self._stamp), *self._handover.collect()]
         if not whole:
             return None
-        first = self._log.commit(whole)
+        first = self._log.commit([each.to_json() for each in whole])
         self._last = self._stamp
         self._handover.clear()
         return first
@@ -66,7 +73,7 @@ class Journal:
     def rotate(self, key_file: Path, public_key: str, passphrase_file: Path | None) -> int:
         """Let the log's key hand over to another one, in an entry behind all that waits; its number. Whoever opens the
         log after that has to trust the other one. AuditError."""
-        self.commit([{"run": "", **record} for record in cut_record(self)])
+        self.commit(cut_record(self))
         self._stamp = audit.stamp_now()  # each commit has its own
         n = self._log.rotate({"run": ""}, key_path=key_file, public_key=public_key, passphrase_path=passphrase_file)
         self._last = self._stamp
@@ -124,25 +131,24 @@ def record(site: Site, facts: Record) -> Recorded:
     Committed where nobody holds the log, else left for the holder if it may be handed over, else said why not.
     ValueError for a record that is not one of the table in records.py.
     """
-    check_record(facts)
-    row = {"run": "", **facts}
+    check_record(facts.to_json())
     try:
         with open_journal(site) as journal:
-            cut, first = [{"run": "", **record} for record in cut_record(journal)], journal.next_index
+            cut, first = cut_record(journal), journal.next_index
             try:
-                journal.commit([*cut, row])
+                journal.commit([*cut, facts])
                 return Recorded(n=first + len(cut))
             except audit.LogUnwritable as error:  # it may have happened all the same: handed over, it could be in twice
                 return Recorded(why=str(error))
     except audit.LogUntrusted as error:
         return Recorded(why=str(error))
     except audit.AuditError as error:
-        return _handed_over(site, row, str(error)) if facts["type"] in HANDED else Recorded(why=str(error))
+        return _handed_over(site, facts, str(error)) if facts.HANDED else Recorded(why=str(error))
 
 
-def _handed_over(site: Site, row: Record, why: str) -> Recorded:
+def _handed_over(site: Site, facts: Record, why: str) -> Recorded:
     try:
-        hand_over(site, row)
+        hand_over(site, facts)
     except OSError as error:
         return Recorded(why=f"{why}; nor can it be handed over: {folder_of(site)}: {error.strerror}")
     except (ValueError, audit.AuditError) as error:
@@ -151,25 +157,25 @@ def _handed_over(site: Site, row: Record, why: str) -> Recorded:
     return Recorded(handed=True)
 
 
-def cut_record(journal: Journal) -> list[dict[str, Any]]:
+def cut_record(journal: Journal) -> list[RecoveredCut]:
     """The record of what was cut at this start, if anything was."""
     if journal.cut is None:
         return []
-    cut = {"bytes": journal.cut.bytes, "entries": journal.cut.entries, "files": journal.cut.files}
-    return [{"type": "recovered.cut", **cut}]
+    return [RecoveredCut(bytes=journal.cut.bytes, entries=journal.cut.entries, files=journal.cut.files)]
 
 
 def _last_stamp(site: Site, size: int) -> audit.Stamp | None:
     """That of the last entry."""
     if not size:
         return None
-    return next((audit.Stamp(**{key: entry[key] for key in _STAMP}) for _, entry in read_entries(site, size - 1)), None)
+    last = next(read_entries(site, size - 1), None)
+    return None if last is None else audit.Stamp(**{name: last.said[name] for name in _STAMP})
 
 
 _STAMP = audit.Stamp.__dataclass_fields__
 
 
-def _steps(last: audit.Stamp | None, now: audit.Stamp) -> list[Record]:
+def _steps(last: audit.Stamp | None, now: audit.Stamp) -> list[ClockStepped]:
     """Whether the clock was set since the last entry: within one boot against the uptime, else where it went back."""
     if last is None:
         return []
@@ -177,7 +183,7 @@ def _steps(last: audit.Stamp | None, now: audit.Stamp) -> list[Record]:
     if last.boot == now.boot:
         seconds -= (now.uptime_us - last.uptime_us) / 1e6
     if (last.boot == now.boot and abs(seconds) > _CLOCK_SECONDS) or (last.boot != now.boot and seconds < 0):
-        return [{"type": "clock.stepped", "run": "", "seconds": round(seconds, 3), "before": last.time}]
+        return [ClockStepped(seconds=round(seconds, 3), before=last.time)]
     return []
 
 

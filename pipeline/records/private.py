@@ -14,12 +14,13 @@ import json
 import re
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import audit
+from pipeline.records.types import Json, Record
 
-Record = Mapping[str, Any]
 Opening = dict[str, list[Any]]  # member -> salt, value
 
 _CLEAR: dict[str, frozenset[str]] = {
@@ -44,16 +45,28 @@ def openings_file(root: Path, job: str, first: int) -> Path:
     return root / "private" / job / f"{first:012d}.jsonl"
 
 
-def hide(records: Sequence[Record], first: int) -> tuple[list[dict[str, Any]], dict[int, Opening]]:
+@dataclass(frozen=True, slots=True)
+class AsItIs:
+    """A record whose JSON goes into the log as it is: members of it are hidden, or it was handed over."""
+
+    json: Json
+
+    def to_json(self) -> Json:
+        """The members that are committed."""
+        return self.json
+
+
+def hide(records: Sequence[Record], first: int) -> tuple[list[AsItIs], dict[int, Opening]]:
     """The records that are to be the entries from `first` on, hidden, and what opens them."""
     hidden, openings = [], {}
     for number, record in enumerate(records, first):
-        if record["type"] not in _CLEAR:
-            hidden.append({**record, **dict.fromkeys(_LEFT_OUT.get(record["type"], ()))})
+        said = record.to_json()
+        if record.type not in _CLEAR:
+            hidden.append(AsItIs({**said, **dict.fromkeys(_LEFT_OUT.get(record.type, ()))}))
             continue
-        made = {key: audit.commit_to(value) for key, value in record.items() if key not in _CLEAR[record["type"]]}
-        openings[number] = {key: [salt, record[key]] for key, (_, salt) in made.items()}
-        hidden.append({**record, **{key: commitment for key, (commitment, _) in made.items()}, "private": first})
+        made = {key: audit.commit_to(value) for key, value in said.items() if key not in _CLEAR[record.type]}
+        openings[number] = {key: [salt, said[key]] for key, (_, salt) in made.items()}
+        hidden.append(AsItIs({**said, **{key: commitment for key, (commitment, _) in made.items()}, "private": first}))
     return hidden, openings
 
 
@@ -148,25 +161,25 @@ def _is_pair(said: Any) -> bool:
     return isinstance(said, list) and len(said) == 2 and isinstance(said[0], str)
 
 
-def is_closed(entry: Mapping[str, Any]) -> bool:
-    """Whether nothing opens an entry, as read (any more)."""
-    return bool(entry.get("closed"))
+def opened_by(root: Path, entry: Record) -> Path | None:
+    """The file that opens an entry's hidden members; None if it has none."""
+    return None if entry.private is None else openings_file(root, entry.job, entry.private)
 
 
-def refuse_closed(root: Path, entry: Mapping[str, Any]) -> None:
+def refuse_closed(root: Path, entry: Record) -> None:
     """audit.LogUntrusted where what is committed can be ended only by names that nothing opens."""
-    if is_closed(entry):
-        file = openings_file(root, entry["job"], entry["private"]).relative_to(root)
-        message = f"does not open entry {entry['n']}, and what was begun with its document cannot be ended without"
+    if entry.closed and (opened := opened_by(root, entry)):
+        file = opened.relative_to(root)
+        message = f"does not open entry {entry.n}, and what was begun with its document cannot be ended without"
         raise audit.LogUntrusted(str(file), message, "restore private/ from a backup")
 
 
-def forget(root: Path, entries: Iterable[Mapping[str, Any]]) -> None:
+def forget(root: Path, entries: Iterable[Record]) -> None:
     """Remove what opens these entries; may be repeated. OSError."""
     files: dict[Path, set[int]] = {}
     for entry in entries:
-        if "private" in entry:
-            files.setdefault(openings_file(root, entry["job"], entry["private"]), set()).add(entry["n"])
+        if file := opened_by(root, entry):
+            files.setdefault(file, set()).add(entry.n)
     for file, numbers in files.items():
         before = read_openings(file)
         if numbers & before.keys():

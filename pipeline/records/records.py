@@ -41,11 +41,15 @@ class Untold(Record):
 
 def from_json(said: Mapping[str, Any]) -> Record:
     """The record of an entry, opened where it is private. ValueError where a member is missing that its type has."""
-    if "handed" in said and said["type"] not in HANDED:
-        forged = {**said, "type": f"{UNPROVED}{said['type']}"}
-        return Untold(run=said["run"], said=forged)
+    said = without_authority(said)
     kind = KINDS.get(said["type"])
-    return Untold(run=said["run"], said=said) if kind is None else kind.from_json(said)
+    return Untold(run=said["run"], job=said.get("job") or "", said=said) if kind is None else kind.from_json(said)
+
+
+def without_authority(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The entry; under the type `handed.TYPE` if it was handed over and may not be."""
+    forged = "handed" in said and said["type"] not in HANDED
+    return {**said, "type": f"{UNPROVED}{said['type']}"} if forged else said
 
 
 def says(kind: str) -> str | None:
@@ -56,7 +60,8 @@ def says(kind: str) -> str | None:
 
 
 def check_record(record: Mapping[str, Any]) -> None:
-    """ValueError unless a command may make this record: a type of the table, with exactly its members."""
+    """ValueError unless a command may make this record, given as JSON: of a type of the table, with exactly its
+    members."""
     kind = KINDS.get(str(record.get("type")))
     if kind is None or not kind.COMMAND:
         raise ValueError(f"no command makes records of type {record.get('type')!r}")
@@ -71,7 +76,3 @@ def check_handed(record: Mapping[str, Any]) -> None:
     check_record(record)
     if record["type"] not in HANDED:
         raise ValueError(f"a record of type {record['type']} proves something, and is never handed over")
-
-
-DELETIONS = frozenset({"deleted.by_rule", "erased"})
-"""The types of the records that announce a deletion; `deleted` says that the one of number `deletion` is done."""

@@ -9,7 +9,7 @@ import hashlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import asdict, astuple
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from pipeline.records.current import Identity
 from pipeline.records.dispositions import Dispositions
 from pipeline.records.history import FailedBefore, Held, History
 from pipeline.records.register import Register
+from pipeline.records.types import DeletedByRule, Deletion, Document, Erased, JobFile, Json, Part, RunEmpty
 from pipeline.records.unread import Unread
 
 K = TypeVar("K")
@@ -128,19 +129,15 @@ class Tables:
         }
         return {
             "inner": held,
-            "unplaced": list(history.unplaced.values()),
+            "unplaced": [[part.said, [row.said for row in rows]] for part, rows in history.unplaced.values()],
             "has_settings": history.has_settings,
             "copies": history.copies,
-            "deletions": list(history.deletions.items()),
+            "deletions": [[number, entry.said] for number, entry in history.deletions.items()],
             "cut_off": history.cut_off,
             "register": asdict(history.register),
             "dispositions": history.dispositions.to_plain(),
-            "empty": history.empty,
+            "empty": history.empty.said if history.empty else None,
         }
-
-
-def _held(found: Mapping[tuple[str, str | None], Held]) -> list[list[Any]]:
-    return [[*key, *astuple(held)] for key, held in found.items()]
 
 
 def to_text(value: Any) -> str:
@@ -183,11 +180,19 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
         parent: {(path, document): Held(*held) for path, document, *held in found}
         for parent, found in rest["inner"].items()
     }
-    history.unplaced = {part["file"]: (part, documents) for part, documents in rest["unplaced"]}
+    for said, rows in rest["unplaced"]:
+        part = Part.from_json(said)
+        history.unplaced[part.file] = part, [Document.from_json(row) for row in rows]
     history.has_settings = rest["has_settings"]
     history.copies = rest["copies"]
-    history.deletions = dict(rest["deletions"])
+    history.deletions = {number: _deletion(said) for number, said in rest["deletions"]}
     history.cut_off = None if rest["cut_off"] is None else Counter(rest["cut_off"])
-    history.register = Register(**rest["register"])
+    register = rest["register"]
+    jobs = {job: JobFile(**file) for job, file in register["jobs"].items()}
+    history.register = Register(register["key"], jobs, register["models"])
     history.dispositions = Dispositions.from_plain(rest["dispositions"])
-    history.empty = rest["empty"]
+    history.empty = None if rest["empty"] is None else RunEmpty.from_json(rest["empty"])
+
+
+def _deletion(said: Json) -> Deletion:
+    return Erased.from_json(said) if said["type"] == Erased.TYPE else DeletedByRule.from_json(said)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import audit
 from pipeline.parse import Limits
 from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
+from pipeline.records.types import Record, SettingsPiece
 from pipeline.tasks import PROMPTS, Writing, from_json, to_json
 
 VERSION: Final = 2
@@ -44,13 +45,12 @@ def job_digest(plan: RunPlan, model_sha256: str) -> str:
     return _sha256(settings_text(plan, model_sha256))
 
 
-def settings_records(plan: RunPlan, model_sha256: str) -> Iterator[dict[str, Any]]:
+def settings_records(plan: RunPlan, model_sha256: str) -> Iterator[SettingsPiece]:
     """The records that keep the settings."""
     text = settings_text(plan, model_sha256)
     pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
     for piece, its in enumerate(pieces):
-        about = {"job_digest": _sha256(text), "piece": piece, "pieces": len(pieces)}
-        yield {"type": "settings", **about, "text": its}
+        yield SettingsPiece(job_digest=_sha256(text), piece=piece, pieces=len(pieces), text=its)
 
 
 @dataclass
@@ -59,10 +59,11 @@ class KeptSettings:
 
     _texts: dict[str, str] = field(default_factory=dict)
 
-    def add(self, entry: Mapping[str, Any]) -> None:
-        """One entry of type `settings`, in the order of the log; those of a digest that comes again say the same."""
-        digest = entry["job_digest"]
-        self._texts[digest] = self._texts.get(digest, "") * (entry["piece"] > 0) + entry["text"]
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type; the pieces of a digest that comes again say the same."""
+        if isinstance(entry, SettingsPiece):
+            before = self._texts.get(entry.job_digest, "") if entry.piece > 0 else ""
+            self._texts[entry.job_digest] = before + entry.text
 
     def get(self, digest: str) -> Mapping[str, Any] | None:
         """The settings of this digest; None if the log does not have them, or another version of this program does."""

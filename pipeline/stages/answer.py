@@ -43,7 +43,7 @@ def answer(opened: Opened, found: Found, ready: Ready | None, stop: Stop) -> Cou
 def _answer_all(opened: Opened, ready: Ready, tally: Tally, stop: Stop) -> None:
     plan, pool = opened.plan, ready.pool
     tesseract, lacking = recognition(plan, pool, opened.observer)
-    opened.committer.facts = maker(plan, opened.job_digest, ready.model, pool.describe(), tesseract)
+    opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), tesseract)
     pages = pool.reader(tesseract) if tesseract else None
     reader, decisions = Reader(plan, pool, pages, lacking, stop), Decisions(plan, opened.history)
     feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
@@ -123,8 +123,9 @@ class _Loop:
         return ended_row(ended)
 
     def _complete(self, row: Row) -> Row:
-        facts = self.committer.facts
-        same = {key: facts[key] for key in ("model_sha256", "numerics", "job_digest")}
+        maker = self.committer.maker
+        assert maker is not None  # there is one before the first row
+        same = {key: getattr(maker, key) for key in ("model_sha256", "numerics", "job_digest")}
         return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
 
     def _commit(self) -> None:

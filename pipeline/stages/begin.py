@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import audit
 import engine
@@ -18,8 +18,8 @@ from pipeline.outbox.provenance import started
 from pipeline.outbox.space import look_before_run
 from pipeline.parse import ParserPool
 from pipeline.plan import RunPlan
-from pipeline.records.isolation import Isolation
 from pipeline.records.settings import settings_records
+from pipeline.records.types import Isolation
 from pipeline.report import Observer
 from pipeline.stages.open import Opened
 
@@ -103,13 +103,15 @@ class _StoppedError(Exception):
 def _delete_by_rule(opened: Opened) -> None:
     """Delete what the job keeps no longer, before there is more of it; nothing where the clock is in doubt."""
     shelf, plan, observer = opened.shelf, opened.plan, opened.observer
-    now = shelf.look(asdict(audit.stamp_now()))
+    now = shelf.look(audit.stamp_now())
     if shelf.doubt:
         observer.note("nothing is deleted by rule in this run", reason=shelf.doubt)
         return
-    records = due(shelf, plan.retention, now, held_documents(plan.site, shelf.holds.values()))
+    records = due(
+        shelf, plan.retention, now, held_documents(plan.site, (held.entries for held in shelf.holds.entries.values()))
+    )
     if records:
         opened.committer.delete(records)
-        opened.history.forget(part for record in records for part in record["parts"])
-        counts = {kind: sum(len(record[kind]) for record in records) for kind in ("archive", "parts")}
-        observer.note("deleted by rule", **counts)
+        opened.history.forget(part for record in records for part in record.parts)
+        archive, parts = (sum(map(len, lists)) for lists in zip(*((r.archive, r.parts) for r in records), strict=True))
+        observer.note("deleted by rule", archive=archive, parts=parts)

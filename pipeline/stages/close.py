@@ -1,10 +1,12 @@
 """Close a run: its last entry, and the report."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from pipeline.inbox.find import Found
 from pipeline.records.nights import is_told
+from pipeline.records.types import RunEmpty, RunFinished
 from pipeline.report import LISTED, RunReport
 from pipeline.stages.begin import Begun
 from pipeline.stages.open import Opened
@@ -44,22 +46,23 @@ def _report(opened: Opened, found: Found, begun: Begun, counted: Counted) -> Run
     )
 
 
-def _empty(opened: Opened, begun: Begun, report: RunReport) -> list[dict[str, Any]]:
+def _empty(opened: Opened, begun: Begun, report: RunReport) -> list[RunEmpty]:
     """The record of a run that had nothing to do, unless the log's last entry of the job says so for this night."""
     last = opened.history.empty if opened.committer.log.next_index == begun.first else None
-    model = {"job_digest": opened.job_digest, "model_sha256": report.model_sha256}
-    empty = {"type": "run.empty", **model, "seen": report.seen, **report.counts, "known": report.known}
+    counts: Mapping[str, Any] = report.counts
+    digest, model = opened.job_digest, report.model_sha256
+    empty = RunEmpty(job_digest=digest, model_sha256=model, seen=report.seen, known=report.known, **counts)
     return [] if is_told(last, empty) else [empty]
 
 
-def _finished(report: RunReport) -> dict[str, Any]:
-    return {
-        "type": "run.finished",
-        "seen": report.seen,
-        **report.counts,
-        "known": report.known,
-        "tokens": report.tokens,
-        "seconds": round(report.seconds, 3),
-        "interrupted": report.interrupted,
-        "parts": len(report.parts),
-    }
+def _finished(report: RunReport) -> RunFinished:
+    counts: Mapping[str, Any] = report.counts
+    return RunFinished(
+        **counts,
+        seen=report.seen,
+        known=report.known,
+        tokens=report.tokens,
+        seconds=round(report.seconds, 3),
+        interrupted=report.interrupted,
+        parts=len(report.parts),
+    )

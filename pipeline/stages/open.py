@@ -16,12 +16,13 @@ from pipeline.outbox.recover import describe, recover
 from pipeline.outbox.running import announced
 from pipeline.outbox.space import hold_reserve
 from pipeline.plan import RunPlan
-from pipeline.records.entries import read_entries
-from pipeline.records.history import History, read_history
+from pipeline.records.entries import fold, read_entries
+from pipeline.records.history import History
 from pipeline.records.index import job_history
 from pipeline.records.journal import open_journal
 from pipeline.records.private import refuse_open
 from pipeline.records.settings import job_digest
+from pipeline.records.types import Record
 from pipeline.report import Observer
 
 
@@ -36,7 +37,7 @@ class Opened:
     model_sha256: str
     history: History
     shelf: Shelf
-    recovered: list[dict[str, Any]]
+    recovered: list[Record]
     lost: dict[Any, str]
     committer: Committer
     observer: Observer
@@ -77,11 +78,11 @@ def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
 def _history(plan: RunPlan, digest: str, size: int, shelf: Shelf) -> History:
     """Read what the log says of the job: all entries where rules of retention need their times, else by the index."""
     if plan.retention.ends:
-        return read_history(shelf.passing(read_entries(plan.site)), plan.job, digest)
+        return fold(read_entries(plan.site), History(job=plan.job, job_digest=digest), shelf)
     return job_history(plan.site, size, plan.job, digest)
 
 
-def _tell(recovered: list[dict[str, Any]], history: History, observer: Observer) -> None:
+def _tell(recovered: list[Record], history: History, observer: Observer) -> None:
     if recovered or history.cut_off:
         observer.note("recovered", what=describe(recovered, history.cut_off))
     if history.closed:

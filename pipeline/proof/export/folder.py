@@ -21,7 +21,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -36,8 +36,8 @@ from pipeline.proof.export.range import AFTER, BEFORE, INSIDE, range_of
 from pipeline.proof.export.summary import Summary
 from pipeline.records.entries import recorded_entries
 from pipeline.records.journal import Recorded, cut_record, open_journal
-from pipeline.records.records import check_record
 from pipeline.records.software import label
+from pipeline.records.types import LogExported
 
 VERSION = 1
 _BUNDLE = 256  # entries
@@ -111,7 +111,7 @@ def _fill(site: Site, folder: Path, times: Times, wait: float) -> tuple[Span, au
     try:
         with open_journal(site, wait) as journal:
             if cut := cut_record(journal):
-                journal.commit([{"run": "", **each} for each in cut])
+                journal.commit(cut)
             if journal.next_index != span.size:
                 span, sha256 = _prepare(site, folder, times)
             journal.commit([_record(span, sha256)])
@@ -143,10 +143,8 @@ def _without_record(site: Site, folder: Path, times: Times) -> tuple[Span, audit
     raise audit.LogUnwritable(f"{site.audit}: others write it all the time; try again when no run is at work")
 
 
-def _record(span: Span, sha256: str) -> dict[str, Any]:
-    told = {"from": span.since, "before": span.before, "first": span.first, "end": span.end, "export_sha256": sha256}
-    check_record({"type": "exported", **told})
-    return {"type": "exported", "run": "", **told}
+def _record(span: Span, sha256: str) -> LogExported:
+    return LogExported(since=span.since, before=span.before, first=span.first, end=span.end, export_sha256=sha256)
 
 
 def _moment(day: date) -> str:
@@ -218,7 +216,7 @@ def _write_records(site: Site, span: Span, folder: Path) -> None:
     write_report(folder / "report.html", about, summary)
 
 
-def _entries(site: Site, span: Span) -> Iterator[dict[str, Any]]:
+def _entries(site: Site, span: Span) -> Iterator[Mapping[str, Any]]:
     if span.first < span.end:
         for n, entry in recorded_entries(site, span.first):
             yield entry

@@ -7,8 +7,7 @@ from typing import Any
 
 import audit
 from pipeline.proof.words import members_in_words, value_in_words
-from pipeline.records.entries import without_authority
-from pipeline.records.records import says
+from pipeline.records.records import says, without_authority
 from pipeline.text.visible import visible
 
 LISTED = 5_000
@@ -55,7 +54,7 @@ class Summary:
 
     def add(self, entry: Entry) -> None:
         """One record, in the order of the log."""
-        entry = without_authority(dict(entry))
+        entry = without_authority(entry)
         kind = entry["type"]
         self.types[visible(kind)] += 1
         self.people[visible(entry["user"]), visible(entry["host"])] += 1

@@ -6,7 +6,6 @@ default may be missing in an entry, because earlier versions did not write it; a
 it is, in `said`.
 """
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from types import NoneType
@@ -22,17 +21,17 @@ class Handed:
 
     id: str
     time: str
-    boot: str
-    uptime_us: int
     host: str
     user: str
+    boot: str = ""
+    uptime_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """A record of the log, to be written or as it was read.
 
-    A run's record has `run` and `job`; of what a command makes, `run` is "" and there is no job. `said` is the entry as
+    A run's record has `run` and `job`; of what a command makes, both are "". `said` is the entry as
     the log has it, opened where it is private; it is empty for a record that is not in the log yet, which has no number
     and no time.
     """
@@ -43,7 +42,7 @@ class Record:
     HANDED: ClassVar[bool] = False
 
     run: str = ""
-    job: str | None = None
+    job: str = ""
     said: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -62,6 +61,16 @@ class Record:
         return self.said["time"]  # type: ignore[no-any-return]
 
     @property
+    def boot(self) -> str:
+        """The start of the machine by which it counted `uptime_us`; "" where an entry does not say it."""
+        return self.said.get("boot", "")  # type: ignore[no-any-return]
+
+    @property
+    def uptime_us(self) -> int:
+        """Microseconds since the start of the machine."""
+        return self.said.get("uptime_us", 0)  # type: ignore[no-any-return]
+
+    @property
     def user(self) -> str:
         """Who committed it."""
         return self.said["user"]  # type: ignore[no-any-return]
@@ -74,7 +83,7 @@ class Record:
     @property
     def handed(self) -> Handed | None:
         """Where it was made, if it was handed over."""
-        return Handed(**self.said["handed"]) if "handed" in self.said else None
+        return Handed(**_values(Handed, self.said["handed"])) if "handed" in self.said else None
 
     @property
     def private(self) -> int | None:
@@ -92,7 +101,7 @@ class Record:
 
     def to_json(self) -> Json:
         """The members that are committed."""
-        job = {} if self.job is None else {"job": self.job}
+        job = {"job": self.job} if self.job else {}
         return {"type": self.type, "run": self.run, **job, **self.members()}
 
     def members(self) -> Json:
@@ -103,7 +112,7 @@ class Record:
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:
         """The opposite, of an entry or of a record that is none yet. ValueError where a member is missing."""
-        return cls(**{"run": said["run"], "job": said.get("job"), "said": said, **_values(cls, said)})
+        return cls(**{"run": said["run"], "job": said.get("job") or "", "said": said, **_values(cls, said)})
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -133,8 +142,7 @@ def members_of(cls: type) -> dict[str, Any]:
 
 
 def _own(cls: type) -> list[Field[Any]]:
-    mine = inspect.get_annotations(cls)  # `job` is a member of its own where a class declares it
-    return [each for each in fields(cls) if each.name in mine or each.name not in _COMMON]
+    return [each for each in fields(cls) if each.name not in _COMMON]
 
 
 _COMMON = frozenset(each.name for each in fields(Record))

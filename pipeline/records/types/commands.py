@@ -47,7 +47,7 @@ class LogExported(Record):
 class ReadResults(Record):
     """The job whose rows were shown (None: of all), whether only failed ones, and how many at most (None: all)."""
 
-    job: Text | None = None
+    of_job: Text | None = member("job")
     failed: Flag
     limit: Count | None
 

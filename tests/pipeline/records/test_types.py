@@ -70,7 +70,7 @@ def test_a_record_is_written_with_its_members_alone() -> None:
     assert erased.rows[0].entries == (2, 3)
     assert erased.to_json().keys() == {"type", "run", "job", *members_of(Erased)}
     assert erased.said["later"] == 1
-    shown = ReadResults(failed=False, limit=None)
+    shown = ReadResults(of_job=None, failed=False, limit=None)
     assert shown.to_json() == {"type": "read.results", "run": "", "job": None, "failed": False, "limit": None}
     exported = LogExported(since="a", before="b", first=0, end=1, export_sha256="0")
     assert exported.to_json()["from"] == "a"
