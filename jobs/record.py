@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib import metadata
-from typing import Any
 
 import pipeline
 from jobs.stop import Stop
 from jobs.visible import one_line
 
 
-def record(site: pipeline.Site, facts: Mapping[str, Any]) -> None:
+def record(site: pipeline.Site, facts: pipeline.Record) -> None:
     """Commit the record, or hand it to the one who holds the log. The command goes on in any case."""
     recorded = pipeline.record(site, facts)
     if recorded.why is not None:
@@ -24,7 +23,7 @@ def record(site: pipeline.Site, facts: Mapping[str, Any]) -> None:
 @contextlib.contextmanager
 def recorded_service(site: pipeline.Site, stop: Stop) -> Iterator[None]:
     """Records when a service begins, and when it ends: of which signal, or of which error."""
-    record(site, {"type": "service.started", "pid": os.getpid(), "version": metadata.version("cloister")})
+    record(site, pipeline.ServiceStarted(pid=os.getpid(), version=metadata.version("cloister")))
     why = None
     try:
         yield
@@ -33,7 +32,7 @@ def recorded_service(site: pipeline.Site, stop: Stop) -> Iterator[None]:
         raise
     finally:
         why = why or (stop.signal.name if stop.signal else "no signal")
-        record(site, {"type": "service.ended", "pid": os.getpid(), "why": why})
+        record(site, pipeline.ServiceEnded(pid=os.getpid(), why=why))
 
 
 def tell_not_recorded(why: str) -> None:

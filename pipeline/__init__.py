@@ -48,7 +48,20 @@ if TYPE_CHECKING:
     from pipeline.records.records import says
     from pipeline.records.register import model_news
     from pipeline.records.software import label
-    from pipeline.records.types import KINDS, Document, Isolation, ReadCheckpoint, ReadProof, ReadRecall, ReadResults, ReadStory, Record, ServiceEnded, ServiceStarted, Verified
+    from pipeline.records.types import (
+        KINDS,
+        Document,
+        Isolation,
+        ReadCheckpoint,
+        ReadProof,
+        ReadRecall,
+        ReadResults,
+        ReadStory,
+        Record,
+        ServiceEnded,
+        ServiceStarted,
+        Verified,
+    )
     from pipeline.report import Observer, RunReport
     from pipeline.run import run
     from pipeline.states import State
@@ -71,16 +84,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Document",
-    "ReadCheckpoint",
-    "ReadProof",
-    "ReadRecall",
-    "ReadResults",
-    "ReadStory",
-    "Record",
-    "ServiceEnded",
-    "ServiceStarted",
-    "Verified",
     "KINDS",
     "NOT_BLANK",
     "TASKS",
@@ -92,6 +95,7 @@ __all__ = [
     "Ceiling",
     "Choice",
     "ClassifySettings",
+    "Document",
     "DocumentError",
     "Erased",
     "ErasureRefusedError",
@@ -113,7 +117,13 @@ __all__ = [
     "Observer",
     "Ocr",
     "Query",
+    "ReadCheckpoint",
+    "ReadProof",
+    "ReadRecall",
+    "ReadResults",
+    "ReadStory",
     "Recall",
+    "Record",
     "Recorded",
     "Replay",
     "Replayed",
@@ -122,6 +132,8 @@ __all__ = [
     "RunReport",
     "Running",
     "Scan",
+    "ServiceEnded",
+    "ServiceStarted",
     "SettingsError",
     "Sightings",
     "Site",
@@ -131,6 +143,7 @@ __all__ = [
     "Task",
     "Verdict",
     "Verification",
+    "Verified",
     "Warming",
     "Writing",
     "bench_model",
@@ -281,7 +294,20 @@ _LATER = {
     "pipeline.records.records": ("says",),
     "pipeline.records.register": ("model_news",),
     "pipeline.records.software": ("label",),
-    "pipeline.records.types": ("KINDS", "Document", "Isolation", "ReadCheckpoint", "ReadProof", "ReadRecall", "ReadResults", "ReadStory", "Record", "ServiceEnded", "ServiceStarted", "Verified"),
+    "pipeline.records.types": (
+        "KINDS",
+        "Document",
+        "Isolation",
+        "ReadCheckpoint",
+        "ReadProof",
+        "ReadRecall",
+        "ReadResults",
+        "ReadStory",
+        "Record",
+        "ServiceEnded",
+        "ServiceStarted",
+        "Verified",
+    ),
     "pipeline.report": (
         "Observer",
         "RunReport",

@@ -40,7 +40,7 @@ def prove(
         text = audit.prove(site.audit, site.public_key, number, checkpoint)
     except LookupError as error:
         raise ConfigError(Problem(str(number), str(error.args[0]))) from error
-    record(site, {"type": "read.proof", "entry": number})
+    record(site, pipeline.ReadProof(entry=number))
     if out:
         write_given(out, text.encode())
     if as_json:

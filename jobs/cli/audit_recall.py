@@ -30,7 +30,7 @@ def recall(
         found = pipeline.recall(site, model)
     except LookupError as error:
         raise ConfigError(Problem("--model", str(error.args[0]))) from error
-    record(site, {"type": "read.recall", "model_sha256": found.model_sha256})
+    record(site, pipeline.ReadRecall(model_sha256=found.model_sha256))
     if as_json:
         rows = [
             {**each.facts, "superseded_by": each.superseded_by, "deleted_by": each.deleted_by}

@@ -1,7 +1,7 @@
 """`cloister audit show`: one document's whole story, from the log."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated
 
 import typer
 
@@ -12,8 +12,6 @@ from jobs.errors import ConfigError, Problem
 from jobs.plan import make_site
 from jobs.record import record
 from jobs.workspace import open_workspace
-
-Entry = Mapping[str, Any]
 
 _LABEL = 9  # characters
 
@@ -34,10 +32,10 @@ def show(
     except LookupError as error:
         raise ConfigError(Problem("DOC", str(error.args[0]))) from error
     # of a private job the log names no document but by its entry
-    told = next((f"entry {entry['n']}" for entry in story.entries if "private" in entry), story.document)
-    record(site, {"type": "read.story", "document": told})
+    told = next((f"entry {entry.n}" for entry in story.entries if entry.private is not None), story.document)
+    record(site, pipeline.ReadStory(document=told))
     if as_json:
-        print_json(story)
+        print_json(story.to_json())
         return
     say(f"document {story.document}" if story.document else f"{document}, which got no row yet")
     for entry in story.entries:
@@ -48,50 +46,53 @@ def show(
             say(f"  {name:<{width}} {told}")
 
 
-def _head(entry: Entry) -> Iterator[tuple[str, str]]:
+def _head(entry: pipeline.Record) -> Iterator[tuple[str, str]]:
     """Yield the number of the entry, its time and its author; a record that was handed over was made before."""
-    yield f"entry {entry['n']}", f"{entry['time']}, {entry['user']} on {entry['host']}"
-    if handed := entry.get("handed"):
-        yield "made", f"{handed['time']}, {handed['user']} on {handed['host']}; handed over"
-    if "job" in entry and entry["run"]:
-        yield "job", f"{entry['job']}, run {entry['run']}"
+    yield f"entry {entry.n}", f"{entry.time}, {entry.user} on {entry.host}"
+    if handed := entry.handed:
+        yield "made", f"{handed.time}, {handed.user} on {handed.host}; handed over"
+    if entry.job and entry.run:
+        yield "job", f"{entry.job}, run {entry.run}"
 
 
-def _facts(entry: Entry, placed: frozenset[str]) -> Iterator[tuple[str, str]]:
-    if entry["type"] == "document":
-        yield from _row(entry, entry["part"] in placed)
+def _facts(entry: pipeline.Record, placed: frozenset[str]) -> Iterator[tuple[str, str]]:
+    if isinstance(entry, pipeline.Document):
+        yield from _row(entry, entry.part in placed)
     else:
         yield from _other(entry)
 
 
-def _other(entry: Entry) -> Iterator[tuple[str, str]]:
+def _other(entry: pipeline.Record) -> Iterator[tuple[str, str]]:
     """An entry that is no row: what its type means, and what it says."""
-    told = pipeline.says(entry["type"])
-    yield "what", f"{entry['type']}: {told}" if told else f"{entry['type']}, which this version does not know"
-    yield from pipeline.members_in_words(entry)
+    told = pipeline.says(entry.type)
+    yield "what", f"{entry.type}: {told}" if told else f"{entry.type}, which this version does not know"
+    yield from pipeline.members_in_words(entry.said)
 
 
-def _row(entry: Entry, placed: bool) -> Iterator[tuple[str, str]]:
+def _row(entry: pipeline.Document, placed: bool) -> Iterator[tuple[str, str]]:
     """The entry of a row as lines, the question a reader has first on top."""
-    kind = f", {entry['media_type']}" if entry["media_type"] else ""
-    yield "file", entry["path"] + (f" ({entry['size']:,} bytes{kind})" if entry["size"] is not None else "")
-    yield "state", str(entry["state"]) + (f": {entry['reason']}" if entry["reason"] else "")
-    if gone := entry.get("replaces", [entry["supersedes"]] if entry["supersedes"] is not None else []):
+    kind = f", {entry.media_type}" if entry.media_type else ""
+    yield "file", entry.path + (f" ({entry.size:,} bytes{kind})" if entry.size is not None else "")
+    yield "state", str(entry.state) + (f": {entry.reason}" if entry.reason else "")
+    gone = entry.replaces
+    if gone is None and entry.supersedes is not None:
+        gone = (entry.supersedes,)
+    if gone:
         yield "replaces", f"the row of {', '.join(f'entry {number}' for number in gone)}"
-    if entry["text_sha256"]:
+    if entry.text_sha256:
         yield (
             "text",
-            f"sha256 {entry['text_sha256']}, read by {entry['parser']}, {counted(entry['tokens'] or 0, 'token')}",
+            f"sha256 {entry.text_sha256}, read by {entry.parser}, {counted(entry.tokens or 0, 'token')}",
         )
-    yield "model", f"{entry['model']}, sha256 {entry['model_sha256']}"
-    software, engine = entry["software"], entry["engine"]
-    yield "made by", f"cloister {software['version']}, {software['python']}, arithmetic {entry['numerics']}"
+    yield "model", f"{entry.model}, sha256 {entry.model_sha256}"
+    software, engine = entry.software, entry.engine
+    yield "made by", f"cloister {software['version']}, {software['python']}, arithmetic {entry.numerics}"
     yield "on", f"{engine['cpu']} ({engine['isa']}, {counted(int(engine['threads']), 'thread')})"
-    yield "settings", f"job digest {entry['job_digest']}"
-    yield "result", f"sha256 {entry['result_sha256']}"
+    yield "settings", f"job digest {entry.job_digest}"
+    yield "result", f"sha256 {entry.result_sha256}"
     where = "" if placed else " (not yet in place: the next run ends that)"
-    yield "row", f"{entry['row']} (counted from 0) of {entry['part']}{where}"
-    if entry["markdown"]:
-        yield "markdown", str(entry["markdown"]["file"])
-    for made in entry.get("outputs") or ():
-        yield "output", str(made["file"])
+    yield "row", f"{entry.row} (counted from 0) of {entry.part}{where}"
+    if entry.markdown:
+        yield "markdown", entry.markdown.file
+    for made in entry.outputs or ():
+        yield "output", made.file

@@ -143,8 +143,15 @@ def _record(site: pipeline.Site, verification: pipeline.Verification) -> None:
     if not verification.sound:
         tell_not_recorded("the log cannot be trusted, and nothing is appended to it")
         return
-    counts = {kind: len(getattr(verification, kind)) for kind in ("integrity", "altered", "added", "absent")}
-    record(site, {"type": "verified", "size": verification.size, "root": verification.root.hex(), **counts})
+    verified = pipeline.Verified(
+        size=verification.size,
+        root=verification.root.hex(),
+        integrity=len(verification.integrity),
+        altered=len(verification.altered),
+        added=len(verification.added),
+        absent=len(verification.absent),
+    )
+    record(site, verified)
 
 
 def _print(verification: pipeline.Verification, origin: str) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import audit
+import pipeline
 from jobs.cli.files import read_note, write_given
 from jobs.cli.options import JsonOption, OutOption, WorkspaceOption
 from jobs.cli.output import print_json, say
@@ -49,7 +50,7 @@ def witness(
     request = audit.request_witness(site.audit, site.public_key, kept)
     note = request.rpartition(b"\n\n")[0].rpartition(b"\n\n")[2] + b"\n\n" + request.rpartition(b"\n\n")[2]
     size = int(note.split(b"\n")[1])  # https://c2sp.org/tlog-checkpoint: the second line
-    record(site, {"type": "read.checkpoint", "size": size})
+    record(site, pipeline.ReadCheckpoint(size=size))
     if out:
         write_given(out, request)
     if sheet:

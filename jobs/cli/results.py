@@ -146,7 +146,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """The rows. That they are read is recorded before the first one."""
     site = make_site(workspace)
-    record(site, {"type": "read.results", "job": job, "failed": failed, "limit": limit})
+    record(site, pipeline.ReadResults(of_job=job, failed=failed, limit=limit))
     for row in pipeline.results(site, job, only_current_settings=only_current):
         if not failed or row["state"] == "failed":
             yield row
