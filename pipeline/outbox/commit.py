@@ -133,8 +133,8 @@ class Committer:
             part=part,
             row=number,
             **{key: row[key] for key in _IN_ENTRY},
-            hidden=None if row["hidden"] is None else tuple(row["hidden"]),
-            replaces=tuple(row["replaces"]),
+            hidden=_tuple(row["hidden"]),
+            replaces=_tuple(row.get("replaces")),
             finished_at=to_text(row["finished_at"]),
             path_bytes=None if raw == arrival.path.encode() else base64.b64encode(raw).decode(),
             result_sha256=result_sha256(row),
@@ -151,6 +151,10 @@ class Committer:
         body = format_markdown(row, self.plan.job).encode()
         (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
         return MadeFile(name, hashlib.sha256(body).hexdigest())
+
+
+def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
+    return None if values is None else tuple(values)
 
 
 def _write_table(path: Path, table: pa.Table) -> str:

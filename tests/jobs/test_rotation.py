@@ -21,7 +21,7 @@ from pipeline.records.journal import Journal
 from tests.audit.test_crash import Disk, die_at, intercepted
 from tests.jobs.conftest import Place
 
-READ = {"type": "read.results", "job": None, "failed": False, "limit": None}
+READ = pipeline.ReadResults(of_job=None, failed=False, limit=None)
 
 
 def rotate(root: Path, file: Path | None = None, passphrase: Path | None = None) -> Any:
@@ -267,7 +267,7 @@ def test_a_key_that_signs_is_never_taken_back(root: Path, monkeypatch: pytest.Mo
 def test_what_waits_goes_before_it(root: Path) -> None:
     """In a commit of its own, with another stamp: else the two could be taken for one that was interrupted."""
     site = make_site(open_workspace(root))
-    hand_over(site, {"run": "", **READ})
+    hand_over(site, READ)
     done = rotate(root)
     entries = [entry for _, entry in audit.read_entries(root / "audit", done.new_key, start=2)]
     assert [entry["type"] for entry in entries] == ["read.results", "key.rotated"]

@@ -50,12 +50,12 @@ def test_it_is_whole_and_complete(site: Site) -> None:
 
 
 def test_its_private_entries_are_opened_as_ever(site: Site) -> None:
-    (entry,) = [e for e in pipeline.story(site, "Frida.txt").entries if e["type"] == "document"]
-    assert (entry["path"], entry["size"], entry["closed"]) == ("Frida.txt", 20, [])
+    (entry,) = [e for e in pipeline.story(site, "Frida.txt").entries if isinstance(e, pipeline.Document)]
+    assert (entry.path, entry.size, entry.closed) == ("Frida.txt", 20, ())
     assert [hold.reason for hold in pipeline.holds(site)] == ["case 12"]
     with pytest.raises(LookupError):
         pipeline.story(site, "Bernd.txt")
-    closed = [entry for _, entry in read_entries(site) if entry.get("closed")]
+    closed = [entry.said for entry in read_entries(site) if entry.closed]
     assert [(entry["n"], entry["size"], entry["document"]) for entry in closed] == [(7, 27, None)]
 
 

@@ -159,7 +159,7 @@ def test_no_guess_is_confirmed_by_the_log_of_a_private_job(tmp_path: Path, tiny_
     assert len(guessed) == 9
     pipeline.hold(plan.site, "Bernd Kuhn.pdf", "case 12")
     pipeline.erase(plan.site, "Anna Meier.txt", "request 7", archive=True, rows=True)
-    pipeline.record(plan.site, {"type": "read.story", "document": "entry 7"})
+    pipeline.record(plan.site, pipeline.ReadStory(document="entry 7"))
     pipeline.run(replace(plan, retention=pipeline.Retention(rows_days=0)), observer=Witness())
     assert confirmed(plan.site, guessed) == {guess.name: set() for guess in guessed}
     assert pipeline.verify(plan.site).complete
@@ -186,7 +186,7 @@ def test_what_is_erased_is_confirmed_by_nobody_who_keeps_the_workspace(tmp_path:
     (part,) = plan.outbox.glob("*.parquet")
     before, salt = file_sha256(part), pq.read_schema(part).metadata[SALT.encode()]
     anna = next(guess for guess in guessed if guess.name == "Anna Meier.txt")
-    mine = [entry["n"] for entry in pipeline.story(plan.site, "Anna Meier.txt").entries if entry["type"] == "document"]
+    mine = [entry.n for entry in pipeline.story(plan.site, "Anna Meier.txt").entries if entry.type == "document"]
     lines = [line for file in (plan.site.root / "private").rglob("*.jsonl") for line in file.read_text().splitlines()]
     salts = [
         pair[0] for row in map(json.loads, lines) if row["n"] in mine for pair in row.values() if type(pair) is list

@@ -26,7 +26,7 @@ def read(*looks: tuple[float, str, float]) -> tuple[list[float], list[bool]]:
     clock, days, doubts = LogClock(), [], []
     for day, boot, up in looks:
         time = (BEGIN + timedelta(days=day)).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        moment = clock.read({"time": time, "boot": boot, "uptime_us": int(up * 86_400_000_000)})
+        moment = clock.read(audit.Stamp(time, boot, int(up * 86_400_000_000), "host", "user"))
         days.append(round((moment - BEGIN) / timedelta(days=1), 6))
         doubts.append(clock.doubt is not None)
     return days, doubts
@@ -108,7 +108,7 @@ def test_days_that_passed_count(ran: RunPlan, monkeypatch: pytest.MonkeyPatch) -
 def test_after_a_long_silence_and_a_boot_one_run_deletes_nothing(ran: RunPlan, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock may have been wrong since the boot; that a service began before the run does not hide it."""
     later(monkeypatch, 100, 0, boot="another boot")
-    pipeline.record(ran.site, {"type": "service.started", "pid": 1, "version": "0"})
+    pipeline.record(ran.site, pipeline.ServiceStarted(pid=1, version="0"))
     (reason,) = go(ran)
     assert "100.0 days ahead of the entry of" in reason
     assert tree(ran.archive)

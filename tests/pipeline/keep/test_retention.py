@@ -13,8 +13,10 @@ import audit
 import pipeline
 from pipeline import Retention, RunPlan
 from pipeline.keep.retention import Shelf, due
+from pipeline.records.records import from_json
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill, run_and_die, tree
+from tests.pipeline.records.samples import completed
 from tests.pipeline.test_containers import zipped
 
 Drop = Callable[[str, bytes | str], Path]
@@ -147,10 +149,10 @@ def test_a_markdown_file_that_was_made_anew_stays(plan: RunPlan, drop: Drop) -> 
     old, new = entries(plan, "document")
     shelf = Shelf(plan.job)
     for entry in (old, new):
-        shelf.see(entry["n"], entry)
+        shelf.take(from_json(entry))
     shelf.parts[new["part"]] = ("9999", [])
     (record,) = due(shelf, Retention(rows_days=0), datetime.now(UTC), ())
-    assert (record["markdown"], record["parts"]) == ([], [old["part"]])
+    assert (record.markdown, record.parts) == ((), (old["part"],))
 
 
 def test_a_document_that_came_again_counts_from_its_last_time() -> None:
@@ -158,10 +160,10 @@ def test_a_document_that_came_again_counts_from_its_last_time() -> None:
     facts = {"type": "document", "job": "sort", "part": "p", "markdown": None, "document": "d"}
     for number, (state, days) in enumerate([("done", 30), ("duplicate", 10), ("failed", 1)]):
         time = (NOW - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        shelf.see(number, {**facts, "state": state, "time": time})
+        shelf.take(from_json(completed({**facts, "n": number, "state": state, "time": time})))
     assert due(shelf, Retention(archive_days=11), NOW, ()) == []
     (record,) = due(shelf, Retention(archive_days=9), NOW, ())
-    assert record["archive"] == [0, 1]
+    assert record.archive == (0, 1)
     assert due(shelf, Retention(archive_days=9), NOW, {"d"}) == []
 
 
@@ -169,17 +171,15 @@ def test_a_record_is_never_longer_than_an_entry_may_be() -> None:
     shelf = Shelf("j" * 64)
     for number in range(10**12, 10**12 + 9000):
         part = f"outbox/{'j' * 64}/part-20261120T220000Z-abcdef-{number}.parquet"
-        shelf.see(
-            number,
-            {
-                "type": "document", "job": "j" * 64, "part": part, "markdown": {"file": f"{number}.md"},
-                "document": str(number), "state": "done", "time": "2020-01-01T00:00:00.000000Z",
-            },
-        )  # fmt: skip
+        said = {
+            "type": "document", "job": "j" * 64, "part": part, "markdown": {"file": f"{number}.md", "sha256": "0"},
+            "document": str(number), "state": "done", "n": number, "time": "2020-01-01T00:00:00.000000Z",
+        }  # fmt: skip
+        shelf.take(from_json(completed(said)))
     records = due(shelf, Retention(1, 1), NOW, ())
-    assert max(len(audit.canonical(record)) for record in records) < 60_000
-    assert sum(len(record["archive"]) for record in records) == 9000
-    assert sum(len(record["parts"]) for record in records) == 9000
+    assert max(len(audit.canonical(record.to_json())) for record in records) < 60_000
+    assert sum(len(record.archive) for record in records) == 9000
+    assert sum(len(record.parts) for record in records) == 9000
 
 
 def test_killed_before_every_change_nothing_is_deleted_by_half(tmp_path: Path, tiny_model: Path) -> None:

@@ -21,7 +21,7 @@ EVERYTHING = 1 << 60
 
 
 def types(site: Site) -> list[str]:
-    return [entry["type"] for _, entry in read_entries(site)]
+    return [entry.type for entry in read_entries(site)]
 
 
 def run_refused(plan: RunPlan, observer: Witness | None = None) -> OSError:
@@ -43,7 +43,7 @@ def test_a_run_that_has_no_room_touches_nothing_and_is_logged_once(
         assert types(plan.site) == ["run.stopped"]
     assert document.exists()
     assert not list(plan.archive.rglob("*"))
-    _, stopped = next(read_entries(plan.site))
+    stopped = next(read_entries(plan.site)).said
     assert (stopped["job"], stopped["reason"], stopped["where"]) == (plan.job, "no_space", ".")
     assert pipeline.run(plan, observer=Witness()).counts["done"] == 1
     assert (plan.site.state / "reserve").stat().st_blocks * 512 >= space.RESERVE
@@ -116,5 +116,5 @@ def test_of_a_private_job_the_log_does_not_say_which_file_had_no_room(plan: RunP
     space.hold_reserve(plan.site)
     name = str(plan.outbox / "markdown" / "Anna Meier.txt.md")
     space.log_full(replace(plan, private=private), "r", OSError(errno.ENOSPC, "No space left on device", name))
-    (stopped,) = [entry for _, entry in read_entries(plan.site) if entry["type"] == "run.stopped"]
+    (stopped,) = [entry.said for entry in read_entries(plan.site) if entry.type == "run.stopped"]
     assert stopped["where"] == where

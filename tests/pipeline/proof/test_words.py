@@ -8,7 +8,7 @@ import pytest
 import pipeline
 from pipeline.proof.words import members_in_words
 from pipeline.records.entries import read_entries
-from pipeline.records.records import KINDS
+from pipeline.records.types import KINDS
 from tests.pipeline.conftest import make_site
 
 SHA = "ab" * 32
@@ -40,8 +40,8 @@ def test_an_erasure_in_words() -> None:
 def test_an_export_of_all_days_in_words(tmp_path: Path) -> None:
     site = make_site(tmp_path / "ws")
     pipeline.export(site, tmp_path / "out")
-    ((_, entry),) = read_entries(site)
-    told = dict(members_in_words(entry))
+    (entry,) = read_entries(site)
+    told = dict(members_in_words(entry.said))
     sha256 = told.pop("export sha256")
     assert re.fullmatch("[0-9a-f]{64}", sha256)
     assert told == {"days from": "the beginning", "days before": "the end", "from": "entry 0", "to before": "entry 0"}

@@ -18,8 +18,9 @@ from pipeline import (
 )
 from pipeline.outbox import commit
 from pipeline.outbox.schema import table_schema
-from pipeline.records.current import replaced
+from pipeline.records.current import RowKey, replaced
 from pipeline.records.entries import read_entries
+from pipeline.records.types import Document
 from tests.pipeline.conftest import Witness
 from tests.pipeline.tables import old_schema, write_part
 
@@ -27,6 +28,10 @@ LEASE = "This lease is made between the landlord and the tenant. The rent for th
 ANSWERS = ("done", "abstained", "review")
 Row = dict[str, Any]
 Drop = Callable[[str, bytes | str], Path]
+
+
+def key_of(row: Row) -> RowKey:
+    return RowKey(row["document"], row["path"], row["state"])
 
 
 def takes_place(later: Row, row: Row) -> bool:
@@ -56,7 +61,7 @@ def test_rows_replace_what_the_rule_says(site: Site, seed: int) -> None:
     chance = random.Random(seed)
     rows, last = list(history(chance, 60)), {}
     for row in rows:
-        row["replaces"] = replaced(last, row, row["audit_index"], row["copies"])
+        row["replaces"] = replaced(last, key_of(row), row["audit_index"], row["copies"])
     gone = {i: next((j for j in range(i + 1, 60) if takes_place(rows[j], rows[i])), None) for i in range(60)}
     assert {i: row["audit_index"] for row in rows for i in row["replaces"]} == {i: j for i, j in gone.items() if j}
     assert max(len(row["replaces"]) for row in rows) <= 4
@@ -95,7 +100,9 @@ def test_a_copy_takes_the_place_of_no_answer(plan: RunPlan, drop: Drop) -> None:
 def before(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """What is committed is as an earlier version had it, until the patch is undone."""
     monkeypatch.setattr(commit, "table_schema", old_schema)
-    monkeypatch.setattr(commit, "_IN_ENTRY", tuple(name for name in commit._IN_ENTRY if name != "replaces"))
+    whole = Document.to_json
+    old = lambda self: {name: value for name, value in whole(self).items() if name != "replaces"}  # noqa: E731
+    monkeypatch.setattr(Document, "to_json", old)
     return monkeypatch
 
 
@@ -108,7 +115,7 @@ def test_parts_of_an_earlier_version_are_read_verified_and_replayed(
     pipeline.run(plan, observer=Witness())
     (old,) = plan.outbox.glob("part-*.parquet")
     assert "replaces" not in ds.dataset(old).schema.names
-    assert not any("replaces" in entry for _, entry in read_entries(plan.site) if entry["type"] == "document")
+    assert not any("replaces" in entry.said for entry in read_entries(plan.site) if isinstance(entry, Document))
     before.undo()
     expected = [(row["path"], row["state"]) for row in pipeline.results(plan.site)]
     assert expected == [("a.txt", "done"), ("b.txt", "duplicate"), ("empty.txt", "failed")]

@@ -17,6 +17,7 @@ from pipeline.records.entries import read_entries
 from pipeline.records.history import History, read_history
 from pipeline.records.seal import write_seal
 from tests.pipeline.conftest import Witness
+from tests.pipeline.records.samples import completed
 
 JOB, DIGEST = "sort", "d1"
 STATES = ("done", "abstained", "review", "failed", "duplicate")
@@ -27,13 +28,14 @@ PATHS = ["a.txt", "b.txt", "ordner/Brief.pdf", "post.zip!/a.pdf", "x y.md"]
 def entry(chance: random.Random, part: str) -> dict[str, Any]:
     """A document's, with what a history looks at."""
     state = chance.choice(STATES)
-    return {
+    told = {
         "type": "document", "run": "r", "job": chance.choice([JOB, JOB, JOB, "other"]),
         "document": chance.choice(DOCUMENTS), "path": chance.choice(PATHS), "path_bytes": None,
         "size": chance.randrange(100), "state": state,
         "job_digest": chance.choice([DIGEST, DIGEST, "d0"]), "parent": chance.choice([None, None, *DOCUMENTS[:3]]),
         "failure": "corrupt" if state == "failed" else None, "part": part,
     }  # fmt: skip
+    return completed(told)
 
 
 def commit(chance: random.Random, number: int) -> list[dict[str, Any]]:
@@ -53,10 +55,10 @@ def commit(chance: random.Random, number: int) -> list[dict[str, Any]]:
         {"type": "deleted", "run": "", "deletion": chance.randrange(max(1, number))},
     ]  # fmt: skip
     if chance.random() < 0.5:
-        return [chance.choice(others)]
+        return [completed(chance.choice(others))]
     part = f"part {number}"
     documents = [entry(chance, part) for _ in range(chance.randrange(1, 5))]
-    return [*documents, {"type": "part", **run, "file": part}]
+    return [completed(each) for each in (*documents, {"type": "part", **run, "file": part})]
 
 
 def said(history: History) -> dict[str, Any]:
@@ -69,8 +71,11 @@ def said(history: History) -> dict[str, Any]:
         "last": [history.last.get(one) for one in identities],
         "failed": dict(history.failed.items()),
         "answered": {f"part {n}": history.answered.get(f"part {n}") or None for n in range(60)},
-        "rest": (history.inner, history.unplaced, history.has_settings, history.deletions, history.cut_off,
-                 history.register, history.dispositions, history.empty, history.copies),
+        "rest": (history.inner, history.has_settings, history.cut_off, history.register, history.dispositions,
+                 history.copies),
+        "unplaced": {name: [part.said, *(row.said for row in rows)] for name, (part, rows) in history.unplaced.items()},
+        "deletions": {number: deletion.said for number, deletion in history.deletions.items()},
+        "empty": history.empty and history.empty.said,
     }  # fmt: skip
 
 
@@ -194,7 +199,9 @@ def test_where_it_cannot_be_written_the_log_is_read(site: Site, log: audit.Log) 
 
 
 def test_nothing_is_kept_of_private_jobs(site: Site, log: audit.Log) -> None:
-    log.commit([entry(random.Random(1), "part 1") | {"private": 0}, {"type": "part", "file": "part 1", "run": "r"}])
+    log.commit(
+        [entry(random.Random(1), "part 1") | {"private": 0}, completed({"type": "part", "file": "part 1", "run": "r"})]
+    )
     assert kept(site, log.next_index).openings
     assert not list((site.state / "history").iterdir())
 

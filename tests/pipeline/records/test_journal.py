@@ -15,9 +15,11 @@ import pipeline
 from pipeline import RunPlan, Site
 from pipeline.records.handover import folder_of, hand_over, waiting
 from pipeline.records.journal import Journal, open_journal
+from pipeline.records.private import AsItIs
+from pipeline.records.records import check_record, from_json
 from tests.pipeline.conftest import Witness
 
-READ = {"type": "read.results", "job": "sort", "failed": False, "limit": None}
+READ = {"type": "read.results", "run": "", "job": "sort", "failed": False, "limit": None}
 
 
 def entries(site: Site, kind: str = "read.results") -> list[dict[str, Any]]:
@@ -32,27 +34,27 @@ def held(site: Site) -> Iterator[audit.Log]:
 
 
 def test_a_record_is_committed_where_nobody_holds_the_log(site: Site) -> None:
-    assert pipeline.record(site, READ) == pipeline.Recorded(n=0)
-    assert pipeline.record(site, READ) == pipeline.Recorded(n=1)
+    assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(n=0)
+    assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(n=1)
     assert [(e["run"], e["job"], "handed" in e) for e in entries(site)] == [("", "sort", False)] * 2
     assert not folder_of(site).exists()
 
 
 def test_a_record_behind_what_was_cut_is_told_by_its_own_number(site: Site) -> None:
-    pipeline.record(site, READ)
+    pipeline.record(site, from_json(READ))
     with next((site.audit / "entries").iterdir()).open("ab") as segment:
         segment.write(b'{"boot":"')
-    assert pipeline.record(site, READ) == pipeline.Recorded(n=2)
+    assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(n=2)
     assert [entry["n"] for entry in entries(site, "recovered.cut")] == [1]
 
 
 def test_a_record_is_handed_to_the_holder_who_takes_it_with_its_next_commit(site: Site) -> None:
     with open_journal(site) as journal:
-        assert pipeline.record(site, READ) == pipeline.Recorded(handed=True)
+        assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(handed=True)
         assert len(waiting(site)) == 1
-        journal.commit([{"type": "other", "run": "r"}])
+        journal.commit([AsItIs({"type": "other", "run": "r"})])
         assert waiting(site) == []
-        journal.commit([{"type": "other", "run": "r"}])
+        journal.commit([AsItIs({"type": "other", "run": "r"})])
     (entry,) = entries(site)
     handed = entry["handed"]
     assert (entry["n"], entry["run"], handed["user"]) == (1, "", entry["user"])
@@ -62,16 +64,16 @@ def test_a_record_is_handed_to_the_holder_who_takes_it_with_its_next_commit(site
 
 def test_what_came_after_the_last_commit_is_taken_when_the_log_is_let_go(site: Site) -> None:
     with open_journal(site):
-        pipeline.record(site, READ)
+        pipeline.record(site, from_json(READ))
     assert (len(entries(site)), waiting(site)) == (1, [])
 
 
 def test_what_a_holder_left_is_taken_by_the_next_record(site: Site) -> None:
     with held(site):
-        pipeline.record(site, READ)
-        pipeline.record(site, {**READ, "limit": 7})
+        pipeline.record(site, from_json(READ))
+        pipeline.record(site, from_json({**READ, "limit": 7}))
     assert len(waiting(site)) == 2
-    assert pipeline.record(site, {**READ, "limit": 8}).n == 0
+    assert pipeline.record(site, from_json({**READ, "limit": 8})).n == 0
     assert [e["limit"] for e in entries(site)] == [8, None, 7]
     assert waiting(site) == []
 
@@ -80,13 +82,13 @@ def test_a_record_that_was_committed_and_not_removed_is_not_committed_again(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with held(site):
-        pipeline.record(site, READ)
+        pipeline.record(site, from_json(READ))
     kept = {name: (folder_of(site) / name).read_bytes() for name in waiting(site)}
     for _ in range(3):
         for name, body in kept.items():
             (folder_of(site) / name).write_bytes(body)
         with open_journal(site) as journal:
-            journal.commit([{"type": "other", "run": "r"}])
+            journal.commit([AsItIs({"type": "other", "run": "r"})])
         assert waiting(site) == []
     assert len(entries(site)) == 1
 
@@ -94,12 +96,12 @@ def test_a_record_that_was_committed_and_not_removed_is_not_committed_again(
 def test_a_file_that_cannot_be_removed_is_taken_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     unlink = Path.unlink
     with held(site):
-        pipeline.record(site, READ)
+        pipeline.record(site, from_json(READ))
     monkeypatch.setattr(Path, "unlink", lambda path, missing_ok=False: _refuse(path, unlink))
     for _ in range(2):
         with contextlib.closing(Journal(site)) as journal:
-            journal.commit([{"type": "other", "run": "r"}])
-            journal.commit([{"type": "other", "run": "r"}])
+            journal.commit([AsItIs({"type": "other", "run": "r"})])
+            journal.commit([AsItIs({"type": "other", "run": "r"})])
     assert len(entries(site)) == 1
 
 
@@ -160,11 +162,11 @@ PROOFS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("wrong", FORGED.values(), ids=FORGED)
 def test_what_is_no_record_is_refused_with_its_owner_and_moved_aside(site: Site, wrong: bytes | dict[str, Any]) -> None:
     with held(site):
-        pipeline.record(site, READ)
+        pipeline.record(site, from_json(READ))
     (name,) = waiting(site)
     path = folder_of(site) / name
     path.write_bytes(wrong if isinstance(wrong, bytes) else audit.canonical({**json.loads(path.read_text()), **wrong}))
-    assert pipeline.record(site, READ).n == 0
+    assert pipeline.record(site, from_json(READ)).n == 0
     (refused,) = entries(site, "handover.refused")
     assert (refused["file"], refused["owner"]) == (name, refused["user"])
     assert refused["reason"]
@@ -188,7 +190,7 @@ def test_what_proves_something_is_never_taken_from_the_folder(site: Site, kind: 
     path = handed_over(site, {"type": kind, "run": "", **PROOFS[kind]})
     body = path.read_bytes()
     for _ in range(2):
-        pipeline.record(site, READ)
+        pipeline.record(site, from_json(READ))
     assert not entries(site, kind)
     (refused,) = entries(site, "handover.refused")
     assert (refused["file"], path.exists()) == (path.name, False)
@@ -198,9 +200,9 @@ def test_what_proves_something_is_never_taken_from_the_folder(site: Site, kind: 
 @pytest.mark.parametrize("kind", ["exported", "model.admitted"])
 def test_what_proves_something_is_not_handed_over_either(site: Site, kind: str) -> None:
     with held(site):
-        recorded = pipeline.record(site, {"type": kind, **PROOFS[kind]})
+        recorded = pipeline.record(site, from_json({"type": kind, "run": "", **PROOFS[kind]}))
         with pytest.raises(ValueError, match="never handed over"):
-            hand_over(site, {"type": kind, "run": "", **PROOFS[kind]})
+            hand_over(site, from_json({"type": kind, "run": "", **PROOFS[kind]}))
     assert (recorded.n, recorded.handed, waiting(site)) == (None, False, [])
     assert "held by process" in str(recorded.why)
 
@@ -231,24 +233,24 @@ def test_links_pipes_and_foreign_names_are_refused_and_not_followed(site: Site, 
     os.mkfifo(folder_of(site) / "b.json")
     (folder_of(site) / "c.json").mkdir()
     (folder_of(site) / "d.json.tmp").write_text("being written")
-    assert pipeline.record(site, READ).n == 0
+    assert pipeline.record(site, from_json(READ)).n == 0
     assert [e["file"] for e in entries(site, "handover.refused")] == ["a\\x1b[2J.json", "b.json", "c.json"]
     assert site.key_file.exists()
     kept = [e["kept"] for e in entries(site, "handover.refused")]
     assert {path.name for path in folder_of(site).iterdir()} == {*kept, "d.json.tmp"}
-    assert pipeline.record(site, READ).n == 4, "each is told once"
+    assert pipeline.record(site, from_json(READ)).n == 4, "each is told once"
 
 
 def test_a_log_that_can_neither_be_written_nor_handed_to_says_why(site: Site) -> None:
     site.state.write_text("no folder")
     with held(site):
-        recorded = pipeline.record(site, READ)
+        recorded = pipeline.record(site, from_json(READ))
     assert recorded.n is None
     assert not recorded.handed
     assert "held by process" in str(recorded.why)
     site.state.unlink()
     (site.audit / "checkpoint").write_bytes(b"forged")
-    recorded = pipeline.record(site, READ)
+    recorded = pipeline.record(site, from_json(READ))
     assert "checkpoint" in str(recorded.why)
     assert not folder_of(site).exists()
 
@@ -256,9 +258,9 @@ def test_a_log_that_can_neither_be_written_nor_handed_to_says_why(site: Site) ->
 @pytest.mark.parametrize(
     "facts", [{"type": "document"}, {"type": "read.results"}, {**READ, "more": 1}, {"type": "no.such"}, {}]
 )
-def test_commands_make_the_records_of_the_table_only(site: Site, facts: dict[str, Any]) -> None:
+def test_commands_make_the_records_of_the_table_only(facts: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="record"):
-        pipeline.record(site, facts)
+        check_record(facts)
 
 
 def test_a_run_takes_up_what_is_handed_to_it(plan: RunPlan, drop: Any) -> None:
@@ -267,7 +269,7 @@ def test_a_run_takes_up_what_is_handed_to_it(plan: RunPlan, drop: Any) -> None:
 
     class Reading(Witness):
         def finished(self, path: str, state: str, reason: str | None) -> None:
-            seen.append(pipeline.record(plan.site, READ))
+            seen.append(pipeline.record(plan.site, from_json(READ)))
 
     pipeline.run(plan, observer=Reading())
     assert seen == [pipeline.Recorded(handed=True)]
@@ -281,8 +283,8 @@ def test_a_run_takes_up_what_is_handed_to_it(plan: RunPlan, drop: Any) -> None:
 def test_many_are_taken_in_the_order_of_their_times(site: Site) -> None:
     with held(site):
         for number in range(300):
-            hand_over(site, {**READ, "run": "", "limit": number})
-    pipeline.record(site, {**READ, "limit": 300})
+            hand_over(site, from_json({**READ, "limit": number}))
+    pipeline.record(site, from_json({**READ, "limit": 300}))
     limits = [e["limit"] for e in entries(site)]
     assert (limits[0], sorted(limits)) == (300, list(range(301)))
 
@@ -299,9 +301,9 @@ def test_a_clock_that_was_set_is_said(
         return audit.Stamp(f"2026-11-20T{hour:02d}:00:00.000000Z", boot, 10**9 + seconds * 10**6, "here", "me")
 
     monkeypatch.setattr(audit, "stamp_now", lambda: stamp(12, 0, "a"))
-    pipeline.record(site, READ)
+    pipeline.record(site, from_json(READ))
     monkeypatch.setattr(audit, "stamp_now", lambda: stamp(12 + hours, uptime_s, boot))
-    pipeline.record(site, READ)
+    pipeline.record(site, from_json(READ))
     steps = entries(site, "clock.stepped")
     assert [step["seconds"] for step in steps] == ([] if expected is None else [expected])
     assert all(step["before"] == "2026-11-20T12:00:00.000000Z" for step in steps)
@@ -314,14 +316,14 @@ def test_the_log_is_waited_for_as_long_as_is_asked(site: Site) -> None:
         timer = threading.Timer(0.3, log.close)
         timer.start()
         with open_journal(site, wait=60) as journal:
-            assert journal.commit([{"type": "other", "run": ""}]) == 0
+            assert journal.commit([AsItIs({"type": "other", "run": ""})]) == 0
         timer.join()
 
 
 def test_a_link_in_the_place_of_the_folder_reaches_nothing(site: Site, tmp_path: Path) -> None:
     """Whoever may write to state/ gets no file of another folder renamed or removed, nor a record put there."""
     with held(site):
-        pipeline.record(site, READ)
+        pipeline.record(site, from_json(READ))
     (tmp_path / "other").mkdir()
     (record,) = folder_of(site).iterdir()
     record.rename(tmp_path / "other" / record.name)
@@ -330,8 +332,8 @@ def test_a_link_in_the_place_of_the_folder_reaches_nothing(site: Site, tmp_path:
     (tmp_path / "other" / "reason.json").write_bytes(b"{}")
     there = sorted(path.name for path in (tmp_path / "other").iterdir())
     with held(site):
-        told = pipeline.record(site, READ)
+        told = pipeline.record(site, from_json(READ))
     assert not told.handed
     assert "nor can it be handed over" in (told.why or "")
-    assert pipeline.record(site, READ) == pipeline.Recorded(n=0)
+    assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(n=0)
     assert sorted(path.name for path in (tmp_path / "other").iterdir()) == there

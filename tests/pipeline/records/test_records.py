@@ -16,6 +16,7 @@ import pipeline
 from pipeline import Failure, RunPlan
 from pipeline.plan import Retention
 from pipeline.records.handover import folder_of
+from pipeline.records.records import from_json
 from pipeline.records.types import KINDS, members_of
 from tests.models import write_bert_folder
 from tests.pipeline.conftest import Witness, make_plan
@@ -70,7 +71,7 @@ def test_every_entry_has_exactly_the_members_of_the_table(plan: RunPlan, drop: D
     with pytest.raises(pipeline.ModelRefusedError):
         go(replace(plan, model=replace(plan.model, sha256="0" * 64)))
     for kind, facts in COMMANDS.items():
-        assert pipeline.record(plan.site, {"type": kind, **facts}).n is not None
+        assert pipeline.record(plan.site, from_json({"type": kind, "run": "", **facts})).n is not None
     made = entries(plan)
     for entry in made:
         common = {"run", "job", "handed"}
