@@ -10,7 +10,7 @@ from typing import Protocol
 
 import audit
 from pipeline.plan import Site
-from pipeline.records.entries import read_entries
+from pipeline.records.entries import recorded_entries
 from pipeline.records.handover import Handover, folder_of, hand_over, waiting
 from pipeline.records.records import check_record
 from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut
@@ -168,8 +168,8 @@ def _last_stamp(site: Site, size: int) -> audit.Stamp | None:
     """That of the last entry."""
     if not size:
         return None
-    last = next(read_entries(site, size - 1), None)
-    return None if last is None else audit.Stamp(**{name: last.said[name] for name in _STAMP})
+    last = (said for _, said in recorded_entries(site, size - 1))
+    return next((audit.Stamp(**{name: said[name] for name in _STAMP}) for said in last), None)
 
 
 _STAMP = audit.Stamp.__dataclass_fields__

@@ -18,6 +18,8 @@ from pipeline.parse import find_tesseract
 from pipeline.plan import Ocr
 from pipeline.proof.judge import Judge, unreplayable
 from pipeline.records.journal import open_journal
+from pipeline.records.records import from_json
+from pipeline.records.types import DeletedByRule, Document
 from pipeline.tasks import classify
 from tests.faults.samples import SAMPLES
 from tests.models import write_bert_folder
@@ -146,8 +148,8 @@ def test_bytes_that_are_committed_and_not_in_place_yet(done: RunPlan) -> None:
 def test_bytes_that_were_deleted_by_rule(done: RunPlan) -> None:
     """They are no defect, and not drawn."""
     (wanted,) = (entry for path, entry in entries(done).items() if path == "a.txt")
-    record = {"type": "deleted.by_rule", "run": "r", "job": "sort", "rule": "archive_days", "days": 1}
-    record |= {"archive": [wanted["n"]], "parts": [], "markdown": []}
+    kept = {"parts": (), "markdown": ()}
+    record = DeletedByRule(run="r", job="sort", rule="archive_days", days=1, archive=(wanted["n"],), **kept)
     with open_journal(done.site) as log:
         number = log.commit([record])
     delete(done.site, record)
@@ -209,15 +211,16 @@ def test_other_software_is_told_of(done: RunPlan, monkeypatch: pytest.MonkeyPatc
 def test_another_parser_is_told_of(done: RunPlan) -> None:
     (row,) = [row for row in pipeline.results(done.site) if row["path"] == "a.txt"]
     row = {name: value for name, value in row.items() if name not in RUN_COLUMNS}
-    entry, judge = entries(done)["a.txt"], Judge(done.site.root, done.task, None)
-    without, with_ocr = ({**entry, "parse_options": {**entry["parse_options"], "ocr": ocr}} for ocr in (None, {}))
+    entry, judge = from_json(entries(done)["a.txt"]), Judge(done.site.root, done.task, None)
+    assert isinstance(entry, Document)
+    without, with_ocr = (replace(entry, parse_options=replace(entry.parse_options, ocr=ocr)) for ocr in (None, {}))
     assert judge.verdict(without, row).verdict == Verdict.IDENTICAL
     newer = judge.verdict(without, {**row, "parser": "txt 9"})
     assert (newer.verdict, newer.differs) == (Verdict.CHANGED, ("parser",))
-    text = judge.verdict({**without, "text_sha256": "0" * 64}, row)
+    text = judge.verdict(replace(without, text_sha256="0" * 64), row)
     assert (text.verdict, text.differs) == (Verdict.DIFFERENT, ("text",))
     languages = judge.verdict(
-        {**with_ocr, "parser": "png 1; tesseract 5 (deu)"}, {**row, "parser": "png 1; tesseract 5 (deu)"}
+        replace(with_ocr, parser="png 1; tesseract 5 (deu)"), {**row, "parser": "png 1; tesseract 5 (deu)"}
     )
     assert (languages.verdict, languages.differs[0]) == (Verdict.CHANGED, "parser")
 
@@ -225,11 +228,12 @@ def test_another_parser_is_told_of(done: RunPlan) -> None:
 def test_what_hangs_on_time_or_memory_is_not_replayed(plan: RunPlan, drop: Drop) -> None:
     drop("a.txt", INVOICE)
     go(plan)
-    entry = entries(plan)["a.txt"]
+    entry = from_json(entries(plan)["a.txt"])
+    assert isinstance(entry, Document)
     assert unreplayable(entry) is None
     for failure in (Failure.TIMEOUT, Failure.OUT_OF_MEMORY):
-        assert "time or memory" in (unreplayable({**entry, "failure": failure.value}) or "")
-    assert "nothing was read" in (unreplayable({**entry, "document": None}) or "")
+        assert "time or memory" in (unreplayable(replace(entry, failure=failure.value)) or "")
+    assert "nothing was read" in (unreplayable(replace(entry, document=None)) or "")
 
 
 def test_what_comes_to_a_limit_of_time_here_is_not_compared(
