@@ -43,8 +43,8 @@ def choose(logits: F32, rows: I64, masks: U32, of: I64) -> Chosen:
     flat, bits = np.ascontiguousarray(logits).reshape(-1), np.ascontiguousarray(masks).reshape(-1)
 
     def work(part: slice) -> None:
-        arrays = [array[part] for array in (of, *found)]
-        _choose(flat, vocab, rows[part], bits, *arrays, np.zeros(2 * LANES, np.float32))
+        chosen = Chosen(found.ids[part], found.tops[part], found.logs[part])
+        _choose(flat, vocab, rows[part], bits, of[part], chosen, np.zeros(2 * LANES, np.float32))
 
     parts = min(threads(), count) if count * vocab >= _MANY else 1
     ends = [count * i // parts for i in range(parts + 1)]
@@ -57,7 +57,7 @@ def choose(logits: F32, rows: I64, masks: U32, of: I64) -> Chosen:
 
 
 @entry
-def _choose(logits: F32, vocab: int, rows: I64, masks: U32, of: I64, ids: I32, tops: F32, logs: F64, room: F32) -> None:
+def _choose(logits: F32, vocab: int, rows: I64, masks: U32, of: I64, chosen: Chosen, room: F32) -> None:
     words = (vocab + WORD - 1) // WORD
     for i in range(rows.size):
         at, mask = rows[i] * vocab, of[i] * words if of[i] >= 0 else -1
@@ -68,12 +68,12 @@ def _choose(logits: F32, vocab: int, rows: I64, masks: U32, of: I64, ids: I32, t
         for begin in range(0, vocab, BLOCK):
             if not _is_empty(begin, vocab, masks, mask):
                 weight += _weight(logits, at, begin, vocab, masks, mask, top, room)
-        tops[i] = top
+        chosen.tops[i] = top
         if weight != weight:
-            ids[i] = BROKEN
+            chosen.ids[i] = BROKEN
             continue
-        ids[i] = _first(logits, at, block, vocab, masks, mask, top)
-        logs[i] = _ln(weight)
+        chosen.ids[i] = _first(logits, at, block, vocab, masks, mask, top)
+        chosen.logs[i] = _ln(weight)
 
 
 @kernel

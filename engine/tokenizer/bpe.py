@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
-from engine.kernels.text.pairs import find_merges
+from engine.kernels.text.pairs import Pieces, find_merges
 from engine.simd import I32
 from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, classes, code_points, piece_table
@@ -88,7 +88,7 @@ class Vocabulary:
     merges: list[str]
 
     @cached_property
-    def table(self) -> tuple[I32, I32, I32, I32]:
+    def table(self) -> Pieces:
         """The `piece_table` of the pieces by their bytes; pieces with characters that are no signs equal no bytes."""
         return piece_table(_values()[code_points(self.pieces)], self.pieces)
 
@@ -103,7 +103,7 @@ class Vocabulary:
         is_even = breaks.size == max(0, 2 * count - 1)
         if is_even and (signs[::2] == ord(" ")).all() and (signs[1::2] == ord("\n")).all() and self.pieces:
             ends = np.concatenate([[0], breaks - np.arange(breaks.size), [codes.size - breaks.size]])
-            find_merges(_values()[codes[~is_break]], ends.astype(np.int32), *self.table, *found)
+            find_merges(_values()[codes[~is_break]], ends.astype(np.int32), self.table, *found)
         if (found[2] < 0).any():
             self._refuse()
         return found[0], found[1], found[2]

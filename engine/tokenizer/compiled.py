@@ -6,7 +6,18 @@ from functools import cache
 
 import numpy as np
 
-from engine.kernels.text.pairs import NONE, encode, find_pairs, insert_pairs, insert_pieces
+from engine.kernels.text.pairs import (
+    NONE,
+    Ids,
+    Pairs,
+    Pieces,
+    Room,
+    Rules,
+    encode,
+    find_pairs,
+    insert_pairs,
+    insert_pieces,
+)
 from engine.kernels.text.splits import HEAD, KEPT, LETTER, NUMBER, PUNCTUATION, SPACE, TAIL
 from engine.simd import I8, I32
 from engine.tokenizer.unicode import classes as unicode
@@ -32,23 +43,24 @@ class PairEncoder:
 
     def __init__(
         self, split: Split, classes: I8, pairs: Sequence[I32], *, bytes_ids: Sequence[int], symbols: I32 = _NO_IDS,
-        extra: Sequence[int] = (), whole: tuple[I32, I32, I32, I32] | None = None, unknown: int = NONE, size: int = 0,
+        extra: Sequence[int] = (), whole: Pieces | None = None, unknown: int = NONE, size: int = 0,
     ) -> None:  # fmt: skip
         """pairs: left, right, rank and merged, int32 [n] each; the rest as in kernels/text/pairs.py."""
         places = 1 << max(4, (2 * len(pairs[0])).bit_length())
-        keys, values = np.full(places, NONE, np.int64), np.zeros(places, np.int64)
-        insert_pairs(*pairs, keys, values)
-        rules = np.array([split.family, split.digits, split.endings, unknown, size], np.int32)
-        numbers, known = np.array(extra, np.int32), np.array(bytes_ids, np.int32)
-        self._tables = (classes, rules, symbols, numbers, known, keys, values, *(whole or piece_table(_NO_IDS, {})))
+        table = Pairs(np.full(places, NONE, np.int64), np.zeros(places, np.int64))
+        insert_pairs(*pairs, table)
+        rules = Rules(split.family, split.digits, split.endings, unknown, size)
+        known = Ids(symbols, np.array(extra, np.int32), np.array(bytes_ids, np.int32))
+        self._tables = (classes, rules, known, table, whole or piece_table(_NO_IDS, {}))
 
     def encode(self, text: str) -> bytes:
         """The ids of a text without lone surrogates, int32 each."""
         raw = text.encode("utf-32-le")
         codes = np.frombuffer(bytearray(raw), np.int32)
         n = len(raw)  # of at most four bytes a character
-        ids, out, links = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(3 * n, np.int32)
-        count = encode(codes, *self._tables, ids, links, np.empty(3 * n + 1, np.int64), out)
+        room = Room(np.empty(n, np.int32), np.empty(3 * n, np.int32), np.empty(3 * n + 1, np.int64))
+        out = np.empty(n, np.int32)
+        count = encode(codes, *self._tables, room, out)
         return out[:count].tobytes()
 
 
@@ -74,22 +86,23 @@ def classes_of_words(kept: Iterable[str]) -> I8:
     return found
 
 
-def piece_table(values: I32, ids: Mapping[str, int]) -> tuple[I32, I32, I32, I32]:
-    """Pieces as arrays: values of characters, where pieces begin, hash slots (kernels/text/pairs.py), ids."""
+def piece_table(values: I32, ids: Mapping[str, int]) -> Pieces:
+    """The table of pieces, of which `values` are the characters one after another."""
     starts = np.cumsum([0, *map(len, ids)], dtype=np.int32)
     slots = np.full(1 << (2 * len(ids)).bit_length() if ids else 0, NONE, np.int32)
+    pieces = Pieces(values, starts, slots, np.array(list(ids.values()), np.int32))
     if ids:
-        insert_pieces(values, starts, slots)
-    return values, starts, slots, np.array(list(ids.values()), np.int32)
+        insert_pieces(pieces)
+    return pieces
 
 
 def pairs_of_pieces(ids: Mapping[str, int], ranks: I32, symbols: I32) -> tuple[I32, I32, I32, I32]:
-    """Returns left, right, rank and merged of all pairs that are a piece together; `ranks` follow the pieces' order."""
-    blob, starts, slots, numbers = piece_table(code_points(ids), ids)
-    lefts, rights, merged = (np.empty(blob.size, np.int32) for _ in range(3))
-    count = find_pairs(blob, starts, slots, numbers, symbols, lefts, rights, merged)
+    """The left, right, rank and merged of all pairs that are a piece together; `ranks` follow the pieces' order."""
+    pieces = piece_table(code_points(ids), ids)
+    lefts, rights, merged = (np.empty(pieces.blob.size, np.int32) for _ in range(3))
+    count = find_pairs(pieces, symbols, lefts, rights, merged)
     places = merged[:count]
-    return lefts[:count], rights[:count], ranks[places], numbers[places]
+    return lefts[:count], rights[:count], ranks[places], pieces.numbers[places]
 
 
 def code_points(texts: Iterable[str]) -> I32:

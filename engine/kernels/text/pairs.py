@@ -5,6 +5,8 @@ A table of pairs has two arrays of 2^n places: the key `left << 32 | right`, NON
 once. `bpe.merge` is the slow truth.
 """
 
+from typing import NamedTuple
+
 from engine.kernels.compiled import entry, kernel
 from engine.kernels.text.splits import part_end, segment_end
 from engine.simd import I8, I32, I64
@@ -16,39 +18,86 @@ SHORT = 24
 """Symbols of a part that is merged by looking at all of its pairs; longer ones have a heap."""
 
 
+class Pieces(NamedTuple):
+    """Pieces by their characters: piece p is blob[starts[p]:starts[p + 1]], and its id is numbers[p].
+
+    A place of `slots` is NONE or a piece, which lies at its hash or after it; without slots no piece is found.
+    """
+
+    blob: I32
+    starts: I32
+    slots: I32
+    numbers: I32
+
+
+class Pairs(NamedTuple):
+    """A table of pairs (the head of this file tells how it is made)."""
+
+    keys: I64
+    values: I64
+
+
+class Rules(NamedTuple):
+    """How texts are cut (splits.py), the id of what is unknown, and how many ids there are."""
+
+    family: int
+    digits: int
+    endings: bool
+    unknown: int
+    size: int
+
+
+class Ids(NamedTuple):
+    """The ids of the smallest parts of a text.
+
+    `symbols` holds for each code point its id, NONE, or size + i for a code point without a piece, which is extra[i];
+    it is empty where the smallest parts are bytes. `bytes` holds the id of each byte, NONE where there is none.
+    """
+
+    symbols: I32
+    extra: I32
+    bytes: I32
+
+
+class Room(NamedTuple):
+    """Room for the work on a text of n symbols: n in `ids`, 3n in `links`, 3n + 1 in `heap`."""
+
+    ids: I32
+    links: I32
+    heap: I64
+
+
 @entry
-def insert_pairs(lefts: I32, rights: I32, ranks: I32, merged: I32, keys: I64, values: I64) -> None:
-    """Table of pairs. Of equal pairs the last one stays. At least one place stays free."""
+def insert_pairs(lefts: I32, rights: I32, ranks: I32, merged: I32, pairs: Pairs) -> None:
+    """Insert pairs into a table. Of equal pairs the last one stays. At least one place stays free."""
     for i in range(lefts.size):
         key = (int(lefts[i]) << 32) | int(rights[i])
-        at = _place(keys, key)
-        keys[at] = key
-        values[at] = (int(ranks[i]) << 32) | int(merged[i])
+        at = _place(pairs.keys, key)
+        pairs.keys[at] = key
+        pairs.values[at] = (int(ranks[i]) << 32) | int(merged[i])
 
 
 @entry
-def insert_pieces(blob: I32, starts: I32, slots: I32) -> None:
-    """Piece p is blob[starts[p]:starts[p + 1]]; slots are NONE or a piece, at its hash or after it."""
+def insert_pieces(pieces: Pieces) -> None:
+    """Fill the slots of pieces, which are all NONE."""
+    blob, starts, slots = pieces.blob, pieces.starts, pieces.slots
     for piece in range(starts.size - 1):
-        size = starts[piece + 1] - starts[piece]
-        at = _hash(blob, starts[piece], size) & (slots.size - 1)
+        at = _hash(blob, starts[piece], starts[piece + 1] - starts[piece]) & (slots.size - 1)
         while slots[at] != NONE:
             at = (at + 1) & (slots.size - 1)
         slots[at] = piece
 
 
 @entry
-def find_pairs(
-    blob: I32, starts: I32, slots: I32, numbers: I32, symbols: I32, lefts: I32, rights: I32, merged: I32
-) -> int:
+def find_pairs(pieces: Pieces, symbols: I32, lefts: I32, rights: I32, merged: I32) -> int:
     """The pairs of pieces, or of characters, that are a piece together: their ids, and the number of its place; how
     many there are. Each array has a place for every character of the pieces."""
     count = 0
-    for piece in range(starts.size - 1):
-        begin, end = starts[piece], starts[piece + 1]
+    for piece in range(pieces.starts.size - 1):
+        begin, end = pieces.starts[piece], pieces.starts[piece + 1]
         for at in range(begin + 1, end):
-            left = _symbol(blob, begin, at - begin, starts, slots, numbers, symbols)
-            right = _symbol(blob, at, end - at, starts, slots, numbers, symbols)
+            left = _symbol(pieces, begin, at - begin, symbols)
+            right = _symbol(pieces, at, end - at, symbols)
             if left != NONE and right != NONE:
                 lefts[count], rights[count], merged[count] = left, right, piece
                 count += 1
@@ -56,59 +105,52 @@ def find_pairs(
 
 
 @entry
-def find_merges(
-    text: I32, ends: I32, blob: I32, starts: I32, slots: I32, numbers: I32, lefts: I32, rights: I32, merged: I32
-) -> None:
-    """Merge m is what is in text from ends[2m] to ends[2m + 1], and from there to ends[2m + 2]: the ids of both parts
+def find_merges(text: I32, ends: I32, pieces: Pieces, lefts: I32, rights: I32, merged: I32) -> None:
+    """Merge m is what is in text from ends[2m] to ends[2m + 1], and from there to ends[2m + 2]: the ids of both halves
     and of the whole, NONE where it is no piece. There is at least one piece."""
+    numbers = pieces.numbers
     for m in range(lefts.size):
         begin, middle, end = ends[2 * m], ends[2 * m + 1], ends[2 * m + 2]
-        left = _find(text, begin, middle - begin, blob, starts, slots)
-        right = _find(text, middle, end - middle, blob, starts, slots)
-        whole = _find(text, begin, end - begin, blob, starts, slots)
+        left = _find(text, begin, middle - begin, pieces)
+        right = _find(text, middle, end - middle, pieces)
+        whole = _find(text, begin, end - begin, pieces)
         lefts[m] = numbers[left] if left != NONE else NONE
         rights[m] = numbers[right] if right != NONE else NONE
         merged[m] = numbers[whole] if whole != NONE else NONE
 
 
 @kernel
-def _symbol(blob: I32, begin: int, size: int, starts: I32, slots: I32, numbers: I32, symbols: I32) -> int:
+def _symbol(pieces: Pieces, begin: int, size: int, symbols: I32) -> int:
     if size == 1:
-        return int(symbols[blob[begin]])
-    found = _find(blob, begin, size, blob, starts, slots)
-    return numbers[found] if found != NONE else NONE
+        return int(symbols[pieces.blob[begin]])
+    found = _find(pieces.blob, begin, size, pieces)
+    return pieces.numbers[found] if found != NONE else NONE
 
 
 @entry
-def encode(
-    codes: I32, classes: I8, rules: I32, symbols: I32, extra: I32, bytes_ids: I32, keys: I64, values: I64,
-    blob: I32, starts: I32, slots: I32, numbers: I32, ids: I32, links: I32, heap: I64, out: I32,
-) -> int:  # fmt: skip
-    """The ids of a text in `out`, and how many they are.
+def encode(codes: I32, classes: I8, rules: Rules, known: Ids, pairs: Pairs, whole: Pieces, room: Room, out: I32) -> int:
+    """The ids of a text in `out`, and how many they are: a text of n symbols has at most n.
 
-    rules: family, digits, endings (splits.py), the id of what is unknown, and how many ids there are. symbols: empty
-    where they are bytes, else of each code point its id, NONE, or one beyond the ids for a code point without a piece,
-    extra[id - size]. bytes_ids: of each byte, NONE where there is none. slots: of pieces that a part may be as a
-    whole, and numbers their ids. A text of n symbols needs n in ids and out, 3n in links and heap.
+    `codes` are its code points, `classes` holds the class of each code point, `whole` the pieces that a part of the
+    text between two cuts may be as a whole.
     """
-    family, digits = rules[0], rules[1]
-    at, segment, count, end = 0, 0, 0, codes.size
+    at, segment, count, end, ids = 0, 0, 0, codes.size, room.ids
     while at < end:
         if at >= segment:
-            segment = segment_end(codes, at, end, classes, family, digits)
-        stop = max(part_end(codes, at, segment, classes, family, digits, rules[2]), at + 1)
-        if symbols.size:
-            size = _characters(codes, at, stop, symbols, ids)
-            size = _merge(ids, size, keys, values, links, heap)
-            count = _write(ids, size, rules[3], rules[4], extra, bytes_ids, out, count)
+            segment = segment_end(codes, at, end, classes, rules.family, rules.digits)
+        stop = max(part_end(codes, at, segment, classes, rules.family, rules.digits, rules.endings), at + 1)
+        if known.symbols.size:
+            size = _characters(codes, at, stop, known.symbols, ids)
+            size = _merge(ids, size, pairs, room)
+            count = _write(ids, size, rules, known, out, count)
         else:
             size = _bytes(codes, at, stop, ids)
-            found = _find(ids, 0, size, blob, starts, slots) if slots.size else NONE
+            found = _find(ids, 0, size, whole) if whole.slots.size else NONE
             if found != NONE:
-                ids[0], size = numbers[found], 1
+                ids[0], size = whole.numbers[found], 1
             else:
-                size = _known(ids, size, bytes_ids)
-                size = _merge(ids, size, keys, values, links, heap)
+                size = _known(ids, size, known.bytes)
+                size = _merge(ids, size, pairs, room)
             for i in range(size):
                 out[count + i] = ids[i]
             count += size
@@ -118,7 +160,7 @@ def encode(
 
 @kernel
 def _characters(codes: I32, at: int, stop: int, symbols: I32, ids: I32) -> int:
-    """Symbols; those that are in no piece are -2 - code point."""
+    """Write the symbols of code points at..stop as ids, -2 - code point for those in no piece; their number."""
     for i in range(at, stop):
         symbol = symbols[codes[i]]
         ids[i - at] = symbol if symbol != NONE else -2 - codes[i]
@@ -156,7 +198,7 @@ def _utf8(code: int, ids: I32, size: int) -> int:
 
 @kernel
 def _known(ids: I32, size: int, bytes_ids: I32) -> int:
-    """The ids of bytes, without those that have none."""
+    """Replace bytes by their ids, and leave out those that have none; how many there are then."""
     kept = 0
     for i in range(size):
         number = bytes_ids[ids[i]]
@@ -167,39 +209,40 @@ def _known(ids: I32, size: int, bytes_ids: I32) -> int:
 
 
 @kernel
-def _write(ids: I32, size: int, unknown: int, known: int, extra: I32, bytes_ids: I32, out: I32, count: int) -> int:
-    """Pieces, and for characters without one their bytes, or what is unknown, once for those beside each other."""
+def _write(ids: I32, size: int, rules: Rules, known: Ids, out: I32, count: int) -> int:
+    """Write pieces, and for characters without one their bytes, or what is unknown, once for those beside each other;
+    how many ids `out` holds then."""
     begin = count
     for i in range(size):
         symbol = ids[i]
-        if 0 <= symbol < known:
+        if 0 <= symbol < rules.size:
             out[count] = symbol
             count += 1
             continue
-        code = extra[symbol - known] if symbol >= known else -2 - symbol
-        if bytes_ids.size:
+        code = known.extra[symbol - rules.size] if symbol >= rules.size else -2 - symbol
+        if known.bytes.size:
             stop = _utf8(code, out, count)
             for k in range(count, stop):
-                out[k] = bytes_ids[out[k]]
+                out[k] = known.bytes[out[k]]
             count = stop
-        elif count == begin or out[count - 1] != unknown:
-            out[count] = unknown
+        elif count == begin or out[count - 1] != rules.unknown:
+            out[count] = rules.unknown
             count += 1
     return count
 
 
 @kernel
-def _merge(ids: I32, size: int, keys: I64, values: I64, links: I32, heap: I64) -> int:
+def _merge(ids: I32, size: int, pairs: Pairs, room: Room) -> int:
     if size > SHORT:
-        return int(_merge_long(ids, size, keys, values, links, heap))
-    return int(_merge_short(ids, size, keys, values, heap))
+        return int(_merge_long(ids, size, pairs, room.links, room.heap))
+    return int(_merge_short(ids, size, pairs, room.heap))
 
 
 @kernel
-def _merge_short(ids: I32, size: int, keys: I64, values: I64, found: I64) -> int:
-    """`found` has the value of each symbol with the next one."""
+def _merge_short(ids: I32, size: int, pairs: Pairs, found: I64) -> int:
+    """Merge symbols by looking at all pairs; how many are left. `found` has the value of each with the next one."""
     for i in range(size - 1):
-        found[i] = _value(keys, values, ids[i], ids[i + 1])
+        found[i] = _value(pairs, ids[i], ids[i + 1])
     while size > 1:
         best = 0
         for i in range(1, size - 1):
@@ -213,19 +256,20 @@ def _merge_short(ids: I32, size: int, keys: I64, values: I64, found: I64) -> int
             ids[i] = ids[i + 1]
             found[i - 1] = found[i]
         if best:
-            found[best - 1] = _value(keys, values, ids[best - 1], ids[best])
+            found[best - 1] = _value(pairs, ids[best - 1], ids[best])
         if best < size - 1:
-            found[best] = _value(keys, values, ids[best], ids[best + 1])
+            found[best] = _value(pairs, ids[best], ids[best + 1])
     return size
 
 
 @kernel
-def _merge_long(ids: I32, size: int, keys: I64, values: I64, links: I32, heap: I64) -> int:
-    """links: of each symbol the next one and the one before it, and whether it is still there."""
+def _merge_long(ids: I32, size: int, pairs: Pairs, links: I32, heap: I64) -> int:
+    """Merge symbols by a heap of pairs; how many are left. `links` has for each symbol the next one, the one before it,
+    and whether it is still there."""
     waiting = 0
     for i in range(size):
         links[i], links[size + i], links[2 * size + i] = i + 1, i - 1, 1
-        waiting = _push(ids, i, i + 1, size, keys, values, heap, waiting)
+        waiting = _push(ids, i, i + 1, size, pairs, heap, waiting)
     while waiting:
         item = heap[0]
         waiting = _pop(heap, waiting)
@@ -233,7 +277,7 @@ def _merge_long(ids: I32, size: int, keys: I64, values: I64, links: I32, heap: I
         after = links[at]
         if not links[2 * size + at] or after >= size:
             continue
-        value = _value(keys, values, ids[at], ids[after])
+        value = _value(pairs, ids[at], ids[after])
         if value >> 32 != item >> 32:
             continue  # one of the two has been merged since
         ids[at] = value & HALF
@@ -242,8 +286,8 @@ def _merge_long(ids: I32, size: int, keys: I64, values: I64, links: I32, heap: I
         if links[at] < size:
             links[size + links[at]] = at
         if links[size + at] >= 0:
-            waiting = _push(ids, links[size + at], at, size, keys, values, heap, waiting)
-        waiting = _push(ids, at, links[at], size, keys, values, heap, waiting)
+            waiting = _push(ids, links[size + at], at, size, pairs, heap, waiting)
+        waiting = _push(ids, at, links[at], size, pairs, heap, waiting)
     kept = 0
     for i in range(size):
         if links[2 * size + i]:
@@ -253,9 +297,9 @@ def _merge_long(ids: I32, size: int, keys: I64, values: I64, links: I32, heap: I
 
 
 @kernel
-def _push(ids: I32, left: int, right: int, size: int, keys: I64, values: I64, heap: I64, waiting: int) -> int:
-    """`rank << 32 | place`, if the two are a pair."""
-    value = _value(keys, values, ids[left], ids[right]) if right < size else NEVER
+def _push(ids: I32, left: int, right: int, size: int, pairs: Pairs, heap: I64, waiting: int) -> int:
+    """Push `rank << 32 | place` onto the heap, if the two are a pair; how many wait in it."""
+    value = _value(pairs, ids[left], ids[right]) if right < size else NEVER
     if value == NEVER:
         return waiting
     item = ((value >> 32) << 32) | left
@@ -284,13 +328,13 @@ def _pop(heap: I64, waiting: int) -> int:
 
 
 @kernel
-def _value(keys: I64, values: I64, left: int, right: int) -> int:
-    """NEVER where the two are no pair."""
+def _value(pairs: Pairs, left: int, right: int) -> int:
+    """The value of a pair; NEVER where the two are none."""
     if left < 0 or right < 0:
         return NEVER
     key = (int(left) << 32) | int(right)
-    at = _place(keys, key)
-    return values[at] if keys[at] == key else NEVER
+    at = _place(pairs.keys, key)
+    return pairs.values[at] if pairs.keys[at] == key else NEVER
 
 
 @kernel
@@ -303,8 +347,9 @@ def _place(keys: I64, key: int) -> int:
 
 
 @kernel
-def _find(text: I32, first: int, size: int, blob: I32, starts: I32, slots: I32) -> int:
+def _find(text: I32, first: int, size: int, pieces: Pieces) -> int:
     """The piece that is text[first : first + size], or NONE."""
+    blob, starts, slots = pieces.blob, pieces.starts, pieces.slots
     at = _hash(text, first, size) & (slots.size - 1)
     while slots[at] != NONE:
         piece = slots[at]
