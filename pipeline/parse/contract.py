@@ -80,7 +80,7 @@ def finish(
     notes: Iterable[str] = (),
     decoded: Decoded | None = None,
 ) -> Parsed:
-    """What was written as a parsed document; raises DocumentError(EMPTY) where that is nothing but white space.
+    """The parsed document that a writer holds; raises DocumentError(EMPTY) where its text is nothing but white space.
 
     A document without a text of its own that holds others is no empty one; one whose pictures could not be recognised
     is NEEDS_OCR.
@@ -124,5 +124,5 @@ def _nothing(source: Source, notes: list[str]) -> DocumentError:
 
 
 def _left(source: Source) -> list[str]:
-    """What a reader should know of documents inside it that had no place to go."""
+    """Notes for the row on the documents inside this one that nobody took; at most one."""
     return [f"documents inside it, not read: {source.members.left}"] if source.members.left else []

@@ -1,4 +1,4 @@
-"""What one document may cost."""
+"""The limits of what one document may cost."""
 
 from dataclasses import dataclass
 

@@ -19,7 +19,8 @@ class NoRoomError(Exception):
 
 
 class Members:
-    """What was unpacked from one document of `container` bytes, into the file open at `out`, with room for so much.
+    """The files unpacked from one document of `container` bytes into the file open at `out`: at most so many
+    `documents`, of `size` bytes together.
 
     Without a file nothing is unpacked: `open` is False, and `add` counts what was `left`.
     """
@@ -37,11 +38,11 @@ class Members:
 
     @property
     def open(self) -> bool:
-        """Whether there is a place for them."""
+        """Whether there is a file for members to go to."""
         return self._out is not None
 
     def add(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Unpack one. Raises DocumentError(BOMB) beyond what is allowed, and whatever `chunks` raises.
+        """Unpack one member. Raises DocumentError(BOMB) beyond what is allowed, and whatever `chunks` raises.
 
         After an error of `chunks`, `refuse` says what became of that member.
         """
@@ -57,7 +58,7 @@ class Members:
         self._members.append(Member(self._unique(name), self._written - begin, begin, *failure))
 
     def refuse(self, name: str, size: int, failure: Failure, reason: str) -> None:
-        """One that cannot be unpacked; it is a failed document of its own. Raises DocumentError(BOMB)."""
+        """Take a member that cannot be unpacked; it is a failed document of its own. Raises DocumentError(BOMB)."""
         self._count()
         self._members.append(Member(self._unique(name), max(0, size), None, failure, reason))
 
@@ -114,7 +115,7 @@ class Members:
 
 
 def _unsafe(name: str) -> str | None:
-    """Why an unpacking program should not write to this name; None where it may."""
+    """The reason why an unpacking program should not write to this name; None where it may."""
     parts = name.replace("\\", "/").split("/")
     if name.startswith(("/", "\\")) or (len(parts[0]) == 2 and parts[0][1] == ":"):
         return "an absolute path"

@@ -63,7 +63,7 @@ class ParserPool:
 
     @property
     def isolation(self) -> dict[str, bool]:
-        """What the kernel holds the children to, by name, and whether it is in force."""
+        """The restrictions of the kernel on the children, by name, and whether each is in force."""
         return dict(self._hello["isolation"])
 
     def describe(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class ParserPool:
         return PageReader(self._server, tesseract, self._limits)
 
     def _ready(self, child: ChildProcess | None) -> ChildProcess:
-        """A living child: one that died while idle is not the next document's failure."""
+        """Take a living child: one that died while idle is not the next document's failure."""
         if child is not None and child.alive():
             return child
         if child is not None:

@@ -63,7 +63,7 @@ class TextWriter:
             self._titles.append((0, kind, title))
 
     def heading(self, text: str, level: int, kind: str = "heading") -> None:
-        """A block that names what follows it, to the next heading of this or a higher rank; level 1 is the highest."""
+        """Write a block that names the text up to the next heading of this or a higher rank; level 1 is the highest."""
         self.gap()
         if text.strip():
             self._titles.append((max(1, level), kind, text))
@@ -71,7 +71,7 @@ class TextWriter:
         self.gap()
 
     def section(self, title: str, kind: str, level: int = 0) -> None:
-        """What comes next has a name that is not part of the text."""
+        """Begin a section with a name that is not part of the text."""
         self.gap()
         self._titles.append((level, kind, title))
 
@@ -84,12 +84,12 @@ class TextWriter:
         self._hidden.doubt(why)
 
     def gap(self) -> None:
-        """An empty line before what comes next."""
+        """Write an empty line before what comes next."""
         if self._parts:
             self._separator = "\n\n"
 
     def line(self, text: str) -> None:
-        """A line, or several; nothing but white space is no line."""
+        """Write a line, or several; nothing but white space is no line."""
         text = clean(text) if self._is_inner else self._hidden.visible(clean(text))
         if not text or text.isspace():
             return
@@ -100,20 +100,20 @@ class TextWriter:
         self._separator = "\n"
 
     def block(self, text: str) -> None:
-        """Lines with an empty line before and after them."""
+        """Write lines with an empty line before and after them."""
         self.gap()
         self.line(text)
         self.gap()
 
     def row(self, cells: Iterable[str]) -> None:
-        """A row of a table; cells at its end that are empty are left out."""
+        """Write a row of a table; cells at its end that are empty are left out."""
         line = [one_line(clean(cell)) for cell in cells]
         while line and not line[-1]:
             line.pop()
         self.line(CELL.join(line))
 
     def cells(self, cells: list[str]) -> None:
-        """A row whose cells may hold blocks; where one is a page of text or an inner table, they follow one another."""
+        """Write a row whose cells may hold blocks; if one is very long or holds a table, they follow one another."""
         if any(CELL in cell or len(cell) > _LAYOUT for cell in cells):
             for cell in cells:
                 self.block(cell)
@@ -143,7 +143,7 @@ class TextWriter:
         return "".join(self._parts), tuple(self._starts)
 
     def _open(self) -> None:
-        """The pages and sections that wait for a text begin here."""
+        """Let the pages and sections that wait for a text begin here."""
         self._starts += [self.length] * self._opened
         self._opened = 0
         if self._titles:

@@ -1,4 +1,4 @@
-"""What the fresh interpreter of the parser server runs, by path: `python -P -s boot.py DESCRIPTOR`.
+"""The script that the fresh interpreter of the parser server runs: `python -P -s boot.py DESCRIPTOR`.
 
 `import pipeline` would load the engine, numba and pyarrow, which a parser neither needs nor should have in its memory.
 So the name is given to an empty package with the same folder, and only what parsing needs is imported through it.

@@ -93,7 +93,7 @@ class Channel:
         return bytes(received)
 
     def _receive(self, size: int, deadline: float | None, descriptors: int = _DESCRIPTORS) -> tuple[bytes, list[int]]:
-        """At least one byte and at most `size`, with up to so many descriptors."""
+        """Receive at least one byte and at most `size`, and at most `descriptors` descriptors with them."""
         self._wait_until(deadline)
         try:
             if descriptors:

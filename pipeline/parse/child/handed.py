@@ -37,7 +37,8 @@ def handed(fd: int) -> Iterator[int]:
 
 
 def _sealed_or_anew(fd: int, size: int) -> int:
-    """A document is not to blame where there is no memory for a copy, or no leave to make one (vm.memfd_noexec)."""
+    """A sealed copy, else the document opened anew, which is not to blame where there is no memory for a copy, or no
+    leave to make one (vm.memfd_noexec)."""
     try:
         return _sealed(fd, size)
     except OSError as error:

@@ -70,8 +70,8 @@ def _parse(fds: Sequence[int], name: str, options: Options, limits: Limits) -> P
 
 
 def _read(fd: int | None) -> bytes:
-    """All bytes. The parent has seen that it is a regular file; a locked process may ask where it ends, but not for its
-    status, which in most versions of libc is a call that takes paths, too."""
+    """Read all bytes of a document. The parent has seen that it is a regular file; a locked process may ask where it
+    ends, but not for its status, which in most versions of libc is a call that takes paths, too."""
     if fd is None:
         raise DocumentError(Failure.UNREADABLE, "no descriptor arrived")
     try:
@@ -81,7 +81,7 @@ def _read(fd: int | None) -> bytes:
 
 
 def _pread_all(fd: int, size: int) -> bytes:
-    """In one read, mostly; then it is in memory once."""
+    """Read `size` bytes, mostly at once, so that they are in memory only once. DocumentError: UNREADABLE."""
     pieces, read = list[bytes](), 0
     while read < size:
         pieces.append(os.pread(fd, size - read, read))

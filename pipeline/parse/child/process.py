@@ -132,7 +132,7 @@ class ServerProcess:
 
 
 class Forked(NamedTuple):
-    """A process below a server, which is the so-manieth that was started."""
+    """A process below a server, with the number of that server among those that were started."""
 
     pid: int
     server: int
@@ -166,11 +166,11 @@ class ChildProcess:
         return answer
 
     def alive(self) -> bool:
-        """Whether it still waits for a document."""
+        """Whether the child still waits for a document."""
         return self._channel.is_quiet()
 
     def end(self) -> str:
-        """Kill it if it lives; how it died, in words."""
+        """Kill the child if it lives; returns how it died, in words."""
         if self._death is None:
             self._channel.close()
             ended = self._server.end(self._forked)
@@ -180,7 +180,7 @@ class ChildProcess:
         return self._death
 
     def was_full(self, limits: Limits) -> bool:
-        """Whether it died with so much memory in use that this will have been the reason: libraries abort then."""
+        """Whether the child died with so much memory in use that this was probably why: libraries abort then."""
         self.end()
         return self._peak >= _FULL * limits.memory_bytes
 

@@ -54,7 +54,7 @@ def serve(control: Channel) -> None:
 
 
 def _load_encodings() -> None:
-    """All of them: a child can open no file, so it cannot import one when a document asks for it."""
+    """Load all encodings of Python: a child can open no file, so it cannot import one when a document asks for it."""
     for module in pkgutil.iter_modules(encodings.__path__):
         if module.name not in _OF_WINDOWS:
             importlib.import_module(f"encodings.{module.name}")

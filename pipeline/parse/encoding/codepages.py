@@ -17,7 +17,7 @@ _LOW = {byte: ord(text) for byte in range(0x80, 0xA0) if (text := bytes([byte]).
 
 
 def low_bytes(data: bytes) -> str:
-    """Text that Office stores as one byte for each character: Latin 1, with the signs of Windows at its controls."""
+    """Decode text that Office stores in one byte a character: Latin 1, with the signs of Windows at its controls."""
     return data.decode("latin-1").translate(_LOW)
 
 

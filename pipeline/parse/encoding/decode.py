@@ -64,7 +64,7 @@ class Decoded:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the text should know."""
+        """Notes for the row: a rival encoding, and how many places were not valid."""
         notes = []
         if self.rival:
             guess = f"read as {self.encoding} (confidence {self.confidence:.2f}), {self.rival} is possible too"
@@ -115,7 +115,7 @@ def looks_like_text(data: bytes) -> bool:
 
 
 def has_holes(data: bytes) -> bool:
-    """Whether it would be text but for runs of zero bytes."""
+    """Whether bytes would be text but for runs of zero bytes."""
     return _HOLE in data and _CONTROLS_BUT_ZERO.search(data) is None
 
 
@@ -157,8 +157,8 @@ def _known(declared: str | None) -> str | None:
 
 
 def _guessed(data: bytes) -> Decoded | None:
-    """As European text where that is plausible, else charset-normalizer's guess, which knows the rest of the world: if
-    it makes runs of the bytes, not single letters, which would rather be Europe's.
+    """The European reading of the bytes where it is plausible, else the guess of charset-normalizer, which knows the
+    rest of the world, if it makes runs of the bytes: single letters would rather be European. None where neither fits.
 
     The confidence is shared among the candidates that are about as good and read differently.
     """
@@ -191,7 +191,7 @@ def _of_the_world(data: bytes) -> Decoded | None:
 
 
 def _share(kind: re.Pattern[str], data: bytes, encoding: str) -> float:
-    """Of the characters beyond ASCII, in a sample, those of a kind."""
+    """The share, 0 to 1, of the characters beyond ASCII in the first bytes that the pattern `kind` matches."""
     beyond = "".join(_BEYOND_ASCII.findall(data[:_SAMPLE].decode(encoding, "replace")))
     return len(kind.findall(beyond)) / max(1, len(beyond))
 
@@ -209,7 +209,7 @@ def _strict(data: bytes, encoding: str, confidence: float) -> Decoded | None:
 
 
 def _nearly(data: bytes, encoding: str, confidence: float) -> Decoded | None:
-    """As `encoding` in spite of a few bad bytes."""
+    """The bytes read as `encoding` with U+FFFD for bad ones; None where these are more than a few."""
     found = _replaced(data, encoding, confidence)
     good = sum(character > "\x7f" for character in found.text) - found.replaced
     return found if good >= _RARE * found.replaced else None

@@ -72,7 +72,7 @@ def has_strange_letters(text: str) -> bool:
 
 
 def _is_code(core: str) -> bool:
-    """A part number, an address or a path."""
+    """Whether a word is a part number, an address or a path."""
     if core.isalnum() and not core.isalpha():
         return len(core) < _LONGEST
     return bool(_ADDRESS.fullmatch(core)) and not _OF_ADDRESSES.isdisjoint(core) and 2 * _letters(core) > len(core)
@@ -101,5 +101,5 @@ def _is_plain(letters: str) -> bool:
 
 
 def _is_title(letters: str) -> bool:
-    """ "Contract", "McDonald", "GmbH": capitals begin it, or parts of it."""
+    """Whether capitals begin a word, or parts of it: "Contract", "McDonald", "GmbH"."""
     return letters[0].isupper() and sum(map(str.isupper, letters)) <= max(2, len(letters) // 3)

@@ -121,7 +121,7 @@ def _written(encoding: str) -> tuple[str, ...]:
 
 
 def _bits(text: str, languages: tuple[str, ...], rarity: float) -> float:
-    """What a text costs in the language that it fits best; more without any letter that speaks for the encoding."""
+    """The bits of a text in the language that it fits best; more without any letter that speaks for the encoding."""
     words = Counter(_WORD.findall(text))
     letters, odd, seldom = Counter[str](), 0, 0
     for word, times in words.items():

@@ -41,7 +41,7 @@ def _file(source: Source, media_type: str) -> Parsed:
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Those that are not blank, with their numbers from 1, without line ends and the mark of UTF-8."""
+    """The lines that are not blank, with their numbers from 1, without line ends and the byte order mark."""
     begin, number = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0, 0
     while begin < len(data):
         end = data.find(b"\n", begin)
@@ -53,7 +53,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _values(line: bytes, longest: int) -> dict[str, object] | None:
-    """What a line says; None where it is no JSON object."""
+    """The JSON object of a line; None where it is none, or longer than `longest` characters can be."""
     try:
         return read_line(line.decode()) if len(line) <= 4 * longest else None
     except ValueError:

@@ -56,7 +56,7 @@ def delimiter_of(text: str, *, strict: bool = False) -> str | None:
 
 
 def _widths(text: str, delimiter: str, strict: bool) -> list[int]:
-    """Numbers of cells of the first rows; where these must be `strict`ly alike, none as soon as they are not."""
+    """The numbers of cells in the first rows; where these must be `strict`ly alike, none as soon as they are not."""
     widths: list[int] = []
     try:
         for row in csv.reader(_lines(text[: 1 << 18]), delimiter=delimiter):
@@ -72,7 +72,7 @@ def _widths(text: str, delimiter: str, strict: bool) -> list[int]:
 
 
 def _lines(text: str, start: int = 0) -> Iterator[str]:
-    """Line by line, with their ends: a list of all would be several times the text."""
+    """The lines one by one, with their ends: a list of all would be several times the text."""
     return (line.group() for line in _LINE.finditer(text, start))
 
 

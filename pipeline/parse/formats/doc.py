@@ -54,7 +54,7 @@ class _Reading:
         self._in_table = False
 
     def write(self) -> None:
-        """All stories."""
+        """Write all stories: headers, body, text boxes, notes, comments, footers."""
         self._leave_out()
         notes = [self._refer(2, "[{}]"), self._refer(46, "[e{}]")]
         self._write_headers(_HEADERS)
@@ -68,7 +68,7 @@ class _Reading:
         self._write_headers(_FOOTERS)
 
     def notes(self) -> list[str]:
-        """What the reader of the result should know."""
+        """Notes for the row: pictures that were not read, and characters that are missing."""
         notes = []
         if pictures := self._text.count("\x01"):
             notes.append(f"pictures not read: {pictures}")
@@ -124,7 +124,7 @@ class _Reading:
         return inner.finish()[0]
 
     def _write_headers(self, kinds: tuple[int, ...]) -> None:
-        """Headers or footers, each text once."""
+        """Write headers or footers, each text once."""
         start, end = self._word.stories["headers"]
         cuts = sorted(min(start + cut, end) for cut in self._word.positions(11, 0))
         parts = [part for place, part in enumerate(pairwise(cuts[_SEPARATORS:])) if place % 6 in kinds]
@@ -151,7 +151,7 @@ class _Reading:
         self.writer.gap()
 
     def _paragraphs(self, start: int, end: int) -> None:
-        """The paragraphs and tables between two positions."""
+        """Write the paragraphs and tables between two positions."""
         at = start
         for match in _ENDS.finditer(self._text, start, end):
             look = self._word.paragraphs.get(match.start(), Paragraph())

@@ -72,7 +72,7 @@ class _Part:
         self._fields = Fields()
 
     def blocks(self, elements: Iterable[etree._Element]) -> None:
-        """The paragraphs and tables under an element, or in a row of elements."""
+        """Write the paragraphs and tables under an element, or in a row of elements."""
         for name, child in children(elements):
             if name == "p":
                 self._paragraph(child)
@@ -262,7 +262,7 @@ def _check_box(field: etree._Element) -> str:
 
 
 def _write_parts(writer: TextWriter, package: Package, sight: Sight, shown: dict[str, bool]) -> None:
-    """Headers or footers, each text once; those that are not shown are hidden."""
+    """Write headers or footers, each text once; those that are not shown are hidden."""
     seen = set[str]()
     for part in sorted(shown, key=lambda one: not shown[one]):
         inner = writer.inner() if shown[part] else writer.unseen()
@@ -300,7 +300,7 @@ def _write_comments(writer: TextWriter, package: Package, sight: Sight) -> None:
 
 
 def _add_chunks(members: Members, package: Package) -> list[str]:
-    """Whole documents that Word shows in their place: each is a document of its own here."""
+    """Give away whole documents that Word shows in their place: each is a document of its own here."""
     chunks = package.related(package.main, "aFChunk")
     for part in chunks:
         add_part(members, package, part)

@@ -79,7 +79,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 def _mail(source: Source) -> bytes:
-    """Its bytes; one that was saved as a text of two bytes a letter is made a mail again."""
+    """The bytes of the mail; one that was saved as a text of two bytes a letter becomes bytes of UTF-8."""
     data = source.data if source.data[:64].count(0) == 0 else source.decoded.text.encode("utf-8", "replace")
     return data.lstrip(b"\xef\xbb\xbf\r\n")
 
@@ -111,7 +111,7 @@ class _Reading:
         self._envelopes = 0
 
     def mail(self, data: bytes) -> None:
-        """A whole one: headers, then the body."""
+        """Write a whole mail: headers, then the body."""
         message = self._tree(data)
         self._message(message, "Headers", _Place())
 
@@ -218,7 +218,7 @@ def _is_text(part: Part) -> bool:
 
 
 def _best(parts: list[Part]) -> Part:
-    """Of alternatives the plain text, if there is something in it; else the last text, which is the richest."""
+    """The alternative to read: the plain text, if there is something in it, else the last, richest text."""
     for part in parts:
         if part.kind == "text/plain" and _bytes(part).strip():
             return part

@@ -61,7 +61,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 def _refuse_locked(archive: Archive) -> None:
-    """Fonts may be obfuscated; whatever else is encrypted is locked to one reader's device."""
+    """Refuse a book of which more than fonts is encrypted, for one reader's device. DocumentError: ENCRYPTED."""
     if archive.has(_ENCRYPTION):
         root = _xml(archive, _ENCRYPTION)
         methods = {method.get("Algorithm", "") for method in root.iter("{*}EncryptionMethod")}
@@ -145,7 +145,7 @@ def _titles_or_note(archive: Archive, items: list[_Item]) -> tuple[dict[str, str
 
 
 def _titles(archive: Archive, items: list[_Item]) -> dict[str, str]:
-    """What the table of contents calls each part: that of EPUB 3, else that of EPUB 2."""
+    """The title of each part in the table of contents, by the part's name: in that of EPUB 3, else that of EPUB 2."""
     for item in items:
         if "nav" in item.properties and archive.has(item.part):
             links = [(one.get("href", ""), "".join(one.itertext())) for one in _contents(_xml(archive, item.part))]

@@ -74,13 +74,13 @@ def write_html(writer: TextWriter, markup: str) -> list[str]:
 
 
 def _title(root: etree._Element) -> str:
-    """The page's, not that of a drawing in it."""
+    """The title of the page, not that of a drawing in it."""
     titles = (one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None)
     return one_line(next((one.text or "" for one in titles), ""))
 
 
 class _Walk:
-    """Text gathers in `_line` until a block begins or ends."""
+    """A walk through the elements of a page; text gathers in `_line` until a block begins or ends."""
 
     def __init__(self, writer: TextWriter, styles: PageStyles, look: Look) -> None:
         self._writer = writer
@@ -94,7 +94,7 @@ class _Walk:
         self._reaching: dict[int, int] = {}  # column -> the row at which a cell from above ends
 
     def element(self, element: etree._Element) -> None:
-        """Everything visible of an element, without what follows it."""
+        """Write everything visible of an element, without what follows it."""
         outer = self._look
         if not self._enter(element):
             return
@@ -125,7 +125,7 @@ class _Walk:
         self._writer.line(text)
 
     def _enter(self, element: etree._Element) -> bool:
-        """Whether the element is shown; then `_look` is its own."""
+        """Begin an element: whether it is shown; then `_look` is its own."""
         if element.tag in NO_TEXT:
             if element.tag == "iframe" and "srcdoc" in element.attrib:
                 self.flush()
@@ -138,7 +138,7 @@ class _Walk:
         return True
 
     def _frame(self, frame: etree._Element) -> None:
-        """The page in a frame, which has colours of its own."""
+        """Write the page in a frame, which has colours of its own."""
         look, kind = self._styles.look_of(frame, self._look)
         kind = kind or replace(look, colour=UNKNOWN, fill=None).hides
         if {"0", "1"} & {frame.get("width"), frame.get("height")}:
@@ -190,7 +190,7 @@ class _Walk:
             self._writer.gap()
 
     def _label(self, element: etree._Element) -> str:
-        """What a browser draws before an item, or an option among chosen ones."""
+        """The text that a browser draws before an item of a list, or before an option among chosen ones; "" if none."""
         if element.tag == "li":
             number = self._lists[-1] if self._lists else None
             if number is None:
@@ -205,7 +205,7 @@ class _Walk:
         return ""
 
     def _select(self, element: etree._Element) -> None:
-        """A list of options; where some are chosen, these are marked."""
+        """Write a list of options; where some are chosen, these are marked."""
         outer = self._chosen
         self._chosen = any("selected" in option.attrib for option in element.iter("option"))
         self._inside(element)
@@ -220,7 +220,7 @@ class _Walk:
             self._writer.heading(text, level)
 
     def _apart(self, element: etree._Element) -> str:
-        """What is in an element, laid out on its own."""
+        """The text in an element, laid out on its own."""
         inner = self._writer.inner()
         walk = _Walk(inner, self._styles, self._look)
         walk._inside(element)
@@ -228,7 +228,7 @@ class _Walk:
         return inner.finish()[0]
 
     def _group(self, element: etree._Element, tag: str) -> None:
-        """A table, or rows of one, out of which no cell reaches."""
+        """Write a table, or rows of one, out of which no cell reaches."""
         outer = self._row_number, self._reaching
         self._row_number, self._reaching = 0, {}
         if tag == "table":
@@ -238,7 +238,7 @@ class _Walk:
         self._row_number, self._reaching = outer
 
     def _row(self, row: etree._Element) -> None:
-        """Cells in their columns: an empty one where a cell from the left or from above reaches."""
+        """Write cells in their columns: an empty one where a cell from the left or from above reaches."""
         self.flush()
         self._row_number += 1
         cells: list[str] = [text] if (text := one_line(self._seen(row.text or ""))) else []

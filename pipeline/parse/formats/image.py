@@ -28,7 +28,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 def _recognised(source: Source, media_type: str) -> Parsed:
-    """What was recognised on the pages that the first parse gave away."""
+    """The document of the text that was recognised on the pages that the first parse gave away."""
     writer, number = source.writer(), 1
     while source.pictures.is_known(_name(number)):
         writer.page()

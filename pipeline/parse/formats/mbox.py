@@ -43,7 +43,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Where each begins, after its line of From, and ends; whether its text may have quoted such lines."""
+    """The begin of each message, after its line of From, and its end; whether its text may have quoted such lines."""
     first = _FIRST.match(data)
     begin = first.end() if first else 0
     while True:
@@ -58,7 +58,7 @@ def _messages(data: bytes) -> Iterator[tuple[int, int, bool]]:
 
 
 def _by_length(data: bytes, begin: int) -> int | None:
-    """Where a message that says its length ends, if that is the end of a message."""
+    """The end of a message that says its length, if that is the end of a message; else None."""
     empty = _EMPTY.search(data, begin, begin + _HEADER)
     said = _LENGTH.search(data, begin, empty.start()) if empty else None
     if empty is None or said is None:
@@ -68,7 +68,7 @@ def _by_length(data: bytes, begin: int) -> int | None:
 
 
 def _content(data: bytes, begin: int, end: int, quoted: bool) -> Iterator[bytes]:
-    """Its bytes, in pieces that end where lines do."""
+    """The bytes of one mail, in pieces that end where lines do; `quoted`: with one ">" less before "From "."""
     while begin < end:
         cut = data.rfind(b"\n", begin, min(end, begin + PIECE)) + 1 if begin + PIECE < end else end
         cut = cut if cut > begin else min(end, begin + PIECE)

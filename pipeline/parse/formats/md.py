@@ -45,7 +45,8 @@ def _without_comments(text: str, writer: TextWriter) -> Iterator[str]:
 
 
 def _end(closing: re.Match[str] | None, otherwise: int) -> int:
-    """Where code ends. A fence that nothing closes goes to the end of the text, a mark within a line is a mark."""
+    """The end of code: that of its closing mark, else `otherwise`. A fence that nothing closes goes to the end of
+    the text, a mark within a line is a mark."""
     return closing.end() if closing else otherwise
 
 

@@ -81,7 +81,7 @@ class _Reading:
         self._named = named(file)
 
     def message(self, message: Properties, place: _Place) -> None:
-        """Head, body, then what is attached."""
+        """Write head and body of a message, then what is attached."""
         self._layout.head(place.head, _head(message))
         kind = message.text(_CLASS).lower()
         for prefix, fields in _FIELDS.items():
@@ -97,7 +97,7 @@ class _Reading:
         return self._named.get(number, 0) if number >= 0x8000 else number
 
     def _body(self, message: Properties) -> None:
-        """The plain text, else the HTML, else the RTF."""
+        """Write the body: the plain text, else the HTML, else the RTF."""
         markup, packed = message.binary(_HTML), message.binary(_RTF)
         if (text := message.text(_BODY)).strip():
             self.writer.line(text)
@@ -158,7 +158,7 @@ def _head(message: Properties) -> Iterator[tuple[str, str]]:
 
 
 def _address(one: Properties, numbers: tuple[int, int, int]) -> str:
-    """As mails write it: the name, then the address, unless that is one of Exchange."""
+    """A person as mails write one: the name, then the address, unless that is one of Exchange."""
     name, *addresses = (one_line(one.text(number)) for number in numbers)
     address = next((address for address in addresses if "@" in address), "")
     return f"{name} <{address}>" if name and address and name != address else name or address

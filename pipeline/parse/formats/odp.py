@@ -44,7 +44,7 @@ class _Slides:
         self._masters = {attribute(page, "style:name"): page for page in master_pages(document.common)}
 
     def write(self, kind: str) -> None:
-        """Each as a page; a hidden one is an empty page, by the job's rule."""
+        """Write each slide as a page; a hidden one is an empty page, by the job's rule."""
         writer = self._flow.writer
         for slide in self._body.iterchildren(full("draw:page")):
             page = slide_page(self._flow.styles, self._flow.looks, self._common, slide)
@@ -75,7 +75,7 @@ class _Slides:
         self._flow.write_notes()
 
     def _notes(self, notes: etree._Element) -> str:
-        """Notes stand on a page of their own."""
+        """Write the notes of a slide, which stand on a page of their own."""
         page = self._flow.page
         self._flow.on(Page())
         text = self._flow.text_of(partial(_write_notes, self._flow, notes))
@@ -83,7 +83,7 @@ class _Slides:
         return text
 
     def _write_behind(self, slide: etree._Element) -> None:
-        """What stands on the page behind the slides and is no placeholder, with the first slide that shows it."""
+        """Write the shapes of the master page that are no placeholders, with the first slide that shows them."""
         if self._says(slide, "presentation:background-objects-visible") == "false":
             return
         for shape in self._masters.pop(attribute(slide, "draw:master-page-name"), ()):

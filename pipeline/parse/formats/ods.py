@@ -80,7 +80,7 @@ class _Sheet:
         self._shapes: list[Callable[[], None]] = []
 
     def read(self, holder: etree._Element) -> None:
-        """The columns, rows and shapes of a table or of a group in it."""
+        """Read the columns, rows and shapes of a table or of a group in it."""
         for child in holder:
             name = name_of(child.tag)
             if name == "table:table-row":
@@ -95,7 +95,7 @@ class _Sheet:
                 self.read(child)
 
     def write(self) -> None:
-        """The rows, then the shapes and comments."""
+        """Write the rows, then the shapes and comments."""
         writer = self._flow.writer
         columns = sorted({column for _, _, cells in self._rows for column in cells})
         end = None

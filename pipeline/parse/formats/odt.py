@@ -57,7 +57,7 @@ def _pages_used(document: OpenDocument, body: etree._Element, styles: Styles) ->
 def _write_margins(
     writer: TextWriter, document: OpenDocument, pages: list[etree._Element], kinds: tuple[str, ...], page: Page
 ) -> None:
-    """Headers or footers, each text once."""
+    """Write headers or footers, each text once."""
     seen = set[str]()
     styles = Styles(document.common, document.common)
     for margin in (margin for one in pages for kind in kinds for margin in one.iterchildren(full(kind))):

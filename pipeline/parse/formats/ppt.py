@@ -65,7 +65,7 @@ class _Reading:
         self._first = atom.number(32, 2) if atom else 1
 
     def slide(self, slide: Slide, number: int) -> None:
-        """One slide, its notes, its comments."""
+        """Write one slide, its notes, its comments."""
         record = self._presentation.record(slide, SLIDE)
         self._furniture = _furniture(record.first(_HEADERS) or self._common.get(3))
         self._furniture["number"] = str(self._first + number - 1)
@@ -85,7 +85,7 @@ class _Reading:
             self._outer.block(text)
 
     def notes(self, pictures: Stream | None) -> list[str]:
-        """What the reader of the result should know."""
+        """Notes for the row: whether there are pictures, which are not read."""
         return ["pictures not read"] if pictures and pictures.size else []
 
     def _shapes(self, record: Record, outline: list[Text]) -> None:

@@ -63,7 +63,7 @@ class _Slides:
         self._pictures = Pictures(package)
 
     def write(self, part: str) -> None:
-        """A slide as a page; a hidden one is an empty page, by the job's rule."""
+        """Write a slide as a page; a hidden one is an empty page, by the job's rule."""
         slide = self._package.xml(part)
         if slide.get("show") not in _FALSE:
             self._writer.page(_title(slide), "slide")
@@ -79,7 +79,7 @@ class _Slides:
             self._writer.block(text)
 
     def _write_seen(self, part: str, slide: etree._Element) -> None:
-        """The shapes of a slide, then those behind it that were not written with one before."""
+        """Write the shapes of a slide, then those behind it that were not written with one before."""
         package = self._package
         parts = [part, *package.related(part, "slideLayout")[:1]]
         parts += [master for layout in parts[1:] for master in package.related(layout, "slideMaster")[:1]]
@@ -129,7 +129,7 @@ class _Slides:
 
 
 def _showing(trees: list[etree._Element]) -> Iterator[etree._Element]:
-    """Of a slide, its layout and its master those that have what is behind them drawn, up to the first that has not."""
+    """The trees, from a slide by its layout to its master, up to the first that has nothing drawn behind it."""
     for tree in trees:
         if tree.get("showMasterSp") in _FALSE:
             return
@@ -145,7 +145,7 @@ def _view(presentation: etree._Element) -> View:
 
 
 def _authors(package: Package) -> dict[str, str]:
-    """Who comments, by number (before 2018) or GUID."""
+    """The names of those who comment, by number (before 2018) or GUID."""
     parts = package.related(package.main, "commentAuthors") + package.related(package.main, "authors")
     authors = [author for part in parts for author in package.xml(part).iter("{*}cmAuthor", "{*}author")]
     return {author.get("id", ""): author.get("name", "") for author in authors}
@@ -160,7 +160,7 @@ def _title(slide: etree._Element) -> str:
 
 
 def _drop_placeholders(tree: etree._Element) -> None:
-    """Their prompts are not shown, and what fills them stands on the slides."""
+    """Remove placeholders of a layout or master: prompts are not shown, and what fills them is on the slides."""
     for shape in list(tree.iter(P + "sp", P + "pic", P + "graphicFrame")):
         outer = shape.getparent()
         if outer is not None and shape.find(f"*/{P}nvPr/{P}ph") is not None:

@@ -48,7 +48,7 @@ _ASIDE = {
 
 @dataclass
 class _Group:
-    """What a brace saves and its partner restores."""
+    """The state that an opening brace saves and its partner restores."""
 
     silent: bool = False
     deleted: bool = False
@@ -88,7 +88,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 def write_rtf(writer: TextWriter, data: bytes) -> list[str]:
-    """Write the text; the notes are what a reader of it should know."""
+    """Write the text of an RTF document; returns notes for the row."""
     reader = _Reader(writer)
     reader.read(data)
     notes = []
@@ -131,7 +131,7 @@ class _Reader:
         self._starred = False
 
     def read(self, data: bytes) -> None:
-        """All tokens of the document."""
+        """Read all tokens of the document."""
         place = max(0, data.find(b"{"))
         while match := _TOKEN.match(data, place):
             place = match.end()
@@ -159,7 +159,7 @@ class _Reader:
         self._end_paragraph()
 
     def write(self) -> None:
-        """Headers, body, footnotes, remarks, footers: each distinct text of an aside once."""
+        """Write headers, body, footnotes, remarks, footers: each distinct text of an aside once."""
         for kind in ("header", "body", "footnote", "annotation", "footer"):
             if kind == "body":
                 self._writer.gap()
@@ -324,7 +324,7 @@ class _Reader:
             self._flow.line.append(text)
 
     def _lost(self) -> str | None:
-        """How the characters that come next are hidden by their look, if they are."""
+        """The way in which the characters that come next are hidden by their look; None if they are not."""
         group = self._group
         return self._paper.hides(group.letters, group.ground, len(self._flow.row) if group.in_table else None)
 

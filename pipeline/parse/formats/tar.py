@@ -43,7 +43,7 @@ def unpack_tape(source: Source, chunks: Iterable[bytes]) -> list[str]:
 
 
 def _left(entry: Entry) -> str | None:
-    """Why it is no document, for a note; "" where nobody misses it."""
+    """The reason why a member is no document, for a note; "" where nobody misses it."""
     if entry.kind in _SILENT or (entry.name.endswith("/") and entry.kind in "\00"):
         return ""
     if entry.kind in _LINKS:

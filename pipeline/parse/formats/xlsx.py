@@ -38,7 +38,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 class _Workbook:
-    """What its sheets have in common."""
+    """A workbook: the texts, styles and persons that its sheets share."""
 
     def __init__(self, package: Package, workbook: etree._Element, characters: int) -> None:
         self._package = package
@@ -53,7 +53,7 @@ class _Workbook:
         self._persons = _persons(package)
 
     def write(self, writer: TextWriter, sheet: etree._Element) -> int:
-        """A sheet as a page; a hidden one is an empty page, by the job's rule. The length of what is only its name."""
+        """Write a sheet as a page, empty if it is hidden, by the job's rule; the length of what is only its name."""
         relation = self._relations.get(sheet.get(R + "id", ""))
         if relation is None or not self._package.has(relation.target):
             raise DocumentError(Failure.CORRUPT, "one of its sheets is missing")
@@ -92,7 +92,7 @@ class _Workbook:
 
 
 def _write_comments(writer: TextWriter, root: etree._Element, threads: set[str]) -> None:
-    """Comments; not those that stand in for a thread, for programs that know none."""
+    """Write comments; not those that stand in for a thread, for programs that know none."""
     authors = {str(place): author.text or "" for place, author in enumerate(root.iter(S + "author"))}
     for comment in root.iter(S + "comment"):
         author = authors.get(comment.get("authorId", ""), "")

@@ -93,7 +93,7 @@ def _entities(root: etree._Element) -> list[str]:
 
 
 def _write_drawing(writer: TextWriter, root: etree._Element) -> None:
-    """SVG: its names and its words, each a line."""
+    """Write a drawing in SVG: its names and its words, each a line."""
     for element in root.iter("{*}title", "{*}desc", "{*}text", "{*}foreignObject"):
         writer.line(one_line(flat_text(element)))
 
@@ -108,7 +108,7 @@ class _Records:
         self._at: str | None = None  # the record whose lines are being written
 
     def write(self) -> None:
-        """All of it."""
+        """Write all of the root."""
         name = local_name(self._root.tag)
         if has_text_between(self._root):
             self._writer.line(one_line(flat_text(self._root)))
@@ -119,7 +119,7 @@ class _Records:
             self._leaf(self._root, "", name)
 
     def _container(self, element: etree._Element, record: str, way: str) -> None:
-        """The elements in one, `way` from the record around it."""
+        """Write the elements in one; `way` is the path to it from the record around it."""
         children = elements_of(element)
         if element is not self._root and sum(not elements_of(child) for child in children) > 1:
             record, way = f"{record}/{way}".lstrip("/"), ""
@@ -149,7 +149,7 @@ class _Records:
         self._line(record, f"{way} ({one_line(', '.join(pairs))})" if pairs else way, lines)
 
     def _file(self, attributes: dict[str, str], value: str) -> str:
-        """A file in base64 becomes a document of its own; its name is what stays in the text."""
+        """Give away a file in base64, which becomes a document of its own; its name is what stays in the text."""
         name = attributes.get("filename") or "attachment"
         try:
             data = base64.b64decode(re.sub(r"\s+", "", value), validate=True)
@@ -167,7 +167,7 @@ class _Records:
 
 
 def _labelled(children: list[etree._Element]) -> Iterator[tuple[str, etree._Element]]:
-    """Each with its name; those of one name are numbered from 1."""
+    """The elements, each with its name; those of one name are numbered from 1."""
     names = [local_name(child.tag) for child in children]
     counts, seen = Counter(names), Counter[str]()
     for name, child in zip(names, children, strict=True):

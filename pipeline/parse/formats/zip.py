@@ -46,7 +46,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 def _left(entry: Entry) -> str | None:
-    """Why it is no document, for a note."""
+    """The reason why a member is no document, for a note."""
     if is_leaving(entry.name):
         return "files left by file systems, not read"
     if entry.mode and stat.S_IFMT(entry.mode) not in (0, stat.S_IFREG):
@@ -82,7 +82,7 @@ def content(data: bytes, entry: Entry) -> Iterator[bytes]:
 
 
 def _packed(data: bytes, entry: Entry) -> memoryview:
-    """Where its compressed bytes lie: after the local header, whose name and fields may be longer than the others."""
+    """The place of a member's compressed bytes, after its local header, whose name and fields may be longer."""
     try:
         magic, name, extra = struct.unpack_from("<4s22x2H", data, entry.offset)
     except struct.error as error:

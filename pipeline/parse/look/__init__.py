@@ -1,1 +1,1 @@
-"""Which text a person sees: one rule for all formats, and the count of what nobody sees."""
+"""Tell which text a person sees: one rule for all formats, and the count of the text that nobody sees."""

@@ -53,7 +53,7 @@ _LIKE_CYRILLIC = frozenset("aceopxyABCEHKMOPTX")
 
 @lru_cache(maxsize=1)  # the same text is asked for twice
 def unusual(text: str) -> str:
-    """Those of its characters that are no printable ASCII, line ends or tabs: few, and found in few passes."""
+    """The characters of a text that are no printable ASCII, line ends or tabs: few, and found in few passes."""
     return text.encode("utf-8", "surrogatepass").translate(None, _USUAL).decode("utf-8", "surrogatepass")
 
 
@@ -115,7 +115,7 @@ def _varies(base: str, selector: str) -> bool:
 
 
 def _joins(one: str) -> bool:
-    """Of a script whose letters join (Arabic, Syriac, Indic), or part of an emoji."""
+    """Whether a character is of a script whose letters join (Arabic, Syriac, Indic), or part of an emoji."""
     if unicodedata.bidirectional(one) == "AL" or unicodedata.category(one) in _JOINING:
         return True
     return "\u0900" <= one <= "\u0dff" or "\u1000" <= one <= "\u109f" or "\u1780" <= one <= "\u18af"

@@ -48,7 +48,7 @@ def alike(one: Colour | None, other: Colour | None) -> bool:
 
 
 def mixed(colour: Colour | None, background: Colour | None, opacity: float) -> Colour | None:
-    """What is seen of a colour that lies over a background with an opacity from 0 to 1; None where that is unknown."""
+    """The colour seen where `colour` lies over `background` with an opacity from 0 to 1; None if one is unknown."""
     if not isinstance(colour, tuple) or not isinstance(background, tuple):
         return None
     red, green, blue = (

@@ -57,13 +57,13 @@ class HiddenText:
         return text
 
     def notes(self) -> list[str]:
-        """What a reader should know of letters that look like others."""
+        """Notes for the row: how many words have letters of another script that look alike, and the first three."""
         count = self._mixed.total()
         words = ", ".join(list(self._mixed)[:3])
         return [f"words with letters of another script that look alike: {count} ({words})"] if count else []
 
     def found(self) -> tuple[Hidden, ...]:
-        """What was counted, in the order of KINDS."""
+        """The counts of hidden text that are not zero, in the order of KINDS."""
         return tuple(Hidden(kind, self._counts[kind]) for kind in KINDS if self._counts[kind])
 
     @property

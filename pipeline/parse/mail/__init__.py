@@ -1,1 +1,1 @@
-"""What mails are made of: parts (MIME), their encodings, and signed envelopes (CMS)."""
+"""The structure of mails: parts (MIME), their encodings, and signed envelopes (CMS)."""

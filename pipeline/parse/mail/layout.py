@@ -17,14 +17,14 @@ class MailLayout:
         self._title = ""
 
     def enter(self, title: str) -> None:
-        """What comes next belongs to the part of this title."""
+        """Begin the section of the part with this title, unless it is the present one."""
         if title != self._title:
             self.writer.section(title, "mail")
             self._title = title
         self.writer.gap()
 
     def head(self, title: str, fields: Iterable[tuple[str, str]]) -> None:
-        """The fields, a line each; those without a text are left out."""
+        """Write the fields, a line each; those without a text are left out."""
         self.enter(title)
         for name, value in fields:
             if text := one_line(value):
@@ -32,12 +32,12 @@ class MailLayout:
         self.writer.gap()
 
     def attachment(self, title: str, name: str) -> None:
-        """Where something is attached."""
+        """Write a line where something is attached."""
         self.enter(title)
         self.writer.block(f"Attachment: {name}")
 
     def forwarded(self, subject: str) -> str:
-        """Where a message is forwarded; the title of that part."""
+        """Write a line where a message is forwarded; returns the title of that part."""
         title = f"Forwarded message: {subject}" if subject else "Forwarded message"
         self.enter(title)
         self.writer.block("Forwarded message:")

@@ -46,7 +46,7 @@ class Part:
 
     @property
     def kind(self) -> str:
-        """Its media type, in lower case."""
+        """The media type of the part, in lower case."""
         return self.header.get_content_type()
 
     @property
@@ -60,7 +60,7 @@ class Part:
         return str(self.header.get("content-transfer-encoding", "")).strip().lower()
 
     def content(self) -> Iterator[bytes]:
-        """Its bytes, decoded, in pieces."""
+        """The bytes of the part, decoded, in pieces."""
         if self.encoding == "base64":
             yield from _base64(self.data, self.begin, self.end)
         elif self.encoding == "quoted-printable":
@@ -107,7 +107,7 @@ class _Reader:
         return self.part(part.data, part.begin, part.end, level + 1, None)
 
     def _parts(self, part: Part, level: int) -> Iterator[Part]:
-        """Those between the boundaries; none where there is no boundary, which is noted."""
+        """The parts between the boundaries; none where there is no boundary, which is noted in `damage`."""
         boundary = str(part.header.get_boundary("")).encode("utf-8", "surrogateescape")
         default = "message/rfc822" if part.kind == "multipart/digest" else None
         begin = None
@@ -125,7 +125,7 @@ class _Reader:
 
 
 def read_header(data: bytes) -> "Message[str, str]":
-    """Fields; bytes that are not ASCII are read line by line, as each mailer wrote them in its own encoding."""
+    """The fields of a header; bytes that are not ASCII are read line by line, each in its mailer's encoding."""
     text = data.decode() if data.isascii() else "".join(map(_line, data.splitlines(keepends=True)))
     return email.parser.HeaderParser(policy=email.policy.compat32).parsestr(text)
 
@@ -152,7 +152,7 @@ def _header(data: bytes, begin: int, end: int) -> "tuple[Message[str, str], int]
 
 
 def _borders(part: Part, boundary: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Lines that are the boundary: where they begin and end, and whether they say that it is the last."""
+    """The lines that are the boundary: their begin, their end, and whether they say that it is the last."""
     mark = b"--" + boundary.rstrip()
     at = part.data.find(mark, part.begin, part.end)
     while at >= 0:
@@ -172,7 +172,7 @@ def _before(data: bytes, begin: int, at: int) -> int:
 
 
 def _base64(data: bytes, begin: int, end: int) -> Iterator[bytes]:
-    """What RFC 2045 calls base64, and several pieces of it, each with its padding, one after another."""
+    """Decode base64 (RFC 2045) in pieces; several texts of it, each with its padding, may follow one another."""
     rest = b""
     for at in range(begin, end, MIB):
         *padded, rest = _PADS.split(rest + data[at : min(at + MIB, end)].translate(None, _NOT_BASE64))
@@ -191,7 +191,7 @@ def _decoded(piece: bytes) -> bytes:
 
 
 def _uu(data: bytes) -> Iterator[bytes]:
-    """Lines between "begin MODE NAME" and "end"."""
+    """Decode the lines between "begin MODE NAME" and "end" (uuencode)."""
     lines = iter(data.splitlines())
     for line in lines:
         if line.startswith(b"begin "):

@@ -1,5 +1,5 @@
-"""What was signed, out of its envelope: CMS SignedData (RFC 5652) with the document in it, as .p7m files and opaque
-signed mails have it. The signature itself is not checked.
+"""Take a signed document out of its envelope: CMS SignedData (RFC 5652), as .p7m files and opaque signed mails have
+it. The signature itself is not checked.
 
 Only the way to the content is read, in BER, for lengths may be left open: ContentInfo, SignedData, encapContentInfo.
 """
@@ -73,7 +73,7 @@ def _element(data: bytes, at: int) -> tuple[int, int, int | None]:
 
 
 def _after(data: bytes, at: int, level: int) -> int:
-    """Where the element at `at` ends."""
+    """The end of the element at `at`."""
     _, begin, length = _element(data, at)
     if length is not None:
         return begin + length

@@ -1,4 +1,4 @@
-"""What Tesseract answers, and whether it is to be believed."""
+"""The answers of Tesseract as values, and whether they are to be believed."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Recognised:
 
     @property
     def is_likely(self) -> bool:
-        """Whether it is, if nothing speaks against it."""
+        """Whether the text is that of the picture, if nothing speaks against it."""
         return self.is_sure or (self.confidence >= _NOTHING and share_of_odd_words(self.text) <= _ODD)
 
 
@@ -41,7 +41,7 @@ class Detected:
 
 
 def parse_recognised(output: str) -> Recognised:
-    """What it writes with tessedit_create_tsv and tessedit_create_txt: a table of words, then the text.
+    """Read what Tesseract writes with tessedit_create_tsv and tessedit_create_txt: a table of words, then the text.
 
     No line of a text has a tab.
     """
@@ -58,7 +58,7 @@ def parse_recognised(output: str) -> Recognised:
 
 
 def parse_detected(output: str) -> Detected:
-    """What it writes with --psm 0, which is nothing where there are too few letters."""
+    """Read the script and rotation that Tesseract writes with --psm 0: nothing where there are too few letters."""
     script, rotate = _SCRIPT.search(output), _ROTATE.search(output)
     return Detected(script[1] if script else "", int(rotate[1]) % 360 if rotate else 0)
 

@@ -44,7 +44,7 @@ _SHOWN = 3  # languages that are named
 
 
 def lacking(script: str, languages: Iterable[str]) -> str:
-    """What to install to read a script, where none of the languages writes it; "" where one does, or may."""
+    """The languages to install to read a script, where none of `languages` writes it; "" where one does, or may."""
     needed = _LANGUAGES.get(script, "").split()
     here = set(languages)
     if not needed or not here.isdisjoint([*needed, *(f"{name}_vert" for name in needed), f"script/{script}"]):

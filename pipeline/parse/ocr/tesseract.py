@@ -53,16 +53,16 @@ class Tesseract:
 
     @property
     def name(self) -> str:
-        """Its name as that of a parser, with version and languages."""
+        """The name of this Tesseract as that of a parser, with its version and languages."""
         return f"tesseract {self.version} ({'+'.join(self.languages)})"
 
     def describe(self) -> dict[str, Any]:
-        """Its version, and its languages with their data, for the record of a run."""
+        """The version of Tesseract, and its languages with their data, for the record of a run."""
         return {"tesseract": self.version, "languages": dict(self.languages), "osd": self.osd or None}
 
 
 def find_tesseract(wanted: Sequence[str]) -> Tesseract | str:
-    """The one that is installed, with the languages wanted, or all that it has; else why there is none, in words."""
+    """The installed Tesseract with the languages wanted, or all that it has; else the reason why there is none."""
     program = shutil.which("tesseract")
     if program is None:
         return "Tesseract is not installed"
@@ -155,7 +155,7 @@ class PageReader:
         return parse_recognised(self._run(source, "-l", languages, *options, *_TABLE_AND_TEXT))
 
     def _detected(self, source: int) -> Detected:
-        """Its script and which side is up, where the data for that is installed and there is enough to see."""
+        """The script of a picture and which side is up, if its data is installed and there is enough to see."""
         if not self._tesseract.osd:
             return Detected("", 0)
         try:
@@ -164,7 +164,7 @@ class PageReader:
             return Detected("", 0)
 
     def _run(self, source: int, *options: str) -> str:
-        """What Tesseract says of a picture."""
+        """The output of Tesseract for the picture open at `source`."""
         os.lseek(source, 0, os.SEEK_SET)
         tesseract = self._tesseract
         command = [
@@ -199,7 +199,7 @@ class PageReader:
 
 
 def _copy(source: int, offset: int, size: int, target: int) -> None:
-    """By the kernel: pictures of pages are large, and are not needed here."""
+    """Copy `size` bytes of `source` from `offset` to `target` in the kernel: pictures are large, not needed here."""
     end = offset + size
     while offset < end and (done := os.sendfile(target, source, offset, end - offset)):
         offset += done

@@ -1,1 +1,1 @@
-"""What a PDF holds besides the text of its pages, and which part of that text nobody sees; formats/pdf.py reads it."""
+"""The parts of a PDF: text of pages, remarks, outline, attachments, text that nobody sees; for formats/pdf.py."""

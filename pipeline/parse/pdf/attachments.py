@@ -30,12 +30,12 @@ class Attachments:
         self._encrypted = _are_encrypted(data)
 
     def add_all(self, document: Any) -> None:
-        """Those of the document."""
+        """Add the files that are attached to the document as a whole."""
         for place in range(min(raw.FPDFDoc_GetAttachmentCount(document), _MOST)):
             self.add(raw.FPDFDoc_GetAttachment(document, place))
 
     def add(self, handle: Any) -> None:
-        """One. Raises DocumentError(BOMB) beyond what is allowed."""
+        """Add one attached file. Raises DocumentError(BOMB) beyond what is allowed."""
         if not handle:
             return
         name = string(lambda buffer, size: raw.FPDFAttachment_GetName(handle, buffer, size)) or "attachment"

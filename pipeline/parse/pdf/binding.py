@@ -18,7 +18,7 @@ VERSION = f"pypdfium2 {PYPDFIUM_INFO.version}"
 
 
 def string(read: Callable[[Any, int], int]) -> str:
-    """What a function of pdfium writes as UTF-16LE into a buffer; it returns the size in bytes with the final zero."""
+    """The text that a function of pdfium writes as UTF-16LE; it returns its size in bytes with the final zero."""
     size = read(None, 0)
     if size <= 2:
         return ""

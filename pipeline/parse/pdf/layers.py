@@ -11,7 +11,7 @@ _MOST = 32 * 2**20  # bytes unpacked in search of them
 
 
 def may_have_layers(data: bytes) -> bool:
-    """False where there are certainly none: its name is nowhere, neither plain nor among objects that are packed."""
+    """Whether a PDF may have layers: their name stands somewhere in it, plain or among objects that are packed."""
     if _NAME in data:
         return True
     left = _MOST

@@ -17,14 +17,14 @@ _SEARCHED = 12  # words of a title that are looked for
 
 @dataclass(frozen=True)
 class Bookmark:
-    """Level 1 is the highest."""
+    """A bookmark; level 1 is the highest."""
 
     title: str
     level: int
 
 
 def bookmarks_of(document: Any) -> dict[int, list[Bookmark]]:
-    """By page, from 0, in their order; those that lead nowhere are left out. Loops end where they begin."""
+    """The bookmarks by page, from 0, in order; those that lead nowhere are left out, and loops end where they begin."""
     found: dict[int, list[Bookmark]] = defaultdict(list)
     for handle, level in _walk(document):
         title = string(partial(raw.FPDFBookmark_GetTitle, handle))
@@ -36,7 +36,7 @@ def bookmarks_of(document: Any) -> dict[int, list[Bookmark]]:
 
 
 def _walk(document: Any) -> Iterator[tuple[Any, int]]:
-    """Handles with their levels, depth first, each once."""
+    """The handles of all bookmarks with their levels, depth first, each once."""
     waiting, met = [(raw.FPDFBookmark_GetFirstChild(document, None), 1)], set[int]()
     while waiting and len(met) < _MOST:
         handle, level = waiting.pop()
@@ -50,7 +50,7 @@ def _walk(document: Any) -> Iterator[tuple[Any, int]]:
 
 
 def placed(text: str, bookmarks: list[Bookmark]) -> list[tuple[int, Bookmark]]:
-    """Each with the start of the line of the page's text that it names, ascending; 0 where none does."""
+    """A page's bookmarks, each with the start of the line of text that it names, ascending; 0 where none does."""
     if not bookmarks:
         return []
     lines = _lines(text)
@@ -59,7 +59,7 @@ def placed(text: str, bookmarks: list[Bookmark]) -> list[tuple[int, Bookmark]]:
 
 
 def _lines(text: str) -> list[tuple[int, list[str]]]:
-    """Start and words of each line."""
+    """The start and the words of each line."""
     lines, start = [], 0
     for line in text.split("\n"):
         lines.append((start, _words(line)))
@@ -72,7 +72,7 @@ def _words(text: str) -> list[str]:
 
 
 def _place(lines: list[tuple[int, list[str]]], title: list[str]) -> int:
-    """Where a line begins with the title, or with a number and the title; a title may go on in the lines after it."""
+    """The start of the line that begins with the title, or a number and the title, which may go on in later lines."""
     wanted = title[:_SEARCHED]
     for place, (start, words) in enumerate(lines):
         if words and wanted and wanted[0] in words[:3]:

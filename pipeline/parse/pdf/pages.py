@@ -21,7 +21,7 @@ from pipeline.parse.writer import TextWriter
 
 
 class PageReader:
-    """Of one document. Lists have an entry for each page; page numbers are from 1."""
+    """The reader of one document's pages. Its lists have an entry for each page; page numbers are from 1."""
 
     def __init__(self, document: Any, source: Source, writer: TextWriter, attachments: Attachments) -> None:
         self.texts: list[str] = []
@@ -43,7 +43,7 @@ class PageReader:
         self._crowded: list[int] = []
 
     def read(self, number: int) -> None:
-        """The next page."""
+        """Read the next page."""
         self.texts.append("")
         self.remarks.append([])
         try:
@@ -65,7 +65,7 @@ class PageReader:
         self.texts[-1] = self._recognition.text_of(page, number, seen, text, layer)
 
     def needs_ocr(self) -> str:
-        """What must be recognised, where there is nothing else and nobody has done so; else ""."""
+        """The reason for NEEDS_OCR, where the document shows only pictures that nobody has read; else ""."""
         unread = set(self._recognition.unread)
         others = (text for number, text in enumerate(self.texts, start=1) if number not in unread)
         if not unread or self._source.pictures.pending or any(self.remarks):
@@ -73,7 +73,7 @@ class PageReader:
         return "" if any(map(str.strip, others)) else self._recognition.lacking(len(self.texts))
 
     def doubts(self) -> list[str]:
-        """Why it could not be told of some pages whether all of their text is seen."""
+        """The reasons why it could not be told of some pages whether all of their text is seen."""
         told = {
             "too much is drawn to look at it on": self._unsure,
             "fonts draw other letters than are read on": self._misread,
@@ -83,7 +83,7 @@ class PageReader:
         return [f"{what} {_pages(sorted(set(numbers)))}" for what, numbers in told.items() if numbers]
 
     def notes(self) -> list[str]:
-        """What a reader of the result should know."""
+        """Notes for the row, each with the numbers of the pages that it is about."""
         told = {
             "damaged, not read": self.broken,
             "pages whose text is a scan's text layer": self._scans,
@@ -129,7 +129,7 @@ def _is_unpainted(suspect: Suspect) -> bool:
 
 
 def _in_lines(text: str) -> str:
-    """With "\n" at the ends of lines, and no white space before them."""
+    """The text with "\n" at the ends of lines, and no white space before them."""
     text = text.replace("\r\n", "\n").replace(" \n", "\n")  # there is one, mostly
     if " \n" not in text and "\t\n" not in text and "\r" not in text:
         return text
@@ -149,7 +149,7 @@ def _without(page: Page, finding: Finding) -> str:
 
 
 def _pages(numbers: list[int]) -> str:
-    """ "page 3", "pages 2, 5-9" """
+    """The numbers of pages in words: "page 3", "pages 2, 5-9"."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -79,7 +79,7 @@ class Pictures:
         return name in self._options.texts or name in self._options.unread
 
     def reasons(self) -> list[str]:
-        """Why pictures were not recognised, each reason once, with the names of all that it holds for."""
+        """The reasons why pictures were not recognised, each once, with the names of all that it holds for."""
         names: dict[str, list[str]] = {}
         for name, reason in self.unread.items():
             names.setdefault(reason, []).append(name)
@@ -111,6 +111,6 @@ class Pictures:
 
 
 def _listed(names: list[str]) -> str:
-    """The first few of them, and how many more."""
+    """The first few names, and how many more there are."""
     few = ", ".join(names[:_FEW])
     return f"{few} and {len(names) - _FEW} more" if len(names) > _FEW else few

@@ -72,7 +72,7 @@ def _opened(data: bytes) -> "Iterator[Picture]":
 
 
 def _grey(frame: "Picture") -> "Picture":
-    """In grey, upright as its EXIF says, on white where it is transparent."""
+    """The picture in grey, upright as its EXIF says, on white where it is transparent."""
     upright = ImageOps.exif_transpose(frame)
     if "A" in upright.getbands() or "transparency" in upright.info:
         upright = upright.convert("RGBA")

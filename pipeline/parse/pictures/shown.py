@@ -15,7 +15,7 @@ class Shown:
         self._met = set[str]()
 
     def text(self, file: str, read: Callable[[], bytes]) -> str:
-        """What was recognised on a picture that `read` gives, when it is shown for the first time; else ""."""
+        """The text recognised on the picture that `read` gives, when `file` is shown for the first time; else ""."""
         if file in self._met:
             return ""
         self._met.add(file)
@@ -23,20 +23,20 @@ class Shown:
 
     @property
     def read(self) -> int:
-        """How many were looked at by text recognition."""
+        """The number of pictures that text recognition looked at."""
         return len(self._pictures.recognised) + len(self._pictures.wordless)
 
     @property
     def pending(self) -> bool:
-        """Whether some wait for it."""
+        """Whether some pictures wait for text recognition."""
         return self._pictures.pending
 
     def reasons(self) -> list[str]:
-        """Why some were not recognised."""
+        """The reasons why some pictures were not recognised."""
         return self._pictures.reasons()
 
     def notes(self, held: int) -> list[str]:
-        """What a reader should know of the pictures of a document that holds so many files of pictures and media."""
+        """Notes for the row on the pictures of a document that has `held` files of pictures and media."""
         counts = {
             "pictures and other media not read": held - self.read,
             "text recognised on pictures": len(self._pictures.recognised),

@@ -1,4 +1,4 @@
-"""What a child gives up before it sees its first byte of a document.
+"""The rights that a child gives up before it sees its first byte of a document.
 
 After `lock` it has its socket, the descriptors that come through it, and memory; it can open no file (so the result of
 a parse cannot depend on the machine's fonts either), start no process, reach no network and signal nobody else.
@@ -59,7 +59,7 @@ def lock(limits: Limits, parent: int) -> dict[str, bool]:
 
 
 def lacking(isolation: Mapping[str, bool], wanted: Sequence[str] = REQUIRED) -> tuple[str, ...]:
-    """What of `wanted` is not in force, by name."""
+    """The names of `wanted` restrictions that are not in force."""
     return tuple(name for name in wanted if not isolation.get(name))
 
 
@@ -110,7 +110,7 @@ def _limited(which: int, value: int) -> bool:
 
 
 def _mapped() -> int:
-    """Bytes of addresses in use: the parsers' code, for the most part, which is no document's."""
+    """The bytes of addresses in use: the parsers' code, for the most part, which is no document's."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 

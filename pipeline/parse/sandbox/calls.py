@@ -32,7 +32,7 @@ class Call(NamedTuple):
 
 
 def _is(argument: int, *values: int) -> tuple[tuple[Check, ...], ...]:
-    """An argument of 32 bits, such as a descriptor, a command or a process, is one of `values`."""
+    """The ways to check that an argument of 32 bits (a descriptor, a command, a process) is one of `values`."""
     return tuple((Check(argument, _WORD, value),) for value in values)
 
 

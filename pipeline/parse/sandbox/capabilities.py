@@ -12,7 +12,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def drop() -> bool:
-    """Give up all of them for good; whether none are left in any set that counts.
+    """Give up all capabilities for good; returns whether none are left in any set that counts.
 
     What needs a capability itself is tried, not demanded: without one there is nothing to be given up, and without new
     privileges (PR_SET_NO_NEW_PRIVS) the set of those that a program could get is of no effect.

@@ -23,7 +23,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def restrict(readable: Sequence[str] = ()) -> bool:
-    """From now on no file can be opened, but for reading and executing below `readable`; False if that is not in force.
+    """Let no file be opened from now on but below `readable`, to read and execute; False if that is not in force.
 
     Nor, where the kernel knows how, can TCP be used, or other processes be signalled or reached by abstract sockets.
     The caller has given up new privileges (PR_SET_NO_NEW_PRIVS).
@@ -35,12 +35,12 @@ def restrict(readable: Sequence[str] = ()) -> bool:
 
 
 def version() -> int:
-    """Of Landlock's ABI; below 1 where it is not there."""
+    """The version of Landlock's ABI; below 1 where there is no Landlock."""
     return int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION)))
 
 
 def hold(rights: int, allowed: Mapping[str, int], net: int = 0, others: int = 0) -> bool:
-    """From now on this thread, and what it starts, has these `rights` only where they are `allowed`, below a path.
+    """Leave this thread, and what it starts, these `rights` only where they are `allowed`, below a path.
 
     It has none of those of `net` and `others` (handled_access_net and scoped of struct landlock_ruleset_attr). False if
     that is not in force. The caller has given up new privileges.
@@ -61,7 +61,7 @@ def hold(rights: int, allowed: Mapping[str, int], net: int = 0, others: int = 0)
 
 
 def _allow(rules: int, path: str, wanted: int) -> None:
-    """Rights below a path, of them for a file those that files have; one that is not there needs no rule."""
+    """Allow rights below a path, for a file those of them that files have; a path that is not there needs no rule."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

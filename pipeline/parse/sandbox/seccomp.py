@@ -34,7 +34,7 @@ def machine() -> str | None:
 
 
 def filter_calls(allowed: Mapping[str, Call]) -> bool:
-    """From now on this process, and what it becomes, can make these calls only; False if that is not in force.
+    """Let this process, and what it becomes, make these calls only; False if that is not in force.
 
     The caller has given up new privileges (PR_SET_NO_NEW_PRIVS).
     """
@@ -74,7 +74,7 @@ def program(allowed: Mapping[str, Call], architecture: str, pid: int) -> bytes:
 
 
 def _ways(call: Call, pid: int) -> Code:
-    """What follows when the number is that of the call: each way, then refusal if it has any."""
+    """The instructions behind the match of a call's number: a test of each way, then refusal if it has any way."""
     code: Code = []
     for way in call.ways:
         code += _way(way, pid)
@@ -82,7 +82,7 @@ def _ways(call: Call, pid: int) -> Code:
 
 
 def _way(way: tuple[Check, ...], pid: int) -> Code:
-    """Allow if all tests are passed, else go on behind."""
+    """The instructions that allow a call if all tests of a way are passed, and else go on behind."""
     steps = [step for test in way for step in _halves(test, pid)]
     code: Code = []
     for place, (offset, mask, value) in enumerate(steps):

@@ -1,4 +1,4 @@
-"""What a document is, by its bytes. Its name decides only between kinds of text, which look alike."""
+"""Tell what a document is by its bytes. Its name decides only between kinds of text, which look alike."""
 
 import re
 from pathlib import PurePath
@@ -114,7 +114,8 @@ def _text(source: Source) -> str:
 
 
 def _zip(data: bytes) -> str:
-    """Its directory is read with bounds before zipfile, which has none, sees it; what is no document is an archive."""
+    """The media type of a ZIP file. Its directory is read with bounds before zipfile, which has none, sees it; a
+    file that is no document is an archive. DocumentError: UNSUPPORTED, and those of `read_directory`."""
     sizes = {entry.name: entry.size for entry in read_directory(data).entries}
     if CONTENT_TYPES in sizes:
         return Package(data).media_type or "an Office package of unknown kind"
@@ -126,7 +127,7 @@ def _zip(data: bytes) -> str:
 
 
 def _said(archive: Archive) -> str:
-    """What an OpenDocument file or a book says that it is."""
+    """The media type that an OpenDocument file or a book names for itself. DocumentError: ENCRYPTED."""
     kind = archive.bytes("mimetype").decode("ascii", "replace").strip()
     if archive.has("META-INF/manifest.xml") and b"encryption-data" in archive.bytes("META-INF/manifest.xml"):
         raise DocumentError(Failure.ENCRYPTED, f"{kind} with a password")

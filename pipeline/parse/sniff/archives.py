@@ -44,7 +44,7 @@ def archive_type(data: bytes) -> str | None:
 
 
 def unread_archive(data: bytes) -> str | None:
-    """What to say of bytes that are no text and an archive that is not unpacked."""
+    """The reason for the failure of bytes that are an archive that is not unpacked; None for other bytes."""
     for magic, name in _UNREAD.items():
         if data.startswith(magic):
             return f"found an archive ({name}); unpack it and drop what is inside"

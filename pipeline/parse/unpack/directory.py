@@ -42,12 +42,12 @@ class Entry:
 
     @property
     def encrypted(self) -> bool:
-        """Whether a password is needed."""
+        """Whether a password is needed for the member."""
         return bool(self.flags & _ENCRYPTED)
 
     @property
     def is_folder(self) -> bool:
-        """Whether it stands for a folder."""
+        """Whether the entry stands for a folder."""
         return self.name.endswith(("/", "\\")) and not self.size
 
 
@@ -68,7 +68,8 @@ class _End(NamedTuple):
 
 
 def read_directory(data: bytes) -> Directory:
-    """Raises DocumentError: CORRUPT, BOMB, ENCRYPTED (the directory itself), UNSUPPORTED (one volume of several)."""
+    """The directory of a ZIP archive. DocumentError: CORRUPT, BOMB, ENCRYPTED (the directory itself), UNSUPPORTED
+    (one volume of several)."""
     try:
         end = _end(data)
         found = list(_entries(data, end))
@@ -204,7 +205,7 @@ def _refuse_overlaps(entries: list[Entry]) -> None:
 
 
 def _named(entries: list[Entry], declared: int) -> Directory:
-    """Names in a local encoding are read together: one alone is too short to tell which it is."""
+    """Decode the names of all entries; those in a local encoding together, as one alone is too short to tell which."""
     local = [entry.raw for entry in entries if entry.raw and not entry.name]
     if not local:
         return Directory(tuple(entries), declared, ())

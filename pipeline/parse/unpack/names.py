@@ -11,7 +11,7 @@ _NO_NAME = re.compile(r'[/\\:*?"<>|]+')
 
 
 def is_leaving(name: str) -> bool:
-    """Whether a file system or its browser left it there: no person made it, and none misses it."""
+    """Whether a file was left there by a file system or its browser: no person made it, and none misses it."""
     parts = name.replace("\\", "/").split("/")
     return parts[0] == "__MACOSX" or parts[-1].lower() in _LEAVINGS or parts[-1].startswith("._")
 

@@ -15,7 +15,7 @@ DICTIONARY = 256 * MIB  # what LZMA may look back, which is memory
 
 
 class Codec(Protocol):
-    """What zlib, bz2 and lzma have in common."""
+    """A decompressor, as zlib, bz2 and lzma make them."""
 
     @property
     def eof(self) -> bool:
@@ -23,14 +23,14 @@ class Codec(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """What was taken beyond it."""
+        """The bytes that were taken beyond the end of the compressed stream."""
 
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        """At most so many bytes more."""
+        """Decompress to at most `max_length` bytes more."""
 
 
 class DamagedError(Exception):
-    """What was to be unpacked cannot be given: the failure and its reason."""
+    """Bytes that cannot be unpacked: the failure and its reason."""
 
     def __init__(self, failure: Failure, reason: str) -> None:
         super().__init__(reason)

@@ -30,7 +30,7 @@ class Entry:
 
 @dataclass
 class _Extended:
-    """What extension headers say of the next member."""
+    """The name and records that extension headers give the next member."""
 
     name: bytes | None = None
     records: dict[str, bytes] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Tape:
             extended.records.update(_records(content))
 
     def _skip_map(self, block: bytes) -> None:
-        """Blocks that continue the map of an old sparse member of GNU tar."""
+        """Skip the blocks that continue the map of an old sparse member of GNU tar."""
         more = block[482]
         while more:
             block = self._take(BLOCK)
@@ -134,7 +134,7 @@ class Tape:
             more = block[504]
 
     def _some(self, most: int) -> bytes:
-        """At least one byte; raises DamagedError at the end."""
+        """The next bytes, at least one and at most `most`; raises DamagedError at the end."""
         while not self._rest:
             chunk = next(self._chunks, None)
             if chunk is None:
@@ -145,7 +145,7 @@ class Tape:
         return piece
 
     def _take(self, size: int) -> bytes:
-        """So many bytes, or as many as there are."""
+        """The next `size` bytes, or as many as there are."""
         pieces, missing = [], size
         while missing:
             try:
@@ -165,7 +165,7 @@ class Tape:
 
 
 def _number(digits: bytes) -> int:
-    """Octal digits, or, with the first bit set, a number of base 256 as GNU tar writes large ones."""
+    """The number in a field: octal digits, or base 256 with the first bit set, as GNU tar writes large ones."""
     if digits[0] & 0x80:
         value: int | None = int.from_bytes(bytes([digits[0] & 0x7F]) + digits[1:], "big")
     else:
@@ -182,7 +182,7 @@ def _decimal(digits: bytes) -> int:
 
 
 def _records(content: bytes) -> dict[str, bytes]:
-    """Pax records, each "LENGTH KEY=VALUE\\n" with its own length."""
+    """Read pax records, each "LENGTH KEY=VALUE\\n" with its own length."""
     found, at = dict[str, bytes](), 0
     while at < len(content) and content[at]:
         length, space, _ = content[at : at + 20].partition(b" ")

@@ -1,4 +1,4 @@
-"""Which annotations draw nothing that is seen, though they hold a text and stand on the page."""
+"""Find the annotations that draw nothing that is seen, though they hold a text and stand on the page."""
 
 from collections.abc import Sequence
 
@@ -40,7 +40,7 @@ def _unseen(page: Page, picture: Look, drawn: Sequence[Drawn]) -> list[Drawn]:
 
 
 def _apart(drawn: Sequence[Drawn]) -> list[list[Drawn]]:
-    """In sets within which none lies over another one; more than fit into the last set are not asked about."""
+    """Divide annotations into sets within which none lies over another; those that fit into no set are left out."""
     sets: list[list[Drawn]] = []
     for one in drawn:
         free = (some for some in sets if not any(_lies_on(one.box, other.box) for other in some))

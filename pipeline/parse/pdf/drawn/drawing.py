@@ -35,7 +35,7 @@ class Budget:
 
 
 class Drawing:
-    """Of one page, by its survey."""
+    """A page that can be drawn, as far as the document's budget allows, without the pictures that stand elsewhere."""
 
     def __init__(self, page: Page, survey: Survey, budget: Budget) -> None:
         self._page = page

@@ -1,4 +1,4 @@
-"""Which characters of a page nobody sees.
+"""Find the characters of a page that nobody sees.
 
 What the survey of its objects leaves open is looked at: the page is drawn with and without the texts in question, and a
 character that changes nothing where it stands is hidden. Texts that are not painted at all but lie on a picture are the
@@ -28,7 +28,7 @@ _FAMILIAR = 0x250  # letters before this one are in the fonts that pdfium brings
 
 @dataclass
 class Finding:
-    """What is hidden of a page, by kind; the objects that are so as a `whole`, and the `places` of all characters.
+    """The hidden `texts` of a page by kind, the objects hidden as a `whole`, and the `places` of all hidden characters.
 
     `parted`: of some object only a part is hidden. `scan`: some of its text is that of a picture. `unsure`: to be
     sure, more would have to be drawn than is allowed.
@@ -50,14 +50,14 @@ class _Character:
 
 
 def find(page: Page, survey: Survey, budget: Budget) -> Finding:
-    """What is hidden on a page, whose text is loaded, among the suspects of its survey."""
+    """Find what is hidden on a page, whose text is loaded, among the suspects of its survey."""
     search = _Search(Drawing(page, survey, budget), survey, _characters(page, survey.suspects))
     search.judge()
     return search.finding
 
 
 class _Search:
-    """Of one page; `characters`: those of each suspect that has any."""
+    """The search for hidden characters on one page; `characters` are those of each suspect that has any."""
 
     def __init__(self, drawing: Drawing, survey: Survey, characters: dict[int, list[_Character]]) -> None:
         self.finding = Finding()
@@ -67,7 +67,7 @@ class _Search:
         self._characters = characters
 
     def judge(self) -> None:
-        """Every suspect: without drawing the page where that is possible."""
+        """Judge every suspect, without drawing the page where that is possible."""
         of_scan, unclear = [], []
         for item, suspect in self._suspects.items():
             if suspect.outlined or (suspect.kind == "invisible" and self._is_on_image(suspect.area)):
@@ -100,7 +100,7 @@ class _Search:
             self._judge_scan(picture, of_scan)
 
     def _areas(self, items: list[int]) -> Iterator[Rectangle]:
-        """All that is looked at for these texts."""
+        """The areas that are looked at for these texts."""
         for item in items:
             yield _around(self._suspects[item].area)
             yield from (one.area for one in self._characters[item])
@@ -109,7 +109,7 @@ class _Search:
         return sum(common(area, box) for _, box in self._scenery.images) >= _ON_IMAGE
 
     def _rounds(self, items: list[int]) -> list[list[int]]:
-        """Texts in sets within which none lies over another one; of what is left in the end nothing can be told."""
+        """Divide texts into sets in which none lies over another; of those that are left nothing can be told."""
         rounds: list[tuple[int, list[int]]] = []
         for item in items:
             cells = self._scenery.cells(_core(self._suspects[item].area))
@@ -160,10 +160,11 @@ class _Search:
         return self._scenery.share_of_images() >= _SCAN and self._is_on_image(suspect.area)
 
     def _judge_scan(self, picture: Look, items: list[int]) -> None:
-        """What is not painted, where a picture is: the picture should show something there.
+        """Judge texts that are not painted but lie on a picture: they are hidden unless the picture shows something
+        there.
 
-        Letters of a text layer are seldom as wide as in the picture, so that the end of a line stands beside it: a line
-        is judged as one.
+        Letters of a text layer are seldom as wide as in the picture, so that the end of a line stands beside it: a
+        line is judged as one.
         """
         for line in self._lines(items):
             blank = [item for item in line if not picture.has_ink(_around(self._suspects[item].area))]

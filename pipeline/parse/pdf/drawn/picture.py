@@ -118,12 +118,12 @@ def _pixels(row: bytes) -> Iterable[tuple[int, int, int]]:
 
 
 def _whole(pixels: float) -> int:
-    """The nearest, of numbers without measure too."""
+    """The nearest integer, also for infinite numbers and those that are none."""
     return round(min(max(pixels, -1e6), 1e6)) if pixels == pixels else 0
 
 
 def view_of(page: Page, areas: Iterable[Rectangle], *, annotations: bool) -> View:
-    """What must be drawn of a page to see these areas, with or without its annotations."""
+    """The view of a page that shows these areas (in points), with or without its annotations."""
     width, height = _size(page.handle, _LOOK_SCALE, _LOOK_PIXELS)
     matrix = _matrix(page.handle, width, height)
     return View(page.handle, width, height, matrix, annotations=annotations, form=page.form).of(areas)
@@ -135,7 +135,7 @@ def look(view: View) -> Look:
 
 
 def _matrix(page: Any, width: int, height: int) -> tuple[float, float, float, float, float, float]:
-    """From points of the page to the pixels of a picture of this size, by where pdfium puts three points."""
+    """The matrix (a, b, c, d, e, f) from points of the page to pixels, by where pdfium puts three points."""
     across, down = ctypes.c_int(), ctypes.c_int()
 
     def place(x: float, y: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""What of a page must be recognised rather than read: pictures that no text explains, fonts that say nothing.
+"""Find what of a page must be recognised, not read: pictures that no text explains, fonts that say nothing.
 
 A page with text keeps it. What is recognised on its pictures, which are drawn without any text, goes where they stand
 between the lines. Text of fonts without a mapping is replaced by what is recognised on the page as it is drawn.
@@ -28,10 +28,11 @@ _WORD = re.compile(r"\w{3,}")
 
 
 class Recognition:
-    """Of one document. The numbers of pages are from 1: `unread` show what nobody has read, and hardly anything else.
+    """The text recognition of one document, by lists of page numbers from 1. The pages of `unread` show what nobody
+    has read, and hardly anything else.
 
-    `beside` have pictures beside text that nobody has read, `fonts` text that is not what they show, and `recognised`
-    something that was recognised.
+    `beside` have pictures beside text that nobody has read, `fonts` text that is not what they show, and
+    `recognised` something that was recognised.
     """
 
     def __init__(self, pictures: Pictures, budget: Budget) -> None:
@@ -45,7 +46,7 @@ class Recognition:
         self._budget = budget
 
     def told(self) -> dict[str, list[int]]:
-        """What a reader of the result should know of which pages."""
+        """The notes for the row, each with the numbers of the pages that it is about."""
         return {
             "images without text, not read": [one for one in self.unread if one not in self.fonts],
             "pictures beside text, not read": self.beside,
@@ -56,7 +57,7 @@ class Recognition:
         }
 
     def lacking(self, pages: int) -> str:
-        """Why a document of so many pages, all of which nobody has read, has no text."""
+        """The reason why a document of so many pages, all of which nobody has read, has no text."""
         if set(self.unread) <= set(self.fonts):
             return "its fonts do not say which characters they show, so its pages must be recognised"
         told = "its one page is an image" if pages == 1 else f"its {pages:,} pages are images or blank"
@@ -83,7 +84,7 @@ class Recognition:
         return text or ""
 
     def _instead(self, page: Page, number: int, seen: Survey, text: str, mapping: Mapping) -> str:
-        """What is recognised on the page instead of its text, unless both say the same."""
+        """The recognised text in place of the page's, unless both say the same; its own, or "", if nobody read it."""
         recognised = self._pictures.page(_name(number), _whole(page, seen))
         if recognised is not None:
             if mapping is Mapping.DOUBTFUL and _share_in(text, recognised) >= _SAME:
@@ -123,7 +124,7 @@ class Recognition:
         return _inserted(text.split("\n"), found, len(lines)) if found else text
 
     def _note(self, drawing: Drawing, number: int, regions: list[Region], text: str) -> None:
-        """What became of the pictures on a page; whether it is one that nobody has read, with a stamp on it."""
+        """Note what became of a page's pictures; a scan that nobody has read is `unread`, even with a stamp on it."""
         of_page = f"{_name(number)} picture "
         missed = [*self._pictures.left, *self._pictures.unread]
         if any(name.startswith(of_page) for name in missed):
@@ -140,7 +141,7 @@ def _nothing() -> None:
 
 
 def _whole(page: Page, seen: Survey) -> Callable[[], bytes | None]:
-    """What draws a page with all that is on it, where no picture on it is too large for that."""
+    """A function that draws a page as PGM with all that is on it; it gives None if a picture there is too large."""
     huge = any(pdf.pixels_of(item) > HUGE for item, _ in seen.scenery.images)
     return _nothing if huge else partial(pgm, page.handle)
 

@@ -1,4 +1,4 @@
-"""Where the pictures of a page lie, which of them its text layer explains, and where between its lines they belong.
+"""Find where the pictures of a page lie, which of them its text layer explains, and between which lines they belong.
 
 Pictures that touch are one region: scans come in strips and tiles.
 """

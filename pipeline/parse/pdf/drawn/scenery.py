@@ -1,4 +1,5 @@
-"""What stands on a page besides text: areas of colour and pictures, over or under which a text may be lost.
+"""The scenery of a page is what it holds besides text: areas of colour and pictures, over or under which a text may
+be lost.
 
 Their places are kept as cells of a grid, so that thousands of them cost little; a cell that two share is a suspicion
 and no more than that.
@@ -28,7 +29,7 @@ Colour = tuple[int, int, int]
 
 @dataclass(slots=True)
 class _Area:
-    """What was painted after `first` and up to `last` texts of the page; no colour: a picture, or one of many.
+    """An area painted after `first` and up to `last` texts of the page; no colour: a picture, or one of many.
 
     A large letter hides what is below it, but nothing is written on it: it is `behind` nothing.
     """
@@ -42,7 +43,7 @@ class _Area:
 
 
 class Scenery:
-    """Of one page, whose visible part is `box`. Texts are asked for in the order in which they are painted."""
+    """The areas and pictures of a page, whose visible part is `box`; texts are asked about in order of painting."""
 
     def __init__(self, box: Rectangle) -> None:
         self._left, self._bottom = box[0], box[1]
@@ -69,7 +70,7 @@ class Scenery:
         return any(other is None or near(colour, other) for other in self._colours)
 
     def add(self, item: int, kind: int, matrix: Matrix, texts: int) -> None:
-        """An object that is no text, painted after so many texts."""
+        """Add an object that is no text, painted after so many texts."""
         filled, drawn = pdf.area_and_line(item) if kind == pdf.PATH else (True, False)
         if not filled and not drawn:
             return
@@ -86,7 +87,7 @@ class Scenery:
             self._add(box, None, texts)
 
     def add_large(self, box: Rectangle, texts: int) -> None:
-        """Large letters, painted after so many texts; all areas are to be sorted afterwards."""
+        """Add large letters, painted after so many texts; all areas are to be sorted afterwards."""
         if len(self._areas) < _MOST:
             self._rows |= self._band(box)
             self._areas.append(_Area(texts, texts, None, box, behind=False))
@@ -96,7 +97,7 @@ class Scenery:
         self._areas.sort(key=_last)
 
     def cover(self, box: Rectangle, texts: int) -> None:
-        """Something that may be painted in a box, after so many texts."""
+        """Add something that may be painted in a box, after so many texts."""
         self._add(box, None, texts)
 
     def _joined(self, line: Rectangle) -> Rectangle | None:
@@ -118,7 +119,7 @@ class Scenery:
         self._colours.add(colour)
 
     def is_near(self, area: Rectangle) -> bool:
-        """Whether an area may touch any of it: whether there is any at its height."""
+        """Whether an area may touch anything of the scenery: whether there is any at its height."""
         return bool(self._rows & self._band(area))
 
     def covers(self, text: Rectangle, place: int) -> bool:
@@ -201,7 +202,7 @@ class Scenery:
 
     @property
     def areas(self) -> int:
-        """How many there are."""
+        """The number of areas."""
         return len(self._areas)
 
     def share_of_images(self) -> float:
@@ -214,7 +215,7 @@ def _last(area: _Area) -> int:
 
 
 def _overlap(text: Rectangle, box: Rectangle) -> bool:
-    """By more than where their edges touch."""
+    """Whether a text and a box overlap by more than where their edges touch."""
     return (
         text[0] < box[2] - _TOUCH
         and text[2] > box[0] + _TOUCH

@@ -75,7 +75,7 @@ class _Group:
 
 @dataclass(slots=True)
 class Survey:
-    """What a page holds: `texts` in the order in which they are painted, and those that may be hidden."""
+    """The objects of a page: `texts` in the order in which they are painted, and `suspects`, which may be hidden."""
 
     page: Rectangle
     scenery: Scenery
@@ -151,7 +151,7 @@ class _Judge:
         self._unusual: dict[float, set[State]] = {}  # states that are unusual, by the least size
 
     def judge(self) -> None:
-        """Each of them."""
+        """Judge each text of the page."""
         groups = self._found.groups
         ends = [*(group.start for group in groups[1:]), len(self._found.texts)]
         parts = [(group, range(group.start, end)) for group, end in zip(groups, ends, strict=True) if group.start < end]
@@ -162,7 +162,7 @@ class _Judge:
             self._judge_group(group, places)
 
     def _add_large(self, group: _Group, places: range) -> None:
-        """Letters that may hide those below them, as areas."""
+        """Add letters that may hide those below them, as areas."""
         stretched = stretching(group.matrix)
         least = (_LARGE / stretched) ** 2 if stretched else float("inf")
         large = {state for state, of in self._kinds.items() if of.most >= least}
@@ -203,7 +203,7 @@ class _Judge:
         return self._unusual[smallest]
 
     def _is_plain(self, of: Painting, smallest: float) -> bool:
-        """Opaque, with contrast to the paper, not small, of letters that have outlines."""
+        """Whether a text is opaque, with contrast to the paper, not small, and of letters that have outlines."""
         return (
             of.colour is not None
             and not of.mixed

@@ -44,7 +44,7 @@ def join_words(texts: list[str]) -> list[str]:
 
 
 def _known(texts: list[str]) -> set[str]:
-    """Those words of the text that it may be asked for: halves of divided words, and what both make."""
+    """The words of the text that may be asked for: halves of divided words and what both make; all, if many."""
     pairs = {
         (one[1].casefold(), one[2].casefold()) for text in texts if MARK in text for one in _DIVIDED.finditer(text)
     }

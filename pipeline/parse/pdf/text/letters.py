@@ -39,7 +39,7 @@ _X, _Y = argument(addressof(_point)), argument(addressof(_point) + 4)
 
 
 class Letters:
-    """What is known of the letters of one document's fonts, by their widths and some of their outlines."""
+    """The judgement on the letters of one document's fonts, remembered by their widths and some of their outlines."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], bool] = {}
@@ -86,7 +86,7 @@ def _width(font: int, character: int) -> float:
 
 
 def _box(font: int, character: int) -> Rectangle | None:
-    """Around the outline of a letter, in thousandths of the font's size; None where it has none."""
+    """The box around the outline of a letter, in thousandths of the font's size; None where it has none."""
     path = _get_path(argument(font), character, _SIZE)
     count = _count(argument(path)) if path else 0
     points = [_at(_get_segment(argument(path), place)) for place in range(count)]

@@ -51,11 +51,11 @@ class Page:
             raw.FORM_OnAfterLoadPage(self.handle, self.form)
 
     def count_characters(self) -> int:
-        """How many characters its text has; they have places from 0."""
+        """The number of characters in the page's text; they have places from 0."""
         return int(_count_characters(argument(self.characters)))
 
     def box(self) -> Rectangle:
-        """The part that is seen, in points."""
+        """The part of the page that is seen, in points."""
         return _bounding_box(self.handle)
 
     def load_text(self) -> None:
@@ -92,7 +92,7 @@ class Page:
         return _get_object(argument(self.characters), place) or 0
 
     def text_objects(self) -> list[int]:
-        """For each character the text in which it stands; 0 for one that pdfium adds."""
+        """The text object in which each character stands; 0 for a character that pdfium adds."""
         found = map(_get_object, repeat(argument(self.characters)), range(self.count_characters()))
         return [item or 0 for item in found]
 
@@ -143,7 +143,7 @@ class Page:
         return boxes
 
     def text_places(self, places: Iterable[int]) -> set[int]:
-        """Where in its text characters of these places stand."""
+        """The places in the page's text at which the characters with these numbers stand."""
         return set(map(_text_place, repeat(argument(self.characters)), places))
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""What stands on a page as annotations: values of form fields, and remarks; in the page's order, each once.
+"""The texts of a page's annotations: values of form fields, and remarks; in the page's order, each once.
 
 Some are seen by nobody: by their flags, by their place, or because what is drawn of them shows nothing.
 """
@@ -42,7 +42,8 @@ class Drawn:
 
 @dataclass
 class Annotations:
-    """Of one page: texts that are shown, texts that nobody sees with the way in which they are hidden (hidden.KINDS).
+    """The annotations of one page: texts `shown`, and texts that nobody sees with the way they are hidden
+    (hidden.KINDS).
 
     `drawn`: those among the shown ones of which the page must tell whether they are seen. `covers`: the boxes of all
     that may be painted over the page. `layered`: some with a text are in layers, of which pdfium does not tell.
@@ -65,7 +66,7 @@ class Annotations:
 
 
 def annotations_of(page: Page, form: Any, on_file: Any) -> Annotations:
-    """Those of a page; `form`: the document's forms, if it has any; `on_file` is called for each attached file."""
+    """The annotations of a page; `form`: the document's forms, if any; `on_file` is called for each attached file."""
     count = _count(argument(page.address))
     if not count:
         return Annotations()
@@ -171,7 +172,7 @@ def _field(annotation: Any, form: Any) -> str:
 
 
 def _checked(annotation: Any, form: Any, name: str) -> str:
-    """ "name: [x]", with the value of it where that says more than yes."""
+    """The text of a box that is checked: "name: [x]", with its value where that says more than yes."""
     if not raw.FPDFAnnot_IsChecked(form, annotation):
         return ""
     value = string(lambda buffer, size: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, size))
