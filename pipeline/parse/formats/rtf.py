@@ -12,38 +12,14 @@ from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
 from pipeline.parse.office.rtf_looks import Ground, Letters, Paper
+from pipeline.parse.office.rtf_words import ASIDE, CHARACTERS, SILENT, SPOKEN, SYMBOLS
 from pipeline.parse.writer import TextWriter
 
 PARSER = "rtf/3"
 _TOKEN = re.compile(
     rb"\\([A-Za-z]{1,32})(-?\d{1,10})? ?|\\'([0-9A-Fa-f]{2})|\\(.)|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+|.)", re.DOTALL
 )
-_CHARACTERS = {
-    "tab": "\t", "line": "\n", "lbr": "\n", "emdash": "\u2014", "endash": "\u2013", "emspace": " ", "enspace": " ",
-    "qmspace": " ",
-    "bullet": "\u2022", "lquote": "\u2018", "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d",
-    "nestcell": " ", "nestrow": "\n",
-}  # fmt: skip
-_SYMBOLS = {b"~": "\xa0", b"_": "-", b"-": "", b"\n": "\n", b"\r": "\n", b"\t": "\t"}
-# Destinations without text of the document; whatever begins with \* and is not known to have some is one too.
-_SILENT = {
-    "fonttbl", "colortbl", "stylesheet", "info", "pict", "objdata", "fldinst", "filetbl", "listtable",
-    "listoverridetable",
-    "revtbl", "rsidtbl", "themedata", "colorschememapping", "datastore", "latentstyles", "generator", "xmlnstbl",
-    "bkmkstart",
-    "bkmkend", "sp", "sn", "sv", "nonesttables", "nonshppict", "upr", "pgdsctbl", "atnid", "atnauthor", "ftnsep",
-    "ftnsepc",
-    "ftncn", "aftnsep", "aftnsepc", "aftncn", "tc", "tcn", "xe", "rxe", "txe", "do", "template", "formfield", "falt",
-    "panose",
-    "mmathPr", "private", "pntxta", "pntxtb", "listtext", "objclass", "objname",
-}  # fmt: skip
-_SPOKEN = {"shptxt", "ud", "shpinst", "dptxbxtext", "listtext", "pntext", "fldrslt", "result"}
 _BODY = 9  # the outline level of text that is no heading
-_ASIDE = {
-    "header": "header", "headerl": "header", "headerr": "header", "headerf": "header",
-    "footer": "footer", "footerl": "footer", "footerr": "footer", "footerf": "footer",
-    "footnote": "footnote", "annotation": "annotation",
-}  # fmt: skip
 
 
 @dataclass
@@ -199,13 +175,13 @@ class _Reader:
         self._flush()
         starred, self._starred = self._starred, False
         self._skip = 0
-        if word in _ASIDE and not self._group.silent:
-            self._open_aside(_ASIDE[word])
-        elif word in _SPOKEN:
+        if word in ASIDE and not self._group.silent:
+            self._open_aside(ASIDE[word])
+        elif word in SPOKEN:
             self._group.silent = False
             if word == "shptxt":
                 self._group.ground = replace(self._group.ground, in_shape=True)
-        elif word in _SILENT or starred:
+        elif word in SILENT or starred:
             self._group.silent = True
             self._in_fonts = self.depth if word == "fonttbl" else self._in_fonts
             self._in_colours = self.depth if word == "colortbl" else self._in_colours
@@ -265,8 +241,8 @@ class _Reader:
         group, flow = self._group, self._flow
         if group.silent or group.deleted:
             return
-        if word in _CHARACTERS:
-            self._put(_CHARACTERS[word])
+        if word in CHARACTERS:
+            self._put(CHARACTERS[word])
         elif word in {"pard", "intbl"}:
             group.in_table = word == "intbl"
             group.level = 0 if word == "pard" else group.level
@@ -290,7 +266,7 @@ class _Reader:
             self._word("par", None)
         else:
             self._flush()
-            self._put(_SYMBOLS.get(symbol, ""))
+            self._put(SYMBOLS.get(symbol, ""))
 
     def _character(self, one: bytes) -> None:
         if self._skip:
