@@ -27,9 +27,10 @@ _HIDING = {"hidden", "clip", "scroll", "auto", "overlay"}
 
 @dataclass(frozen=True)
 class Box:
-    """`exists`: not `display: contents`. `is_block`: it can be moved, scaled and given a size. `left` and `top` are
-    how far it is moved, in px. `layer` is its z-index. `is_cut`: it has no room, and what does not fit is not shown.
-    `items`: the elements in it are boxes of their own. `may_be_flat`: its height is that of its lines.
+    """The box of an element. `exists`: not `display: contents`. `is_block`: it can be moved, scaled and given a
+    size. `left` and `top` are how far it is moved, in px. `layer` is its z-index. `is_cut`: it has no room, and what
+    does not fit is not shown. `items`: the elements in it are boxes of their own. `may_be_flat`: its height is that
+    of its lines.
     """
 
     exists: bool
@@ -82,7 +83,7 @@ def _sideways(values: Values, position: str, measure: Measure) -> float:
 
 
 def _downwards(values: Values, position: str, measure: Measure) -> float:
-    """Upwards is negative; what is below the window and cannot be scrolled to is as far up."""
+    """How far down a box is moved, in px, negative for up; below the window, where nobody can scroll, is as far up."""
     if position not in {"relative", "absolute", "fixed"}:
         return 0.0
     top, bottom = (measure.length(values.get(name, ())) for name in ("top", "bottom"))

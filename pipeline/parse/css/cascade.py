@@ -1,4 +1,4 @@
-"""Which declarations hold for an element (CSS Cascading and Inheritance Level 5), its variables put in place."""
+"""The declarations that hold for an element (CSS Cascading and Inheritance Level 5), its variables put in place."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -20,7 +20,7 @@ _FEW = 100  # declarations of a rule that holds, however much has been spent
 
 
 class _Rank(NamedTuple):
-    """What the cascade orders declarations by; the greatest wins. `origin`: hints of markup, rules, `style`."""
+    """The order of the cascade, in which the greatest wins. `origin`: hints of markup, rules, `style`."""
 
     important: bool
     origin: int
@@ -98,7 +98,7 @@ class Cascade:
             return None
 
     def _animate(self, values: Values, important: set[str]) -> None:
-        """What an animation leaves: its last frame where it is filled forwards, nothing known where it is endless."""
+        """Put in an animation's last frame if it is filled forwards; if it is endless, remove what it changes."""
         forwards = {"forwards", "both"} & set(words(values.get("animation-fill-mode", ())))
         endless = "infinite" in words(values.get("animation-iteration-count", ()))
         for name in words(values["animation-name"]):

@@ -18,7 +18,7 @@ _WIDE, _HIGH = 1280.0, 800.0  # px
 
 
 class Covers:
-    """Which elements of a page are covers: absolutely placed, as large as the box around them, and opaque."""
+    """The covers of a page: elements that are absolutely placed, as large as the box around them, and opaque."""
 
     def __init__(self, values_of: Callable[[etree._Element, Look], Values]) -> None:
         self._values_of = values_of
@@ -74,7 +74,7 @@ def _layer(values: Values) -> int:
 
 
 def _is_full(values: Values) -> bool:
-    """Whether it reaches from one edge of the box around it to the other, both ways."""
+    """Whether an element of these values reaches from one edge of the box around it to the other, both ways."""
     return all(
         _reaches(values, *names) for names in (("left", "right", "width", _WIDE), ("top", "bottom", "height", _HIGH))
     )

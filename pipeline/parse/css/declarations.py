@@ -67,7 +67,7 @@ _NAME = re.compile(r"\s*(-?-?[a-zA-Z][\w-]*)\s*")
 
 
 class Declared(NamedTuple):
-    """What a property is declared to be: where in the page's styles, and whether that depends on variables."""
+    """A declared value, with its place in the order of the page's styles, and whether it depends on variables."""
 
     order: int
     value: Value

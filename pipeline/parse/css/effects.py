@@ -24,7 +24,7 @@ class Transform(NamedTuple):
     top: float = 0.0
 
     def inside(self, other: "Transform") -> "Transform":
-        """A transform within this one."""
+        """The transform that another one within this one comes to."""
         return Transform(
             self.x_scale * other.x_scale,
             self.y_scale * other.y_scale,
@@ -146,7 +146,7 @@ _BLENDS: dict[str, Callable[[float, float], float]] = {
 
 
 def blending(mode: str, behind: Colour | None) -> Recolour | None:
-    """What `mix-blend-mode` makes of colours over what is behind (Compositing Level 1); None: no change."""
+    """The change that `mix-blend-mode` makes to colours over one behind (Compositing Level 1); None for no change."""
     if mode in {"", "normal", "initial", "unset", "revert"}:
         return None
     blend = _BLENDS.get(mode)

@@ -92,7 +92,7 @@ class Look:
 
     @property
     def appearance(self) -> Appearance:
-        """The same in the terms of all formats."""
+        """This look in the terms of all formats, with lengths in points."""
         (colour, alpha), behind = self.fill or self.colour, self._recoloured(self.background, self.below)
         colour = self._recoloured(colour, len(self.recolours))
         rim = self.edge
@@ -137,7 +137,7 @@ class Look:
         return found
 
     def inside(self, tag: str, values: Values, variables: Variables, *, unknown: bool) -> "Look":
-        """That of an element with settled values; `unknown`: rules that were not read may set its colours."""
+        """The look inside an element with settled values; `unknown`: rules that were not read may set its colours."""
         if not values and not unknown and variables is self.variables:
             return replace(self, items=False, declared={}) if self.items or self.declared else self
         size = self._size(values)
@@ -151,7 +151,7 @@ class Look:
         return self.size if size is None and not value else 16.0 if size is None else max(0.0, size)
 
     def _text(self, values: Values, size: float, box: Box, unknown: bool) -> "Look":
-        """What is inherited."""
+        """This look with what an element's values change in what its text inherits; `size` is its font's in px."""
         measure = Measure(size, None, self.quirks)
         visibility, indent = keyword(values, "visibility"), values.get("text-indent", ())
         spacing = values.get("letter-spacing", ())
@@ -174,7 +174,7 @@ class Look:
         )
 
     def _boxed(self, values: Values, box: Box, outer: "Look", variables: Variables) -> "Look":
-        """What holds for the box of the element, and what of that for all in it."""
+        """This look with what the box of the element changes, for its text and for all elements in it."""
         own, filtered, blur = filters(values.get("filter", ()) if box.exists else ())
         opacity = own * (_share(values, "opacity") if box.exists else 1.0)
         behind = self._recoloured(outer.background, outer.below)
@@ -212,7 +212,7 @@ class Look:
         return place.inside(transform(values, self.size)) if box.is_block else place
 
     def _cut(self, values: Values, box: Box, outer: "Look") -> str:
-        """Whether nothing of it is left by clipping, its own or that around it."""
+        """The new value of `clipped`, by the clipping of the element itself and of what is around it."""
         if outer.clipped == "all" or not box.exists:
             return outer.clipped
         rectangle = box.position in {"absolute", "fixed"} and is_clipped_by_rectangle(values.get("clip", ()), self.size)
@@ -227,7 +227,7 @@ class Look:
 
 
 def _from_corner(place: Transform) -> Transform:
-    """The same scale from the page's corner: what is fixed stands where the window begins."""
+    """The transform for what is fixed: of the same scale, but without a shift, as it stands where the window begins."""
     return place._replace(left=0.0, top=0.0)
 
 

@@ -102,7 +102,7 @@ def _scheme(root: etree._Element) -> str:
 
 
 def _hints(element: etree._Element, outer: Look) -> Block | None:
-    """What attributes of the markup say of looks (HTML, 15.3; SVG 2, 6.6)."""
+    """The declarations that attributes of the markup stand for (HTML, 15.3; SVG 2, 6.6); None where there are none."""
     attributes = element.attrib
     if not attributes or not _MARKED.intersection(attributes):
         return None

@@ -14,7 +14,7 @@ UNKNOWN: Paint = (None, 1.0)
 
 
 def paint(token: Token, current: Paint) -> Paint:
-    """What a colour paints; `current` is that of `currentcolor`."""
+    """The paint that a colour stands for; `current` is that of `currentcolor`."""
     keyword = word((token,))
     if keyword == "currentcolor":
         return current
@@ -27,7 +27,7 @@ def paint(token: Token, current: Paint) -> Paint:
 
 
 def text_paint(values: Mapping[str, Value], outer: Paint, *, drawing: bool) -> tuple[Paint, Paint | None]:
-    """What `color` is, and what fills letters instead of it, if anything does; in a drawing that is `fill`."""
+    """The paint of `color`, and the one that fills letters instead, if any does; in a drawing that is `fill`."""
     current = paint(values["color"][0], outer) if "color" in values else outer
     if drawing:
         fill = values.get("fill", ())
@@ -43,7 +43,7 @@ def text_paint(values: Mapping[str, Value], outer: Paint, *, drawing: bool) -> t
 
 
 def background(values: Mapping[str, Value], outer: Colour | None, current: Paint) -> tuple[Colour | None, bool]:
-    """What is behind the text of an element, and whether its own background hides what lies below it."""
+    """The colour behind the text of an element, and whether its own background hides what lies below it."""
     pictures = values.get("background-image", ())
     if pictures and word(pictures) != "none":
         even = gradient_colour(pictures)

@@ -22,7 +22,7 @@ class TooMuchError(Exception):
 
 @dataclass
 class Budget:
-    """What matching may still cost; `TooMuchError` when nothing is left."""
+    """The steps that matching may still take; raises TooMuchError when none is left."""
 
     steps: int = STEPS
     _places: dict[tuple[etree._Element, bool, bool], dict[etree._Element, int]] = field(default_factory=dict)

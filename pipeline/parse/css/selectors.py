@@ -44,7 +44,7 @@ class Compound:
     tests: tuple[Test, ...] = ()
 
     def holds(self, element: etree._Element, budget: Budget) -> bool:
-        """Whether an element meets all of it."""
+        """Whether an element meets all conditions of the compound."""
         budget.spend()
         if self.tag and element.tag != self.tag:
             return False
@@ -65,13 +65,13 @@ class Selector:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it looks at one tag, class or id and at nothing else."""
+        """Whether the compound looks at one tag, class or id and at nothing else."""
         last = self.compounds[0]
         conditions = bool(last.tag) + len(last.names) + len(last.classes)
         return len(self.compounds) == 1 and not last.tests and conditions <= 1
 
     def matches(self, element: etree._Element, budget: Budget) -> bool:
-        """Whether it selects an element; raises TooMuchError."""
+        """Whether the selector selects an element; raises TooMuchError."""
         return self.compounds[0].holds(element, budget) and self._leftwards(element, 0, budget)
 
     def _leftwards(self, element: etree._Element, place: int, budget: Budget) -> bool:
@@ -291,7 +291,7 @@ def _is_nesting(token: Token) -> bool:
 
 
 def compile_relative(arguments: Sequence[Token], depth: int) -> list[tuple[str, Selector]]:
-    """What `:has()` asks for: how to go from the element, and what is to be found there; raises UndecidedError."""
+    """The relations and selectors that `:has()` asks for, "" for any element inside; raises UndecidedError."""
     found = []
     for part in split(arguments):
         tokens = list(significant(part[:1])) + list(part[1:])

@@ -24,7 +24,7 @@ Layer = tuple[float, ...]
 
 @dataclass
 class Rule:
-    """What one selector declares; `layer` orders it before its specificity does."""
+    """The declarations of one selector; `layer` orders them before its specificity does."""
 
     selector: Selector
     layer: Layer

@@ -16,14 +16,14 @@ _DEEPEST = 20
 
 @dataclass(frozen=True)
 class Measure:
-    """What lengths are relative to: the font's size, what 100 % stands for (None: unknown), how quirky the page is."""
+    """The measures of relative lengths in px: the font's size, 100 % (None: unknown); `quirks`: numbers are lengths."""
 
     em: float
     whole: float | None = None
     quirks: bool = False
 
     def length(self, value: Sequence[Token]) -> float | None:
-        """A value of one token, in px."""
+        """The length in px that a value of one token states; None where that is not known here."""
         return self._term(value[0], 0) if len(value) == 1 else None
 
     def _term(self, token: Token, depth: int) -> float | None:
@@ -85,7 +85,7 @@ def number(token: Token) -> float | None:
 
 
 def angle(token: Token) -> float | None:
-    """Degrees."""
+    """The degrees of an angle; None for anything else."""
     if token.type == "dimension" and token.lower_unit in _ANGLES:
         return float(token.value) * _ANGLES[token.lower_unit]
     return 0.0 if token.type == "number" and token.value == 0 else None

@@ -1,1 +1,1 @@
-"""What the Office formats have in common: their two containers, drawings, numbered paragraphs, cells."""
+"""The readers of Office formats and the parts they share: two containers, drawings, numbered paragraphs, cells."""

@@ -44,7 +44,7 @@ class Archive:
             return self._zip.read(info)
 
     def head(self, part: str, size: int) -> _Bytes:
-        """At most so many bytes from the beginning of a part, none where it is damaged."""
+        """The first `size` bytes of a part or all of a shorter one; none where it is damaged."""
         try:
             with _damage(part), self._zip.open(self._names.get(part) or self._names[part.lower()]) as file:
                 return file.read(size)

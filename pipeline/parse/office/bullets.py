@@ -29,7 +29,7 @@ class Bullets:
         self._counts: dict[int, _Count] = {}
 
     def label(self, paragraph: etree._Element) -> str:
-        """What stands before a paragraph with text, with a space after it; "" where nothing does. Counts it."""
+        """Count a paragraph that has text, and return its number with a space after it; "" where it is not numbered."""
         own = paragraph.find(A + "pPr")
         level = whole_number(own.get("lvl") if own is not None else None, 0)
         self._counts = {deep: count for deep, count in self._counts.items() if deep <= level}

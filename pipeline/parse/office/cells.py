@@ -51,7 +51,7 @@ def number_text(value: str, kind: str, epoch: int) -> str:
 
 
 def number_kind(code: str) -> str:
-    """What a number format shows, from its first section without literals: "date", "time",
+    """The kind of value that a number format shows, by its first section without literals: "date", "time",
     "moment" (both), "duration", or "" for a plain number.
     """
     code = _LITERAL.sub("", code.split(";")[0]).lower()

@@ -63,7 +63,7 @@ def _add_object(members: Members, name: str, data: bytes) -> bool:
 
 
 def refuse_pictures_alone(source: Source, writer: TextWriter, package: Package, what: str) -> None:
-    """Raises DocumentError(NEEDS_OCR) where there is nothing but pictures, and not all were looked at."""
+    """Raise DocumentError(NEEDS_OCR) for a document of nothing but pictures, unless all of them were looked at."""
     looked_at = package.shown.read if package.shown else 0
     if writer.length or source.pictures.pending or source.members.finish()[0]:
         return

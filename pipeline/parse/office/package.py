@@ -27,7 +27,7 @@ _OF_OFFICE = re.compile(
 
 @dataclass(frozen=True)
 class Relation:
-    """From one part to another: the last word of its type, and the name of the other part (or a foreign address)."""
+    """A relation of a part: the last word of its type, and the name of the other part (or a foreign address)."""
 
     kind: str
     target: str
@@ -84,7 +84,7 @@ class Package(Archive):
         ]
 
     def picture_text(self, part: str, identifier: str) -> str:
-        """What was recognised on the picture that a relation of a part leads to; "" where nothing was, or not yet."""
+        """The text recognised on the picture that a relation of a part leads to; "" where there is none, or not yet."""
         relation = self.relations(part).get(identifier)
         if self.shown is None or relation is None or relation.external or not self.has(relation.target):
             return ""

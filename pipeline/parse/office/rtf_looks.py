@@ -16,7 +16,7 @@ _SIDES = ("shpleft", "shptop", "shpright", "shpbottom")
 
 @dataclass(frozen=True)
 class Letters:
-    """What the characters of a group look like; colours are numbers in the table of colours, 0 for none."""
+    """The looks of a group's characters; colours are numbers in the table of colours, 0 for none."""
 
     colour: int = 0
     highlight: int = 0
@@ -27,7 +27,7 @@ class Letters:
     outlined: bool = False
 
     def changed(self, word: str, value: int | None) -> "Letters":
-        """By a control word; those that are none of characters change nothing."""
+        """These looks after a control word, which changes nothing if it is not about characters."""
         number = value or 0
         if word == "cf":
             return replace(self, colour=number)
@@ -50,7 +50,7 @@ class Letters:
 
 @dataclass(frozen=True)
 class Ground:
-    """What is around the characters of a group: its paragraph, the shape that it is in."""
+    """The surroundings of a group's characters: its paragraph, and the shape that it is in."""
 
     paragraph: int = 0
     line: int = 0  # twips; below 0 lines are exactly so high
@@ -59,7 +59,7 @@ class Ground:
     box: tuple[int, int, int, int] = (0, 0, 0, 0)  # left, top, right, bottom of a shape in twips
 
     def changed(self, word: str, value: int | None) -> "Ground":
-        """By a control word; those that are none of paragraphs and shapes change nothing."""
+        """These surroundings after a control word, which changes nothing if it is not about paragraphs or shapes."""
         number = value or 0
         if word == "pard":
             return replace(self, paragraph=0, line=0, nested=False)
@@ -80,7 +80,7 @@ class Ground:
 
 @dataclass
 class Paper:
-    """What holds for the whole document: its colours, the cells of the row begun."""
+    """The state of the whole document: its table of colours, and the cells of the row begun."""
 
     colours: list[Colour | None] = field(default_factory=list)
     coloured: bool = False  # whether pages may have a background

@@ -19,7 +19,7 @@ _SEEN_TWICE = 4  # how often more bytes than there are may belong to sheets
 
 @dataclass
 class Sheet:
-    """What was found on a sheet: the size of the grid around its cells, and what it says that this is.
+    """A sheet as it was read: `cells` is the size of the grid around its cells, `said` the size that its header states.
 
     `comments` have place and author.
     """
@@ -119,7 +119,7 @@ def _records(stream: bytes, at: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _string(data: bytes, length: int) -> str:
-    """So many characters behind a byte that says how wide they are."""
+    """The string of `length` characters behind the byte whose lowest bit says that each takes two bytes, not one."""
     if data[:1] and data[0] & 1:
         return data[1 : 1 + 2 * length].decode("utf-16-le", "replace")
     return codepages.low_bytes(data[1 : 1 + length])

@@ -26,7 +26,8 @@ def decompress(data: bytes) -> bytes:
 
 
 def _expanded(data: bytes) -> bytes:
-    """What is behind the header: a byte of eight flags, then for each a byte or a reference of two."""
+    """The RTF that the data behind the header expand to: a byte of eight flags, then for each a byte or a reference
+    of two. Raises DocumentError(CORRUPT)."""
     out, at = bytearray(_START), _HEADER
     while at < len(data):
         flags, at = data[at], at + 1

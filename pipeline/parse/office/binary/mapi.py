@@ -76,7 +76,7 @@ class Properties:
         return self._file.read(self.storage, f"__substg1.0_{number:04X}{kind:04X}")
 
     def _encoding(self) -> str | None:
-        """What the message says, else what its body looks like."""
+        """The encoding of texts in bytes: the one that the message names, else what its body looks like; else None."""
         for page in (_MESSAGE_PAGE, _INTERNET_PAGE):
             if encoding := codepages.of_page(self.number(page) or 0):
                 return encoding

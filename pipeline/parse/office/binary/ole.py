@@ -72,7 +72,7 @@ class CompoundFile:
         return data[:size]
 
     def need(self, storage: Storage, name: str) -> bytes:
-        """As `read`, for a stream that has to be there."""
+        """The bytes of a stream that has to be there; raises DocumentError(CORRUPT) where it is missing."""
         data = self.read(storage, name)
         if data is None:
             raise _damaged(f"its stream {name!r}, which is missing")

@@ -46,7 +46,7 @@ class _Bytes:
 
 
 def labels(text: str, looks: bytes, extended: bytes) -> list[str]:
-    """What stands before each paragraph of a text (they end in "\\r"), with a space after it."""
+    """The label of each paragraph of a text (they end in "\\r") with a space after it, or ""; [] if none has one."""
     entries = list(_entries(_Bytes(extended)))
     if not any(entries):
         return []
@@ -70,7 +70,7 @@ def labels(text: str, looks: bytes, extended: bytes) -> list[str]:
 
 
 def _entries(data: _Bytes) -> Iterator[_Number | None]:
-    """Of each look the numbers that it draws; None for none."""
+    """The scheme and the first number that each look draws before its paragraphs; None for a look without numbers."""
     while not data.ended:
         mask = data.number(4)
         data.skip(mask, ((_BLIP, 2),))

@@ -1,4 +1,4 @@
-"""What lies where in a PowerPoint 97-2003 stream ([MS-PPT] 2.1 and 2.4): the slides in their order, with their texts.
+"""The layout of a PowerPoint 97-2003 stream ([MS-PPT] 2.1 and 2.4): the slides in their order, with their texts.
 
 The newest version of each object is found by the chain of edits, each with a directory of what it wrote. The texts of
 placeholders lie beside the list of slides, those of other shapes in the slide's drawing.

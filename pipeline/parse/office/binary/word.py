@@ -32,7 +32,7 @@ _Look = TypeVar("_Look")
 
 @dataclass(frozen=True)
 class Paragraph:
-    """What is known of a paragraph: its style's number, its list and level (None: those of its style), its table."""
+    """A paragraph's properties: its style's number, its list and level (None: those of its style), its table."""
 
     style: int = 0
     listed: int | None = None
@@ -45,7 +45,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Style:
-    """What is known of a style: its kind (1 to 9 headings, 62 the title), and the list and level of its paragraphs."""
+    """A style's properties: its kind (1 to 9 headings, 62 the title), and the list and level of its paragraphs."""
 
     kind: int = 0
     listed: int | None = None
@@ -54,7 +54,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Characters:
-    """What is known of a run of characters. `symbol`: the one that all of them stand for."""
+    """The properties of a run of characters; `symbol` is the one that each of them stands for, "" for none."""
 
     deleted: bool = False
     hidden: bool = False
@@ -96,7 +96,7 @@ class WordText:
         return list(struct.unpack_from(f"<{count}I", data))
 
     def _read_pieces(self, limit: int) -> Iterator[tuple[int, int, int, int]]:
-        """Of each piece the first position, the one behind it, its place and the bytes of a character."""
+        """The first position of each piece, the one behind it, its place in the stream and its bytes a character."""
         data = _pieces_of(self.part(33))
         count = (len(data) - 4) // 12
         if count < 1:
@@ -134,7 +134,7 @@ class WordText:
         return [runs[start] for start in sorted(runs)]
 
     def _by_position(self, runs: list[tuple[int, int, _Look]]) -> list[tuple[int, int, _Look]]:
-        """The same by positions in the text."""
+        """Runs between places in the stream, as (first, behind the last, look), with positions in the text instead."""
         starts, found = [run[0] for run in runs], []
         for start, end, place, width in self._pieces:
             stop = place + (end - start) * width

@@ -35,7 +35,7 @@ class WordLists:
         self._counts: dict[int, list[int | None]] = {}
 
     def label(self, number: int, level: int) -> str:
-        """What stands before a paragraph, with a space after it; "" where nothing does. Counts it."""
+        """Count a paragraph of a list (a number from 1) and return its label with a space after it; "" for none."""
         if not 1 <= number <= len(self._instances):
             return ""
         key, levels = self._instances[number - 1]
@@ -90,7 +90,7 @@ def _read_level(data: bytes, at: int) -> tuple[_Level, int] | None:
 
 
 def _read_instances(data: bytes, known: dict[int, dict[int, _Level]]) -> Iterator[tuple[int, dict[int, _Level]]]:
-    """Of each instance what it counts with (a list; itself, if it has levels of its own), and its levels."""
+    """The key by which each instance counts (its list's, or its own if it has levels of its own), and its levels."""
     count = min(int.from_bytes(data[:4], "little"), max(0, len(data) - 4) // _INSTANCE.size)
     at = 4 + _INSTANCE.size * count
     for place in range(count):

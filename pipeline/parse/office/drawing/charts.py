@@ -13,7 +13,7 @@ CX = "{http://schemas.microsoft.com/office/drawing/2014/chartex}"
 
 
 def write_chart(writer: TextWriter, root: etree._Element) -> None:
-    """Its data with categories down and series across, then titles and labels that are taken from cells."""
+    """Write a chart's data with categories down and series across, then its titles and labels taken from cells."""
     _write_series(writer, root)
     for title in root.iter(C + "title"):
         writer.line(" ".join(value.text or "" for value in title.iter(C + "v")))

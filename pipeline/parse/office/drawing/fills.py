@@ -1,4 +1,4 @@
-"""What shapes are filled with (ISO/IEC 29500-1, 20.1.8): one colour, nothing, or what cannot be told from here."""
+"""The fills of shapes (ISO/IEC 29500-1, 20.1.8): one colour, nothing, or something that cannot be told from here."""
 
 from lxml import etree
 
@@ -7,14 +7,14 @@ from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.theme import Paint, Theme
 
 UNKNOWN = "unknown"
-"""What is behind text where that cannot be told: no text has this colour."""
+"""The colour behind a text where it cannot be told; no text has this colour."""
 _FILLS = {"noFill", "solidFill", "gradFill", "blipFill", "pattFill", "grpFill"}
 _BACKGROUNDS = 1001  # from which number on a fill of the theme is one for backgrounds
 
 Fill = list[Paint]
 """The paints of a fill: none for no fill, one for each stop of a gradient, UNCLEAR for pictures and patterns."""
 UNCLEAR = Paint(None, 0.0)
-"""Of no known colour, and nobody knows how much shines through."""
+"""The paint whose colour is not known, nor how much shines through it."""
 
 
 def own_fill(properties: etree._Element | None, theme: Theme) -> Fill | None:
@@ -42,7 +42,7 @@ def styled_fill(reference: etree._Element, theme: Theme) -> Fill:
 
 
 def over(fill: Fill | None, behind: Colour) -> Colour:
-    """What is behind the text on a fill that lies over something else."""
+    """The colour behind a text whose fill lies over another colour; UNKNOWN where it is not one known colour."""
     if not fill:
         return behind
     colours = {one.colour if one.opacity >= 1 else mixed(one.colour, behind, one.opacity) for one in fill}

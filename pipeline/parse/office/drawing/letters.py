@@ -19,7 +19,8 @@ _RELIEF = {A + name for name in ("outerShdw", "innerShdw", "prstShdw", "glow", "
 
 
 class Letters(NamedTuple):
-    """What is said of letters; None where nothing is. `size` and `spacing` (beside each letter) in points.
+    """The looks that a document states for letters; None where it states none. `size` and `spacing` (beside each
+    letter) are in points.
 
     `line` is drawn around them, `marker` behind them; `relief`: their shadow or glow.
     """
@@ -33,7 +34,7 @@ class Letters(NamedTuple):
 
 
 def read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
-    """What the properties of a run (a:rPr, a:defRPr) say themselves. A link has the theme's colour for links."""
+    """The looks that properties of a run (a:rPr, a:defRPr) state; a link has the theme's colour for links."""
     if properties is None:
         return Letters()
     marker = properties.find(A + "highlight")
@@ -52,7 +53,7 @@ def read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
 
 
 def inherited(said: Iterable[Letters]) -> Letters:
-    """What holds where several say something, the nearest first."""
+    """The looks that hold where several, the nearest first, state some: each field from the first that states it."""
     found = Letters()
     for one in said:
         found = Letters._make(other if own is None else own for own, other in zip(found, one, strict=True))

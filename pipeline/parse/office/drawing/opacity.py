@@ -35,7 +35,7 @@ class Pictures:
 
 
 def _is_opaque(data: bytes) -> bool:
-    """By its format, or by the chunks of a PNG file (third edition, 5.3 and 11)."""
+    """Whether a picture hides all below it, by its format or its chunks (PNG, third edition, 5.3 and 11)."""
     if not data.startswith(_PNG) or len(data) < 29:
         return data.startswith((_JPEG, _BMP))
     width, height, bits, kind, _, _, interlaced = struct.unpack_from(">IIBBBBB", data, 16)

@@ -21,7 +21,7 @@ _BETWEEN = {"f": "/", "sSup": "^", "sSub": "_"}  # of the parts of a formula
 
 
 class Stage(Protocol):
-    """What is known of how the shapes of a drawing are seen."""
+    """A judge of how the shapes of a drawing are seen."""
 
     def hides(self, name: str, shape: etree._Element) -> str | None:
         """How an element of a local name is hidden (a kind of hidden.KINDS) with all in it; None if it is not."""

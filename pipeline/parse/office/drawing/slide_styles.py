@@ -1,4 +1,4 @@
-"""What a slide takes from its layout, its master and the presentation: colours, places and looks of text.
+"""The colours, places and looks of text that a slide takes from its layout, its master and the presentation.
 
 ISO/IEC 29500-1, 19.3.1: a placeholder is the one of the layout with its number, else of its kind; that of the layout is
 the one of the master of its kind.
@@ -24,7 +24,7 @@ USUAL_NAMES = {"bg1": "lt1", "tx1": "dk1", "bg2": "lt2", "tx2": "dk2"}
 
 
 class SlideStyles:
-    """What is behind one slide: `trees` are those of the slide, its layout and its master, as far as there are any."""
+    """The styles of one slide: `trees` are those of the slide, its layout and its master, as far as there are any."""
 
     def __init__(self, trees: list[etree._Element], theme: Theme, presentation: etree._Element, view: View) -> None:
         self.theme = theme
@@ -40,7 +40,7 @@ class SlideStyles:
         return next((box for box in boxes if box is not None), None)
 
     def said(self, shape: etree._Element, level: int) -> Iterator[Letters]:
-        """What is said of the letters of a paragraph of a level, from 1, the nearest first."""
+        """The looks stated for the letters of a shape's paragraphs at a level, from 1; the nearest comes first."""
         kind = _kind(shape)
         origins = self.origins(shape)
         for holder in (shape, *origins):

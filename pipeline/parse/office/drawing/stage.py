@@ -1,4 +1,4 @@
-"""What of the shapes of a drawing a person sees: the shapes by their places, their text by how its letters look."""
+"""The parts of a drawing that a person sees: shapes by their places, their text by how its letters look."""
 
 import math
 

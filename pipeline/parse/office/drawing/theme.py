@@ -19,7 +19,7 @@ _WHOLE = 100_000  # what percentages are counted in
 
 
 class Paint(NamedTuple):
-    """What something is painted with: a colour, None if it is not known, and its opacity from 0 to 1."""
+    """A paint: its colour, None if it is not known, and its opacity from 0 to 1."""
 
     colour: Colour | None = None
     opacity: float = 1.0
@@ -48,7 +48,7 @@ class Theme:
         return self._scheme.get(self._names.get(name, name))
 
     def paint(self, holder: etree._Element | None, around: Paint | None = None) -> Paint:
-        """What the first colour under an element says; `around` is what its placeholder colour (phClr) stands for."""
+        """The paint of the first colour under an element; `around` is what its placeholder (phClr) stands for."""
         element = None if holder is None else next(iter(holder), None)
         if element is None:
             return Paint()

@@ -120,7 +120,7 @@ class OpenDocument:
             self.skip()
 
     def picture_text(self, element: etree._Element) -> str:
-        """What was recognised on the picture that a draw:image shows; "" where nothing was, or not yet."""
+        """The text recognised on the picture that a draw:image shows; "" where there is none, or not yet."""
         if self.shown is None:
             return ""
         name, inside = _path(element), element.findtext(full("office:binary-data"))
@@ -144,7 +144,7 @@ class OpenDocument:
         return self._archive.count("pictures") + self._archive.count("media")
 
     def refuse_pictures_alone(self, writer: TextWriter, what: str) -> None:
-        """Raises DocumentError(NEEDS_OCR) where there is nothing but pictures, and not all were looked at."""
+        """Raise DocumentError(NEEDS_OCR) for a document of nothing but pictures, unless all of them were looked at."""
         if writer.length or (self.shown and self.shown.pending):
             return
         if self.pictures > (self.shown.read if self.shown else 0):
@@ -152,7 +152,7 @@ class OpenDocument:
             raise DocumentError(Failure.NEEDS_OCR, "; ".join([f"{what} pictures and no text", *reasons]))
 
     def notes(self) -> list[str]:
-        """What a reader of its text should know was not read."""
+        """Notes for whoever reads the text: how many pictures and embedded documents were not read."""
         if self.shown:
             notes = self.shown.notes(self.pictures)
         else:

@@ -1,11 +1,11 @@
-"""What stands in the place of elements within a line of OpenDocument: white space, formulas, form fields."""
+"""The text that elements within a line of OpenDocument stand for: white space, formulas, form fields."""
 
 import re
 
 from lxml import etree
 
 from pipeline.parse.markup.reading import local_name, whole_number
-from pipeline.parse.office.odf.document import attribute, full, name_of
+from pipeline.parse.office.odf.document import attribute, full, name_of, named
 
 _WHITE = re.compile("[ \t\r\n]+")
 _BLANKS = 100  # the most that one text:s stands for: more have no other meaning
@@ -25,7 +25,7 @@ class Line:
         self._takes_space = False
 
     def literal(self, text: str) -> None:
-        """Text of the XML (ODF 1.3, part 3, 6.1.2)."""
+        """Add text of the XML, whose runs of white space are one space each (ODF 1.3, part 3, 6.1.2)."""
         text = _WHITE.sub(" ", text)
         if not self._takes_space:
             text = text.removeprefix(" ")
@@ -34,19 +34,19 @@ class Line:
             self._takes_space = text[-1] != " "
 
     def exact(self, text: str) -> None:
-        """What an element stands for."""
+        """Add the text that an element stands for, every character of which counts."""
         if text:
             self._pieces.append(text)
             self._takes_space = True
 
     def finish(self) -> str:
-        """The whole."""
+        """The whole text of the line, without a space at its end that only the XML put there."""
         text = "".join(self._pieces)
         return text if self._takes_space else text.removesuffix(" ")
 
 
 def blank(element: etree._Element) -> str:
-    """What text:s, text:tab and text:line-break stand for."""
+    """The white space that a text:s, text:tab or text:line-break stands for."""
     name = name_of(element.tag)
     if name == "text:s":
         return " " * min(whole_number(attribute(element, "text:c"), 1), _BLANKS)
@@ -72,7 +72,7 @@ def _mathml(element: etree._Element) -> str:
 
 
 def control_text(control: etree._Element) -> str:
-    """What a form field shows: its value, the chosen entries, a box with or without a tick, its label."""
+    """The text that a form field shows: its value, the chosen entries, a box with or without a tick, its label."""
     name = name_of(control.tag)
     if name in _NO_TEXT:
         return ""
@@ -91,3 +91,14 @@ def _chosen(option: etree._Element) -> bool:
 
 def _first(element: etree._Element, *names: str) -> str:
     return next((value for name in names if (value := attribute(element, name))), "")
+
+
+def hides_itself(paragraph: etree._Element) -> bool:
+    """Whether a field in a paragraph, and not in a box that hangs on it, hides the whole of it."""
+    for mark in named(paragraph, "text:hidden-paragraph"):
+        outer = mark.getparent()
+        while outer is not None and name_of(outer.tag) not in {"text:p", "text:h"}:
+            outer = outer.getparent()
+        if outer is paragraph and attribute(mark, "text:is-hidden") == "true":
+            return True
+    return False

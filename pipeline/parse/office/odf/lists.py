@@ -47,17 +47,17 @@ class Lists:
             self._by_name[attribute(element, "xml:id")] = self._by_style[style] = one
 
     def end(self) -> None:
-        """It ends."""
+        """The innermost list ends."""
         self._open.pop()
 
     def label(self, item: etree._Element) -> str:
-        """What stands before an item of the innermost list, with a space after it. Counts it."""
+        """Count an item of the innermost list, and return its label with a space after it; "" where it has none."""
         levels, place = self._styles.levels(self._open[-1].style), min(len(self._open), _LEVELS)
         start = attribute(item, "text:start-value")
         return _count(levels, place, self._open[-1].counts, whole_number(start, 0) if start else None)
 
     def heading(self, level: int) -> str:
-        """What stands before a heading outside of all lists. Counts it."""
+        """Count a heading outside of all lists, and return its label with a space after it; "" where it has none."""
         place = min(max(1, level), _LEVELS)
         return _count(self._styles.outline, place, self._headings, None)
 
@@ -104,3 +104,9 @@ def _number(levels: dict[int, etree._Element], place: int, counts: list[int | No
 
 def _start(level: etree._Element | None) -> int:
     return 1 if level is None else whole_number(attribute(level, "text:start-value"), 1)
+
+
+def is_numbered(item: etree._Element) -> bool:
+    """Whether a list item has a text of its own, and with it a number, rather than only an inner list."""
+    is_item = name_of(item.tag) == "text:list-item"
+    return is_item and any(name_of(child.tag) in {"text:p", "text:h"} for child in item)

@@ -81,7 +81,7 @@ class Looks:
         return look if family == "text" else replace(look, ground=_over(fill, look.ground))
 
     def fill(self, family: str, name: str, around: Colour | None, *, flows: bool) -> Colour | None:
-        """What is behind the text of a shape: its own colour if it is opaque, else what is around it.
+        """The colour behind the text of a shape: its own if that is opaque, else the one around it; None if not known.
 
         `flows`: it is a frame of a text, which is filled by nothing if it says nothing; other shapes by what is usual.
         """

@@ -1,4 +1,4 @@
-"""What styles of OpenDocument say of their text: whether it is shown, on which kind of page, with which numbers."""
+"""The styles of OpenDocument: whether their text is shown, on which kind of page, with which numbers."""
 
 from collections.abc import Iterator
 

@@ -11,8 +11,8 @@ from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named, repeats
-from pipeline.parse.office.odf.line import Line, blank, control_text, formula_text
-from pipeline.parse.office.odf.lists import Lists
+from pipeline.parse.office.odf.line import Line, blank, control_text, formula_text, hides_itself
+from pipeline.parse.office.odf.lists import Lists, is_numbered
 from pipeline.parse.office.odf.looks import Look, Looks, length
 from pipeline.parse.office.odf.styles import Styles
 from pipeline.parse.office.odf.view import Page, style_of
@@ -54,12 +54,12 @@ class Flow:
         }  # fmt: skip
 
     def blocks(self, element: etree._Element) -> None:
-        """Everything that is shown below an element."""
+        """Write everything that is shown below an element."""
         for child in element:
             self.block(child)
 
     def block(self, element: etree._Element) -> None:
-        """An element with everything in it that is shown."""
+        """Write an element with everything in it that is shown."""
         name = name_of(element.tag)
         if name in self._blocks:
             self._blocks[name](element)
@@ -74,7 +74,7 @@ class Flow:
         self.look = replace(self.looks.first, ground=page.ground)
 
     def shape(self, shape: etree._Element) -> None:
-        """A shape, a block of its own."""
+        """Write a shape as a block of its own."""
         kind = self.page.hides(shape, self.styles)
         if kind:
             self.hidden(kind, partial(self._shape, shape))
@@ -106,7 +106,7 @@ class Flow:
         return Flow(self.writer.aside(), self._document, styles, inside=True)
 
     def text_of(self, write: Callable[[], None]) -> str:
-        """What a method of this flow would write."""
+        """The text that a method of this flow would write."""
         return self._text_in(self.writer.inner(), write)
 
     def _text_in(self, writer: TextWriter, write: Callable[[], None]) -> str:
@@ -117,7 +117,7 @@ class Flow:
         return inner.finish()[0]
 
     def hidden(self, kind: str, write: Callable[[], None]) -> None:
-        """A part that nobody sees: counted as a whole, with the notes in it, and written only by the rule `keep`."""
+        """Count a part that nobody sees as a whole, with the notes in it; only the rule `keep` has it written."""
         before = {name: len(texts) for name, texts in self.notes.items()}
         text = self._text_in(self.writer.unseen(), write)
         notes = [note for name, texts in self.notes.items() for note in texts[before[name] :]]
@@ -128,7 +128,7 @@ class Flow:
             del texts[before[name] :]
 
     def write_notes(self) -> None:
-        """Footnotes, then endnotes, each behind its mark."""
+        """Write the footnotes, then the endnotes, each behind its mark."""
         for kind, texts in self.notes.items():
             self.writer.gap()
             for place, text in enumerate(texts, start=1):
@@ -137,7 +137,7 @@ class Flow:
             texts.clear()
 
     def take_hung(self) -> list[Callable[[], None]]:
-        """What writes the shapes and comments that hang on lines read by `inline`."""
+        """The calls that write the shapes and comments hanging on lines read by `inline`; each is given out once."""
         hung, self._hung = self._hung, []
         return hung
 
@@ -145,7 +145,7 @@ class Flow:
         """The text of one paragraph; what hangs on it waits."""
         line = Line()
         look = self.looks.of("paragraph", attribute(paragraph, "text:style-name"), self.look)
-        self._inline(paragraph, line, replace(look, shown=False) if _hides_itself(paragraph) else look)
+        self._inline(paragraph, line, replace(look, shown=False) if hides_itself(paragraph) else look)
         return line.finish()
 
     def _paragraph(self, paragraph: etree._Element) -> None:
@@ -179,7 +179,7 @@ class Flow:
     def _list(self, element: etree._Element) -> None:
         self._lists.begin(element)
         for item in element:
-            if name_of(item.tag) == "text:list-item" and _has_paragraph(item):
+            if is_numbered(item):
                 self._label = self._lists.label(item)
             self.blocks(item)
             self._label = ""
@@ -252,7 +252,7 @@ class Flow:
             self.writer.block(f"Comment{f' ({author})' if author else ''}: {text}")
 
     def _image(self, image: etree._Element) -> None:
-        """A picture; not the one that stands in for an object, nor the same in a second form."""
+        """Write a picture, but not one that stands in for an object, nor the second form of one."""
         frame = image.getparent()
         before = [] if frame is None else [name_of(one.tag) for one in frame if one is not image]
         first = frame is None or next(frame.iterchildren(full("draw:image")), None) is image
@@ -280,7 +280,7 @@ class Flow:
             self._show(root)
 
     def _show(self, root: etree._Element) -> None:
-        """A chart or formula; other documents are not read."""
+        """Write a chart or formula; other documents are not read."""
         if name_of(root.tag) == "math:math":
             self.writer.block(formula_text(root))
             return
@@ -327,7 +327,7 @@ class Flow:
         return _MARKS[kind].format(len(self.notes[kind]))
 
     def _hidden_text(self, element: etree._Element, line: Line, look: Look) -> None:
-        """A field whose text is shown only on a condition."""
+        """Add the text of a field that is shown only on a condition."""
         look = replace(look, shown=False) if attribute(element, "text:is-hidden") == "true" else look
         self._literal(element.text or attribute(element, "text:string-value"), line, look)
 
@@ -342,19 +342,3 @@ class Flow:
                 self._hung.append(partial(self._show, root))
         else:
             self._hung.append(partial(self.block, element))
-
-
-def _hides_itself(paragraph: etree._Element) -> bool:
-    """Whether a field in it, and not in a box that hangs on it, hides the whole paragraph."""
-    for mark in named(paragraph, "text:hidden-paragraph"):
-        outer = mark.getparent()
-        while outer is not None and name_of(outer.tag) not in {"text:p", "text:h"}:
-            outer = outer.getparent()
-        if outer is paragraph and attribute(mark, "text:is-hidden") == "true":
-            return True
-    return False
-
-
-def _has_paragraph(item: etree._Element) -> bool:
-    """Whether an item has a text of its own, and with it a number, rather than only an inner list."""
-    return any(name_of(child.tag) in {"text:p", "text:h"} for child in item)

@@ -47,7 +47,7 @@ class Page:
         return seen.hides or ("covered" if self._is_covered(shape, box) else None)
 
     def behind(self, shape: etree._Element, styles: Styles) -> Colour | None:
-        """What is behind a shape: the page, where no other shape lies there."""
+        """The colour behind a shape: the page's where no other shape lies there, else None."""
         box = _placed(shape, styles)
         if not self.shapes or (box is not None and not any(_meets(box, shape, one) for one in self.shapes)):
             return self.ground
@@ -123,7 +123,7 @@ def _shapes(holder: Iterable[etree._Element]) -> Iterable[etree._Element]:
 
 
 def _painted(shape: etree._Element, looks: Looks) -> Colour | None:
-    """What fills a shape; None for pictures and what is not known, "" for nothing."""
+    """The colour that fills a shape; None for pictures and what is not known, "" for no fill."""
     if any(name_of(child.tag) in {"draw:image", "draw:object", "draw:plugin"} for child in shape):
         return None
     return looks.fill(*style_of(shape), "", flows=False)

@@ -40,7 +40,7 @@ class Areas(Generic[_Value]):
                 self._rows.setdefault(row, []).append((area, value))
 
     def at(self, row: int, column: int) -> list[tuple[Area, _Value]] | None:
-        """What holds in a cell; None once there were too many areas to look at for all cells."""
+        """The areas around a cell with their values; None once there were too many to look at for all cells."""
         if not self._tall and row not in self._rows:
             return []
         near = [*self._tall, *self._rows.get(row, ())]

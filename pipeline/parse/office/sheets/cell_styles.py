@@ -34,7 +34,7 @@ _SHARES = {"darkGray": 0.75, "mediumGray": 0.5, "lightGray": 0.25, "gray125": 0.
 
 
 class Font(NamedTuple):
-    """What is said of letters: their colour, their size in points; None where nothing is."""
+    """The colour of letters and their size in points; None where nothing states it."""
 
     colour: Colour | None = None
     size: float | None = None
@@ -45,7 +45,7 @@ class Font(NamedTuple):
 
 
 class CellStyle(NamedTuple):
-    """What a number in the cell is (see `number_kind`), its format, its letters, and the colour behind them.
+    """The style of a cell: the kind of its numbers (see `number_kind`), their format, its letters, its ground.
 
     `fill` is None where nothing fills the cell, UNKNOWN where that cannot be told.
     """
@@ -92,7 +92,7 @@ class CellStyles:
         return self._styles[place] if place < len(self._styles) else PLAIN
 
     def font(self, element: etree._Element | None) -> Font:
-        """What a font (of a cell, of a run of rich text, of a condition) says."""
+        """The colour and size that a font (of a cell, of a run of rich text, of a condition) states."""
         if element is None:
             return Font()
         size = element.find(S + "sz")

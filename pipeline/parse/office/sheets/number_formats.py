@@ -64,7 +64,7 @@ def _sections(code: str) -> list[str]:
 
 
 def _letters(section: str) -> list[str]:
-    """What of a section stands for the value itself; a colour alone is a colour of it."""
+    """The signs of a section that stand for the value itself, which a colour alone shows as it stands."""
     if _COLOUR_ALONE.fullmatch(section):
         return [_AS_IT_STANDS]
     plain = _without_literals(section)

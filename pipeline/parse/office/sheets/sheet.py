@@ -41,7 +41,7 @@ Rich = list[tuple[str, Font]]
 
 @dataclass(frozen=True)
 class Strings:
-    """What the cells of a workbook refer to: texts and styles; and how many cells its text has room for.
+    """The texts and styles that the cells of a workbook refer to, and the most cells with text that a sheet may have.
 
     `rich` are the runs of those texts, by their place, of which a run says how it looks.
     """
@@ -54,7 +54,7 @@ class Strings:
 
 @dataclass
 class _Sheet:
-    """What is gathered while a sheet is read. `paper` is the colour of cells without a fill."""
+    """The state of a sheet as it is read. `paper` is the colour of cells without a fill."""
 
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
     columns: bytearray = field(default_factory=lambda: bytearray(_COLUMNS + 1))  # what _width makes of each
@@ -67,7 +67,7 @@ class _Sheet:
     is_plain: bool = True  # without tables, merged cells, conditions
 
     def width(self, column: int) -> int:
-        """What a column shows: _WIDE, _CLOSED or _TIGHT."""
+        """The width class of a column, from 1: _WIDE, _TIGHT or _CLOSED."""
         return self.columns[column] if column <= _COLUMNS else _WIDE
 
     def covers(self, row: int, column: int) -> bool:
@@ -105,7 +105,7 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
 
 
 def _ahead(data: bytes, part: str, strings: Strings) -> _Sheet:
-    """What stands behind the rows and says how they look, in a pass of its own where there is any of it."""
+    """A sheet with what stands behind its rows and says how they look, read in a pass of its own where there is any."""
     sheet = _Sheet()
     if not any(name in data for name in _AHEAD):
         return sheet
@@ -211,7 +211,7 @@ class _Rows:
             raise DocumentError(Failure.TOO_LARGE, f"a sheet has more than {self._strings.most:,} cells with text")
 
     def _seen(self, cell: etree._Element, place: tuple[int, int], text: str) -> tuple[str, str | None]:
-        """What of a cell's text at a row and column is seen, and how the rest is hidden if nothing is."""
+        """The seen text of a cell at (row, column), and None; or all its text, and how that is hidden."""
         sheet, style, runs = self._sheet, self._strings.styles.of(cell.get("s")), self._runs(cell)
         if sheet.width(place[1]) == _CLOSED:
             return text, "hidden_row"
@@ -246,7 +246,7 @@ def _is_cut(height: str | None) -> bool:
 
 
 def _width(letters: str | None) -> int:
-    """What a column shows that is as wide as so many letters."""
+    """The width class (_WIDE, _TIGHT or _CLOSED) of a column as wide as so many letters."""
     found = _size(letters)
     return _WIDE if found is None or found > _NARROW else _TIGHT if found > _SHUT else _CLOSED
 

@@ -43,7 +43,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class _Place:
-    """What is known on the way to a text: how the shape around it appears, and the shape's own place in a drawing.
+    """The surroundings of a text: how the shape around it appears, and the shape's own place in a drawing.
 
     `behind` is behind its text, `paper` behind the whole drawing.
     """
@@ -168,7 +168,7 @@ def _offset(
 
 
 def _old_offset(style: dict[str, str], names: tuple[str, str], way: str, origin: float) -> tuple[float, float]:
-    """The same of a shape of VML by its style."""
+    """How far right or down a shape of VML lies by its style, as `_offset` gives it for a drawing."""
     found = _length(style.get(names[0], style.get(names[1], "0")))
     if found is None or style.get(f"mso-position-{way}", "absolute") != "absolute":
         return 0.0, math.inf

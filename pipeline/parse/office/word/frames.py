@@ -28,7 +28,7 @@ class Page(NamedTuple):
     origin: float = 612.0
 
     def clip(self, right: float, down: float) -> Box:
-        """What of a page is seen, from a place on it that is at most so far right of its corner and down from it."""
+        """The seen box of a page in points, from a place at most so far right of its corner and down from it."""
         right, down = min(right, self.width), min(down, self.height)
         return -right, -down, self.width + right, self.height + down
 
@@ -56,7 +56,7 @@ class Frame(NamedTuple):
 
 
 def read_frame(properties: etree._Element) -> Frame:
-    """What a w:framePr says."""
+    """The frame that a w:framePr describes."""
     x, y, width, height = (points(properties, name, _TWIP) for name in ("x", "y", "w", "h"))
     return Frame(
         None if properties.get(W + "xAlign") else x,
@@ -69,7 +69,7 @@ def read_frame(properties: etree._Element) -> Frame:
 
 
 def read_floating(properties: etree._Element, width: float | None) -> Frame:
-    """What a w:tblpPr (17.4.57) says of the place of a table so wide."""
+    """The frame of a table of a width in points whose place a w:tblpPr (17.4.57) describes."""
     x, y = points(properties, "tblpX", _TWIP), points(properties, "tblpY", _TWIP)
     return Frame(
         None if properties.get(W + "tblpXSpec") else x,

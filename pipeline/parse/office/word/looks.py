@@ -34,7 +34,8 @@ _MAPPED = {"bg1": ("lt1", "background1"), "t1": ("dk1", "text1"), "bg2": ("lt2",
 
 
 class Look(NamedTuple):
-    """What is said of letters; None where nothing is. Sizes in half points, lengths in points, `stretch` 1 for none.
+    """The looks that a document states for letters; None where it states none. Sizes are in half points, lengths in
+    points; a `stretch` of 1 is none.
 
     `marker` and `fill` are behind the letters, the marker before the fill. `outline` is the line around them,
     `relief` their shadow or glow.
@@ -59,7 +60,7 @@ PLAIN = Look()
 
 
 def read_look(properties: etree._Element | None, theme: Theme) -> Look:
-    """What run properties (w:rPr) say themselves."""
+    """The looks that run properties (w:rPr) state themselves."""
     if properties is None:
         return PLAIN
     found: dict[str, Any] = {}

@@ -26,7 +26,7 @@ class Numbering:
             self._read_lists(package.xml(part), styles)
 
     def label(self, style: Style) -> str:
-        """What stands before a paragraph of a style, with a space after it; "" where nothing does. Counts it."""
+        """Count a paragraph of a style, and return its label with a space after it; "" where it is not numbered."""
         number, level = style.number or "", whole_number(style.level, 0)
         levels = self._levels.get(number, {})
         if level not in levels:

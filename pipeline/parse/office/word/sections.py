@@ -42,7 +42,7 @@ class Sections:
 
 
 def read_sections(package: Package, data: bytes) -> Sections:
-    """What the main part, given as its bytes, says of its sections. Raises DocumentError(CORRUPT).
+    """The sections that the main part, given as its bytes, describes. Raises DocumentError(CORRUPT).
 
     Headers for first or even pages are shown where the document has such pages; a section takes from the one before
     what it does not say, so that one section decides for all.

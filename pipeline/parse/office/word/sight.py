@@ -1,4 +1,4 @@
-"""What of a Word document a person sees, by the one rule of appearance.py.
+"""The text of a Word document that a person sees, by the one rule of appearance.py.
 
 ISO/IEC 29500-1, 17.3.2: a property holds as the run says it, else its character style, the paragraph's style, the
 style of the table, the defaults. Where what is behind a text is not known (a picture behind it) it counts as seen.
@@ -25,7 +25,7 @@ _LETTER = 0.5  # the usual width of letters, in heights of their font
 
 
 class Around(NamedTuple):
-    """What is around a paragraph: the colour behind it, the height to which it is cut, what its table says of letters.
+    """The surroundings of a paragraph: the colour behind it, the height that cuts its lines, its table's look.
 
     `origin` is how far from the left edge of the page its left margin may lie, in points.
     """
@@ -36,7 +36,7 @@ class Around(NamedTuple):
     origin: float = math.inf
 
     def on(self, fill: Colour | None) -> "Around":
-        """The same with a fill behind it, if there is one."""
+        """These surroundings with a fill behind the paragraph, if there is one."""
         return self if fill in {None, TRANSPARENT} else self._replace(behind=fill)
 
 

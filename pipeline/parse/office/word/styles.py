@@ -23,7 +23,7 @@ BODY = 9  # the outline level of text that is no heading
 
 
 class Style(NamedTuple):
-    """What a style says together with those that it is based on; `outline` is a level from 0, BODY for none.
+    """A style joined with those that it is based on; `outline` is a level from 0, BODY for none.
 
     `line` is the height in points to which a line is cut, infinite where it is not. `left`, `right` and `first` (of the
     first line, beside the left one) are indents in points.
@@ -68,7 +68,7 @@ class WordStyles:
                     self._default = style.get(W + "styleId", "")
 
     def paragraph(self, properties: etree._Element | None) -> Style:
-        """What holds for a paragraph with these properties (w:pPr): its own, then what its style says."""
+        """The style that holds for a paragraph with these properties (w:pPr): theirs, then the one that they name."""
         name = value(properties, "pStyle") or self._default
         return _merged(_own(properties, None, self.theme), _merged(self.style(name), self._paragraphs))
 
@@ -100,7 +100,7 @@ def value(element: etree._Element | None, name: str) -> str | None:
 
 
 def _own(properties: etree._Element | None, style: etree._Element | None, theme: Theme) -> Style:
-    """What the properties of a paragraph say, and the style that holds them."""
+    """The style that a paragraph's properties make, with the outline and look of the style that holds them."""
     found = {} if properties is None else {child.tag: child for child in properties}
     own = _NOTHING if found.keys().isdisjoint(_SAYING) else _said(found, theme)
     if style is None:

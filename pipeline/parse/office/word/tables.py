@@ -1,4 +1,4 @@
-"""What tables of a Word document say of the text in their cells (ISO/IEC 29500-1, 17.4 and 17.7.6).
+"""The looks that tables of a Word document give the text in their cells (ISO/IEC 29500-1, 17.4 and 17.7.6).
 
 A table style has a look for the whole table and others for its first and last rows and columns, its bands and corners,
 of which the table (w:tblLook) says which count.
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 
 class _Region(NamedTuple):
-    """What a table style says of a part of the table."""
+    """The look of letters and the fill that a table style gives a part of the table."""
 
     look: Look = PLAIN
     fill: Colour | None = None
@@ -61,7 +61,7 @@ class TableLooks:
         return self._frame.appearance(page, self._origin).hides if self._frame else None
 
     def around(self, row: etree._Element, cell: etree._Element, place: Place) -> Around:
-        """What is around the paragraphs of a cell."""
+        """The surroundings of the paragraphs of a cell."""
         around = self._around._replace(line=min(self._around.line, _height(row)))
         if self._regions:
             regions = [self._regions[name] for name in self._names(place) if name in self._regions]
@@ -134,7 +134,7 @@ def _read_parts(look: etree._Element | None) -> set[str] | None:
 
 
 def _read_style(styles: WordStyles, name: str | None) -> tuple[dict[str, _Region], tuple[int, int]]:
-    """What a table style says of each part, and how many rows and columns its bands have."""
+    """The regions of a table style by the names of the parts, and how many rows and columns its bands have."""
     regions, bands = dict[str, _Region](), (1, 1)
     for style in reversed(styles.chain(name)):
         for part in (style, *style.iterchildren(W + "tblStylePr")):
