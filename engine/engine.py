@@ -39,7 +39,7 @@ _METHODS: dict[Kind, str] = {"embedding": "embed", "sequence": "classify", "toke
 
 
 def make_model(file: GgufFile, *, widen: bool, progress: Callable[[str], None] | None) -> "Model":
-    """What `engine.load` gives, of a file that is being hashed."""
+    """Make the model that `engine.load` gives, of a file that is being hashed."""
     if _is_decoder(file):
         architecture = file.require("general.architecture", str)
         raise UnsupportedModel(f"{file.path}: architecture {architecture!r} writes text; engine.load_decoder loads it")
@@ -96,7 +96,7 @@ def examine(path: str | os.PathLike[str]) -> "Wording | None":
 
 
 def _is_decoder(file: GgufFile) -> bool:
-    """Raises UnsupportedModel for what is no model of either kind, or not a whole one."""
+    """Whether a file holds a decoder. UnsupportedModel for what is no model of either kind, or not a whole one."""
     check_whole(file)
     name = file.require("general.architecture", str)
     if name not in (known := [*models.ARCHITECTURES, *decoders.DECODERS]):

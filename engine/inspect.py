@@ -29,7 +29,7 @@ class TensorTypeFacts:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What `inspect` found; None where the file does not say."""
+    """The facts that `inspect` found; None where the file does not say."""
 
     path: str
     size: int

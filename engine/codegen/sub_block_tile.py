@@ -214,19 +214,19 @@ class _Tile:
         return [side_of(self.b, self.kind, run, side) for side in self.sides]
 
     def _of_rows(self, read: Callable[[int], Any]) -> Iterator[Any]:
-        """For each chain a value of its row; each row is read once."""
+        """Yield for each chain a value of its row; each row is read once."""
         for r in range(self.rows):
             value = read(r)
             for _ in range(self.wide):
                 yield value
 
     def _whole(self, rows: Rows, sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
-        """For each chain the term that a sub-block adds to it, but for the last factor."""
+        """Yield for each chain the term that a sub-block adds to it, but for the last factor."""
         for each, (_, v) in zip(self._sums(rows, sides, range(VECTORS), []), self.chains, strict=True):
             yield self._scaled(each, factors[v][0])
 
     def _halves(self, rows: Rows, sides: list[Side], factors: list[list[Any]]) -> Iterator[Any]:
-        """For each chain the term that a sub-block adds to it, where both halves have scales of their own."""
+        """Yield for each chain the term that a sub-block adds to it, where both halves have scales of their own."""
         b, scales = self.b, [self._scales_of_half(rows, factors, half) for half in range(2)]
         firsts = [self._scaled(*each) for each in zip(self._half(rows, sides, 0), scales[0], strict=True)]
         seconds = [b.sitofp(each, _F32X16) for each in self._half(rows, sides, 1)]
@@ -234,7 +234,7 @@ class _Tile:
             yield emit_fma(b, second, scale, first)
 
     def _scales_of_half(self, rows: Rows, factors: list[list[Any]], half: int) -> Iterator[Any]:
-        """For each chain the scale of the first or the last 16 values."""
+        """Yield for each chain the scale of the first or the last 16 values."""
         if self.kind == NESTED6:
             return (factors[v][half] for _, v in self.chains)
         return self._of_rows(lambda r: rows.floats(r, SCALE + 4 * half))

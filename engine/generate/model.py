@@ -60,7 +60,7 @@ class Wording:
         return np.array(self._words.encode_within(text), np.int32)
 
     def check(self, constraint: Spec) -> None:
-        """Raises EngineError for a constraint that `generate` would not take."""
+        """Raise EngineError for a constraint that `generate` would not take."""
         self._makes.make(constraint)
 
 

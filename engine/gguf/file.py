@@ -89,7 +89,7 @@ class GgufFile:
 
 
 def check_whole(file: GgufFile) -> None:
-    """Raises UnsupportedModel for a file that is not a whole model: one part of several, an adapter, a projector.
+    """Raise UnsupportedModel for a file that is not a whole model: one part of several, an adapter, a projector.
 
     Source: ggml's `docs/gguf.md` (general.type) and llama.cpp's `llama-model-loader.cpp` (split.count).
     """

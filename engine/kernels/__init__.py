@@ -1,1 +1,1 @@
-"""Kernels."""
+"""Kernels: compiled functions over arrays, in rooms by what they compute."""

@@ -109,7 +109,7 @@ class Vocabulary:
         return found[0], found[1], found[2]
 
     def _refuse(self) -> NoReturn:
-        """Raises BadModelFile, which names the first merge that is none."""
+        """Raise BadModelFile, which names the first merge that is none."""
         rank, pair = next(
             (rank, pair)
             for rank, pair in enumerate(self.merges)

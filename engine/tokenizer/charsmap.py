@@ -38,7 +38,7 @@ class CharsMap:
     """Text to normalized text. One instance may be used by several threads at once."""
 
     def __init__(self, blob: bytes) -> None:
-        """Raises BadModelFile where a length does not fit."""
+        """Read the map. Raises BadModelFile where a length does not fit."""
         size = int.from_bytes(blob[:4], "little")
         if len(blob) < 8 or size % 4 or not 4 <= size <= len(blob) - 4:
             found = f"{len(blob)} bytes with a trie of {size}"

@@ -1,4 +1,4 @@
-"""Which entries are about a document: those of its bytes, and those of the documents that were in it."""
+"""The entries about a document are those of its bytes, and those of the documents that were in it."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ class About:
 
 
 def about(site: Site, wanted: str) -> About:
-    """By sha256 (six digits or more) or path. LookupError with the remedy, audit.AuditError."""
+    """Find a document by sha256 (six digits or more) or path. LookupError with the remedy, audit.AuditError."""
     document = _document(site, wanted)
     return _about(site, document, {document})
 
 
 def with_containers(site: Site, found: About) -> About:
-    """The same with every document in which it came, at any depth, and with everything else that was in these."""
+    """Add every document in which a document came, at any depth, and with everything else that was in these."""
     return _about(
         site, found.document, {found.document, *(each.document for each in containers_of(site, found) if each.document)}
     )

@@ -40,7 +40,7 @@ class Around:
 
 @dataclass(frozen=True)
 class Erased:
-    """What was erased, by entry `number`: entries that cannot be opened again, and `named` those whose names
+    """The erasure by entry `number`: entries that cannot be opened again, and `named` those whose names
     the log itself has. `around`: the documents in which its bytes remain in archive/ or failed/."""
 
     number: int
@@ -121,7 +121,7 @@ def _told(site: Site, paths: set[str]) -> list[int]:
 
 
 def _record(site: Site, found: About, archive: bool, rows: bool) -> types.Erased:
-    """What goes; the parts without the rows are written, and wait for their place."""
+    """The record of what goes; the parts without the rows are written, and wait for their place."""
     before = fold(read_entries(site), Deletions())
     kept = [entry for entry in found.entries if entry.document is not None and entry.n not in before.archive]
     answered = tuple(entry.n for entry in kept if entry.state != State.FAILED)
@@ -171,7 +171,7 @@ def _rewritten(site: Site, found: About, before: Deletions) -> Iterator[Rewritte
 
 
 def _proved(site: Site, parts: Collection[str]) -> dict[str, tuple[int, str]]:
-    """Of each of these parts its entry, and the sha256 that the log proves now."""
+    """For each of these parts its entry, and the sha256 that the log proves now."""
     proved: dict[str, tuple[int, str]] = {}
     for entry in read_entries(site):
         if isinstance(entry, Part) and entry.file in parts:

@@ -39,7 +39,7 @@ class Holds:
 
 
 def holds(site: Site) -> list[Hold]:
-    """Those in force, oldest first. audit.AuditError."""
+    """The holds in force, oldest first. audit.AuditError."""
     found = fold(read_entries(site), Holds()).entries
     return [
         Hold(number, tuple(sorted(held_documents(site, [entry.entries]))), entry.reason, entry.user, entry.time)

@@ -1,4 +1,4 @@
-"""What a job keeps for so many days and no longer, as the job's rules say. Legal holds go before rules.
+"""A job keeps documents and rows for so many days, as its rules say. Legal holds go before rules.
 
 Days are those of the log's own clock (clock.py), and in a run that finds the machine's clock in doubt nothing goes.
 """
@@ -22,7 +22,7 @@ _FILES = 400
 
 @dataclass
 class Shelf:
-    """What the log says is kept of one job, with the time from which its days count.
+    """The things that are kept of one job by the log, with the time from which its days count.
 
     `archive`: document -> the entries it was archived, or met again, by; `touched`: its last one's time. `parts`:
     file -> its time, and the documents of its rows. `markdown`: file -> the last entry that made it, and its part.

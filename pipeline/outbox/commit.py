@@ -115,7 +115,7 @@ class Committer:
         return {**of, "replaces": gone, "supersedes": max(gone, default=None)}
 
     def _hidden(self, records: Sequence[Record], first: int) -> Sequence[Writable]:
-        """As the log may have them, from entry `first` on; what opens them is on the disk."""
+        """The records as the log may have them, from entry `first` on; what opens them is on the disk."""
         if not self.plan.private:
             return records
         hidden, openings = hide(records, first)

@@ -1,4 +1,4 @@
-"""What is deleted: said in the log first, then done, then said to be done. A run killed in between does it again.
+"""A deletion is said in the log first, then done, then said to be done. A run killed in between does it again.
 
 A record of a deletion names, in `archive` and `markdown`, document entries whose archived bytes and text, or whose
 Markdown file or output files, go; in `parts`, files of rows. An erasure (erasure.py) has more: in `failed`, entries
@@ -62,7 +62,7 @@ class Rewritten:
 
 @dataclass
 class Deletions:
-    """What the log says was deleted: entry of a document, or file of a part -> the entry that says so.
+    """The deletions that the log tells of: entry of a document, or file of a part -> the entry that says so.
 
     `rows`: part -> what it was made by each erasure of rows of it. `erased`: entries that cannot be opened again;
     `failed`: those whose copy in failed/ is gone.

@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 
 class Proved(NamedTuple):
-    """What the last entry of a request says of its row."""
+    """The row of a request as its last entry proves it."""
 
     path: str
     part: str
@@ -62,9 +62,9 @@ Places = dict[str, Place]  # path of a request -> its last row
 
 @dataclass
 class Outputs:
-    """Of one run. `places`: the requests of files that are not closed, and of those that `closed` names, which get
-    their files anew when one of their requests is answered again. `lost`: files that are closed, and have rows that are
-    gone though nothing in the log deleted them -> which."""
+    """The output files of one run. `places`: the requests of files that are not closed, and of those that `closed`
+    names, which get their files anew when one of their requests is answered again. `lost`: files that are closed,
+    and have rows that are gone though nothing in the log deleted them -> which."""
 
     plan: RunPlan
     places: dict[Key, Places] = field(default_factory=dict)
@@ -113,8 +113,8 @@ def _rows(root: Path, places: Places, staged: Mapping[str, Sequence[Row]]) -> It
 
 
 def begun_before(plan: RunPlan, history: History, job_digest: str, observer: Observer) -> Outputs:
-    """What earlier runs left of files that this one may close, or whose requests it takes up again. Of a file that was
-    cut off, requests whose rows cannot be had are forgotten by `history`, so that they are answered again."""
+    """Take over files from earlier runs that this one may close, or whose requests it takes up again. Of a file that
+    was cut off, requests whose rows cannot be had are forgotten by `history`, so that they are answered again."""
     outputs = Outputs(plan)
     if plan.retry is not None:
         _take_closed(outputs, plan.retry, history, observer)
@@ -179,7 +179,7 @@ def _proved(
 
 
 def _there(root: Path, entries: Mapping[str, Proved]) -> Places:
-    """Those whose rows are in their parts, and as their entries prove them."""
+    """The places of requests whose rows are in their parts as their entries prove them."""
     places: Places = {}
     by_part = sorted(entries.values(), key=lambda entry: (entry.part, entry.number))
     for part, group in groupby(by_part, key=lambda entry: entry.part):

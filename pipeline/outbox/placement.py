@@ -75,8 +75,8 @@ def move(source: Path, target: Path) -> None:
 
 
 def _move_over(source: Path, target: Path, staging: Path) -> None:
-    """The same; to another file system, as failed/ may lie on one of its own, by a copy: whole and on the disk before
-    it has its name, which is on the disk before the source goes. `staging` is a folder there."""
+    """Move a file; to another file system, as failed/ may lie on one of its own, by a copy: whole and on the disk
+    before it has its name, which is on the disk before the source goes. `staging` is a folder there."""
     try:
         move(source, target)
     except OSError as error:
@@ -141,12 +141,12 @@ def reason_body(entry: Document) -> bytes:
 
 
 def reason_facts(entry: Document) -> dict[str, Any]:
-    """What of a .reason.json is the same in every version."""
+    """The members of a .reason.json that are the same in every version."""
     return {key: getattr(entry, key) for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
 
 
 def clear_failed(root: Path, entry: Document) -> None:
-    """What lies in failed/ of a document that has ended otherwise since: its bytes are in the archive."""
+    """Remove from failed/ a document that has ended otherwise since: its bytes are in the archive."""
     folder = root / "failed" / entry.job
     if not folder.is_dir():
         return

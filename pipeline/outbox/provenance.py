@@ -1,4 +1,4 @@
-"""What the log says of the maker: model, software and machine (settings.py: its settings)."""
+"""The maker of rows, as the log tells of it: model, software and machine (settings.py: its settings)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def started(
 
 @dataclass(frozen=True)
 class Maker:
-    """What stands in every document's entry: which settings, model, software and machine made the row."""
+    """The maker in every document's entry: which settings, model, software and machine made the row."""
 
     job_digest: str
     model: str
@@ -54,7 +54,7 @@ def maker(
     parsing: Mapping[str, Any],
     tesseract: Tesseract | None,
 ) -> Maker:
-    """What makes the rows of a run whose parsers are held as `parsing` tells."""
+    """The maker of the rows of a run whose parsers are held as `parsing` tells."""
     return Maker(
         job_digest=digest,
         model=plan.model.name,

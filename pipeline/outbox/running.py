@@ -37,7 +37,7 @@ class Running:
 
 
 def running(site: Site) -> Running | None:
-    """What the file says; None if there is none, or it is not ours."""
+    """The run that the file tells of; None if there is no file, or it is not ours."""
     try:
         with os.fdopen(os.open(_file(site), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             said = json.loads(file.read(_MOST_BYTES))

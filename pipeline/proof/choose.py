@@ -1,4 +1,5 @@
-"""Which rows of a log are computed again: those of a document, of a run, or of all of them a share drawn by a seed."""
+"""Choose which rows of a log are computed again: those of a document, of a run, or of all of them a share drawn by a
+seed."""
 
 import hashlib
 import math
@@ -61,7 +62,7 @@ class Chosen:
 
 @dataclass
 class _Survey:
-    """What one pass over the log finds."""
+    """The findings of one pass over the log."""
 
     choice: Choice
     settings: KeptSettings = field(default_factory=KeptSettings)
@@ -122,7 +123,7 @@ class _Survey:
 
 @dataclass
 class _Firsts:
-    """Of which document each copy is told to be one, in runs that answer copies and say so, as decide.py has it.
+    """The document of which each copy is told to be one, in runs that answer copies and say so, as decide.py has it.
 
     `copies`: (job, document) of the rows in question; `telling`: those runs.
     """

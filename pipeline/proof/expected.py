@@ -1,4 +1,4 @@
-"""What the entries of the log say that lies in outbox/, archive/ and failed/."""
+"""The files that should lie in outbox/, archive/ and failed/ by the entries of the log."""
 
 import hashlib
 import os
@@ -95,7 +95,7 @@ class Expected:
             yield PartTask(self._root, part, documents, placed=False)
 
     def entry_notes(self) -> list[str]:
-        """What a reader should know of entries without authority, and of parts that may not be in place."""
+        """Notes on entries without authority, and on parts that may not be in place."""
         return self._unproved + [
             f"{file} may not be in place yet: a run holds it, or the next run ends it" for file in self._unplaced
         ]
@@ -157,7 +157,7 @@ class Expected:
             yield PartTask(self._root, replace(proved_part(part), sha256=now.sha256), kept, placed=True)
 
     def _rewritten(self, file: str) -> Rewritten | None:
-        """What the last erasure made of a part; the one before, while that waits for its place."""
+        """The part as the last erasure made it; the one before, while that waits for its place."""
         made = self._deletions.rows.get(file, [])
         done = made[:-1] if self._waits(file) else made
         return done[-1] if done else None
@@ -173,8 +173,8 @@ class Expected:
         return self._openings.told(self._deletions)
 
     def forget_deleted(self, found: Found) -> None:
-        """What an entry says was deleted is not missing, and a part without its erased rows is not altered. Nor is what
-        a later entry may have replaced that cannot be opened."""
+        """Forget findings on what was deleted: it is not missing, and a part without its erased rows is not altered;
+        nor is what a later entry may have replaced that cannot be opened."""
         gone = self._deletions
         self._leave_replaced(found)
         rows = {file for file in gone.rows if self._rewritten(file)}
@@ -193,8 +193,8 @@ class Expected:
         found.checked["deleted"] = len(gone.archive) + len(gone.parts) + markdown
 
     def _leave_replaced(self, found: Found) -> None:
-        """What may belong to an entry that cannot be opened: a Markdown or output file to the last one of its name, a
-        failed document to any of its name. A part or an archived document has one entry alone."""
+        """Leave out what may belong to an entry that cannot be opened: a Markdown or output file to the last one of
+        its name, a failed document to any of its name. A part or an archived document has one entry alone."""
         lacking = self._openings.lacking(self._deletions)
         for one in found.altered:
             top, _, rest = one.where.partition("/")

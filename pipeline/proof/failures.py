@@ -1,4 +1,4 @@
-"""What lies in failed/, held against the failures in the log that nothing has ended since."""
+"""The files in failed/ are held against the failures in the log that nothing has ended since."""
 
 import json
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What a check of files against entries found."""
+"""The findings of a check of files against entries."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ class Found:
 
     @contextlib.contextmanager
     def reading(self, where: str, number: int | None) -> Iterator[None]:
-        """What the system does not let us read, of which entry `number` tells, is said to be so."""
+        """Turn what the system does not let us read, of which entry `number` tells, into a finding."""
         try:
             yield
         except OSError as error:
@@ -51,7 +51,7 @@ class Found:
         self.unjudged.append(audit.Finding(where, fact, number))
 
     def join(self, others: Iterable["Found"]) -> None:
-        """And what they found."""
+        """Add what other checks found."""
         for other in others:
             self.altered += other.altered
             self.added += other.added

@@ -29,7 +29,7 @@ _SINCE_2 = ("job", "replaces")
 
 @dataclass(frozen=True, slots=True)
 class ProvedPart:
-    """What the entry `n` says of its part."""
+    """A part as the entry `n` proves it."""
 
     n: int
     job: str
@@ -39,7 +39,7 @@ class ProvedPart:
 
 @dataclass(frozen=True, slots=True)
 class ProvedRow:
-    """What the entry `n` says of its row and its archived document; `closed`: nothing opens it."""
+    """A row and its archived document as the entry `n` proves them; `closed`: nothing opens it."""
 
     n: int
     row: int
@@ -59,12 +59,12 @@ class ProvedRow:
 
 
 def proved_part(entry: Part) -> ProvedPart:
-    """What is held against a part of its entry."""
+    """The facts of its entry that are held against a part."""
     return ProvedPart(entry.n, entry.job, entry.file, entry.sha256)
 
 
 def proved_row(entry: Document) -> ProvedRow:
-    """What is held against a row of its entry."""
+    """The facts of its entry that are held against a row."""
     replaces = None if entry.replaces is None else list(entry.replaces)  # as the table has it
     return ProvedRow(
         entry.n, entry.row, entry.job, entry.document, entry.raw_path, entry.state, entry.text_sha256,
@@ -144,7 +144,7 @@ def _check_file(
 
 
 def _check_rows(path: Path, task: PartTask, found: Found) -> None:
-    """Also of a file with another sha256: which of its rows are others?"""
+    """Check the rows of a part, also of a file with another sha256: which of its rows are others?"""
     name, rows = task.part.file, 0
     try:
         for entry, row in zip_longest(task.documents, islice(_rows(path), len(task.documents) + 1)):

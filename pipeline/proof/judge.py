@@ -1,4 +1,4 @@
-"""What a row that was computed again says of the one that was committed."""
+"""Judge a committed row by the one that was computed again."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Verdict(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What it means, in one sentence."""
+        """The meaning of the verdict, in one sentence."""
         return _SENTENCES[self]
 
 
@@ -83,7 +83,7 @@ def unreplayable(entry: Document) -> str | None:
 
 @dataclass(frozen=True)
 class Judge:
-    """Of one group of rows. `ocr`: what reads pictures of text now."""
+    """The judge of one group of rows. `ocr`: what reads pictures of text now."""
 
     root: Path
     task: Task
@@ -115,7 +115,7 @@ class Judge:
         return as_read_back(row, self.task)
 
     def _makers(self, entry: Document, row: Row, same: bool) -> Iterator[tuple[str, str]]:
-        """What of those that made the row is not the same now."""
+        """Yield the makers of the row that are not the same now."""
         then, now = entry.parser, row["parser"]
         if then and now and then != now:
             yield "parser", f"parser: {then} then, {now} now"
@@ -155,7 +155,7 @@ class Judge:
 
 
 def _like(entry: Document, made: Row) -> Row:
-    """With the columns of the maker as they were, and of the reason what Tesseract lacked then."""
+    """The new row with the columns of the maker as they were, and in the reason what Tesseract lacked then."""
     row = {"parser": None, "text_sha256": None, "reason": None, **made}
     then = entry.reason or ""
     if row.get("failure") == Failure.NEEDS_OCR and then.startswith(f"{row['reason']}; "):

@@ -1,4 +1,4 @@
-"""What lies in private/, held against the log: does it open every entry that no erasure closed, and is nothing else
+"""The files in private/ are held against the log: do they open every entry that no erasure closed, and is nothing else
 there?"""
 
 import os
@@ -51,7 +51,7 @@ class Openings:
         return f"{FOLDER}/ {self._state() or 'is not whole'}: {entries} cannot be opened"
 
     def _state(self) -> str | None:
-        """What is wrong with the folder itself."""
+        """The fault of the folder itself; None if there is none."""
         try:
             with os.scandir(self._root / FOLDER):
                 return None

@@ -56,7 +56,8 @@ class Recompute:
         self._members = lru_cache(_CONTAINERS)(self._unpacked)
 
     def rows(self, wanted: Sequence[Wanted]) -> Iterator[Row | BytesGoneError]:
-        """For each the row without the columns of its maker, or why there can be none; computed together, in order."""
+        """Yield for each the row without the columns of its maker, or why there can be none; computed together, in
+        order."""
         read = list(self.threads.map(self._read, wanted))
         review = self.plan.input.hidden == "review"
         answered = self.answers(read, lambda done, total: None, review_hidden=review)

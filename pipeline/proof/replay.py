@@ -31,9 +31,9 @@ _BYTES = 64 << 20  # of them
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of it: verdicts in the order of the log. `of`: so many rows in question can be replayed; `untold`: so
-    many cannot, beside those that are among `rows`. `document`: the sha256 of the one asked for; `told`: as the log may
-    say it."""
+    """The result of a replay: verdicts in the order of the log. `of`: so many rows in question can be replayed;
+    `untold`: so many cannot, beside those that are among `rows`. `document`: the sha256 of the one asked for;
+    `told`: as the log may say it."""
 
     choice: Choice
     document: str | None
@@ -50,7 +50,7 @@ class Replay:
         return {verdict.value: found[verdict] for verdict in Verdict}
 
     def to_record(self) -> RowsReplayed:
-        """What the log should know of it."""
+        """The record of the replay for the log."""
         asked: dict[str, Any] = {"document": self.told, "run": self.choice.run, "share": self.choice.share}
         different = [row.entry for row in self.rows if row.verdict == Verdict.DIFFERENT]
         return RowsReplayed(
@@ -110,7 +110,7 @@ class _Replaying:
                 yield from self._compared(batch, again, judge)
 
     def _plan(self, group: Group, model: Path) -> RunPlan | str:
-        """What the runs were told; or why that is not known."""
+        """The plan that the runs were told; or why that is not known."""
         values = self.chosen.settings.get(group.job_digest)
         if values is None:
             return (

@@ -19,7 +19,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Query:
-    """What an entry must say; None asks for nothing.
+    """The facts that an entry must tell; None asks for nothing.
 
     `document`, `model`: a sha256 or its first digits; `model` may also be a name. `name`: a pattern of the path, or a
     part of it, without regard to case. `outcome`: a state, or a class of failure. `since` <= time < `until`, as the log
@@ -36,20 +36,20 @@ class Query:
     run: str | None = None
 
     def asked(self) -> dict[str, str]:
-        """What it asks for."""
+        """The query as words and texts."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass
 class Searched:
-    """What was found, oldest first. `private`: some entries of the log are of private jobs, found or not."""
+    """The rows that were found, oldest first. `private`: some entries of the log are of private jobs, found or not."""
 
     query: Query
     rows: list[dict[str, Any]] = field(default_factory=list)
     private: bool = False
 
     def to_record(self) -> ReadSearch:
-        """What the log should know of it: where jobs are private, it gets nobody's name from here either."""
+        """The record of the search for the log: where jobs are private, it gets nobody's name from here either."""
         asked = self.query.asked()
         if self.private:
             asked = {key: "private" if key in ("name", "document") else value for key, value in asked.items()}
@@ -57,7 +57,7 @@ class Searched:
 
 
 def search(site: Site, query: Query) -> Searched:
-    """What the log says of inputs: entries of documents, and paths that got no row. audit.AuditError."""
+    """Search what the log tells of inputs: entries of documents, and paths that got no row. audit.AuditError."""
     tests, found = list(_tests(query)), Searched(query)
     for entry in read_entries(site):
         found.private |= entry.private is not None
@@ -101,7 +101,7 @@ class Recall:
 
 
 def recall(site: Site, model: str) -> Recall:
-    """What the model of this sha256 (six digits or more) touched. LookupError, audit.AuditError."""
+    """Find what the model of this sha256 (six digits or more) touched. LookupError, audit.AuditError."""
     found: dict[int, Touched] = {}
     deletions, rows = Deletions(), _Rows()
     for entry in read_entries(site):
@@ -121,7 +121,7 @@ def recall(site: Site, model: str) -> Recall:
 
 @dataclass
 class _Rows:
-    """Of each job, which rows another one took the place of, by the rule of current.py."""
+    """The rows of each job of which another one took the place, by the rule of current.py."""
 
     replaced: defaultdict[str, Replaced] = field(default_factory=lambda: defaultdict(Replaced))
     _copies: dict[str, bool] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What the log says of each job: its last run and its totals."""
+"""The status of each job by the log: its last run and its totals."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace

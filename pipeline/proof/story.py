@@ -29,14 +29,15 @@ class Story:
 
 
 def story(site: Site, document: str) -> Story:
-    """By sha256 (six digits or more) or path. Raises LookupError with the remedy, and audit.AuditError."""
+    """Tell the story of a document, by sha256 (six digits or more) or path. Raises LookupError with the remedy, and
+    audit.AuditError."""
     telling = fold(read_entries(site), _Telling(_found(site, document), {document}))
     return Story(telling.document, tuple(telling.entries), frozenset(telling.placed))
 
 
 @dataclass
 class _Telling:
-    """What is known of the document so far, as the log is read: where it lay, its entries, its parts, its holds."""
+    """The facts about a document, as the log is read: where it lay, its entries, its parts, its holds."""
 
     document: str | None
     paths: set[str]
@@ -60,7 +61,7 @@ class _Telling:
             self.entries.append(from_json({**entry.said, **about}))
 
     def _lists(self, entry: Record) -> dict[str, list[Any]]:
-        """Of the lists in an entry about many documents, what is about this one; empty if nothing is."""
+        """The items about this document in the lists of an entry about many; empty if there are none."""
         known: tuple[set[Any], ...] = (self.numbers, self.numbers, self.numbers, self.parts, self.paths)
         said = ((name, entry.said.get(name), its) for name, its in zip(_LISTS, known, strict=True))
         lists = {name: [each for each in found if each in its] for name, found, its in said if isinstance(found, list)}

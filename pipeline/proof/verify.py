@@ -92,7 +92,7 @@ def verify(
 
 
 def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) -> str | None:
-    """What may change while a run goes on is looked at last, and again if the log has grown meanwhile. A sentence about
+    """Check all files; those that may change while a run goes on last, and again if the log has grown. A sentence about
     private/ if it does not open all that it should."""
     expected = Expected(site.root)
     with audit.workers(processes) as run:

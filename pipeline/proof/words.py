@@ -43,7 +43,8 @@ _ENTRY = frozenset({"deletion", "hold", "entry", "n", "part", "supersedes", "fir
 
 
 def members_in_words(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a record says beside when, where and by whom: a label and a text for each member that says something."""
+    """Tell what a record says beside when, where and by whom: a label and a text for each member that says
+    something."""
     labels = _OF_TYPES.get(str(entry["type"]), {})
     for name, value in entry.items():
         if name not in _OF_THE_LOG and not _is_empty(value):

@@ -1,4 +1,4 @@
-"""Which rows are current: the one rule, for the commit, for `results` and for `recall`.
+"""Rows are current by one rule, for the commit, for `results` and for `recall`.
 
 A row takes the place of what was there before it:
 
@@ -25,7 +25,7 @@ Last = MutableMapping[Identity, int]
 
 
 class Row(Protocol):
-    """What the rule asks of a row, or of a document's entry."""
+    """The facts that the rule asks of a row, or of a document's entry."""
 
     @property
     def document(self) -> str | None: ...
@@ -37,7 +37,7 @@ class Row(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RowKey:
-    """What the rule asks of a row."""
+    """The facts that the rule asks of a row."""
 
     document: str | None
     path: str

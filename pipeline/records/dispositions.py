@@ -1,4 +1,4 @@
-"""What the log says of inputs that got no row: ignored or pending, with the reason; each when it is new.
+"""The log tells of inputs that got no row: ignored or pending, with the reason; each when it is new.
 
 Files that stay in a folder, such as one that no pattern takes, are seen by every run. They are told of once, and again
 when the reason is another one. What was done before is not told of again: its own entry says so.
@@ -19,7 +19,7 @@ Disposition = tuple[str, str, str]  # state, reason, path
 
 @dataclass
 class Dispositions:
-    """Of one job: digest of a path -> state and reason that the log gave it last."""
+    """The dispositions of one job: digest of a path -> state and reason that the log gave it last."""
 
     _said: dict[bytes, str] = field(default_factory=dict)
 
@@ -35,12 +35,12 @@ class Dispositions:
             self._said.pop(_digest(path), None)
 
     def to_plain(self) -> dict[str, str]:
-        """As JSON has it."""
+        """The dispositions as JSON values."""
         return {key.hex(): said for key, said in self._said.items()}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, str]) -> "Dispositions":
-        """The opposite."""
+        """Read dispositions from what `to_plain` gives."""
         return cls({bytes.fromhex(key): sys.intern(said) for key, said in plain.items()})
 
     def news(self, inputs: Iterable[Disposition]) -> Iterator[Inputs]:

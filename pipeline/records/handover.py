@@ -96,7 +96,8 @@ class _Handed:
 
 @dataclass
 class Handover:
-    """What waits for this holder of the log. `done`: names that are in the log, should their files have stayed."""
+    """The records that wait for this holder of the log. `done`: names that are in the log, should their files have
+    stayed."""
 
     site: Site
     done: set[str] = field(default_factory=set)
@@ -115,7 +116,7 @@ class Handover:
         return [each.record for each in fresh]
 
     def clear(self) -> None:
-        """What was taken is in the log: its files go, and what was refused is moved aside."""
+        """Remove the files of records that are in the log now, and move aside what was refused."""
         if not self._taken:
             return
         self.done.update(self._taken)
@@ -126,7 +127,7 @@ class Handover:
         self._taken = {}
 
     def _committed(self, handed: Sequence[_Handed]) -> set[str]:
-        """Which of them are in the log already: an entry with their id came after they were written."""
+        """The names of those that are in the log already: an entry with their id came after they were written."""
         wanted = {each.id for each in handed}
         start = min((each.size for each in handed), default=None)
         if start is None:
@@ -144,7 +145,8 @@ def _move_aside(folder: int, name: str, kept: str) -> None:
 
 
 def _read(site: Site, name: str) -> _Handed | None:
-    """What one file hands over; if that is no record, the record that says so. None for a file that has just gone."""
+    """The record that one file hands over; if it is none, the record that says so. None for a file that has just
+    gone."""
     owner = ""
     try:
         with os.fdopen(open_beneath(site.state, f"handover/{name}", os.O_RDONLY | os.O_NONBLOCK), "rb") as file:

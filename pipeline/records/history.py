@@ -1,4 +1,5 @@
-"""What the log already knows: documents done before, their rows, and parts that may not be in place yet."""
+"""The history of a job as the log knows it: documents done before, their rows, and parts that may not be in place
+yet."""
 
 from collections import Counter
 from collections.abc import Iterable, MutableMapping

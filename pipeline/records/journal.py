@@ -17,7 +17,7 @@ from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut
 
 
 class Writable(Protocol):
-    """What can be committed: a record, or the JSON of one that goes into the log as it is."""
+    """Anything that can be committed: a record, or the JSON of one that goes into the log as it is."""
 
     def to_json(self) -> Json:
         """The members that are committed."""
@@ -48,7 +48,7 @@ class Journal:
 
     @property
     def cut(self) -> audit.Cut | None:
-        """What an interrupted commit had left, which is cut now."""
+        """The bytes and files that an interrupted commit had left, which are cut now."""
         return self._log.cut
 
     @property
@@ -118,7 +118,7 @@ def take_up(site: Site) -> None:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What became of a record: entry `n`; or handed over to the one who holds the log; or neither, and `why`."""
+    """The fate of a record: entry `n`; or handed over to the one who holds the log; or neither, and `why`."""
 
     n: int | None = None
     handed: bool = False
@@ -165,7 +165,7 @@ def cut_record(journal: Journal) -> list[RecoveredCut]:
 
 
 def _last_stamp(site: Site, size: int) -> audit.Stamp | None:
-    """That of the last entry."""
+    """The time stamp of the last entry; None for an empty log."""
     if not size:
         return None
     last = (said for _, said in recorded_entries(site, size - 1))

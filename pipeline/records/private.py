@@ -86,7 +86,7 @@ def format_openings(openings: Mapping[int, Opening]) -> bytes:
 
 
 def parse_openings(data: bytes) -> dict[int, Opening]:
-    """The opposite. Empty if these are not the bytes of such a file."""
+    """Read what `format_openings` gives; empty if these are not the bytes of such a file."""
     try:
         rows = [json.loads(line) for line in data.decode().splitlines()]
         found = {row.pop("n"): row for row in rows}
@@ -104,12 +104,12 @@ def read_openings(file: Path) -> dict[int, Opening]:
 
 
 def openings_bytes(file: Path) -> bytes:
-    """What a file of openings holds; nothing if a pipe is in its place, for which nobody waits. OSError."""
+    """The bytes of a file of openings; nothing if a pipe is in its place, for which nobody waits. OSError."""
     return b"" if file.is_fifo() else file.read_bytes()
 
 
 def refuse_open(root: Path) -> None:
-    """What opens the log is for its owner alone. PermissionError with the remedy."""
+    """Refuse openings that others than their owner may read. PermissionError with the remedy."""
     folder = root / "private"
     if folder.exists() and stat.S_IMODE(folder.stat().st_mode) & 0o077:
         raise PermissionError(errno.EACCES, f"others may read it, too; `chmod 700 {folder}`", str(folder))

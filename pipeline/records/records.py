@@ -53,7 +53,7 @@ def without_authority(said: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def says(kind: str) -> str | None:
-    """What records of a type say, in words; None for a type that this version does not know."""
+    """The meaning of records of a type, in words; None for a type that this version does not know."""
     if kind.startswith(UNPROVED):
         return "it was handed over, so it proves nothing"
     return KINDS[kind].SAYS if kind in KINDS else None

@@ -1,4 +1,4 @@
-"""What the log says of a run that did not begin because its model, or the machine, was refused."""
+"""A run that does not begin because its model, or the machine, is refused is told of in the log."""
 
 import contextlib
 

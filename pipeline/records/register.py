@@ -1,4 +1,4 @@
-"""What a run begins with that was not so before: the log's key, the job's file and settings, the model file."""
+"""A run tells what is new since the one before: the log's key, the job's file and settings, the model file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +19,8 @@ from pipeline.records.types import (
 
 @dataclass
 class Register:
-    """What the log says last of keys, jobs and models. A run says the same of its job and model as a record of them."""
+    """The last words of the log about keys, jobs and models. A run says the same of its job and model as a record of
+    them."""
 
     key: str | None = None
     jobs: dict[str, JobFile] = field(default_factory=dict)

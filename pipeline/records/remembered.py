@@ -146,7 +146,7 @@ def to_text(value: Any) -> str:
 
 
 def from_text(text: str) -> Any:
-    """The opposite. ValueError."""
+    """Read what `to_text` gives. ValueError for other texts."""
     return json.loads(text)
 
 

@@ -1,4 +1,4 @@
-"""Which software runs: what the log needs to say so that a row can be computed again by the same."""
+"""The software that runs, as the log tells of it so that a row can be computed again by the same."""
 
 import hashlib
 import platform

@@ -1,4 +1,4 @@
-"""What the log says of files that were not read: how each lay, and its failure (inbox/unread.py)."""
+"""The log tells of files that were not read: how each lay, and its failure (inbox/unread.py)."""
 
 from collections.abc import MutableMapping
 

@@ -51,7 +51,8 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[S
 
 
 def each_sentence(text: str, start: int, end: int) -> Iterator[Span]:
-    """As `split_sentences`, one by one; what holds no letter and no digit joins the sentence before it."""
+    """Yield the sentences of `split_sentences` one by one; a text that holds no letter and no digit joins the
+    sentence before it."""
     last = None
     for span in _pieces(text, start, end):
         if last and not _wordy(text, span) and not _BLANK.search(text, last.end, span.start):

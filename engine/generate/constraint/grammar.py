@@ -99,7 +99,7 @@ class Matched:
             self._count -= count
 
     def check_state(self) -> None:
-        """Raises EngineError when llguidance gave up: the constraint is too much for its limits."""
+        """Raise EngineError when llguidance gave up: the constraint is too much for its limits."""
         if self.matcher.is_error():
             reason = self.matcher.get_error().splitlines()[0]
             raise EngineError(f"constraint: too complex after {self._count} tokens ({reason:.80})")
@@ -155,8 +155,8 @@ class Grammars:
 
 
 def check_constraint(spec: Spec) -> None:
-    """Raises the EngineError that `make` would for it, without a model: for when a job is read. A quote's text may be
-    any text then, such as "text"."""
+    """Check a constraint: raise the EngineError that `make` would for it, without a model: for when a job is read. A
+    quote's text may be any text then, such as "text"."""
     _matcher(LLTokenizer("byte"), spec)
 
 

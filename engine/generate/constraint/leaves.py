@@ -41,7 +41,7 @@ class Part:
 
 
 def refuse(at: str, keyword: str, found: object, expected: str) -> Never:
-    """Raises the EngineError that names the JSON pointer of a schema's part and the keyword."""
+    """Raise the EngineError that names the JSON pointer of a schema's part and the keyword."""
     raise EngineError(f"schema #{at:.300}: {keyword}: found {found!r:.80}, expected {expected}")
 
 

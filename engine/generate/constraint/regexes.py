@@ -21,7 +21,7 @@ _ESCAPED = re.compile(r"\\.", re.DOTALL)
 
 
 def check_size(regex: str, where: str) -> None:
-    """Raises EngineError, which begins with `where`, for an expression that is too large."""
+    """Raise EngineError, which begins with `where`, for an expression that is too large."""
     if len(regex) > LONGEST:
         raise EngineError(f"{where}: found {len(regex)} code points, expected at most {LONGEST}")
     if (found := size(regex, where)) > LARGEST:

@@ -220,7 +220,7 @@ def address(values: F32, i: int) -> Any:
 
 @kernel
 def group_kind(begins: bool, ends: bool, mode: int) -> Any:
-    """What `amx_group` is to do with the sums of a group."""
+    """The way in which `amx_group` finishes the sums of a group."""
     if ends:
         return np.int64((ALL if begins else END) + mode)
     return np.int64(BEGIN if begins else CONTINUE)

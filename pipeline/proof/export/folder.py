@@ -68,7 +68,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written to `folder`: `records` entries from number `first` on, and in the same bundles of 256 `others`.
+    """The export in `folder`: `records` entries from number `first` on, and in the same bundles of 256 `others`.
     `size` and `root` are the log's; `recorded` says whether it knows of this export."""
 
     folder: Path
@@ -181,7 +181,7 @@ def _beside(target: Path) -> Iterator[Path]:
 
 
 def _remove_dead(parent: Path, prefix: str) -> None:
-    """What killed exports left: folders of this name and user that nobody has locked."""
+    """Remove what killed exports left: folders of this name and user that nobody has locked."""
     for path in parent.glob(f"{glob.escape(prefix)}*"):
         if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.geteuid():
             continue

@@ -21,7 +21,8 @@ def range_of(sides: bytes | bytearray, bundle: int) -> tuple[int, int]:
 
 
 def _seed(sides: bytes | bytearray) -> tuple[int, int]:
-    """From the first entry inside to the last; if there is none, an empty range between what lies before and after."""
+    """The range from the first entry inside to the last; if there is none, an empty range between what lies before
+    and after."""
     if (first := sides.find(INSIDE)) >= 0:
         return first, sides.rfind(INSIDE) + 1
     if sides.startswith(bytes([AFTER])):

@@ -1,4 +1,4 @@
-"""What the report of an export tells, gathered record by record: counts of all, and lists that have an end."""
+"""The report of an export is gathered record by record: counts of all, and lists that have an end."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class Listed:
     total: int = 0
 
     def add(self, row: dict[str, Any]) -> None:
-        """One more."""
+        """Add one row to the list."""
         self.total += 1
         if len(self.rows) < LISTED:
             self.rows.append(row)
@@ -41,7 +41,7 @@ class Listed:
 
 @dataclass
 class Summary:
-    """Of all records that were added. A record of a type that is not known here is an event."""
+    """The summary of all records that were added. A record of a type that is not known here is an event."""
 
     types: Counter[str] = field(default_factory=Counter)
     states: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -89,7 +89,7 @@ class Summary:
 
 
 def _isolation(said: Any) -> str:
-    """What a run says of how its parsers were held, where that may be less than all; of any value."""
+    """The sentence on how the parsers of a run were held, where that may be less than all; of any value."""
     if not isinstance(said, dict) or said.get("wanted") == "required":
         return ""
     return f"isolation of the parsers {_text(said, 'wanted')}; not in force: {_text(said, 'lacking') or 'none'}"
@@ -100,7 +100,7 @@ def _brief(entry: Entry) -> dict[str, Any]:
 
 
 def type_in_words(kind: str) -> str:
-    """What records of a type say, for people."""
+    """The meaning of records of a type, for people."""
     return (says(kind) or "a type that this version does not know").replace("`", "")
 
 

@@ -1,4 +1,4 @@
-"""What all records have in common: their JSON form in both directions, and the entry that a record was read from.
+"""All records have in common: their JSON form in both directions, and the entry that a record was read from.
 
 A type of record is a frozen dataclass, declared with `@kind`. Its fields are the members of the entry, under the same
 names; the log adds `v`, `n`, `time`, `boot`, `uptime_us`, `host` and `user`, which are properties here. A field with a
@@ -105,13 +105,13 @@ class Record:
         return {"type": self.type, "run": self.run, **job, **self.members()}
 
     def members(self) -> Json:
-        """What it says beside type, run and job."""
+        """The members of the record beside type, run and job."""
         members: Json = _plain(self)
         return members
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:
-        """The opposite, of an entry or of a record that is none yet. ValueError where a member is missing."""
+        """Read an entry, or a record that is none yet. ValueError where a member is missing."""
         return cls(**{"run": said["run"], "job": said.get("job") or "", "said": said, **_values(cls, said)})
 
 
@@ -186,7 +186,7 @@ def _values(cls: type, said: Mapping[str, Any]) -> Json:
 
 
 def _maker(kind: Any) -> Callable[[Any], Any] | None:
-    """What makes a value of this type of its JSON form; None if that is the value."""
+    """The function that makes a value of this type of its JSON form; None if that is the value."""
     if get_origin(kind) is Annotated:
         return _maker(get_args(kind)[0])
     if NoneType in get_args(kind):

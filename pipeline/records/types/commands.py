@@ -75,7 +75,7 @@ class ReadCheckpoint(Record):
 
 @kind("read.search", "entries of documents were searched for", handed=True)
 class ReadSearch(Record):
-    """What was searched for, as far as the log may say it."""
+    """A search for documents: the query, as far as the log may say it."""
 
     query: Asking
 
@@ -89,8 +89,8 @@ class ReadRecall(Record):
 
 @kind("replayed", "rows were computed again: verdicts, and entries that came out differently", handed=True)
 class RowsReplayed(Record):
-    """What was asked for, how many rows could be computed again, how often each verdict fell, and the numbers of at
-    most 100 entries that came out differently."""
+    """A replay: what was asked for, how many rows could be computed again, how often each verdict fell, and the
+    numbers of at most 100 entries that came out differently."""
 
     asked: Asked
     rows: Count

@@ -31,7 +31,7 @@ class HandoverRefused(Record):
 
 @kind("clock.stepped", "the clock was set since the entry of `before`")
 class ClockStepped(Record):
-    """By how many seconds the clock was set, and the time of the entry before."""
+    """The clock was set by so many seconds since the entry before, whose time this is."""
 
     seconds: float
     before: str

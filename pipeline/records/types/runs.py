@@ -18,7 +18,8 @@ class Isolation:
 
     @property
     def told(self) -> str | None:
-        """What people have to be told of it; None where all that is required is in force because it has to be."""
+        """The sentence that people have to be told of it; None where all that is required is in force because it has
+        to be."""
         if self.wanted == REQUIRED:
             return None
         return f"best_effort: {', '.join(self.lacking)} not in force" if self.lacking else "best_effort: all in force"
