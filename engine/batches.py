@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from engine.cpu import threads
 from engine.models import Network, Readout
+from engine.models.layers import Scratch
 
 Ids = NDArray[np.int32]
 F32 = NDArray[np.float32]
@@ -80,12 +81,12 @@ class _Scratch:
 
     def __init__(self, network: Network) -> None:
         self._network, self._tokens = network, 0
-        self._arrays: tuple[Any, ...] = ()
+        self._arrays: Scratch | None = None
 
-    def of(self, tokens: int) -> tuple[Any, ...]:
+    def of(self, tokens: int) -> Scratch:
         """Enough for so many tokens."""
-        if tokens > self._tokens:
-            self._arrays, self._tokens = (), 0  # first, so that there are never two
+        if self._arrays is None or tokens > self._tokens:
+            self._arrays, self._tokens = None, 0  # first, so that there are never two
             room = BLOCK_TOKENS
             while room < tokens:
                 room += room // 2
@@ -95,8 +96,8 @@ class _Scratch:
 
     def shrink(self) -> None:
         """Keep no large memory."""
-        if _bytes(self._arrays) > _LARGEST_KEPT:
-            self._arrays, self._tokens = (), 0
+        if self._arrays and _bytes(self._arrays) > _LARGEST_KEPT:
+            self._arrays, self._tokens = None, 0
 
 
 def _bytes(arrays: tuple[Any, ...]) -> int:

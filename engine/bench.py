@@ -14,12 +14,16 @@ import numpy as np
 from engine.codegen import CHUNK
 from engine.codegen.peak import peak_loop
 from engine.engine import Model
+from engine.kernels.attention.attention import Heads
 from engine.kernels.compiled import entry
 from engine.kernels.matmul.linear import ADD, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
 from engine.models import Network
 from engine.models.layers import (
+    FFN_ROWS,
     FIRST,
-    Matrices,
+    Rows,
+    Scratch,
+    Weights,
     aligned,
     attend_all,
     contract,
@@ -29,9 +33,8 @@ from engine.models.layers import (
     start,
     stop,
 )
-from engine.models.network import FFN_ROWS
 from engine.models.stored import Arrays
-from engine.simd import F32, I8, I32, I64, LANES, Float, add_i32, load_i32, no_i32, total_i32
+from engine.simd import F32, I8, I32, I64, LANES, add_i32, load_i32, no_i32, total_i32
 
 READ_BYTES = 2**28  # what one thread reads at a time: more than a core's caches hold
 _PEAK = peak_loop(ISA)
@@ -99,41 +102,38 @@ def _whole(network: Network, tokens: int) -> Work:
     return Work("forward pass", run, **_cost(network, tokens, _MATRICES | _ATTENTION))
 
 
-def _run_parts(network: Network, tokens: int, scratch: Any, sums: F32, parts: int, times: int) -> None:
+def _run_parts(network: Network, tokens: int, scratch: Scratch, sums: F32, parts: int, times: int) -> None:
     starts = np.array([0, tokens])
-    _parts(parts, times, starts, network.shape, network.windows, network.GATED, network.sizes.scale, network.stacks,
-           scratch, sums)  # fmt: skip
+    _parts(parts, times, starts, network.weights, network.GATED, scratch, sums)
 
 
 @entry
-def _parts(
-    parts: int, times: int, starts: I64, shape: tuple[int, ...], windows: I64, gated: bool, scale: Float,
-    stacks: tuple[Matrices, ...], scratch: tuple[Any, ...], sums: F32,
-) -> None:  # fmt: skip
+def _parts(parts: int, times: int, starts: I64, weights: Weights, gated: bool, scratch: Scratch, sums: F32) -> None:
     """These parts as they follow each other in a forward pass; what they add goes to `sums`, so that nothing grows."""
-    _, width, inner, layers, heads, queries, depth = shape
-    queries_keys, values, out_weights, up, down = stacks
-    x, qkv, mixed, hidden, halves, _, products, attention = scratch
-    count, exact = starts[1], values[1].size > 0
+    sizes, stacks, heads, products, count = weights.sizes, weights.stacks, weights.heads, scratch.products, starts[1]
+    d_model, queries = sizes.d_model, sizes.queries
+    x, out, mixed = Rows(scratch.x, FIRST, d_model), Rows(sums, FIRST, d_model), Rows(scratch.mixed, FIRST, queries)
+    hidden, halves = Rows(scratch.hidden, FIRST, sizes.d_ff), Rows(scratch.halves, FIRST, 2 * sizes.d_ff)
     start()
     for _ in range(times):
-        for layer in range(layers):
+        for layer in range(sizes.layers):
             if parts & _QUERIES:
-                project_qkv(x, count, width, queries_keys, values, layer, queries, qkv, products)
+                project_qkv(x, count, stacks, layer, queries, scratch.qkv, products)
             if parts & _ATTENTION:
-                attend_all(qkv, starts, queries, heads, depth, scale, windows[layer], exact, attention, mixed)
+                here = Heads(heads.number, heads.head_dim, queries, heads.scale, weights.windows[layer])
+                attend_all(scratch.qkv, starts, here, weights.exact, scratch.attention, scratch.mixed)
             if parts & _OUT:
-                project(mixed, FIRST, count, queries, out_weights, layer, width, ADD, sums, FIRST, products)
+                project(mixed, out, count, stacks.out, layer, ADD, products)
             for t in range(0, count, FFN_ROWS):
-                rows = min(FFN_ROWS, count - t)
+                rows, some, to = min(FFN_ROWS, count - t), Rows(scratch.x, t, d_model), Rows(sums, t, d_model)
                 if parts & _UP and gated:
-                    project(x, t, rows, width, up, layer, 2 * inner, PLAIN, halves, FIRST, products)
+                    project(some, halves, rows, stacks.up, layer, PLAIN, products)
                 elif parts & _UP:
-                    expand(x, t, rows, width, up, down, layer, inner, hidden, products)
+                    expand(some, hidden, rows, stacks, layer, products)
                 if parts & _DOWN and gated:
-                    project(hidden, FIRST, rows, inner, down, layer, width, ADD, sums, t, products)
+                    project(hidden, to, rows, stacks.down, layer, ADD, products)
                 elif parts & _DOWN:
-                    contract(hidden, rows, inner, up, down, layer, width, sums, t, products)
+                    contract(hidden, to, rows, stacks, layer, products)
     stop()
 
 
@@ -157,7 +157,7 @@ def _read(data: I32, times: int) -> Any:
 def _cost(network: Network, tokens: int, parts: int) -> dict[str, int]:
     """The multiply-adds and bytes read of some parts of one pass, as arguments of Work."""
     sizes, layers, halves = network.sizes, network.sizes.layers, 2 if network.GATED else 1
-    width, queries, inner = sizes.width, sizes.queries, sizes.inner
+    width, queries, inner = sizes.d_model, sizes.queries, sizes.d_ff
     shapes = {  # the part, n * k, and both padded
         "qk": (_QUERIES, 2 * queries.size * width.size, 2 * queries.padded * width.padded),
         "v": (_QUERIES, queries.size * width.size, queries.padded * width.padded),
@@ -174,7 +174,7 @@ def _cost(network: Network, tokens: int, parts: int) -> dict[str, int]:
             read += _bytes(network.arrays, name)
     if parts & _ATTENTION:
         needed += sum(2 * _seen(tokens, int(window)) * queries.size for window in network.windows)
-        executed += layers * sizes.heads * _attention(tokens, sizes.head)
+        executed += layers * sizes.heads * _attention(tokens, sizes.head_places)
     return {"multiply_adds": needed, "executed": 0 if network.exact else executed, "read_bytes": read}
 
 

@@ -129,7 +129,7 @@ class Model:
     @property
     def dim(self) -> int:
         """Length of a token's vector, which is that of an embedding."""
-        return self._network.sizes.width.size
+        return self._network.sizes.d_model.size
 
     @property
     def head(self) -> Kind:

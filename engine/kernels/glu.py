@@ -3,26 +3,29 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.kernels.activations import silu
+from engine.kernels.activations import gelu_tanh, silu
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import gelu
-from engine.kernels.places import TILE, place
+from engine.kernels.places import place, tile_end
 from engine.simd import F32, LANES, Lanes, gelu_near, load_f32, mul, store_f32
 
 
 def gated(function: Callable[[Lanes], Lanes]) -> Any:
-    """A kernel glu(x, count, n, out): out[count, n] = function(x[:, :n]) * x[:, n:] of x [count, 2 * n], n a multiple
-    of 16. Whole tiles are computed: rows up to the next multiple of 16 are read and overwritten."""
+    """A kernel glu(gate, up, column, width, first, end, n, out): the rows first..end of out [tokens, n] =
+    function(gate) * up, n a multiple of 16. gate and up are [tokens, width]; gate's columns are the first n, up's those
+    from `column` on. gate may be out."""
 
     @kernel
-    def glu(x: F32, count: int, n: int, out: F32) -> None:
-        for t in range(0, count, LANES):
+    def glu(gate: F32, up: F32, column: int, width: int, first: int, end: int, n: int, out: F32) -> None:
+        while first < end:
+            last = tile_end(first, end)
             for i in range(0, n, LANES):
-                left, right, to = place(t, i, 2 * n), place(t, n + i, 2 * n), place(t, i, n)
-                for at in range(0, TILE, LANES):
-                    store_f32(out, to + at, mul(function(load_f32(x, left + at)), load_f32(x, right + at)))
+                for t in range(first, last):
+                    v = function(load_f32(gate, place(t, i, width)))
+                    store_f32(out, place(t, i, n), mul(v, load_f32(up, place(t, column + i, width))))
+            first = last
 
     return glu
 
 
-swiglu, geglu, geglu_near = gated(silu), gated(gelu), gated(gelu_near)
+swiglu, geglu, geglu_near, geglu_tanh = gated(silu), gated(gelu), gated(gelu_near), gated(gelu_tanh)

@@ -1,4 +1,6 @@
-"""What is done to rows of activations: tokens' vectors, their length a multiple of 16, in tiles (places.py)."""
+"""Steps over rows of activations: tokens' vectors, their length a multiple of 16, in tiles (places.py)."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +42,7 @@ _GROUP, _ROW, _STEP, _CHUNK = OPERANDS.wide
 def quantize(x: F32, first: int, count: int, n: int, out: I8, scales: F32) -> None:
     """Rows first.. of x [tokens, n], first a multiple of 16 and n of CHUNK, as a left operand.
 
-    Whole numbers within ROW_TOP, and their scales, both from 0.
+    Integers within ROW_TOP, and their scales, both from 0.
 
     The scale of a row is max|x| / ROW_TOP, 0 for a row of zeros. That of a row that is not finite is NaN: what is
     computed from the row is then NaN too, never an answer.
@@ -88,28 +90,33 @@ def gelu_rows(x: F32, count: int, n: int) -> None:
             store_f32(x, at, gelu(load_f32(x, at)))
 
 
-@kernel
-def layer_norm(
-    x: F32, out: F32, at: int, gain: F32, shift: F32, row: int, inside: F32, size: int, n: int, epsilon: Float
-) -> None:
-    """out = norm(x) * gain + shift of the row of n values whose first are at `at`; gain and shift are those of `row`.
+class LayerNorm(NamedTuple):
+    """Layer norms (Ba et al. 2016) of vectors of `values` values, padded with zeros."""
 
-    Only `size` of the n values belong to the vector: `inside` is 1 there and 0 in the padding, where x, gain and shift
-    are 0.
-    """
+    weights: F32  # of one padded vector after another
+    biases: F32
+    inside: F32  # of one padded vector: 1 for values, 0 for padding
+    values: int
+    epsilon: Float
+
+
+@kernel
+def layer_norm(x: F32, out: F32, at: int, norm: LayerNorm, first: int) -> None:
+    """out = norm(x) * weights[first:] + biases[first:] of the vector whose first values are at x[at]; x may be out."""
+    n, size = norm.inside.size, norm.values
     lanes = splat(_ZERO)
     for i in range(0, n, LANES):
         lanes = add(lanes, load_f32(x, at + i * LANES))
     mean = splat(total(lanes) / np.float32(size))
     lanes = splat(_ZERO)
     for i in range(0, n, LANES):
-        v = mul(sub(load_f32(x, at + i * LANES), mean), load_f32(inside, i))
+        v = mul(sub(load_f32(x, at + i * LANES), mean), load_f32(norm.inside, i))
         lanes = add(lanes, mul(v, v))
-    spread = np.sqrt(total(lanes) / np.float32(size) + epsilon)
+    spread = np.sqrt(total(lanes) / np.float32(size) + norm.epsilon)
     factor = splat(_ONE / spread + (spread - spread))  # an overflow is NaN, not 0
     for i in range(0, n, LANES):
         v = mul(sub(load_f32(x, at + i * LANES), mean), factor)
-        store_f32(out, at + i * LANES, add(mul(v, load_f32(gain, row + i)), load_f32(shift, row + i)))
+        store_f32(out, at + i * LANES, add(mul(v, load_f32(norm.weights, first + i)), load_f32(norm.biases, first + i)))
 
 
 @kernel

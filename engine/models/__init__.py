@@ -35,9 +35,9 @@ def load(file: GgufFile, keep: Keep) -> tuple[Network, Readout]:
     module, sizes, head = read_shape(file)
 
     def with_head(make: Callable[[], Arrays]) -> Arrays:
-        return keep(lambda: make() | (read_classifier(file, head, sizes.width) if head.labels else {}))
+        return keep(lambda: make() | (read_classifier(file, head, sizes.d_model) if head.labels else {}))
 
     network: Network = module.load(file, sizes, with_head)
     if head.kind == "embedding":
-        return network, Pooling(head, sizes.width)
+        return network, Pooling(head, sizes.d_model)
     return network, Classifier(head, sizes, network.arrays)

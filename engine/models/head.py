@@ -1,4 +1,4 @@
-"""What stands on an encoder, as the metadata of its file says it. engine/MODELS.md has the keys."""
+"""The head of an encoder, as the metadata of its file says it. engine/MODELS.md has the keys."""
 
 from dataclasses import dataclass
 from typing import Literal, cast, get_args

@@ -1,12 +1,13 @@
-"""What the layers of all architectures are made of, compiled: linear maps, attention, norms, pooling, scratch."""
+"""Layers of encoders, compiled: linear maps, attention, norms, and what they need as named tuples."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from engine.codegen import start_tiles, stop_tiles
-from engine.kernels.attention.attention import attend, work_sizes
-from engine.kernels.attention.attention_float import attend_float, float_work_sizes
+from engine.kernels.attention.attention import Heads, Work, attend, work_sizes
+from engine.kernels.attention.attention_float import FloatWork, attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.arguments import Target
 from engine.kernels.matmul.linear import (
@@ -19,21 +20,100 @@ from engine.kernels.matmul.linear import (
     TOTALS,
     WIDTH,
     FloatLayer,
-    Layer,
     Operand,
-    Work,
     linear,
     linear_float,
 )
+from engine.kernels.matmul.linear import Layer as Matrix
+from engine.kernels.matmul.linear import Work as LinearWork
 from engine.kernels.places import place
-from engine.kernels.rows import bound, gelu_rows, layer_norm, line_up, quantize
-from engine.simd import F32, I8, I64, LANES, Float, load_f32, store_f32
+from engine.kernels.rope import rope
+from engine.kernels.rows import LayerNorm, bound, gelu_rows, layer_norm, line_up, quantize
+from engine.models.lookup import Tables, Tokens
+from engine.models.weights import Stack
+from engine.simd import F32, I8, I32, I64, LANES, load_f32, store_f32
 
-Matrices = tuple[I8, F32, F32, F32, F32, int]  # the arrays of a Stack
-Norm = tuple[F32, F32]  # gain, shift
+FFN_ROWS = 128
+"""Rows that pass the feed-forward layer together: their d_ff values stay in the cache."""
 FIRST = np.int64(0)
 """The first row or column, as numba wants it: see matmul.PLAIN."""
 _LINE = 64  # bytes of a cache line: a vector that crosses none is read at once
+
+
+class Stacks(NamedTuple):
+    """The matrices of an encoder."""
+
+    qk: Stack
+    v: Stack
+    out: Stack
+    up: Stack
+    down: Stack
+
+
+class Sizes(NamedTuple):
+    """Places of a token's vector, of all queries and of the values inside the feed-forward layer."""
+
+    layers: int
+    d_model: int
+    queries: int
+    d_ff: int
+
+
+class Weights(NamedTuple):
+    """An encoder as its forward pass takes it: tables, norms and matrices; for each layer the window (0: none), and the
+    angles of rotary positions for layers without a window and with one, empty if positions are learned."""
+
+    sizes: Sizes
+    heads: Heads
+    tables: Tables
+    norms: tuple[LayerNorm, ...]
+    stacks: Stacks
+    windows: I64
+    angles: F32
+    near_angles: F32
+    exact: bool  # attention is computed in float32
+
+
+class LinearScratch(NamedTuple):
+    """Scratch of linear maps: rows as integers and their scales, sums, rows as float32, totals of groups; and, between
+    `expand` and `contract`, an operand, its scales and their inverses."""
+
+    quants: I8
+    scales: F32
+    sums: I32
+    lined: F32
+    totals: F32
+    operand: I8
+    operand_scales: F32
+    inverses: F32
+
+
+class AttentionScratch(NamedTuple):
+    """Scratch of attention, by integers or in float32."""
+
+    integers: Work
+    floats: FloatWork
+
+
+class Scratch(NamedTuple):
+    """What one thread needs for a block of texts: rows in tiles, d_ff values of FFN_ROWS rows, and scratch."""
+
+    x: F32
+    qkv: F32
+    mixed: F32
+    hidden: F32
+    halves: F32
+    normed: F32
+    products: LinearScratch
+    attention: AttentionScratch
+
+
+class Rows(NamedTuple):
+    """Rows of x [tokens, width] from `first` on, a multiple of 16."""
+
+    x: F32
+    first: int | np.int64
+    width: int
 
 
 def aligned(count: int, dtype: Any) -> Any:
@@ -44,150 +124,180 @@ def aligned(count: int, dtype: Any) -> Any:
     return memory[first : first + size].view(dtype)
 
 
-def linear_scratch(tokens: int, values: int, rows: int, inner: int, *, floats: bool) -> tuple[Any, ...]:
-    """What `project` needs for so many tokens of up to so many values, and for so many rows of inner values; `floats`:
-    if any matrix is float32."""
+def linear_scratch(tokens: int, values: int, rows: int, d_ff: int, *, floats: bool) -> LinearScratch:
+    """Scratch for so many tokens of up to so many values, and for so many rows of d_ff values; `floats`: if any matrix
+    is float32."""
     tokens, rows = (-(-count // ROWS) * ROWS + LANES for count in (tokens, rows))
-    most = max(tokens * values, rows * inner)
-    return (
+    most = max(tokens * values, rows * d_ff)
+    return LinearScratch(
         aligned(2 * most, np.int8), aligned(tokens + rows, np.float32), aligned(2 * SUMS, np.int32),
         aligned(most if floats else 0, np.float32), aligned(max(TOTALS, WIDTH * (tokens + rows)), np.float32),
-        aligned(2 * rows * inner, np.int8), aligned(rows, np.float32), aligned(rows, np.float32),
+        aligned(2 * rows * d_ff, np.int8), aligned(rows, np.float32), aligned(rows, np.float32),
     )  # fmt: skip
 
 
-def attention_scratch(tokens: int, depth: int, width: int, *, exact: bool) -> tuple[Any, ...]:
-    """What `attend_all` needs for sequences of up to so many tokens."""
-    sizes = work_sizes(tokens, depth)
+def attention_scratch(tokens: int, head_dim: int, width: int, *, exact: bool) -> AttentionScratch:
+    """Scratch for sequences of up to so many tokens."""
+    sizes = work_sizes(tokens, head_dim)
     names = ("queries", "keys", "values", "weights")
     queries, keys, values, weights = (aligned(sizes[name], np.int8) for name in names)
     scores, scales = aligned(sizes["scores"], np.int32), aligned(sizes["scales"], np.float32)
-    whole = (
+    integers = Work(
         queries, keys, values, weights if weights.size else scores.view(np.int8), scores, scales,
         aligned(sizes["sums"], np.int32), aligned(sizes["rows"], np.int32),
     )  # fmt: skip
-    floats = (*float_work_sizes(tokens, depth), (tokens + LANES) * 3 * width, (tokens + LANES) * width)
-    return whole, tuple(aligned(size if exact else 0, np.float32) for size in floats)
+    floats = (*float_work_sizes(tokens, head_dim), (tokens + LANES) * 3 * width, (tokens + LANES) * width)
+    return AttentionScratch(integers, FloatWork(*(aligned(size if exact else 0, np.float32) for size in floats)))
 
 
 @kernel
 def start() -> None:
-    """Before the first product of a compiled function."""
+    """Prepare the CPU for products; called before the first one of a compiled function."""
     if ISA == "amx":
         start_tiles()
 
 
 @kernel
 def stop() -> None:
-    """After the last one."""
+    """Give back what `start` took; called after the last product of a compiled function."""
     if ISA == "amx":
         stop_tiles()  # type: ignore[call-arg]
 
 
 @kernel
 def project(
-    x: F32, from_: int, count: int, k: int, stack: Matrices, layer: int, n: int, mode: int, out: F32, to: int,
-    scratch: tuple[Any, ...],
-) -> None:  # fmt: skip
-    """Rows to.. of out[tokens, n] = rows from_.. of x[tokens, k] @ weights of the layer + bias, then as `mode` says
-    (matmul.PLAIN, ADD). Both are multiples of 16."""
-    _take(x, from_, count, k, stack, scratch)
-    _multiply(count, k, stack, layer, n, mode, out, to, FIRST, n, scratch)
+    source: Rows, target: Rows, count: int, stack: Stack, layer: int, mode: int, scratch: LinearScratch
+) -> None:
+    """`count` rows of the target = those of the source @ weights of the layer + bias, or are added (matmul.ADD)."""
+    _take(source, count, stack, scratch)
+    _multiply(count, source.width, stack, layer, target.width, mode, target, FIRST, scratch)
 
 
 @kernel
-def project_qkv(
-    x: F32, count: int, k: int, queries_keys: Matrices, values: Matrices, layer: int, n: int, out: F32,
-    scratch: tuple[Any, ...],
-) -> None:  # fmt: skip
-    """out[count, 3 * n]: queries, keys and values of x[count, k], n of each."""
-    _take(x, FIRST, count, k, values, scratch)
-    _multiply(count, k, queries_keys, layer, 2 * n, PLAIN, out, FIRST, FIRST, 3 * n, scratch)
-    _multiply(count, k, values, layer, n, PLAIN, out, FIRST, 2 * n, 3 * n, scratch)
+def project_qkv(source: Rows, count: int, stacks: Stacks, layer: int, n: int, out: F32, scratch: LinearScratch) -> None:
+    """out[count, 3 * n]: queries, keys and values of `count` rows, n of each."""
+    target = Rows(out, FIRST, 3 * n)
+    _take(source, count, stacks.v, scratch)
+    _multiply(count, source.width, stacks.qk, layer, 2 * n, PLAIN, target, FIRST, scratch)
+    _multiply(count, source.width, stacks.v, layer, n, PLAIN, target, 2 * n, scratch)
 
 
 @kernel
-def expand(
-    x: F32, t: int, count: int, width: int, up: Matrices, down: Matrices, layer: int, inner: int, hidden: F32,
-    scratch: tuple[Any, ...],
-) -> None:  # fmt: skip
-    """GELU(rows t.. of x[tokens, width] @ up + bias), for `contract`: as an operand in `scratch`, or, where one of both
-    matrices is float32, as hidden[count, inner]."""
-    if up[1].size or down[1].size:
-        project(x, t, count, width, up, layer, inner, PLAIN, hidden, FIRST, scratch)
-        gelu_rows(hidden, count, inner)
+def expand(source: Rows, hidden: Rows, count: int, stacks: Stacks, layer: int, scratch: LinearScratch) -> None:
+    """GELU(`count` rows @ up + bias), for `contract`: as an operand in `scratch`, or, where one of both matrices is
+    float32, as hidden[count, d_ff]."""
+    up = stacks.up
+    if up.floats.size or stacks.down.floats.size:
+        project(source, hidden, count, up, layer, PLAIN, scratch)
+        gelu_rows(hidden.x, count, hidden.width)
     else:
-        numbers, scales, sums, _, totals, operand, inner_scales, inverses = scratch
-        quantize(x, t, count, width, numbers, scales)
-        bound(x, t, count, width, up[4][2 * layer], up[4][2 * layer + 1], inner_scales, inverses)
-        matrix = Layer(up[0], up[2], up[3], up[5], layer, inner)
-        linear(Operand(numbers, scales, count, width), matrix, Target(x, inner, FIRST, GELU), FIRST,
-               Work(inverses, operand, sums, totals))  # fmt: skip
+        d_model, d_ff = source.width, hidden.width
+        quantize(source.x, source.first, count, d_model, scratch.quants, scratch.scales)
+        bound(source.x, source.first, count, d_model, up.bounds[2 * layer], up.bounds[2 * layer + 1],
+              scratch.operand_scales, scratch.inverses)  # fmt: skip
+        left, target = Operand(scratch.quants, scratch.scales, count, d_model), Target(source.x, d_ff, FIRST, GELU)
+        linear(left, _matrix(up, layer), target, FIRST, _work(scratch))
 
 
 @kernel
-def contract(
-    hidden: F32, count: int, inner: int, up: Matrices, down: Matrices, layer: int, width: int, x: F32, t: int,
-    scratch: tuple[Any, ...],
-) -> None:  # fmt: skip
-    """Rows t.. of x[tokens, width] += what `expand` made @ down + bias."""
-    if up[1].size or down[1].size:
-        project(hidden, FIRST, count, inner, down, layer, width, ADD, x, t, scratch)
+def contract(hidden: Rows, target: Rows, count: int, stacks: Stacks, layer: int, scratch: LinearScratch) -> None:
+    """`count` rows of the target += what `expand` made @ down + bias."""
+    down = stacks.down
+    if stacks.up.floats.size or down.floats.size:
+        project(hidden, target, count, down, layer, ADD, scratch)
     else:
-        _, _, sums, _, totals, operand, inner_scales, inverses = scratch
-        matrix = Layer(down[0], down[2], down[3], down[5], layer, width)
-        linear(Operand(operand, inner_scales, count, inner), matrix, Target(x, width, FIRST, ADD), t,
-               Work(inverses, operand, sums, totals))  # fmt: skip
+        left = Operand(scratch.operand, scratch.operand_scales, count, hidden.width)
+        to = Target(target.x, target.width, FIRST, ADD)
+        linear(left, _matrix(down, layer), to, target.first, _work(scratch))
 
 
 @kernel
-def _take(x: F32, from_: int, count: int, k: int, stack: Matrices, scratch: tuple[Any, ...]) -> None:
-    """Rows from_.. of x[tokens, k] as the left operand of this kind of matrices."""
-    if stack[1].size:
-        line_up(x, from_, count, k, scratch[3])
+def _matrix(stack: Stack, layer: int) -> Matrix:
+    """The matrix of a layer, of integers."""
+    return Matrix(stack.weights, stack.scales, stack.bias, stack.group, layer, stack.n)
+
+
+@kernel
+def _work(scratch: LinearScratch) -> LinearWork:
+    """The part of the scratch that products write to."""
+    return LinearWork(scratch.inverses, scratch.operand, scratch.sums, scratch.totals)
+
+
+@kernel
+def _take(source: Rows, count: int, stack: Stack, scratch: LinearScratch) -> None:
+    """`count` rows as the left operand of this kind of matrices."""
+    if stack.floats.size:
+        line_up(source.x, source.first, count, source.width, scratch.lined)
     else:
-        quantize(x, from_, count, k, scratch[0], scratch[1])
+        quantize(source.x, source.first, count, source.width, scratch.quants, scratch.scales)
 
 
 @kernel
 def _multiply(
-    count: int, k: int, stack: Matrices, layer: int, n: int, mode: int, out: F32, to: int, column: int, width: int,
-    scratch: tuple[Any, ...],
-) -> None:  # fmt: skip
-    """Rows to.. and n columns from `column` on of out[tokens, width] = what was taken @ weights + bias."""
-    weights, floats, factors, bias, _, group = stack
-    numbers, scales, sums, lined, totals, operand, _, inverses = scratch
-    target = Target(out, width, column, mode)
-    if floats.size:
-        linear_float(lined, count, k, FloatLayer(floats, bias, layer, n), target, to, totals)
+    count: int, k: int, stack: Stack, layer: int, mode: int, target: Rows, column: int, scratch: LinearScratch
+) -> None:
+    """`count` rows of the target, the columns from `column` on = what was taken @ weights + bias."""
+    to = Target(target.x, target.width, column, mode)
+    if stack.floats.size:
+        matrix = FloatLayer(stack.floats, stack.bias, layer, stack.n)
+        linear_float(scratch.lined, count, k, matrix, to, target.first, scratch.totals)
     else:
-        matrix = Layer(weights, factors, bias, group, layer, n)
-        linear(Operand(numbers, scales, count, k), matrix, target, to, Work(inverses, operand, sums, totals))
+        left = Operand(scratch.quants, scratch.scales, count, k)
+        linear(left, _matrix(stack, layer), to, target.first, _work(scratch))
 
 
 @kernel
-def attend_all(
-    qkv: F32, starts: I64, width: int, heads: int, depth: int, scale: Float, window: int, exact: bool,
-    scratch: tuple[Any, ...], out: F32,
-) -> None:  # fmt: skip
+def attend_all(qkv: F32, starts: I64, heads: Heads, exact: bool, scratch: AttentionScratch, out: F32) -> None:
     """Attention of every sequence: out[tokens, width] of qkv [tokens, 3 * width]; in float32 if `exact`."""
-    whole, (keys, work, lined, mixed) = scratch
+    width, floats = heads.width, scratch.floats
     for s in range(starts.size - 1):
         first, count = starts[s], starts[s + 1] - starts[s]
         if exact:
-            line_up(qkv, first, count, 3 * width, lined)
-            attend_float(lined, count, width, heads, depth, scale, window, keys, work, mixed)
+            line_up(qkv, first, count, 3 * width, floats.lined)
+            attend_float(floats.lined, count, heads, floats, floats.mixed)
             for t in range(count):
                 for i in range(0, width, LANES):
-                    store_f32(out, place(first + t, i, width), load_f32(mixed, t * width + i))
+                    store_f32(out, place(first + t, i, width), load_f32(floats.mixed, t * width + i))
         else:
-            attend(qkv, first, count, width, heads, depth, scale, window, whole, out)
+            attend(qkv, first, count, heads, scratch.integers, out)
 
 
 @kernel
-def norm_rows(
-    x: F32, count: int, norm: Norm, layer: int, inside: F32, size: int, width: int, epsilon: Float, out: F32
-) -> None:
-    """out[count, width] = layer norm of x[count, width], with the gain and shift of the layer."""
+def attend_layer(tokens: Tokens, source: F32, weights: Weights, layer: int, scratch: Scratch) -> None:
+    """x += the output of a layer's attention to `source`."""
+    sizes, heads, qkv, count = weights.sizes, weights.heads, scratch.qkv, tokens.ids.size
+    n, window = sizes.queries, weights.windows[layer]
+    project_qkv(Rows(source, FIRST, sizes.d_model), count, weights.stacks, layer, n, qkv, scratch.products)
+    if weights.angles.size:
+        angles, half = weights.near_angles if window else weights.angles, heads.head_dim // 2
+        rope(qkv, tokens.starts, 3 * n, FIRST, heads.number, half, angles)
+        rope(qkv, tokens.starts, 3 * n, n, heads.number, half, angles)
+    here = Heads(heads.number, heads.head_dim, n, heads.scale, window)
+    attend_all(qkv, tokens.starts, here, weights.exact, scratch.attention, scratch.mixed)
+    mixed, x = Rows(scratch.mixed, FIRST, n), Rows(scratch.x, FIRST, sizes.d_model)
+    project(mixed, x, count, weights.stacks.out, layer, ADD, scratch.products)
+
+
+def gated_layer(glu: Callable[..., None]) -> Any:
+    """A kernel feed_forward(source, count, weights, layer, scratch): x += down @ glu(up @ source), as kernels/glu.py;
+    `glu` has a last argument more, whether the model is exact."""
+
+    @kernel
+    def feed_forward(source: F32, count: int, weights: Weights, layer: int, scratch: Scratch) -> None:
+        d_model, d_ff, stacks = weights.sizes.d_model, weights.sizes.d_ff, weights.stacks
+        halves, hidden = Rows(scratch.halves, FIRST, 2 * d_ff), Rows(scratch.hidden, FIRST, d_ff)
+        for t in range(0, count, FFN_ROWS):
+            rows = min(FFN_ROWS, count - t)
+            project(Rows(source, t, d_model), halves, rows, stacks.up, layer, PLAIN, scratch.products)
+            glu(scratch.halves, rows, d_ff, scratch.hidden, weights.exact)
+            project(hidden, Rows(scratch.x, t, d_model), rows, stacks.down, layer, ADD, scratch.products)
+
+    return feed_forward
+
+
+@kernel
+def norm_rows(x: F32, count: int, norm: LayerNorm, layer: int, out: F32) -> None:
+    """out[count, d_model] = layer norm of x[count, d_model], with the weights and biases of the layer."""
+    width = norm.inside.size
     for t in range(count):
-        layer_norm(x, out, place(t, 0, width), norm[0], norm[1], layer * width, inside, size, width, epsilon)
+        layer_norm(x, out, place(t, 0, width), norm, layer * width)

@@ -1,5 +1,7 @@
 """The first step of every encoder: rows of tables for a token, its position and the text of a pair that it is of."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from engine.gguf import GgufFile
@@ -9,7 +11,24 @@ from engine.models.stored import Arrays
 from engine.models.weights import Axis, expect, read_rows
 from engine.simd import F32, I32, I64, LANES, add, load_f32, store_f32
 
-Tables = tuple[F32, F32, F32]  # of tokens, positions, kinds; the latter two may be empty
+
+class Tokens(NamedTuple):
+    """The tokens of all sequences, one after another: ids, the text of a pair that each is of, and where sequences
+    begin, [sequences + 1]."""
+
+    ids: I32
+    kinds: I32
+    starts: I64
+
+
+class Tables(NamedTuple):
+    """Vectors of tokens, positions and kinds; the latter two may be empty."""
+
+    tokens: F32
+    positions: F32
+    kinds: F32
+
+
 _KINDS = 2  # a pair has no more texts
 
 
@@ -30,10 +49,11 @@ def read_tables(file: GgufFile, axis: Axis, *, positions: int, kinds: bool) -> A
 
 
 @kernel
-def look_up(ids: I32, kinds: I32, starts: I64, tables: Tables, width: int, x: F32) -> None:
+def look_up(text: Tokens, tables: Tables, width: int, x: F32) -> None:
     """x[tokens, width] = the row of the token + (the row of its position + the row of its kind), as far as there are
-    such tables. ids and kinds of all sequences, one after another; starts int64 [sequences + 1]."""
+    such tables."""
     tokens, positions, of_kinds = tables
+    ids, kinds, starts = text
     for s in range(starts.size - 1):
         for t in range(starts[s], starts[s + 1]):
             token, position, kind = ids[t] * width, (t - starts[s]) * width, kinds[t] * width

@@ -1,19 +1,20 @@
-"""What all architectures are to the engine: token ids in, the states of the last layer out."""
+"""An encoder of any architecture: token ids in, the states of the last layer out."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from engine.models.layers import Matrices, Norm, aligned, attention_scratch, linear_scratch
-from engine.models.lookup import Tables
+from engine.kernels.attention.attention import Heads
+from engine.kernels.rows import LayerNorm
+from engine.models.layers import FFN_ROWS, Scratch, Stacks, Weights, aligned, attention_scratch, linear_scratch
+from engine.models.layers import Sizes as KernelSizes
+from engine.models.lookup import Tables, Tokens
 from engine.models.sizes import Sizes
 from engine.models.stored import Arrays
 from engine.models.weights import GROUPS, Stack
 from engine.simd import F32, I32, I64
-
-FFN_ROWS = 128  # whose inner values stay in the cache
 
 
 @dataclass(frozen=True)
@@ -24,15 +25,20 @@ class Network:
     arrays: Arrays
 
     NORMS: ClassVar[tuple[str, ...]]
-    GATED: ClassVar[bool]  # whether the inner values come in two halves
-    COPIED: ClassVar[bool]  # whether the norms do not overwrite what they are of
+    GATED: ClassVar[bool]  # whether the feed-forward layer has two halves, one of which is the other's gate
+    COPIED: ClassVar[bool]  # whether norms have another output than their input
 
-    def states(self, ids: I32, kinds: I32, starts: I64, scratch: tuple[Any, ...]) -> F32:
-        """The last layer, float32 [tokens, padded width] in tiles (kernels/places.py), a part of the scratch.
+    def encode(self, tokens: Tokens, weights: Weights, scratch: Scratch) -> None:
+        """scratch.x becomes the states of the last layer."""
+        raise NotImplementedError
+
+    def states(self, ids: I32, kinds: I32, starts: I64, scratch: Scratch) -> F32:
+        """The last layer, float32 [tokens, padded d_model] in tiles (kernels/places.py), a part of the scratch.
 
         ids and kinds int32 of all sequences, one after another; sequence i is ids[starts[i]:starts[i + 1]], int64.
         """
-        raise NotImplementedError
+        self.encode(Tokens(ids, kinds, starts), self.weights, scratch)
+        return scratch.x
 
     @property
     def windows(self) -> I64:
@@ -47,39 +53,40 @@ class Network:
     @property
     def kinds(self) -> int:
         """How many texts of a pair are told apart; 0 where the architecture has no token types."""
-        return self.arrays["kinds"].size // self.sizes.width.padded
+        return self.arrays["kinds"].size // self.sizes.d_model.padded
 
     @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """size and padded width of a token, padded inner width, layers, heads, padded width of queries, places of a
-        head."""
-        sizes = self.sizes
-        width, inner, queries = sizes.width, sizes.inner.padded, sizes.queries.padded
-        return width.size, width.padded, inner, sizes.layers, sizes.heads, queries, sizes.head
+    def weights(self) -> Weights:
+        """The weights and sizes, as kernels take them."""
+        sizes, arrays = self.sizes, self.arrays
+        queries = sizes.queries.padded
+        near = arrays.get("near angles", arrays["angles"])
+        return Weights(
+            sizes=KernelSizes(sizes.layers, sizes.d_model.padded, queries, sizes.d_ff.padded),
+            heads=Heads(sizes.heads, sizes.head_places, queries, sizes.scale, 0),
+            tables=Tables(arrays["tokens"], arrays["positions"], arrays["kinds"]),
+            norms=tuple(layer_norm(arrays, name, sizes) for name in self.NORMS),
+            stacks=Stacks(*(Stack.of(arrays, name) for name in GROUPS)), windows=self.windows,
+            angles=arrays["angles"], near_angles=near, exact=self.exact,
+        )  # fmt: skip
 
-    @cached_property
-    def tables(self) -> Tables:
-        return self.arrays["tokens"], self.arrays["positions"], self.arrays["kinds"]
-
-    @cached_property
-    def norms(self) -> tuple[Norm, ...]:
-        return tuple((self.arrays[f"{name}.gain"], self.arrays[f"{name}.shift"]) for name in self.NORMS)
-
-    @cached_property
-    def stacks(self) -> tuple[Matrices, ...]:
-        return tuple(Stack.of(self.arrays, name).arrays for name in GROUPS)
-
-    def scratch(self, tokens: int) -> tuple[Any, ...]:
-        """What one thread needs for blocks of up to `tokens` tokens: states, queries to values, what attention mixes,
-        inner values, their two halves, normed states; for products; for attention."""
-        _, width, inner, _, _, queries, head = self.shape
+    def scratch(self, tokens: int) -> Scratch:
+        """What one thread needs for blocks of up to `tokens` tokens."""
+        _, width, queries, d_ff = self.weights.sizes
         rows, some = tokens + 64, FFN_ROWS + 64
         floats = any(self.arrays[f"{name}.floats"].size for name in GROUPS)
-        return (
-            aligned(rows * width, np.float32), aligned(rows * 3 * queries, np.float32),
-            aligned(rows * queries, np.float32), aligned(some * inner if self.GATED or floats else 0, np.float32),
-            aligned(some * 2 * inner if self.GATED else 0, np.float32),
-            aligned(rows * width if self.COPIED else 0, np.float32),
-            linear_scratch(tokens, max(queries, width), FFN_ROWS, inner, floats=floats),
-            attention_scratch(tokens, head, queries, exact=self.exact),
+        return Scratch(
+            x=aligned(rows * width, np.float32), qkv=aligned(rows * 3 * queries, np.float32),
+            mixed=aligned(rows * queries, np.float32),
+            hidden=aligned(some * d_ff if self.GATED or floats else 0, np.float32),
+            halves=aligned(some * 2 * d_ff if self.GATED else 0, np.float32),
+            normed=aligned(rows * width if self.COPIED else 0, np.float32),
+            products=linear_scratch(tokens, max(queries, width), FFN_ROWS, d_ff, floats=floats),
+            attention=attention_scratch(tokens, self.sizes.head_places, queries, exact=self.exact),
         )  # fmt: skip
+
+
+def layer_norm(arrays: Arrays, name: str, sizes: Sizes) -> LayerNorm:
+    """The norm that `read_norm` made under this name."""
+    weights, biases = arrays[f"{name}.weights"], arrays[f"{name}.biases"]
+    return LayerNorm(weights, biases, arrays["inside"], sizes.d_model.size, sizes.epsilon)

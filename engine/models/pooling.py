@@ -14,7 +14,7 @@ from engine.simd import F32, I64
 
 @dataclass(frozen=True)
 class Pooling:
-    """One row a text."""
+    """A head that gives one vector a text."""
 
     head: Head
     axis: Axis  # of a token's vector
@@ -22,11 +22,11 @@ class Pooling:
 
     @property
     def columns(self) -> int:
-        """Values of a row."""
+        """How many values a row has."""
         return self.axis.size
 
     def read(self, states: F32, starts: I64, out: F32) -> None:
-        """out float32 [sequences, columns] from the states [tokens, padded width] in tiles."""
+        """out float32 [sequences, columns] from the states [tokens, padded d_model] in tiles."""
         padded = np.zeros(out.shape[0] * self.axis.padded, np.float32)
         pool(states, starts, self.head.pooling, self.head.normalized, self.axis.padded, padded)
         out[:] = padded.reshape(out.shape[0], -1)[:, : self.axis.size]

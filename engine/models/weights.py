@@ -1,11 +1,12 @@
-"""Weights from a file into the layout in which they are executed: packed whole numbers with a scale a row, or float32.
+"""Weights from a file into the layout in which they are executed: packed integers with a scale a row, or float32.
 
-F32 matrices are executed in float32, all other types as whole numbers. Widths are padded with zeros,
+F32 matrices are executed in float32, all other types as integers. Widths are padded with zeros,
 which change no sum.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,10 +69,8 @@ class Several:
         return np.concatenate([i * self.axis.padded + self.axis.at for i in range(self.count)])
 
 
-@dataclass(frozen=True)
-class Stack:
-    """The same matrix of every layer, layer after layer, flat: packed whole numbers and their scales, or float32; and
-    the biases."""
+class Stack(NamedTuple):
+    """A matrix of every layer, layer after layer, flat: packed integers and their scales, or float32; and biases."""
 
     weights: I8
     floats: F32
@@ -79,10 +78,6 @@ class Stack:
     bias: F32
     bounds: F32  # of each layer: the length of the longest row as it is executed, and the greatest magnitude of a bias
     group: int
-
-    @property
-    def arrays(self) -> tuple[I8, F32, F32, F32, F32, int]:
-        return self.weights, self.floats, self.scales, self.bias, self.bounds, self.group
 
     @classmethod
     def of(cls, arrays: Arrays, name: str) -> "Stack":
@@ -110,11 +105,11 @@ def read_vectors(file: GgufFile, names: Sequence[str], axis: Axis | Several, *, 
 
 
 def read_norm(file: GgufFile, name: str, tensors: Sequence[str], axis: Axis, *, biased: bool = True) -> Arrays:
-    """Gains and shifts of the norms of these names, one after another; without `biased` the file may have no shifts."""
-    gain, shift = ([f"{tensor}.{part}" for tensor in tensors] for part in ("weight", "bias"))
+    """Weights and biases of the norms of these names, one after another; without `biased` the latter may be missing."""
+    weights, biases = ([f"{tensor}.{part}" for tensor in tensors] for part in ("weight", "bias"))
     return {
-        f"{name}.gain": read_vectors(file, gain, axis),
-        f"{name}.shift": read_vectors(file, shift, axis, needed=biased),
+        f"{name}.weights": read_vectors(file, weights, axis),
+        f"{name}.biases": read_vectors(file, biases, axis, needed=biased),
     }
 
 
@@ -139,7 +134,7 @@ def read_qkv(
     file: GgufFile, layers: Sequence[Sequence[str]], rows: Axis | Several, columns: Axis, queries: Axis, *,
     biased: bool = True,
 ) -> Arrays:  # fmt: skip
-    """The same for queries, keys and values, in one matrix or in three: the stacks "qk" and "v"."""
+    """Queries, keys and values, in one matrix or in three, as the stacks "qk" and "v"; otherwise as `read_stack`."""
     end = 2 * queries.padded
     return _read_stacks(file, {"qk": slice(end), "v": slice(end, None)}, layers, rows, columns, biased)
 

@@ -33,12 +33,13 @@ def fenced(array: NDArray[Any], side: str) -> NDArray[Any]:
 
 
 def all_fenced(arrays: Any, side: str) -> Any:
-    """The same nested tuples; arrays that share memory share it again."""
+    """Nested (named) tuples of fenced copies; arrays that share memory share it again."""
     known: list[tuple[NDArray[Any], NDArray[Any]]] = []
 
     def copy(value: Any) -> Any:
         if isinstance(value, tuple):
-            return tuple(copy(part) for part in value)
+            parts = [copy(part) for part in value]
+            return value._make(parts) if hasattr(value, "_make") else tuple(parts)
         for before, after in known:
             if value.size and np.shares_memory(before, value):
                 return after.view(value.dtype)

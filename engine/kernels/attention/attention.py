@@ -1,11 +1,21 @@
-"""Attention of one sequence, every head by itself, in whole numbers.
+"""Attention of one sequence, every head by itself, by integers.
 
 Queries and keys have 8 bits and a scale each, weights up to 14 bits, values 8 to 10 bits with one scale for a text and
 head. Sums are exact. Queries go in blocks, so that scores stay in the cache and grow only with the length.
 
-The blocks of all heads are one row of steps. In a step one block is scored, the one before it is weighed, and the one
-before that is mixed: then nothing waits for what was written right before, and tiles and vectors work side by side.
+The blocks of all heads are one row of steps, and pass three stages:
+
+    step       s      s + 1      s + 2
+    block s    score  weigh      mix         queries times keys; softmax; weights times values
+    block s+1         score      weigh  …
+    block s+2                    score  …
+
+In a step each stage works on another block: then nothing waits for what was written right before, and tiles and vectors
+work side by side. What a stage leaves for the next one lies in rings, of two blocks for scores and weights, of four for
+scales: block s has slot s % 2 or s % 4.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,11 +25,12 @@ from engine.kernels.attention.attention_operands import (
     SMALL_ROW,
     VALUE_CHUNK,
     WIDE_ROW,
+    HeadRows,
     key_columns,
     query_rows,
     value_columns,
 )
-from engine.kernels.attention.weighing import FOUR, weigh
+from engine.kernels.attention.weighing import FOUR, Block, weigh
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import whole_power_of
 from engine.kernels.matmul.linear import (
@@ -42,101 +53,114 @@ _ZERO, _LOG2E = np.float32(0), np.float32(1.4426950408889634)
 _POWER_OF_TOP = whole_power_of(12.99964)  # of 8190: what is rounded up stays within TOP
 _POWERS = np.array([whole_power_of(power) for power in range(TOP.bit_length())])
 _APART = 512  # int32 between two blocks' scores, which else would lie at the same place of a page
-_READY = 2  # the part of a step after which its block is scored
-_RING, _TOTALS = 64, 32  # float32 for each of four blocks: scales of its queries, and from _TOTALS on of its rows
+_READY = 2  # the quarter of a step after which its block is scored
+_SCORE_RING, _SCALE_RING = 2, 4  # blocks
+_SCALES, _TOTALS = 64, 32  # float32 of a block in the ring of scales: of its queries, and from _TOTALS on of its rows
 
 
-def work_sizes(tokens: int, depth: int) -> dict[str, int]:
-    """Scratch for sequences of up to `tokens` tokens: bytes, float32 or int32 of each part."""
-    chunks, groups = -(-tokens // CHUNK), -(-depth // WIDTH)
-    deep = -(-depth // CHUNK)
+class Heads(NamedTuple):
+    """The heads of an encoder, side by side in rows of `width` places."""
+
+    number: int
+    head_dim: int  # places of a head, a multiple of 16
+    width: int
+    scale: Float  # of scores
+    window: int  # a token attends to those at most so many places away; 0: to all
+
+
+class Work(NamedTuple):
+    """Scratch, as `work_sizes` counts it; on AMX `weights` are the same memory as `scores`."""
+
+    queries: I8
+    keys: I8
+    values: I8
+    weights: I8
+    scores: I32
+    scales: F32
+    sums: I32
+    rows: I32
+
+
+class Text(NamedTuple):
+    """A sequence, `tokens` rows from `first` on of qkv [.., 3 * width], and what all of its blocks have in common."""
+
+    qkv: F32
+    first: int
+    tokens: int
+    heads: Heads
+    blocks: int  # of a head
+    chunks: int  # of keys
+    deep: int  # chunks of a head
+    block_scores: int  # int32 of a block in the ring of scores
+    block_weights: int  # bytes of a block in the ring of weights
+
+
+def work_sizes(tokens: int, head_dim: int) -> dict[str, int]:
+    """Scratch for sequences of up to `tokens` tokens: bytes, float32 or int32 of each array."""
+    chunks, groups = -(-tokens // CHUNK), -(-head_dim // WIDTH)
+    deep = -(-head_dim // CHUNK)
     return {
         "queries": LANES * deep * SMALL_ROW,
         "keys": chunks * (CHUNK // LANES) * deep * KEY_CHUNK,
         "values": groups * COLUMNS * chunks * VALUE_CHUNK,
-        "weights": 0 if ISA == "amx" else 2 * LANES * chunks * WIDE_ROW,  # there they take the scores' place
-        "scores": 2 * (LANES * CHUNK * chunks + _APART),
-        "scales": 4 * _RING,
+        "weights": 0 if ISA == "amx" else _SCORE_RING * LANES * chunks * WIDE_ROW,  # there they take the scores' place
+        "scores": _SCORE_RING * (LANES * CHUNK * chunks + _APART),
+        "scales": _SCALE_RING * _SCALES,
         "sums": groups * SUMS,
         "rows": (FOUR + 1) * LANES,
     }
 
 
 @kernel
-def attend(
-    qkv: F32,
-    first: int,
-    count: int,
-    width: int,
-    heads: int,
-    depth: int,
-    scale: Float,
-    window: int,
-    work: tuple[I8, I8, I8, I8, I32, F32, I32, I32],
-    out: F32,
-) -> None:
+def attend(qkv: F32, first: int, count: int, heads: Heads, work: Work, out: F32) -> None:
     """out[first:first + count, width] = softmax(q k.T * scale) v for each head.
 
-    qkv float32 [tokens, 3 * width]: queries, keys, values side by side, `depth` for each head, a multiple of 16. With a
-    window, a token attends to those at most `window` places away; 0 is no window.
+    qkv float32 [tokens, 3 * width]: queries, keys, values side by side.
     """
-    queries, keys, values, weights, scores, scales, sums, rows = work
-    chunks, deep = (count + CHUNK - 1) // CHUNK, (depth + CHUNK - 1) // CHUNK
-    block_scores = LANES * CHUNK * chunks + _APART
-    block_weights = 4 * block_scores if ISA == "amx" else LANES * chunks * WIDE_ROW
-    blocks = (count + ROWS - 1) // ROWS
-    steps = heads * blocks
+    text = _text(qkv, first, count, heads)
+    steps = heads.number * text.blocks
     value_top = max(_VALUE_LEAST, min(_VALUE_TOP, GREATEST // count))
     power = _power((2**31 - 1) // (value_top * count))
     factor = value_scale = _ZERO
     for s in range(-1, steps + 2):
         scored, weighed, mixed = s, s - 1, s - 2
-        for part in range(LANES // FOUR):
+        for quarter in range(LANES // FOUR):
             if 0 <= weighed < steps:
-                t, r = weighed % blocks * ROWS, part * FOUR
-                if r < min(ROWS, count - t):
-                    begin, end = _reach(t, count, window)
-                    weigh(
-                        scores, weighed % 2 * block_scores, r, begin, end, t + r, count, window, scales,
-                        weighed % 4 * _RING + r, _TOTALS, power, weights.ctypes.data + weighed % 2 * block_weights,
-                        rows,
-                    )  # fmt: skip
+                _weigh(text, weighed, quarter, power, work)
             if mixed >= 0:
-                begin, end = _reach(mixed % blocks * ROWS, count, window)
-                _mix(
-                    weights.ctypes.data + mixed % 2 * block_weights, begin, end, values, chunks, depth, part, sums
-                )  # fmt: skip
+                _mix(text, mixed, quarter, work)
             if 0 <= scored < steps:
-                begin, end = _reach(scored % blocks * ROWS, count, window)
-                _score(
-                    queries, keys, begin, end, deep, part, scores.ctypes.data + 4 * (scored % 2) * block_scores
-                )  # fmt: skip
-            if part == _READY and s + 1 < steps:
-                t, column = (s + 1) % blocks * ROWS, (s + 1) // blocks * depth
-                if t == 0:
-                    key_scale = key_columns(
-                        qkv, first, count, width + column, 3 * width, depth, scales, (s + 1) % 4 * _RING, queries, keys
-                    )  # fmt: skip
-                    factor = key_scale * (scale * _LOG2E)
-                query_rows(
-                    qkv, first + t, min(ROWS, count - t), column, 3 * width, depth, factor, queries, scales,
-                    (s + 1) % 4 * _RING,
-                )  # fmt: skip
+                _score(text, scored, quarter, work)
+            if quarter == _READY and s + 1 < steps:
+                factor = _take_queries(text, s + 1, factor, work)
         if mixed >= 0:
-            t = mixed % blocks * ROWS
-            _finish(
-                sums, min(ROWS, count - t), depth, scales, mixed % 4 * _RING + _TOTALS, value_scale, out, first + t,
-                mixed // blocks * depth, width,
-            )  # fmt: skip
-        if 0 <= weighed < steps and weighed % blocks == 0:
-            column = 2 * width + weighed // blocks * depth
-            value_scale = value_columns(qkv, first, count, column, 3 * width, depth, np.float32(value_top), values)
+            _finish(text, mixed, value_scale, work, out)
+        if 0 <= weighed < steps and weighed % text.blocks == 0:
+            values = _head_rows(text, 2 * heads.width + weighed // text.blocks * heads.head_dim)
+            value_scale = value_columns(values, np.float32(value_top), work.values)
+
+
+@kernel
+def _text(qkv: F32, first: int, count: int, heads: Heads) -> Text:
+    """The sizes of a sequence's blocks."""
+    chunks, deep = (count + CHUNK - 1) // CHUNK, (heads.head_dim + CHUNK - 1) // CHUNK
+    block_scores = LANES * CHUNK * chunks + _APART
+    block_weights = 4 * block_scores if ISA == "amx" else LANES * chunks * WIDE_ROW
+    return Text(
+        qkv, first, count, heads, (count + ROWS - 1) // ROWS, chunks, deep, block_scores, block_weights
+    )  # fmt: skip
+
+
+@kernel
+def _head_rows(text: Text, column: int) -> HeadRows:
+    """The columns of one head from `column` on, in all rows of the sequence."""
+    return HeadRows(text.qkv, text.first, text.tokens, column, 3 * text.heads.width, text.heads.head_dim)
 
 
 @kernel
 def _power(bound: int) -> Float:
-    """Of the greatest weight, as `whole_power` takes it: 8190, or the greatest power of two within `bound` where that
-    is less than TOP."""
+    """The logarithm of the greatest weight, as `whole_power` takes it: of 8190, or of the greatest power of two within
+    `bound` where that is less than TOP."""
     if bound >= TOP:
         return _POWER_OF_TOP
     power = 0
@@ -146,8 +170,9 @@ def _power(bound: int) -> Float:
 
 
 @kernel
-def _reach(t: int, count: int, window: int) -> tuple[int, int]:
-    """The first chunk of keys that the block of queries from t on looks at, and the one after the last."""
+def _sight(text: Text, block: int) -> tuple[int, int]:
+    """The first chunk of keys that a block of queries looks at, and the one after the last."""
+    t, count, window = block % text.blocks * ROWS, text.tokens, text.heads.window
     if window:
         return max(0, t - window) // CHUNK, (min(count, t + ROWS + window) + CHUNK - 1) // CHUNK
     return 0, (count + CHUNK - 1) // CHUNK
@@ -155,7 +180,7 @@ def _reach(t: int, count: int, window: int) -> tuple[int, int]:
 
 @kernel
 def _half(which: int, count: int) -> tuple[int, int]:
-    """From where to where half 0 or 1 of `count` goes; nothing for another."""
+    """The first of half 0 or 1 of `count`, and the one after the last; nothing for another half."""
     if which == 0:
         return 0, (count + 1) // 2
     if which == 1:
@@ -164,30 +189,63 @@ def _half(which: int, count: int) -> tuple[int, int]:
 
 
 @kernel
-def _score(queries: I8, keys: I8, begin: int, end: int, deep: int, part: int, scores: int) -> None:
-    """scores int32 [keys / 16][16][16] = ROWS queries times the keys of the chunks begin..end; in the parts 1 and 2."""
-    from_, to = _half(part - 1, CHUNK // (SMALL_COLUMNS * LANES) * (end - begin))
-    w = keys.ctypes.data + begin * (CHUNK // LANES) * deep * KEY_CHUNK
+def _take_queries(text: Text, block: int, factor: Float, work: Work) -> Float:
+    """Quantize a block's queries, and, where a head begins, its keys; returns what makes scores of products."""
+    heads, at = text.heads, block % _SCALE_RING * _SCALES
+    t, column = block % text.blocks * ROWS, block // text.blocks * heads.head_dim
+    if t == 0:
+        keys = _head_rows(text, heads.width + column)
+        factor = key_columns(keys, work.scales, at, work.queries, work.keys) * (heads.scale * _LOG2E)
+    rows = min(ROWS, text.tokens - t)
+    queries = HeadRows(text.qkv, text.first + t, rows, column, 3 * heads.width, heads.head_dim)
+    query_rows(queries, factor, work.queries, work.scales, at)
+    return factor
+
+
+@kernel
+def _score(text: Text, block: int, quarter: int, work: Work) -> None:
+    """scores int32 [keys / 16][16][16] = a block's queries times the keys it looks at; in the quarters 1 and 2."""
+    begin, end = _sight(text, block)
+    deep, scores = text.deep, work.scores.ctypes.data + 4 * (block % _SCORE_RING) * text.block_scores
+    from_, to = _half(quarter - 1, CHUNK // (SMALL_COLUMNS * LANES) * (end - begin))
+    w = work.keys.ctypes.data + begin * (CHUNK // LANES) * deep * KEY_CHUNK
     for j in range(from_ * SMALL_COLUMNS, to * SMALL_COLUMNS, SMALL_COLUMNS):
-        small_products(queries.ctypes.data, deep, w + j * deep * KEY_CHUNK, scores + j * (4 * LANES * LANES))
+        small_products(work.queries.ctypes.data, deep, w + j * deep * KEY_CHUNK, scores + j * (4 * LANES * LANES))
 
 
 @kernel
-def _mix(weights: int, begin: int, end: int, values: I8, chunks: int, depth: int, part: int, sums: I32) -> None:
-    """sums = weights times the values of the chunks begin..end; in the parts 0 and 1, before any score."""
-    from_, to = _half(part, 2 * ((depth + WIDTH - 1) // WIDTH))
+def _weigh(text: Text, block: int, quarter: int, power: Float, work: Work) -> None:
+    """Four rows of a block's scores become weights."""
+    t, r = block % text.blocks * ROWS, quarter * FOUR
+    if r < min(ROWS, text.tokens - t):
+        begin, end = _sight(text, block)
+        at, slot = block % _SCALE_RING * _SCALES + r, block % _SCORE_RING
+        weights = work.weights.ctypes.data + slot * text.block_weights
+        here = Block(
+            work.scores, slot * text.block_scores, weights, work.scales, at, at + _TOTALS, work.rows, begin, end
+        )  # fmt: skip
+        weigh(here, r, t + r, text.tokens, text.heads.window, power)
+
+
+@kernel
+def _mix(text: Text, block: int, quarter: int, work: Work) -> None:
+    """sums = a block's weights times the values it looks at; in the quarters 0 and 1, before any score."""
+    begin, end = _sight(text, block)
+    weights = work.weights.ctypes.data + block % _SCORE_RING * text.block_weights
+    from_, to = _half(quarter, 2 * ((text.heads.head_dim + WIDTH - 1) // WIDTH))
     for i in range(from_, to):
-        w = values.ctypes.data + (i // 2 * COLUMNS * chunks + begin) * VALUE_CHUNK
-        mix_products(weights, end - begin, w, chunks * VALUE_CHUNK, sums.ctypes.data + i // 2 * (4 * SUMS), i % 2)
+        w = work.values.ctypes.data + (i // 2 * COLUMNS * text.chunks + begin) * VALUE_CHUNK
+        sums = work.sums.ctypes.data + i // 2 * (4 * SUMS)
+        mix_products(weights, end - begin, w, text.chunks * VALUE_CHUNK, sums, i % 2)
 
 
 @kernel
-def _finish(
-    sums: I32, rows: int, depth: int, scales: F32, at: int, value_scale: Float, out: F32, t: int, column: int, n: int
-) -> None:
-    """Columns of the rows t.. of out [tokens, n] = the sums, each row divided by its total at scales[at:]."""
+def _finish(text: Text, block: int, value_scale: Float, work: Work, out: F32) -> None:
+    """A block's columns of out [tokens, width] = the sums, each row divided by its total."""
+    heads, scales, at = text.heads, work.scales, block % _SCALE_RING * _SCALES + _TOTALS
+    t, column = block % text.blocks * ROWS, block // text.blocks * heads.head_dim
     store_f32(scales, at, div(splat(value_scale), load_f32(scales, at)))
-    for i in range(0, depth, LANES):
-        for r in range(rows):
-            v = mul(wide_sum(sums, i // WIDTH * SUMS, r, i % WIDTH // LANES), splat(scales[at + r]))
-            store_f32(out, place(t + r, column + i, n), v)
+    for i in range(0, heads.head_dim, LANES):
+        for r in range(min(ROWS, text.tokens - t)):
+            v = mul(wide_sum(work.sums, i // WIDTH * SUMS, r, i % WIDTH // LANES), splat(scales[at + r]))
+            store_f32(out, place(text.first + t + r, column + i, heads.width), v)

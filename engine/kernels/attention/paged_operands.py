@@ -1,15 +1,17 @@
-"""A head's queries, and its keys and values of a page, as whole numbers in the order in which they are multiplied.
+"""The KV cache; and queries, and a page's keys and values, as integers in the order in which they are multiplied.
 
 Numbers of 16 bits are multiplied two at a time: i and i + 16 of each 32 lie side by side.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from engine.kernels.compiled import kernel
-from engine.kernels.places import place
 from engine.simd import (
     F32,
+    I8,
     LANES,
     Lanes,
     div,
@@ -36,79 +38,97 @@ _SUM, _WIDE, _BYTE = 2**31 - 1, 2**15 - 1, 127
 _ZERO, _ONE, _TINY = np.float32(0), np.float32(1), np.float32(1e-30)
 
 
+class KvCache(NamedTuple):
+    """Keys and values in pages of PAGE tokens, flat: keys [heads][stride][PAGE], values [heads][PAGE][stride] as int8
+    or float16, and scales [heads][keys, values][PAGE]. `heads` are those of all pages of all layers."""
+
+    keys: I8
+    values: I8
+    scales: F32
+    is_int8: bool
+    stride: int  # places of a head, a multiple of 32
+
+
+class PageOperand(NamedTuple):
+    """The keys or the values of one page and head, and where they go as a right operand."""
+
+    data: int  # address of the numbers
+    ahead: int  # bytes from there to the next page's numbers, which are fetched meanwhile
+    scales: F32
+    scale: int  # scales[scale:]: the scale of each token
+    to: int  # address of the operand
+
+
 @njit(inline="always")
-def key_top(part: int, whole: bool) -> int:
-    """The greatest number that a key or a value of `part` places becomes: of int8, else what leaves the sum of a key's
-    products with a query of the same numbers in int32."""
-    return _BYTE if whole else int(np.sqrt(np.float64(_SUM // part)))
+def key_top(stride: int, is_int8: bool) -> int:
+    """The greatest number that a key or a value of `stride` places becomes: of int8, else what leaves the sum of a
+    key's products with a query of the same numbers in int32."""
+    return _BYTE if is_int8 else int(np.sqrt(np.float64(_SUM // stride)))
 
 
 @njit(inline="always")
 def top_beside(top: int, count: int) -> int:
-    """The greatest number of what is multiplied with numbers within `top`, for sums of `count` products."""
+    """The greatest number that may be multiplied with numbers within `top`, for sums of `count` products."""
     return min(_WIDE, _SUM // (count * top))
 
 
 @kernel
-def query_codes(x: F32, t: int, column: int, n: int, part: int, top: int, to: int, scales: F32, at: int) -> None:
-    """`part` columns of row t of x [tokens, n] as whole numbers within `top`, at an address; their scale goes to
-    scales[at], NaN if one is not finite."""
+def quantize_query(x: F32, at: int, stride: int, top: int, to: int, scales: F32, scale: int) -> None:
+    """The query whose first values are at x[at] as integers within `top`, at an address; their scale goes to
+    scales[scale], NaN if a value is not finite."""
     peak = no_i32()
-    for i in range(0, part, LANES):
-        peak = larger_i32(magnitude_bits(load_f32(x, place(t, column + i, n))), peak)
+    for i in range(0, stride, LANES):
+        peak = larger_i32(magnitude_bits(load_f32(x, at + i * LANES)), peak)
     greatest, most = of_bits(largest_i32(peak)), np.float32(top)
     inverse = splat(most / greatest if greatest > _TINY else _ZERO)
-    for i in range(0, part, PAGE):
-        low, high = load_f32(x, place(t, column + i, n)), load_f32(x, place(t, column + i + LANES, n))
+    for i in range(0, stride, PAGE):
+        low, high = load_f32(x, at + i * LANES), load_f32(x, at + (i + LANES) * LANES)
         store_pairs(to + 2 * i, to_i32(mul(low, inverse)), to_i32(mul(high, inverse)))
-    scales[at] = greatest / most + (greatest - greatest)
+    scales[scale] = greatest / most + (greatest - greatest)
 
 
 @kernel
-def key_columns(keys: int, ahead: int, scales: F32, at: int, part: int, whole: bool, to: int) -> None:
-    """A page's keys, [part, PAGE] at an address, as right operands [PAGE / 16][part / 2][16][2], whose columns are
-    tokens. The next page's, `ahead` bytes further, are asked for: they may be anywhere, and the CPU cannot know where.
-    """
-    row = PAGE if whole else 2 * PAGE
+def pack_keys(keys: PageOperand, stride: int, is_int8: bool) -> None:
+    """A page's keys [stride, PAGE] as right operands [PAGE / 16][stride / 2][16][2], whose columns are tokens. Pages
+    may be anywhere, and the CPU cannot know where: the next one is asked for."""
+    row, to = PAGE if is_int8 else 2 * PAGE, keys.to
     for half in range(2):
-        inverse = _inverse(load_f32(scales, at + half * LANES))
-        for i in range(part // 2):
-            low = keys + (i + i // LANES * LANES) * row + half * (row // 2)
+        inverse = _inverse(load_f32(keys.scales, keys.scale + half * LANES))
+        for i in range(stride // 2):
+            low = keys.data + (i + i // LANES * LANES) * row + half * (row // 2)
             if half == 0:
-                fetch(low + ahead)
-                fetch(low + LANES * row + ahead)
-            store_pairs(to, _codes(low, inverse, whole), _codes(low + LANES * row, inverse, whole))
+                fetch(low + keys.ahead)
+                fetch(low + LANES * row + keys.ahead)
+            store_pairs(to, _quants(low, inverse, is_int8), _quants(low + LANES * row, inverse, is_int8))
             to += 4 * LANES
 
 
 @kernel
-def value_columns(
-    values: int, ahead: int, scales: F32, at: int, part: int, whole: bool, to: int, inverses: F32, first: int
-) -> None:
-    """A page's values, [PAGE, part] at an address, as right operands [part / 16][PAGE / 2][16][2], whose columns are
-    places of a head. inverses[first:]: room for PAGE numbers."""
-    size = 1 if whole else 2
+def pack_values(values: PageOperand, stride: int, is_int8: bool, inverses: F32) -> None:
+    """A page's values [PAGE, stride] as right operands [stride / 16][PAGE / 2][16][2], whose columns are places of a
+    head. inverses: room for PAGE numbers."""
+    size = 1 if is_int8 else 2
     for half in range(0, PAGE, LANES):
-        store_f32(inverses, first + half, _inverse(load_f32(scales, at + half)))
+        store_f32(inverses, half, _inverse(load_f32(values.scales, values.scale + half)))
     for i in range(LANES):
-        left, right = splat(inverses[first + i]), splat(inverses[first + LANES + i])
-        for c in range(0, part, LANES):
-            low, high = values + (i * part + c) * size, values + ((i + LANES) * part + c) * size
-            fetch(low + ahead)
-            fetch(high + ahead)
-            place_ = to + (c // LANES * LANES + i) * 4 * LANES
-            store_pairs(place_, _codes(low, left, whole), _codes(high, right, whole))
+        left, right = splat(inverses[i]), splat(inverses[LANES + i])
+        for c in range(0, stride, LANES):
+            low, high = values.data + (i * stride + c) * size, values.data + ((i + LANES) * stride + c) * size
+            fetch(low + values.ahead)
+            fetch(high + values.ahead)
+            to = values.to + (c // LANES * LANES + i) * 4 * LANES
+            store_pairs(to, _quants(low, left, is_int8), _quants(high, right, is_int8))
 
 
 @njit(inline="always")
 def _inverse(scales: Lanes) -> Lanes:
-    """Zeros for the scales of zeros."""
+    """1 / scales, and 0 for scales of 0."""
     return if_larger(scales, splat(_TINY), div(splat(_ONE), scales))
 
 
 @njit(inline="always")
-def _codes(at: int, inverse: Lanes, whole: bool) -> Lanes:
-    """Sixteen whole numbers, of int8 or of float16 times the inverse of their scale."""
-    if whole:
+def _quants(at: int, inverse: Lanes, is_int8: bool) -> Lanes:
+    """Sixteen integers: those of int8, or float16 times the inverse of their scale, rounded."""
+    if is_int8:
         return load_bytes(at)
     return to_i32(mul(load_half(at), inverse))

@@ -1,4 +1,6 @@
-"""From scores to the weights of a softmax, as whole numbers; four rows at a time."""
+"""The weights of a softmax from scores, as integers; four rows at a time."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,23 +49,39 @@ def sight(t: int, count: int, window: int) -> tuple[int, int]:
     return 0, count
 
 
+class Block(NamedTuple):
+    """A block of queries.
+
+    Scores [keys / 16][16][16] begin at scores[scores_at]; `weights` is the address of a left operand, on AMX the same
+    memory; scales and sums of its rows begin at scales_at and totals_at. `rows` is room for 5 vectors. The block looks
+    at the chunks begin..end of keys.
+    """
+
+    scores: I32
+    scores_at: int
+    weights: int
+    scales: F32
+    scales_at: int
+    totals_at: int
+    rows: I32
+    begin: int
+    end: int
+
+
 @kernel
-def weigh(
-    scores: I32, from_: int, r: int, begin: int, end: int, t: int, count: int, window: int, scales: F32, at: int,
-    totals: int, power: Float, weights: int, rows: I32,
-) -> None:  # fmt: skip
-    """Rows r..r + 3 of weights, a left operand (on AMX the same memory as the scores), of the tokens t..t + 3 for the
-    keys of the chunks begin..end, from scores[from_:], [keys / 16][16][16]: 2**(power + (score - greatest) * scale),
-    rounded, for the keys a token looks at, else 0. The sums of the rows, NaN if the scale is not finite, become
-    scales[at + totals:]; 16 are written. `rows`: room for 5 vectors."""
-    first, last, at_row = begin * CHUNK, count - 1, from_ + LANES * r
+def weigh(block: Block, r: int, t: int, count: int, window: int, power: Float) -> None:
+    """Rows r..r + 3 of a block's weights, those of the tokens t..t + 3: 2**(power + (score - greatest) * scale),
+    rounded, for the keys a token looks at, else 0. The sums of the rows, NaN if the scale is not finite, go to the
+    scales from totals_at on; 16 are written."""
+    scores, scales, rows, begin, end = block.scores, block.scales, block.rows, block.begin, block.end
+    first, last, at_row = begin * CHUNK, count - 1, block.scores_at + LANES * r
     _greatest(scores, at_row, first, t, count, window, rows)
     start = splat(power)
     step, chunk = (64, SCORES) if _IN_PLACE else (128 * (end - begin), 128)
     for i in range(FOUR):
         low, high = sight(min(t + i, last), count, window)
-        top, spread = splat_i32(rows[FOUR * LANES + i]), splat(-scales[at + i])
-        share, to = no_i32(), weights + (r + i) * step
+        top, spread = splat_i32(rows[FOUR * LANES + i]), splat(-scales[block.scales_at + i])
+        share, to = no_i32(), block.weights + (r + i) * step
         for q in range(end - begin):
             j, s = first + q * CHUNK, at_row + LANES * (i + q * CHUNK)
             if low <= j and j + CHUNK <= high:
@@ -80,8 +98,8 @@ def weigh(
     total = totals_of_four(
         load_i32(rows, 0), load_i32(rows, LANES), load_i32(rows, 2 * LANES), load_i32(rows, 3 * LANES)
     )
-    scale = load_f32(scales, at)
-    store_f32(scales, at + totals, add(to_f32(total), sub(scale, scale)))
+    scale = load_f32(scales, block.scales_at)
+    store_f32(scales, block.totals_at, add(to_f32(total), sub(scale, scale)))
 
 
 @kernel
@@ -115,7 +133,7 @@ def _powers(scores: I32, at: int, top: Lanes, spread: Lanes, start: Lanes) -> La
 
 @kernel
 def _some(scores: I32, at: int, low: int, high: int, top: Lanes, spread: Lanes, start: Lanes) -> Lanes:
-    """The same, 0 in lanes before low and from high on."""
+    """Sixteen weights as `_powers`, 0 in lanes before low and from high on."""
     if low >= LANES or high <= 0:
         return no_i32()
     return within(_powers(scores, at, top, spread, start), np.int32(low), np.int32(high), np.int32(0))

@@ -37,7 +37,7 @@ def read_shape(file: GgufFile) -> Shape:
 
 
 def examine(file: GgufFile) -> Shape:
-    """The same, of a file that has its tensors too. Raises BadModelFile and UnsupportedModel."""
+    """The shape of a decoder's file, all of whose tensors are checked too. Raises BadModelFile and UnsupportedModel."""
     shape = read_shape(file)
     Plan(file, shape).check_values()
     return shape

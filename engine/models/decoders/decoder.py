@@ -11,11 +11,13 @@ from engine.cpu import threads as cpu_threads
 from engine.gguf import GgufFile
 from engine.kernels.attention.paged import rows_together, work_size
 from engine.kernels.attention.paged_operands import PAGE
-from engine.kernels.matmul.arena import Arena
+from engine.kernels.matmul.arena import Arena, K
+from engine.kernels.matmul.arguments import Matrices, Team
 from engine.kernels.matmul.decoder import coded_scratch
 from engine.kernels.matmul.team import new_team
 from engine.models.decoders.forward import WANTED, forward
-from engine.models.decoders.matrices import GATE, padded
+from engine.models.decoders.forward_arguments import TILE_POSITION, Experts, Memory, Model, Rules, Sizes, Step
+from engine.models.decoders.matrices import GATE, NORMS, padded
 from engine.models.decoders.pages import Kind, Pages
 from engine.models.decoders.rotation import Rotation
 from engine.models.decoders.shape import Shape
@@ -25,11 +27,11 @@ from engine.quant import TYPES
 from engine.simd import F32, I32, I64, LANES
 
 ROWS = 512
-"""Rows that pass through all layers together; more of them pass one such part after another."""
-_WIDE = 8192  # inner values, beyond which half as many rows take no more time, but half the memory
+"""Rows that pass through all layers together; more of them pass in turns."""
+_WIDE = 8192  # values of d_ff, beyond which half as many rows take no more time, but half the memory
 _LOG2E = 1.4426950408889634
 _LOOKED_UP = 256  # rows of the table, after which nothing of it stays mapped
-_TOGETHER = 64  # rows that become numbers together, a multiple of LANES
+_TOGETHER = 64  # rows that are dequantized together, a multiple of LANES
 _ANGLES = 4096  # positions whose angles are made together
 
 
@@ -40,19 +42,17 @@ class Decoder:
         self.shape, self.threads = shape, threads or cpu_threads()
         for array in arrays.values():
             array.flags.writeable = False  # kernels are compiled for arrays that are kept
-        self._model = arrays["codes"], arrays["floats"], arena.table, arrays["gains"]
         self._file, self._embeddings, self._looked_up = file, file.tensors["token_embd.weight"], 0
-        self._rows = 0
-        self._most = ROWS if shape.inner <= _WIDE else ROWS // 2
-        self._deepest = int(arena.table[:, 4].max())
+        self._arrays, self._table, self._rows = arrays, arena.table, 0
+        self._most = ROWS if shape.d_ff <= _WIDE else ROWS // 2
+        self._deepest = int(arena.table[:, K].max())
         self._pool = ThreadPoolExecutor(self.threads - 1, "decoder") if self.threads > 1 else None
         self._angles: list[F32] = [np.zeros(0, np.float32)] * 2
         self._known = 0  # positions that have angles
         self._team = new_team()
         self._windows: I64 = np.array(shape.windows, np.int64)
-        group = shape.group
-        self._work: F32 = aligned(self.threads * work_size(group, shape.part), np.float32).reshape(self.threads, -1)
-        self._narrow = np.zeros((self.threads, 64), np.int8)
+        self._sizes, self._rules = _sizes(shape), _rules(shape)
+        self._work: F32 = aligned(self.threads * work_size(shape.group, shape.head_stride), np.float32)
 
     def pages(self, count: int, kind: Kind = "float16") -> Pages:
         """Memory for keys and values of count * PAGE tokens."""
@@ -70,14 +70,14 @@ class Decoder:
         out = np.zeros((wanted.size, self.shape.vocab), np.float32)
         if not ids.size:
             return out
-        self._reach(int(positions.max()) + 1)
-        parts = -(-ids.size // self._most)
-        size = -(-ids.size // parts)
+        self._make_angles(int(positions.max()) + 1)
+        passes = -(-ids.size // self._most)
+        size = -(-ids.size // passes)
         for first in range(0, ids.size, size):
-            part = slice(first, min(first + size, ids.size))
-            here = np.flatnonzero((wanted >= part.start) & (wanted < part.stop))
+            rows = slice(first, min(first + size, ids.size))
+            here = np.flatnonzero((wanted >= rows.start) & (wanted < rows.stop))
             logits = np.zeros((here.size, self.shape.vocab), np.float32) if here.size != wanted.size else out
-            self._part(ids[part], positions[part], sequences[part], tables, pages, wanted[here] - first, logits)
+            self._pass(ids[rows], positions[rows], sequences[rows], tables, pages, wanted[here] - first, logits)
             if logits is not out:
                 out[here] = logits
         return out
@@ -103,71 +103,71 @@ class Decoder:
             if not 0 <= used.min() <= used.max() < pages.count:
                 raise ValueError(f"a page of sequence {sequences[first]} is not one of {pages.count}")
 
-    def _part(self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Pages, wanted: I32, out: F32) -> None:
-        """As many rows as pass together."""
-        shape, count = self.shape, ids.size
-        self._make_room(count)
+    def _pass(self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Pages, wanted: I32, out: F32) -> None:
+        """Compute rows that pass through all layers together, at most `_most`."""
+        self._make_room(ids.size)
         self._look_up(ids)
-        singles = (np.diff(sequences) != 0).all()
-        split = min(shape.group, -(-2 * self.threads // (count * shape.kv_heads))) if singles else 1
-        together = rows_together(-(-shape.group // split))
-        places = sequences.astype(np.int32) * np.int32(tables.shape[1])
-        every = self._tiles(np.arange(count), positions, places, together)
-        tiles = every, every if wanted.size == count else self._tiles(wanted, positions, places, together)
-        rows = (positions.astype(np.int32), places, np.ascontiguousarray(tables, np.int32).reshape(-1))
-        cap, flat = shape.attention_cap, out.reshape(-1)
-        factors = (
-            shape.epsilon, shape.scale / cap if cap else shape.scale * _LOG2E, cap * _LOG2E, shape.residual_scale,
-            shape.logit_scale, shape.final_cap,
+        arrays, far, near = self._arrays, *self._angles
+        step = self._step(positions, sequences, tables, pages, wanted)
+        model = Model(
+            Matrices(arrays["codes"], arrays["floats"], self._table), arrays["norms"], self._windows, far, near,
+            self._sizes, self._rules,
         )  # fmt: skip
-        sizes = (
-            shape.layers, GATE + 3 * max(1, shape.experts), shape.width, padded(shape.width), padded(shape.inner),
-            shape.heads, shape.kv_heads, shape.part, shape.depth, shape.vocab, shape.experts, shape.experts_used,
-        )  # fmt: skip
+        flat = out.reshape(-1)
 
         def run(thread: int) -> None:
-            forward(
-                self._team, thread, self.threads, count, sizes, (shape.qk_norm, shape.post_norms, shape.gelu),
-                tuple(map(np.float32, factors)), self._model, self._windows, tuple(self._angles), rows, tiles, split,
-                pages.arrays, pages.count, wanted.astype(np.int32), self._buffers, self._chosen, self._work,
-                self._narrow, self._scratch, flat,
-            )  # fmt: skip
+            forward(Team(self._team, thread, self.threads), model, step, self._memory, flat)
 
         others = [self._pool.submit(run, thread) for thread in range(1, self.threads)] if self._pool else []
         run(0)
         for other in others:
             other.result()
 
-    def _tiles(self, at: NDArray[Any], positions: I32, places: I32, most: int) -> I64:
-        """int64 [n, 4]: first row, rows, position and the place of the table, of what attention takes at once of these
-        rows, at most so many; that with the most keys first, so that no thread begins it last."""
-        starts = np.flatnonzero((np.diff(at, prepend=-2) != 1) | (np.diff(places[at], prepend=-1) != 0))
+    def _step(self, positions: I32, sequences: I32, tables: I32, pages: Pages, wanted: I32) -> Step:
+        """The rows of one pass, and what attention computes together."""
+        shape, count = self.shape, positions.size
+        singles = (np.diff(sequences) != 0).all()
+        split = min(shape.group, -(-2 * self.threads // (count * shape.kv_heads))) if singles else 1
+        together = rows_together(-(-shape.group // split))
+        starts = sequences.astype(np.int32) * np.int32(tables.shape[1])
+        tiles = self._tiles(np.arange(count), positions, starts, together)
+        some = tiles if wanted.size == count else self._tiles(wanted, positions, starts, together)
+        flat = np.ascontiguousarray(tables, np.int32).reshape(-1)
+        return Step(
+            positions.astype(np.int32), starts, flat, wanted.astype(np.int32), tiles, some, split, pages.cache,
+            pages.count,
+        )  # fmt: skip
+
+    def _tiles(self, at: NDArray[Any], positions: I32, starts_at: I32, most: int) -> I64:
+        """int64 [n, 4], as `Step.tiles`: what attention computes at once of these rows, at most so many; that with the
+        most keys first, so that no thread begins it last."""
+        starts = np.flatnonzero((np.diff(at, prepend=-2) != 1) | (np.diff(starts_at[at], prepend=-1) != 0))
         found = [
-            (at[first], min(most, end - first), positions[at[first]], places[at[first]])
+            (at[first], min(most, end - first), positions[at[first]], starts_at[at[first]])
             for start, end in zip(starts, [*starts, at.size][1:], strict=True)
             for first in range(start, end, most)
         ]
         tiles = np.array(found, np.int64).reshape(-1, 4)
-        return np.ascontiguousarray(tiles[np.argsort(-tiles[:, 2], kind="stable")])
+        return np.ascontiguousarray(tiles[np.argsort(-tiles[:, TILE_POSITION], kind="stable")])
 
     def _look_up(self, ids: I32) -> None:
         """The rows of the table for these tokens, from the mapped file, into the tiles of x."""
-        shape, width = self.shape, padded(self.shape.width)
+        shape, row = self.shape, padded(self.shape.d_model)
         table, kind = self._embeddings.data.reshape(shape.vocab, -1), TYPES[self._embeddings.type]
         for first in range(0, ids.size, _TOGETHER):
-            part = ids[first : first + _TOGETHER]
-            x = np.zeros((-(-part.size // LANES) * LANES, width), np.float32)
-            x[: part.size, : shape.width] = kind.dequantize(table[part]).reshape(part.size, -1)
+            some = ids[first : first + _TOGETHER]
+            x = np.zeros((-(-some.size // LANES) * LANES, row), np.float32)
+            x[: some.size, : shape.d_model] = kind.dequantize(table[some]).reshape(some.size, -1)
             x *= np.float32(shape.embedding_scale)
-            tiles = x.reshape(-1, LANES, width // LANES, LANES).transpose(0, 2, 1, 3)
-            self._buffers[0][first * width :][: x.size] = tiles.reshape(-1)
+            tiles = x.reshape(-1, LANES, row // LANES, LANES).transpose(0, 2, 1, 3)
+            self._memory.x[first * row :][: x.size] = tiles.reshape(-1)
         self._looked_up += ids.size
         if self._looked_up > _LOOKED_UP:  # a row may bring 2 MB of the file into memory
             self._file.release()
             self._looked_up = 0
 
-    def _reach(self, positions: int) -> None:
-        """Angles for so many positions."""
+    def _make_angles(self, positions: int) -> None:
+        """Make the angles of so many positions."""
         if positions <= self._known:
             return
         known = min(self.shape.context, max(2 * self._known, -(-positions // _ANGLES) * _ANGLES))
@@ -178,40 +178,64 @@ class Decoder:
         self._known = known
 
     def _more(self, which: int, rotation: Rotation, known: int) -> F32:
-        new = rotation.angles(self._known, known - self._known, self.shape.part // 2)
+        new = rotation.angles(self._known, known - self._known, self.shape.head_stride // 2)
         return np.concatenate([self._angles[which], new.reshape(-1)])
 
     def _make_room(self, count: int) -> None:
-        """Buffers for so many rows."""
+        """Make memory for so many rows."""
         if count <= self._rows:
             return
-        shape = self.shape
+        shape, row = self.shape, self._sizes.row
         rows = min(self._most, max(2 * LANES, 1 << math.ceil(math.log2(count))))
-        width = padded(shape.width)
-        more = [-(-shape.experts // 32) * 32, width, width] if shape.experts else [0, 0, 0]
-        x, other, *own = (aligned((rows + LANES) * size, np.float32) for size in (width, width, *more))
+        more = [-(-shape.experts // 32) * 32, row, row] if shape.experts else [0, 0, 0]
+        x, other, *own = (aligned((rows + LANES) * size, np.float32) for size in (row, row, *more))
         normed, qkv, mixed, gates, ups, logits = self._shared(rows + LANES)
-        self._buffers: Any = (x, normed, qkv, mixed, other, gates, ups, logits)
         used = rows * max(1, shape.experts_used)
-        self._chosen = np.zeros(used, np.int32), np.zeros(used, np.float32), tuple(own)
-        self._scratch = coded_scratch(rows, self._deepest, self.threads)
+        experts = Experts(np.zeros(used, np.int32), np.zeros(used, np.float32), *own)
+        narrow = np.zeros((self.threads, 64), np.int8)
+        self._memory = Memory(
+            x, normed, qkv, mixed, other, gates, ups, logits, experts, self._work.reshape(self.threads, -1), narrow,
+            coded_scratch(rows, self._deepest, self.threads),
+        )  # fmt: skip
         self._rows = rows
 
     def _shared(self, rows: int) -> list[F32]:
         """Normed rows; queries, keys and values, and what attention makes of them; gates and what they are multiplied
         with; logits. Each group is not needed any more where the next one begins: they lie in the same memory."""
-        shape = self.shape
-        width, inner, mixed = padded(shape.width), padded(shape.inner), padded(shape.heads * shape.depth)
-        of_rows = [[width], [(shape.heads + 2 * shape.kv_heads) * shape.part, mixed], [inner, inner]]
-        groups = [rows * np.array(sizes) for sizes in of_rows] + [np.array([WANTED * -(-shape.vocab // 32) * 32])]
-        totals, own = [sizes.sum() for sizes in groups], len(groups)
-        if (inner, mixed) == (shape.inner, shape.heads * shape.depth):  # all places are written before they are read
+        sizes, shape = self._sizes, self.shape
+        of_rows = [[sizes.row], [sizes.qkv, sizes.mixed], [sizes.d_ff, sizes.d_ff]]
+        groups = [rows * np.array(each) for each in of_rows] + [np.array([WANTED * sizes.logits])]
+        totals, own = [each.sum() for each in groups], len(groups)
+        if (sizes.d_ff, sizes.mixed) == (
+            shape.d_ff,
+            shape.heads * shape.head_dim,
+        ):  # all places are written before they are read
             own = 1 if shape.experts else 0  # experts read normed rows one after another
         memory = [aligned(total, np.float32) for total in totals[:own]]
         if totals[own:]:
             memory += [aligned(max(totals[own:]), np.float32)] * len(totals[own:])
         return [
             lies[end - size : end]
-            for lies, sizes in zip(memory, groups, strict=True)
-            for size, end in zip(sizes, np.cumsum(sizes), strict=True)
+            for lies, each in zip(memory, groups, strict=True)
+            for size, end in zip(each, np.cumsum(each), strict=True)
         ]
+
+
+def _sizes(shape: Shape) -> Sizes:
+    return Sizes(
+        layers=shape.layers, matrices=GATE + 3 * max(1, shape.experts),
+        norms=len(NORMS) * padded(shape.d_model) + 2 * shape.head_stride, d_model=shape.d_model,
+        row=padded(shape.d_model), d_ff=padded(shape.d_ff), heads=shape.heads, kv_heads=shape.kv_heads,
+        head_dim=shape.head_dim, stride=shape.head_stride, qkv=(shape.heads + 2 * shape.kv_heads) * shape.head_stride,
+        mixed=padded(shape.heads * shape.head_dim), vocab=shape.vocab, logits=-(-shape.vocab // 32) * 32,
+        experts=shape.experts, experts_used=shape.experts_used,
+    )  # fmt: skip
+
+
+def _rules(shape: Shape) -> Rules:
+    f, cap = np.float32, shape.attention_cap
+    return Rules(
+        qk_norm=shape.qk_norm, post_norms=shape.post_norms, gelu=shape.gelu, epsilon=f(shape.epsilon),
+        query_scale=f(shape.scale / cap if cap else shape.scale * _LOG2E), score_cap=f(cap * _LOG2E),
+        residual_scale=f(shape.residual_scale), logit_divisor=f(shape.logit_scale), logit_cap=f(shape.final_cap),
+    )  # fmt: skip

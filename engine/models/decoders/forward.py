@@ -6,177 +6,161 @@ claimed as threads get to them; who computes what changes no bit.
 
 import numpy as np
 
-from engine.kernels.attention.paged import attend
+from engine.kernels.attention.paged import Heads, PageTable, Tile, attend
 from engine.kernels.attention.paged_operands import PAGE
 from engine.kernels.compiled import entry, kernel
+from engine.kernels.matmul.arguments import Target, Team
+from engine.kernels.matmul.decoder import product
 from engine.kernels.matmul.linear import ADD, PLAIN
 from engine.kernels.matmul.team import barrier, claim, share
 from engine.kernels.places import place
-from engine.kernels.steps import add_scaled, copy_row, keep, rms_norm, spell_out, turn_row
+from engine.kernels.rope import rope_row
+from engine.kernels.steps import Logits, RmsNorm, add_scaled, copy_row, rms_norm, write_kv, write_logits
 from engine.models.decoders.experts import mix_experts
+from engine.models.decoders.forward_arguments import (
+    TILE_FIRST,
+    TILE_POSITION,
+    TILE_ROWS,
+    TILE_TABLE,
+    Layer,
+    Memory,
+    Model,
+    Step,
+)
 from engine.models.decoders.gated import gated
 from engine.models.decoders.matrices import AFTER, BEFORE, GATE, KEY, LAST, MIDDLE, NORMS, OUT, QUERY, VALUE
-from engine.models.decoders.products import FIRST, SECOND, THIRD, Model, Scratch, Team, bring, times
+from engine.models.decoders.products import FIRST, SECOND, THIRD, quantize
 from engine.models.layers import start, stop
-from engine.simd import F32, I8, I32, I64, LANES, Float, load_f32, store_f32
+from engine.simd import F32, I8, I32, LANES, load_f32, store_f32
 
 WANTED = 64
 """Rows whose logits are computed at a time."""
-_ONE, _NONE = np.float32(1), np.int64(-1)
-_GAINS = len(NORMS)
-
-Sizes = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
-Pages = tuple[I8, I8, F32, bool]
-Rows = tuple[I32, I32, I32]
-Buffers = tuple[F32, F32, F32, F32, F32, F32, F32, F32]
-Chosen = tuple[I32, F32, tuple[F32, F32, F32]]  # experts of each row, their weights, and memory of `mix_experts`
+_ONE = np.float32(1)
+_NORMS = len(NORMS)
 
 
 @entry
-def forward(
-    counters: I64, thread: int, threads: int, count: int, sizes: Sizes, flags: tuple[bool, bool, bool],
-    factors: tuple[Float, Float, Float, Float, Float, Float], model: Model, windows: I64, angles: tuple[F32, F32],
-    rows: Rows, tiles: tuple[I64, I64], split: int, pages: Pages, page_count: int, wanted: I32, buffers: Buffers,
-    chosen: Chosen, work: F32, narrow: I8, scratch: Scratch, out: F32,
-) -> None:  # fmt: skip
-    """out[wanted, vocab] = logits after those rows of x, the first of `buffers`, [count, width] in tiles.
-
-    sizes: layers, matrices of a layer, width and its places, places of inner values, heads, heads of keys, places and
-    values of a head, vocab, experts and those used. flags: norms of queries and keys, norms after each part, GELU.
-    factors: epsilon, what queries are multiplied by, the cap of scores, what is multiplied before it is added, the
-    divisor of logits and their cap. angles: `Rotation.angles` for layers without a window, and with one. rows: position
-    and sequence of each, flat tables of the sequences' pages. tiles int64 [n, 4]: first row, rows, position and
-    sequence of what `attend` takes at once, for each of `split` parts of the heads that share keys; of all rows, and of
-    those that are wanted, which are in order. Of the last layer other rows need nothing but keys and values.
-    """
+def forward(team: Team, model: Model, step: Step, memory: Memory, out: F32) -> None:
+    """out[wanted, vocab] = logits after the wanted rows of memory.x."""
     start()
-    team = (counters, thread, threads)
-    layers, matrices, _, width, _, heads, kv_heads, part = sizes[:8]
-    epsilon, _, cap, residual, divisor, final_cap = factors
-    x, normed, qkv, mixed, other = buffers[:5]
-    steps, n = _GAINS * width + 2 * part, (heads + 2 * kv_heads) * part
-    plain = not flags[1] and residual == _ONE  # products are added to x at once
-    for layer in range(layers):
-        first, gain, window, is_last = layer * matrices, layer * steps, windows[layer], layer == layers - 1
-        base = layer * page_count * kv_heads
-        _norm(team, x, count, sizes, model, gain + BEFORE * width, epsilon, normed)
-        bring(team, normed, count, model, first + QUERY, first + VALUE + 1, scratch)
-        barrier(counters, threads)
-        times(team, FIRST, count, model, first + QUERY, PLAIN, qkv, n, FIRST, scratch)
-        times(team, SECOND, count, model, first + KEY, PLAIN, qkv, n, heads * part, scratch)
-        times(team, THIRD, count, model, first + VALUE, PLAIN, qkv, n, (heads + kv_heads) * part, scratch)
-        barrier(counters, threads)
-        _keep(team, count, sizes, flags[0], factors, qkv, model, gain + _GAINS * width, angles[0] if window == 0 else
-              angles[1], rows, pages, base, narrow[thread])  # fmt: skip
-        barrier(counters, threads)
-        if is_last and not wanted.size:
+    sizes, count = model.sizes, step.positions.size
+    for number in range(sizes.layers):
+        layer = Layer(
+            number * sizes.matrices, number * sizes.norms, number * step.pages * sizes.kv_heads, model.windows[number],
+            number == sizes.layers - 1,
+        )  # fmt: skip
+        _write_qkv(team, model, layer, step, memory)
+        if layer.is_last and not step.wanted.size:
             break
-        _attend(team, sizes, tiles[1 if is_last else 0], split, qkv, window, cap, pages, rows[2], base, work[thread],
-                mixed)  # fmt: skip
-        barrier(counters, threads)
-        if is_last:
-            _leave(team, wanted, sizes[3], x)
-            _leave(team, wanted, _places(sizes), mixed)
-            count = wanted.size
-            barrier(counters, threads)
-        bring(team, mixed, count, model, first + OUT, first + OUT + 1, scratch)
-        barrier(counters, threads)
-        mode, target = (ADD, x) if plain else (PLAIN, other)
-        times(team, FIRST, count, model, first + OUT, mode, target, width, FIRST, scratch)
-        barrier(counters, threads)
-        if not plain:
-            _add(team, x, count, sizes, other, model, gain + AFTER * width, flags[1], epsilon, residual)
-        _norm(team, x, count, sizes, model, gain + MIDDLE * width, epsilon, normed)
-        _feed_forward(team, count, sizes, flags[2], model, first, plain, buffers, chosen, scratch)
-        if not plain or sizes[10]:
-            _add(team, x, count, sizes, other, model, gain + LAST * width, flags[1], epsilon, residual)
-    barrier(counters, threads)
-    _logits(team, wanted.size, sizes, model, layers * matrices, layers * steps, epsilon, divisor, final_cap, buffers,
-            scratch, out)  # fmt: skip
+        _attend(team, model, layer, step, memory)
+        barrier(team.counters, team.threads)
+        if layer.is_last:
+            _take_wanted(team, step.wanted, sizes.row, memory.x)
+            _take_wanted(team, step.wanted, sizes.mixed, memory.mixed)
+            count = step.wanted.size
+            barrier(team.counters, team.threads)
+        _project(team, model, layer, count, memory)
+        _feed_forward(team, model, layer, count, memory)
+    barrier(team.counters, team.threads)
+    _write_logits(team, model, step.wanted.size, memory, out)
     stop()
 
 
 @kernel
-def _norm(team: Team, x: F32, count: int, sizes: Sizes, model: Model, gain: int, epsilon: Float, out: F32) -> None:
-    """The norms of this thread's rows."""
-    _, thread, threads = team
-    first, end = share(thread, threads, count)
-    for t in range(first, end):
-        rms_norm(x, t, FIRST, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, out)
+def _norm(team: Team, model: Model, first: int, x: F32, count: int, out: F32) -> None:
+    """The norm of this thread's rows, by the weights from `first` on."""
+    sizes = model.sizes
+    norm = RmsNorm(model.norms, sizes.d_model, sizes.row, model.rules.epsilon)
+    begin, end = share(team.thread, team.threads, count)
+    for t in range(begin, end):
+        rms_norm(x, place(t, 0, sizes.row), norm, first, out)
 
 
 @kernel
-def _add(
-    team: Team, x: F32, count: int, sizes: Sizes, other: F32, model: Model, gain: int, normed: bool, epsilon: Float,
-    factor: Float,
-) -> None:  # fmt: skip
-    """This thread's rows of x += other * factor, after a norm if it is `normed`."""
-    _, thread, threads = team
-    first, end = share(thread, threads, count)
-    for t in range(first, end):
-        if normed:
-            rms_norm(other, t, FIRST, sizes[3], sizes[2], sizes[3], model[3], gain, epsilon, other)
-        add_scaled(x, t, sizes[3], other, factor)
+def _target(model: Model, memory: Memory) -> Target:
+    """Products are added to x at once, or go to `other` where they are normed or scaled before."""
+    if model.rules.post_norms or model.rules.residual_scale != _ONE:
+        return Target(memory.other, model.sizes.row, FIRST, PLAIN)
+    return Target(memory.x, model.sizes.row, FIRST, ADD)
 
 
 @kernel
-def _keep(
-    team: Team, count: int, sizes: Sizes, normed: bool, factors: tuple[Float, Float, Float, Float, Float, Float],
-    qkv: F32, model: Model, gain: int, angles: F32, rows: Rows, pages: Pages, base: int, narrow: I8,
-) -> None:  # fmt: skip
-    """Queries and keys are normed and turned, keys and values go to their pages: row by row."""
-    _, thread, threads = team
-    heads, kv_heads, part, depth = sizes[5], sizes[6], sizes[7], sizes[8]
-    positions, places, half, n = rows[0], rows[1], part // 2, (heads + 2 * kv_heads) * part
-    for t in range(thread, count, threads):
-        if normed:
-            for head in range(heads + kv_heads):
-                at = gain if head < heads else gain + part
-                rms_norm(qkv, t, head * part, n, depth, part, model[3], at, factors[0], qkv)
-        position = np.int64(positions[t])
-        turn_row(qkv, t, n, FIRST, heads, half, angles, 2 * half * position, factors[1])
-        turn_row(qkv, t, n, heads * part, kv_heads, half, angles, 2 * half * position, _ONE)
-        index = base + np.int64(rows[2][places[t] + position // PAGE]) * kv_heads
-        for head in range(kv_heads):
-            key, value = (heads + head) * part, (heads + kv_heads + head) * part
-            keep(qkv, t, n, key, value, part, pages, index + head, position % PAGE, narrow)
+def _add(team: Team, model: Model, first: int, count: int, memory: Memory) -> None:
+    """This thread's rows of x += other * residual_scale, normed before, by the weights from `first` on, if the
+    architecture has such norms."""
+    if model.rules.post_norms:
+        _norm(team, model, first, memory.other, count, memory.other)
+    begin, end = share(team.thread, team.threads, count)
+    for t in range(begin, end):
+        add_scaled(memory.x, t, model.sizes.row, memory.other, model.rules.residual_scale)
 
 
 @kernel
-def _attend(
-    team: Team, sizes: Sizes, tiles: I64, split: int, qkv: F32, window: int, cap: Float, pages: Pages, tables: I32,
-    base: int, work: F32, out: F32,
-) -> None:  # fmt: skip
-    """Attention, piece by piece."""
-    counters, _, _ = team
-    heads, kv_heads, part, depth = sizes[5], sizes[6], sizes[7], sizes[8]
-    group = heads // kv_heads
-    each = (group + split - 1) // split
-    width, n = _places(sizes), (heads + 2 * kv_heads) * part
-    total = tiles.shape[0] * kv_heads * split
+def _write_qkv(team: Team, model: Model, layer: Layer, step: Step, memory: Memory) -> None:
+    """memory.qkv = the queries, keys and values of all rows; keys and values go to the KV cache."""
+    sizes, count, scratch = model.sizes, step.positions.size, memory.products
+    keys, values = sizes.heads * sizes.stride, (sizes.heads + sizes.kv_heads) * sizes.stride
+    first = layer.matrix
+    _norm(team, model, layer.norms + BEFORE * sizes.row, memory.x, count, memory.normed)
+    quantize(team, memory.normed, count, model.matrices, first + QUERY, first + VALUE + 1, scratch)
+    barrier(team.counters, team.threads)
+    product(team, FIRST, count, model.matrices, first + QUERY, Target(memory.qkv, sizes.qkv, FIRST, PLAIN), scratch)
+    product(team, SECOND, count, model.matrices, first + KEY, Target(memory.qkv, sizes.qkv, keys, PLAIN), scratch)
+    product(team, THIRD, count, model.matrices, first + VALUE, Target(memory.qkv, sizes.qkv, values, PLAIN), scratch)
+    barrier(team.counters, team.threads)
+    for t in range(team.thread, count, team.threads):
+        _write_row(model, layer, step, memory.qkv, t, memory.narrow[team.thread])
+    barrier(team.counters, team.threads)
+
+
+@kernel
+def _write_row(model: Model, layer: Layer, step: Step, qkv: F32, t: int, narrow: I8) -> None:
+    """Norm and rotate the queries and keys of a row, and write its keys and values to the KV cache."""
+    sizes, rules = model.sizes, model.rules
+    stride, half, head = sizes.stride, sizes.stride // 2, place(t, 0, sizes.qkv)
+    of_head = stride * LANES  # from one head to the next
+    if rules.qk_norm:
+        norm, weights = RmsNorm(model.norms, sizes.head_dim, stride, rules.epsilon), layer.norms + _NORMS * sizes.row
+        for i in range(sizes.heads + sizes.kv_heads):
+            rms_norm(qkv, head + i * of_head, norm, weights if i < sizes.heads else weights + stride, qkv)
+    position = np.int64(step.positions[t])
+    angles = model.angles if layer.window == 0 else model.near_angles
+    key = head + sizes.heads * of_head
+    rope_row(qkv, head, sizes.heads, half, angles, 2 * half * position, rules.query_scale)
+    rope_row(qkv, key, sizes.kv_heads, half, angles, 2 * half * position, _ONE)
+    page = np.int64(step.tables[step.table_starts[t] + position // PAGE])
+    for i in range(sizes.kv_heads):
+        to = layer.head + page * sizes.kv_heads + i
+        value = key + (sizes.kv_heads + i) * of_head
+        write_kv(qkv, key + i * of_head, value, step.cache, to, position % PAGE, narrow)
+
+
+@kernel
+def _attend(team: Team, model: Model, layer: Layer, step: Step, memory: Memory) -> None:
+    """memory.mixed = attention of all rows, or of the wanted ones in the last layer: piece by piece."""
+    sizes, work = model.sizes, memory.attention[team.thread]
+    tiles = step.wanted_tiles if layer.is_last else step.tiles
+    group = sizes.heads // sizes.kv_heads
+    each = (group + step.split - 1) // step.split
+    total = tiles.shape[0] * sizes.kv_heads * step.split
     while True:
-        piece = claim(counters, FIRST, SECOND)
+        piece = claim(team.counters, FIRST, SECOND)
         if piece >= total:
             return
-        tile, kv_head, first = piece // (kv_heads * split), piece // split % kv_heads, piece % split * each
+        kv_head, first = piece // step.split % sizes.kv_heads, piece % step.split * each
         some = min(each, group - first)
         if some > 0:
-            head, table = kv_head * group + first, tables[tiles[tile, 3] :]
-            attend(qkv, n, tiles[tile, 0], tiles[tile, 1], tiles[tile, 2], head, some, part, depth, window, cap, pages,
-                   table, base + kv_head, kv_heads, work, out, width)  # fmt: skip
+            at = tiles[piece // (sizes.kv_heads * step.split)]
+            tile = Tile(memory.qkv, sizes.qkv, at[TILE_FIRST], at[TILE_ROWS], at[TILE_POSITION])
+            heads = Heads(kv_head * group + first, some, sizes.head_dim, layer.window, model.rules.score_cap)
+            table = PageTable(step.tables[at[TILE_TABLE] :], layer.head + kv_head, sizes.kv_heads)
+            attend(tile, heads, step.cache, table, work, memory.mixed, sizes.mixed)
 
 
 @kernel
-def _places(sizes: Sizes) -> int:
-    """Of a row that attention makes."""
-    return (sizes[5] * sizes[8] + 63) // 64 * 64
-
-
-@kernel
-def _leave(team: Team, wanted: I32, n: int, x: F32) -> None:
+def _take_wanted(team: Team, wanted: I32, n: int, x: F32) -> None:
     """The wanted rows, which are in order, become the first ones of x[count, n]: this thread's columns of them."""
-    _, thread, threads = team
-    first, end = share(thread, threads, n // LANES)
+    first, end = share(team.thread, team.threads, n // LANES)
     for t in range(wanted.size):
         if wanted[t] != t:
             for i in range(first * LANES, end * LANES, LANES):
@@ -184,42 +168,47 @@ def _leave(team: Team, wanted: I32, n: int, x: F32) -> None:
 
 
 @kernel
-def _feed_forward(
-    team: Team, count: int, sizes: Sizes, gelu: bool, model: Model, first: int, plain: bool, buffers: Buffers,
-    chosen: Chosen, scratch: Scratch,
-) -> None:  # fmt: skip
-    """Added to x if `plain` and there are no experts, else in `other`."""
-    width, inner, experts, used = sizes[3], sizes[4], sizes[10], sizes[11]
-    x, normed, _, _, other, gates, ups, _ = buffers
-    if experts:
-        mix_experts(team, count, width, inner, experts, used, gelu, model, first, normed, gates, ups, other,
-                    chosen[2], (chosen[0], chosen[1]), scratch)  # fmt: skip
-        return
-    mode, out = (ADD, x) if plain else (PLAIN, other)
-    gated(team, count, width, inner, gelu, model, first + GATE, normed, gates, ups, mode, out, scratch)
+def _project(team: Team, model: Model, layer: Layer, count: int, memory: Memory) -> None:
+    """x += what attention made @ the output matrix."""
+    matrix, target = layer.matrix + OUT, _target(model, memory)
+    quantize(team, memory.mixed, count, model.matrices, matrix, matrix + 1, memory.products)
+    barrier(team.counters, team.threads)
+    product(team, FIRST, count, model.matrices, matrix, target, memory.products)
+    barrier(team.counters, team.threads)
+    if target.mode == PLAIN:
+        _add(team, model, layer.norms + AFTER * model.sizes.row, count, memory)
 
 
 @kernel
-def _logits(
-    team: Team, rows: int, sizes: Sizes, model: Model, row: int, gain: int, epsilon: Float, divisor: Float, cap: Float,
-    buffers: Buffers, scratch: Scratch, out: F32,
-) -> None:  # fmt: skip
-    """WANTED rows at a time are normed and multiplied."""
-    counters, thread, threads = team
-    width, vocab = sizes[3], sizes[9]
-    x, normed, logits = buffers[0], buffers[1], buffers[7]
-    places = (vocab + 2 * LANES - 1) // (2 * LANES) * 2 * LANES
-    left, right = share(thread, threads, places // LANES)
+def _feed_forward(team: Team, model: Model, layer: Layer, count: int, memory: Memory) -> None:
+    """x += what the feed-forward layer, or its experts, make of x."""
+    sizes, target = model.sizes, _target(model, memory)
+    _norm(team, model, layer.norms + MIDDLE * sizes.row, memory.x, count, memory.normed)
+    if sizes.experts:
+        mix_experts(team, model, layer, count, memory)
+    else:
+        gated(team, model, layer.matrix + GATE, count, memory.normed, memory, target)
+    if sizes.experts or target.mode == PLAIN:
+        _add(team, model, layer.norms + LAST * sizes.row, count, memory)
+
+
+@kernel
+def _write_logits(team: Team, model: Model, rows: int, memory: Memory, out: F32) -> None:
+    """out[rows, vocab] = logits of the rows of x, which are normed and multiplied WANTED at a time."""
+    sizes, x, normed, logits = model.sizes, memory.x, memory.normed, memory.logits
+    matrix, norm = sizes.layers * sizes.matrices, sizes.layers * sizes.norms
+    rules = Logits(model.rules.logit_divisor, model.rules.logit_cap)
+    left, right = share(team.thread, team.threads, sizes.logits // LANES)
     for first in range(0, rows, WANTED):
         count = min(WANTED, rows - first)
-        begin, end = share(thread, threads, count)
+        begin, end = share(team.thread, team.threads, count)
         for t in range(begin, end):
-            copy_row(x, first + t, width, normed, t)
-        _norm(team, normed, count, sizes, model, gain, epsilon, normed)
-        bring(team, normed, count, model, row, row + 1, scratch)
-        barrier(counters, threads)
-        times(team, FIRST, count, model, row, PLAIN, logits, places, FIRST, scratch)
-        barrier(counters, threads)
-        spell_out(logits, left * LANES, min(right * LANES, vocab), count, places, divisor, cap, out[first * vocab :],
-                  vocab)  # fmt: skip
-        barrier(counters, threads)
+            copy_row(x, first + t, sizes.row, normed, t)
+        _norm(team, model, norm, normed, count, normed)
+        quantize(team, normed, count, model.matrices, matrix, matrix + 1, memory.products)
+        barrier(team.counters, team.threads)
+        product(team, FIRST, count, model.matrices, matrix, Target(logits, sizes.logits, FIRST, PLAIN), memory.products)
+        barrier(team.counters, team.threads)
+        write_logits(logits, sizes.logits, count, left * LANES, min(right * LANES, sizes.vocab), rules,
+                     out[first * sizes.vocab :], sizes.vocab)  # fmt: skip
+        barrier(team.counters, team.threads)

@@ -1,32 +1,32 @@
-"""A gated feed-forward part: down(f(gate x) * (up x)), f SiLU or GELU; of a layer, or of one of its experts."""
+"""A gated feed-forward layer: down(f(gate x) * (up x)), f SiLU or GELU; of a layer, or of one of its experts."""
 
 from engine.kernels.compiled import kernel
+from engine.kernels.glu import geglu_tanh, swiglu
+from engine.kernels.matmul.arguments import Target, Team
+from engine.kernels.matmul.decoder import product
 from engine.kernels.matmul.linear import PLAIN
 from engine.kernels.matmul.team import barrier, share
-from engine.kernels.steps import gelu_gate, silu_gate
-from engine.models.decoders.products import FIRST, SECOND, Model, Scratch, Team, bring, times
+from engine.models.decoders.forward_arguments import Memory, Model
+from engine.models.decoders.products import FIRST, SECOND, quantize
 from engine.simd import F32
 
 
 @kernel
-def gated(
-    team: Team, count: int, width: int, inner: int, gelu: bool, model: Model, gate: int, x: F32, gates: F32,
-    ups: F32, mode: int, out: F32, scratch: Scratch,
-) -> None:  # fmt: skip
-    """out[count, width] is, or by `mode` gets in addition, what the part makes of x; each thread's share of it.
-    Its matrices are gate, gate + 1 (up) and gate + 2 (down); `gates` and `ups` are what the first two make."""
-    counters, thread, threads = team
-    bring(team, x, count, model, gate, gate + 2, scratch)
-    barrier(counters, threads)
-    times(team, FIRST, count, model, gate, PLAIN, gates, inner, FIRST, scratch)
-    times(team, SECOND, count, model, gate + 1, PLAIN, ups, inner, FIRST, scratch)
-    barrier(counters, threads)
-    first, end = share(thread, threads, count)
-    if gelu:
-        gelu_gate(gates, first, end, inner, ups)
+def gated(team: Team, model: Model, gate: int, count: int, x: F32, memory: Memory, target: Target) -> None:
+    """The target's first `count` rows = what the feed-forward layer makes of x [count, d_model]; each thread's share of
+    them. Its matrices are gate, gate + 1 (up) and gate + 2 (down)."""
+    d_ff, scratch, gates, ups = model.sizes.d_ff, memory.products, memory.gates, memory.ups
+    quantize(team, x, count, model.matrices, gate, gate + 2, scratch)
+    barrier(team.counters, team.threads)
+    product(team, FIRST, count, model.matrices, gate, Target(gates, d_ff, FIRST, PLAIN), scratch)
+    product(team, SECOND, count, model.matrices, gate + 1, Target(ups, d_ff, FIRST, PLAIN), scratch)
+    barrier(team.counters, team.threads)
+    first, end = share(team.thread, team.threads, count)
+    if model.rules.gelu:
+        geglu_tanh(gates, ups, FIRST, d_ff, first, end, d_ff, gates)
     else:
-        silu_gate(gates, first, end, inner, ups)
-    bring(team, gates, count, model, gate + 2, gate + 3, scratch)
-    barrier(counters, threads)
-    times(team, FIRST, count, model, gate + 2, mode, out, width, FIRST, scratch)
-    barrier(counters, threads)
+        swiglu(gates, ups, FIRST, d_ff, first, end, d_ff, gates)
+    quantize(team, gates, count, model.matrices, gate + 2, gate + 3, scratch)
+    barrier(team.counters, team.threads)
+    product(team, FIRST, count, model.matrices, gate + 2, target, scratch)
+    barrier(team.counters, team.threads)

@@ -18,11 +18,12 @@ def read(file: GgufFile) -> Shape:
 
 
 def shared(data: Metadata, largest: int) -> dict[str, Any]:
-    """What Gemma 2 and 3 have in common."""
-    width, heads = data.count("embedding_length", MAX_WIDTH), data.count("attention.head_count", MAX_WIDTH)
-    depth = data.count("attention.key_length", MAX_WIDTH, max(1, width // heads))
+    """The flags that Gemma 2 and 3 have in common."""
+    d_model, heads = data.count("embedding_length", MAX_WIDTH), data.count("attention.head_count", MAX_WIDTH)
+    head_dim = data.count("attention.key_length", MAX_WIDTH, max(1, d_model // heads))
     if data.count("block_count", MAX_LAYERS) == largest:
-        depth = width // heads
+        head_dim = d_model // heads
     return {
-        "post_norms": True, "gelu": True, "embedding_scale": math.sqrt(width), "scale": 1 / math.sqrt(max(1, depth)),
+        "post_norms": True, "gelu": True, "embedding_scale": math.sqrt(d_model),
+        "scale": 1 / math.sqrt(max(1, head_dim)),
     }  # fmt: skip

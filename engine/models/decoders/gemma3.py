@@ -1,4 +1,4 @@
-"""Gemma 3 (2025): as Gemma 2 without caps; queries and keys are normed, and layers with a window turn faster."""
+"""Gemma 3 (2025): as Gemma 2 without caps; queries and keys are normed, and layers with a window rotate faster."""
 
 from engine.gguf import GgufFile
 from engine.models.decoders.gemma2 import shared
@@ -10,8 +10,8 @@ LARGEST = 62  # layers of the model whose queries are scaled differently
 
 def read(file: GgufFile) -> Shape:
     data = Metadata(file)
-    depth = data.count("attention.key_length", MAX_WIDTH, 256)
-    near = Rotation(data.count("rope.dimension_count", depth, depth), data.number("rope.freq_base_swa", 10000.0))
+    head_dim = data.count("attention.key_length", MAX_WIDTH, 256)
+    near = Rotation(data.count("rope.dimension_count", head_dim, head_dim), data.number("rope.freq_base_swa", 10000.0))
     data.refuse("attn_logit_softcapping", 0.0)
     return read_shape(
         file, windows=read_windows(data, 6), near=near, qk_norm=True,

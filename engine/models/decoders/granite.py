@@ -8,7 +8,7 @@ from engine.models.decoders.shape import Metadata, Shape, read_shape
 
 def read(file: GgufFile) -> Shape:
     data = Metadata(file)
-    data.refuse("rope.scaling.finetuned", True)  # False: positions that do not turn
+    data.refuse("rope.scaling.finetuned", True)  # False: positions that are not rotated
     data.refuse("expert_shared_feed_forward_length", 0)
     scale: dict[str, Any] = {"scale": data.number("attention.scale")} if data.has("attention.scale") else {}
     return read_shape(

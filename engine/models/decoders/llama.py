@@ -6,5 +6,5 @@ from engine.models.decoders.shape import Metadata, Shape, read_shape, read_windo
 
 def read(file: GgufFile) -> Shape:
     data = Metadata(file)
-    experts = data.has("expert_count") and data.whole("expert_count") != 0
+    experts = data.has("expert_count") and data.integer("expert_count") != 0
     return read_shape(file, windows=read_windows(data, 0), interleaved=True, experts=experts)

@@ -1,4 +1,4 @@
-"""How the heads of a decoder turn with positions: frequencies, stretched in the ways that models know.
+"""Rotary positions of the heads of a decoder: frequencies, stretched in the ways that models know.
 
 Only additions, multiplications, divisions and Decimal's logarithms: the same bits on every machine.
 """
@@ -17,7 +17,7 @@ _POSITIONS = 4096  # at a time
 
 @dataclass(frozen=True)
 class Rotation:
-    """Pair i of `size / 2` turns by position * base**(-2i / size), over its factor, and is multiplied by `grown`.
+    """Pair i of `size / 2` is rotated by position * base**(-2i / size), over its factor, and is multiplied by `grown`.
 
     With YaRN (Peng et al. 2023) `kept` is the share of that in each pair, the rest is over `stretch`.
     """
@@ -33,8 +33,8 @@ class Rotation:
         return replace(self, stretch=factor)
 
     def yarn(self, factor: float, context: int, fast: float, slow: float, given: float, more: float) -> "Rotation":
-        """`context` is that of training; pairs that turn more than `fast` times in it are kept, those that turn less
-        than `slow` times stretched. `given`: by what all grows, 0 for the usual."""
+        """`context` is that of training; pairs that rotate more than `fast` times in it are kept, those that rotate
+        less than `slow` times stretched. `given`: by what all grows, 0 for the usual."""
         low, high = (self._pair(context, turns) for turns in (fast, slow))
         low, high = max(0, math.floor(low)), min(self.size - 1, math.ceil(high))
         width = max(0.001, high - low)
@@ -43,22 +43,22 @@ class Rotation:
         return replace(self, stretch=factor, kept=kept, grown=(given or usual) * more)
 
     def _pair(self, context: int, turns: float) -> float:
-        """Which pair turns so many times in the context."""
+        """The pair that rotates so many times in the context."""
         return self.size * (_log(context / (turns * 2 * math.pi))) / (2 * _log(self.base))
 
     def angles(self, first: int, count: int, half: int) -> F32:
-        """float32 [count, 2, half]: cosines and sines of positions from `first` on; 1 and 0 of what does not turn."""
-        turns = self.turns()
+        """float32 [count, 2, half]: cosines and sines of positions from `first` on; 1 and 0 of what is not rotated."""
+        pace = self.frequencies()
         out = np.zeros((count, 2, half), np.float32)
         out[:, 0] = 1
         for at in range(0, count, _POSITIONS):
             positions = np.arange(first + at, first + min(at + _POSITIONS, count), dtype=np.float64)
-            both = np.stack(cosines_and_sines(positions[:, None] * turns), 1)
-            out[at : at + _POSITIONS, :, : turns.size] = both * self.grown
+            both = np.stack(cosines_and_sines(positions[:, None] * pace), 1)
+            out[at : at + _POSITIONS, :, : pace.size] = both * self.grown
         return out
 
-    def turns(self) -> F64:
-        """By how much each pair turns from one position to the next."""
+    def frequencies(self) -> F64:
+        """The angle by which each pair is rotated from one position to the next."""
         usual = frequencies(self.size, self.base)
         if self.factors:
             usual = usual / np.array(self.factors)

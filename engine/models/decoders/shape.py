@@ -1,4 +1,4 @@
-"""What a decoder is, as the metadata of its file says it: sizes, and what its architecture does differently."""
+"""The shape of a decoder, as the metadata of its file says it: sizes, and what its architecture does differently."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from engine.quant import to_float32
 
 MAX_WIDTH, MAX_LAYERS, MAX_EXPERTS = 1 << 17, 1024, 1024
 LONG = "rope_factors_long.weight"
-_PART = 32  # a head's place is a multiple of it: two halves of whole vectors
+_STRIDE = 32  # heads lie a multiple of it apart: two halves of whole vectors
 
 
 @dataclass(frozen=True)
@@ -27,20 +27,20 @@ class Shape:
     context: int
     vocab: int
     layers: int
-    width: int
-    inner: int  # of the feed-forward part, or of each expert
+    d_model: int
+    d_ff: int  # of the feed-forward layer, or of each expert
     heads: int
     kv_heads: int  # whose keys and values heads / kv_heads heads share
-    depth: int  # of a head
+    head_dim: int
     epsilon: float
     scale: float  # of products of queries and keys
     rotation: Rotation
     near_rotation: Rotation  # in layers with a window
     windows: tuple[int, ...]  # of each layer; 0: none
-    interleaved: bool = False  # values 2i and 2i + 1 of a head turn together, else i and i + half
+    interleaved: bool = False  # values 2i and 2i + 1 of a head are a rotary pair, else i and i + half
     qk_norm: bool = False
     qkv_bias: bool = False  # needed; elsewhere they may be there
-    post_norms: bool = False  # norms of what attention and the feed-forward part add
+    post_norms: bool = False  # norms of what attention and the feed-forward layer add
     gelu: bool = False  # else SiLU
     embedding_scale: float = 1.0
     residual_scale: float = 1.0
@@ -51,9 +51,9 @@ class Shape:
     experts_used: int = 0
 
     @property
-    def part(self) -> int:
-        """Places of a head."""
-        return -(-self.depth // _PART) * _PART
+    def head_stride(self) -> int:
+        """The places of a head."""
+        return -(-self.head_dim // _STRIDE) * _STRIDE
 
     @property
     def group(self) -> int:
@@ -81,21 +81,21 @@ class Metadata:
         found = repr(self.file.metadata.get(self.name(key)))
         return UnsupportedModel(f"{self.file.path}: {self.name(key)}: found {found:.60}, expected {expected}")
 
-    def whole(self, key: str) -> int:
-        """A whole number."""
+    def integer(self, key: str) -> int:
+        """The integer of a key."""
         return self.file.require(self.name(key), int)
 
     def count(self, key: str, most: int, default: int | None = None) -> int:
-        """A whole number from 1 to `most`."""
+        """The integer of a key, from 1 to `most`."""
         if default is not None and not self.has(key):
             return default
-        value = self.whole(key)
+        value = self.integer(key)
         if not 1 <= value <= most:
             raise self.bad(key, f"a number from 1 to {most}")
         return value
 
     def number(self, key: str, default: float | None = None, *, zero: bool = False) -> float:
-        """A positive number; with `zero`, 0 as well."""
+        """The positive number of a key; with `zero`, 0 as well."""
         if default is not None and not self.has(key):
             return default
         value = self.file.require(self.name(key), float)
@@ -116,15 +116,15 @@ def read_shape(
 ) -> Shape:  # fmt: skip
     """The shape of the file; `flags` are what the architecture makes of it. Raises BadModelFile, UnsupportedModel."""
     data = Metadata(file)
-    width, heads = data.count("embedding_length", MAX_WIDTH), data.count("attention.head_count", MAX_WIDTH)
+    d_model, heads = data.count("embedding_length", MAX_WIDTH), data.count("attention.head_count", MAX_WIDTH)
     kv_heads = data.count("attention.head_count_kv", MAX_WIDTH, heads)
     if heads % kv_heads:
         raise data.bad("attention.head_count_kv", f"a number that divides {heads}, the heads")
-    if not data.has("attention.key_length") and width % heads:
-        raise data.bad("attention.head_count", f"a number that divides {width}, the width")
-    depth = data.count("attention.key_length", MAX_WIDTH, max(1, width // heads))
-    if data.count("attention.value_length", MAX_WIDTH, depth) != depth:
-        raise data.unsupported("attention.value_length", f"{depth}, the length of keys")
+    if not data.has("attention.key_length") and d_model % heads:
+        raise data.bad("attention.head_count", f"a number that divides {d_model}, the width")
+    head_dim = data.count("attention.key_length", MAX_WIDTH, max(1, d_model // heads))
+    if data.count("attention.value_length", MAX_WIDTH, head_dim) != head_dim:
+        raise data.unsupported("attention.value_length", f"{head_dim}, the length of keys")
     layers, context = data.count("block_count", MAX_LAYERS), data.count("context_length", 1 << 40)
     epsilon = data.number("attention.layer_norm_rms_epsilon")
     data.refuse("attention.causal", True)
@@ -134,17 +134,17 @@ def read_shape(
     tensor = file.tensors.get("token_embd.weight")
     if tensor is None:
         raise BadModelFile(f"{file.path}: there is no tensor token_embd.weight")
-    scale = flags.pop("scale", 1 / math.sqrt(depth))
-    rotation = read_rotation(data, depth, min(context, MAX_CONTEXT))
+    scale = flags.pop("scale", 1 / math.sqrt(head_dim))
+    rotation = read_rotation(data, head_dim, min(context, MAX_CONTEXT))
     return Shape(
         architecture=data.architecture, context=min(context, MAX_CONTEXT), vocab=tensor.shape[0], layers=layers,
-        width=width, inner=read_inner(data, experts=experts), heads=heads, kv_heads=kv_heads, depth=depth,
+        d_model=d_model, d_ff=read_d_ff(data, experts=experts), heads=heads, kv_heads=kv_heads, head_dim=head_dim,
         epsilon=epsilon, scale=scale, rotation=rotation, near_rotation=near or rotation,
         windows=tuple(windows or [0] * layers), **read_experts(data, experts=experts), **flags,
     )  # fmt: skip
 
 
-def read_inner(data: Metadata, *, experts: bool) -> int:
+def read_d_ff(data: Metadata, *, experts: bool) -> int:
     if experts and data.has("expert_feed_forward_length"):
         return data.count("expert_feed_forward_length", MAX_WIDTH)
     return data.count("feed_forward_length", MAX_WIDTH)
@@ -164,7 +164,7 @@ def read_experts(data: Metadata, *, experts: bool) -> dict[str, Any]:
 
 
 def read_windows(data: Metadata, every: int, default: int = 0) -> list[int]:
-    """Of each layer the window; every so many layers one has none (0: all have one), or as the file's pattern says."""
+    """The window of each layer; every so many layers one has none (0: all have one), or as the file's pattern says."""
     layers = data.count("block_count", MAX_LAYERS)
     size = data.file.metadata.get(data.name("attention.sliding_window"), default)
     if type(size) is not int or size < 0:
@@ -178,9 +178,9 @@ def read_windows(data: Metadata, every: int, default: int = 0) -> list[int]:
     return [size if pattern == 0 or i % pattern < pattern - 1 else 0 for i in range(layers)]
 
 
-def read_rotation(data: Metadata, depth: int, context: int) -> Rotation:
-    """How heads turn with their position, by the keys below `rope.`."""
-    size = data.count("rope.dimension_count", depth, depth)
+def read_rotation(data: Metadata, head_dim: int, context: int) -> Rotation:
+    """The rotary positions of heads, by the keys below `rope.`."""
+    size = data.count("rope.dimension_count", head_dim, head_dim)
     if size % 2:
         raise data.bad("rope.dimension_count", "an even number")
     base, kind = data.number("rope.freq_base", 10000.0), data.file.metadata.get(data.name("rope.scaling.type"))
@@ -217,7 +217,7 @@ def read_rotation(data: Metadata, depth: int, context: int) -> Rotation:
 
 
 def read_factors(file: GgufFile, name: str, size: int) -> tuple[float, ...]:
-    """By what each pair's frequency is divided; nothing if the file has no such tensor."""
+    """The numbers by which each pair's frequency is divided; none if the file has no such tensor."""
     if name not in file.tensors:
         return ()
     values = to_float32(expect(file, name, (size // 2,)))

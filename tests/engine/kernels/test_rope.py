@@ -43,14 +43,14 @@ def test_the_table_has_the_same_bits_everywhere() -> None:
 
 
 @pytest.mark.parametrize("half", [16, 48])
-def test_turn(half: int) -> None:
+def test_rope(half: int) -> None:
     heads, lengths, column = 3, [1, 20, 7], 32
     n = column + 2 * half * heads + 16
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     x = RANDOM.standard_normal((starts[-1], n)).astype(np.float32)
     angles = RANDOM.standard_normal((20, 2, half)).astype(np.float32)
     tiles = to_tiles(x, 0)
-    called(rope.turn)(tiles, starts, n, column, heads, half, angles.reshape(-1))
+    called(rope.rope)(tiles, starts, n, column, heads, half, angles.reshape(-1))
     expected = x.copy()
     for t in range(starts[-1]):
         cosine, sine = angles[t - max(s for s in starts if s <= t)]

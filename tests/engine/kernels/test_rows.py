@@ -92,18 +92,18 @@ def test_layer_norm(n: int, padding: int) -> None:
     size, t = n - padding, 18
     inside = np.arange(n) < size
     x = RANDOM.standard_normal((20, n)).astype(np.float32) * inside
-    gain, shift = (np.concatenate([row(n), row(n) * inside]) for _ in range(2))
+    weights, biases = (np.concatenate([row(n), row(n) * inside]) for _ in range(2))
     flat, out = to_tiles(x), to_tiles(x)
-    arguments = (gain, shift, n, inside.astype(np.float32), size, n, np.float32(1e-12))
+    norm = kernels.LayerNorm(weights, biases, inside.astype(np.float32), size, np.float32(1e-12))
     at = place(t, 0, n)
-    rows.layer_norm(flat, out, at, *arguments)
+    rows.layer_norm(flat, out, at, norm, n)
     before, found = x[t].astype(np.float64)[:size], from_tiles(out, n)
-    expected = (before - before.mean()) / math.sqrt(before.var() + 1e-12) * gain[n:][:size] + shift[n:][:size]
+    expected = (before - before.mean()) / math.sqrt(before.var() + 1e-12) * weights[n:][:size] + biases[n:][:size]
     assert np.abs(found[t][:size] - expected).max() < 2e-5
     assert not found[t][size:].any()
     others = np.arange(20) != t
     assert np.array_equal(found[:20][others], x[others])
-    rows.layer_norm(flat, flat, at, *arguments)  # in place
+    rows.layer_norm(flat, flat, at, norm, n)  # in place
     assert np.array_equal(flat, out, equal_nan=True)
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.kernels import steps
+from engine.kernels import glu, rope, steps
 from engine.kernels.compiled import entry
+from engine.kernels.places import place
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 from tests.reference.paged import tanh
 from tests.reference.whole_numbers import by_lanes, exp, fma
@@ -16,26 +17,26 @@ RANDOM = np.random.default_rng(12)
 
 
 @entry
-def _norm(x: Floats, t: int, column: int, n: int, size: int, places: int, gains: Floats, out: Floats) -> None:
-    steps.rms_norm(x, t, column, n, size, places, gains, 16, f(1e-5), out)
+def _norm(x: Floats, t: int, column: int, n: int, size: int, places: int, weights: Floats, out: Floats) -> None:
+    steps.rms_norm(x, place(t, column, n), steps.RmsNorm(weights, size, places, f(1e-5)), 16, out)
 
 
 @entry
-def _turn(x: Floats, t: int, n: int, column: int, heads: int, half: int, angles: Floats) -> None:
-    steps.turn_row(x, t, n, column, heads, half, angles, 2 * half, f(0.3))
+def _rope(x: Floats, t: int, n: int, column: int, heads: int, half: int, angles: Floats) -> None:
+    rope.rope_row(x, place(t, column, n), heads, half, angles, 2 * half, f(0.3))
 
 
 @entry
 def _gate(x: Floats, first: int, end: int, n: int, gelu: bool, factors: Floats) -> None:
     if gelu:
-        steps.gelu_gate(x, first, end, n, factors)
+        glu.geglu_tanh(x, factors, 0, n, first, end, n, x)
     else:
-        steps.silu_gate(x, first, end, n, factors)
+        glu.swiglu(x, factors, 0, n, first, end, n, x)
 
 
 @entry
-def _spell(x: Floats, first: int, last: int, count: int, n: int, divisor: f, cap: f, out: Floats, width: int) -> None:
-    steps.spell_out(x, first, last, count, n, divisor, cap, out, width)
+def _logits(x: Floats, first: int, last: int, count: int, n: int, divisor: f, cap: f, out: Floats, width: int) -> None:
+    steps.write_logits(x, n, count, first, last, steps.Logits(divisor, cap), out, width)
 
 
 def rows(n: int, scale: float = 1) -> Floats:
@@ -43,15 +44,15 @@ def rows(n: int, scale: float = 1) -> Floats:
 
 
 def test_rms_norm() -> None:
-    x, gains = rows(96), rows(96)[0]
-    x[:, 72:80] = gains[56:64] = 0  # 40 values in 48 places
+    x, weights = rows(96), rows(96)[0]
+    x[:, 72:80] = weights[56:64] = 0  # 40 values in 48 places
     tiles, out = to_tiles(x), to_tiles(np.zeros_like(x))
     for t in range(19):
-        _norm(tiles, t, 32, 96, 40, 48, gains, out)
+        _norm(tiles, t, 32, 96, 40, 48, weights, out)
     part = x[:, 32:80]
     length = np.sqrt(by_lanes(part, lambda lanes, v: fma(v, v, lanes)) / f(40) + f(1e-5))
     found = from_tiles(out, 96)[:19]
-    assert np.array_equal(found[:, 32:80], part * (f(1) / length)[:, None] * gains[16:64])
+    assert np.array_equal(found[:, 32:80], part * (f(1) / length)[:, None] * weights[16:64])
     assert not found[:, :32].any()
 
 
@@ -64,10 +65,10 @@ def test_a_norm_of_what_is_not_finite(value: float) -> None:
     assert np.isnan(from_tiles(out, 32)[3]).any()
 
 
-def test_turn_row() -> None:
+def test_rope_row() -> None:
     x, angles = rows(160), RANDOM.standard_normal((2, 2, 32)).astype(f)
     tiles = to_tiles(x)
-    _turn(tiles, 17, 160, 16, 2, 32, angles.reshape(-1))
+    _rope(tiles, 17, 160, 16, 2, 32, angles.reshape(-1))
     expected, (cosine, sine) = x.copy(), angles[1]
     for at in (16, 80):
         left, right = x[17, at : at + 32], x[17, at + 32 : at + 64]
@@ -94,10 +95,10 @@ def test_gates() -> None:
 
 
 @pytest.mark.parametrize(("divisor", "cap"), [(1, 0), (8, 0), (1, 3)])
-def test_spell_out(divisor: float, cap: float) -> None:
+def test_write_logits(divisor: float, cap: float) -> None:
     x, out = rows(64, 5), np.full((19, 51), np.nan, f)
     for first, last in ((32, 51), (0, 32)):
-        _spell(to_tiles(x), first, last, 19, 64, f(divisor), f(cap), out.reshape(-1), 51)
+        _logits(to_tiles(x), first, last, 19, 64, f(divisor), f(cap), out.reshape(-1), 51)
     expected = x[:, :51] * (f(1) / f(divisor)) if divisor != 1 else x[:, :51]
     if cap:
         expected = tanh(expected * (f(1) / f(cap))) * f(cap)

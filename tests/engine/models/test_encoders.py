@@ -30,7 +30,7 @@ def states(model: engine.Model, ids: Array, types: Array) -> Array:
     """The last layer [tokens, width], without the padding and out of the tiles."""
     network = model._network
     flat = network.states(ids, types, np.array([0, ids.size]), network.scratch(ids.size))
-    width = network.sizes.width
+    width = network.sizes.d_model
     rows = flat[: flat.size // (16 * width.padded) * 16 * width.padded].reshape(-1, width.padded // 16, 16, 16)
     return rows.transpose(0, 2, 1, 3).reshape(-1, width.padded)[: ids.size, width.at]
 

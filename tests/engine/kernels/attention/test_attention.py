@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.codegen import CHUNK
-from engine.kernels.attention import attention, attention_float
+from engine.kernels.attention.attention import attention, attention_float
 from engine.kernels.matmul.linear import ROWS
 from engine.models.layers import attention_scratch, start, stop
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
@@ -33,24 +33,18 @@ def truth(qkv: Floats, heads: int, window: int = 0) -> NDArray[np.float64]:
 
 
 @njit
-def _whole(
-    qkv: Floats, first: int, count: int, width: int, heads: int, depth: int, scale: Any, window: int, work: Any,
-    out: Floats,
-) -> None:  # fmt: skip
+def _whole(qkv: Floats, first: int, count: int, heads: attention.Heads, work: Any, out: Floats) -> None:
     start()
-    attention.attend(qkv, first, count, width, heads, depth, scale, window, work, out)
+    attention.attend(qkv, first, count, heads, work, out)
     stop()
 
 
 @njit
-def _float(
-    qkv: Floats, count: int, width: int, heads: int, depth: int, scale: Any, window: int, work: Any, out: Floats
-) -> None:
-    keys, scores = work
-    attention_float.attend_float(qkv, count, width, heads, depth, scale, window, keys, scores, out)
+def _float(qkv: Floats, count: int, heads: attention.Heads, work: Any, out: Floats) -> None:
+    attention_float.attend_float(qkv, count, heads, work, out)
 
 
-def scratch(tokens: int, depth: int, width: int, *, exact: bool) -> tuple[tuple[Any, ...], list[NDArray[np.uint8]]]:
+def scratch(tokens: int, depth: int, width: int, *, exact: bool) -> tuple[Any, list[NDArray[np.uint8]]]:
     """Scratch full of what must not matter, and the memory right after each part of it."""
     whole, floats = attention_scratch(tokens, depth, width, exact=exact)
     arrays = floats[:2] if exact else whole
@@ -61,7 +55,7 @@ def scratch(tokens: int, depth: int, width: int, *, exact: bool) -> tuple[tuple[
         for j, before in enumerate(arrays[:i]):
             if np.shares_memory(before, array):  # the later one's memory is the longer
                 found[j] = found[i].view(before.dtype)
-    return tuple(found), guards
+    return (floats._replace(keys=found[0], scores=found[1]) if exact else attention.Work(*found)), guards
 
 
 def attend(
@@ -71,16 +65,17 @@ def attend(
     tokens, width = qkv.shape[0], qkv.shape[1] // 3
     depth = width // heads
     scale = np.float32(1) / np.sqrt(np.float32(depth))
+    sizes = attention.Heads(heads, depth, width, scale, window)
     work, guards = scratch(context or count, depth, width, exact=exact)
     if exact:
         lined = np.full((count + 16, 3 * width), np.nan, np.float32)
         lined[:count] = qkv[first : first + count]
         flat = np.full((count + 16) * width, -1, np.float32)
-        _float(lined.reshape(-1), count, width, heads, depth, scale, window, work, flat)
+        _float(lined.reshape(-1), count, sizes, work, flat)
         found = flat.reshape(-1, width)[:count]
     else:
         out, guard = near(to_tiles(np.full((tokens, width), 7), fill=7))
-        _whole(to_tiles(qkv), first, count, width, heads, depth, scale, window, work, out)
+        _whole(to_tiles(qkv), first, count, sizes, work, out)
         everything = from_tiles(out, width)
         found = everything[first : first + count]
         assert (np.delete(everything, np.arange(first, first + count), axis=0) == 7).all()

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.kernels.attention.paged import attend, rows_together, work_size
-from engine.kernels.attention.paged_operands import PAGE
+from engine.kernels.attention.paged import Heads, PageTable, Tile, attend, rows_together, work_size
+from engine.kernels.attention.paged_operands import PAGE, KvCache
 from engine.kernels.compiled import entry
-from engine.kernels.steps import keep
+from engine.kernels.places import place
+from engine.kernels.steps import write_kv
 from engine.models.layers import aligned
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 from tests.reference import paged as truth
@@ -16,7 +17,7 @@ RANDOM = np.random.default_rng(4)
 LENGTH, PART = 75, 32
 f = np.float32
 
-_attend, _keep = (entry(getattr(function, "py_func", function)) for function in (attend, keep))
+_attend, _write_kv = (entry(getattr(function, "py_func", function)) for function in (attend, write_kv))
 
 
 class Case:
@@ -31,16 +32,18 @@ class Case:
         self.table = np.array([5, 0, 3], np.int32)
         self.base, self.step = 4, 2
 
-    def _pages(self) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.float32], bool]:
+    def _pages(self) -> KvCache:
         """What no token has filled holds other sequences' numbers, and the worst of scales."""
         count, dtype = self.base + 6 * self.step, np.int8 if self.whole else np.float16
         keys, values = (RANDOM.integers(-99, 99, (count, self.part * PAGE)).astype(dtype) for _ in "kv")
         scales, narrow = np.full((count, 2 * PAGE), np.nan, f), np.zeros(64, np.int8)
-        pages = keys.view(np.int8).reshape(-1), values.view(np.int8).reshape(-1), scales.reshape(-1), self.whole
+        flat = keys.view(np.int8).reshape(-1), values.view(np.int8).reshape(-1), scales.reshape(-1)
+        pages = KvCache(*flat, self.whole, self.part)
         x = to_tiles(np.concatenate([self.k, self.v], 1), 0)
         for t in range(LENGTH):
             index = self.base + int(self.table[t // PAGE]) * self.step
-            _keep(x, t, 2 * self.part, 0, self.part, self.part, pages, index, t % PAGE, narrow)
+            key, value = place(t, 0, 2 * self.part), place(t, self.part, 2 * self.part)
+            _write_kv(x, key, value, pages, index, t % PAGE, narrow)
         return pages
 
     def found(self, first: int, count: int, heads: tuple[int, int], window: int = 0, cap: float = 0) -> NDArray[f]:
@@ -49,11 +52,10 @@ class Case:
         work[:] = np.nan
         (head, many), pages = heads, self._pages()
         for row in range(first, first + count, rows_together(many)):
-            _attend(
-                to_tiles(self.q.reshape(LENGTH, n), 0), n, row, min(first + count - row, rows_together(many)), row,
-                head, many, self.part, self.depth, window, f(cap), pages, self.table, self.base, self.step, work,
-                out, width,
-            )  # fmt: skip
+            some = min(first + count - row, rows_together(many))
+            tile = Tile(to_tiles(self.q.reshape(LENGTH, n), 0), n, row, some, row)
+            heads = Heads(head, many, self.depth, window, f(cap))
+            _attend(tile, heads, pages, PageTable(self.table, self.base, self.step), work, out, width)
         whole = from_tiles(out, width)[:LENGTH, : 2 * self.depth].reshape(LENGTH, 2, self.depth)
         return whole[first : first + count, head : head + many]
 

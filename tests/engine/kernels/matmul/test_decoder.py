@@ -16,7 +16,8 @@ from engine.gguf import GgmlType
 from engine.kernels.compiled import entry
 from engine.kernels.matmul import decoder as coded
 from engine.kernels.matmul.arena import Arena, Matrix
-from engine.models.decoders.products import FIRST, bring, times
+from engine.kernels.matmul.arguments import Matrices, Target, Team
+from engine.models.decoders.products import FIRST, quantize
 from engine.models.layers import start, stop
 from engine.quant import TYPES
 from engine.simd import JIT
@@ -36,10 +37,10 @@ def run(
     end: int, row: int, mode: int, out: Floats, width: int, column: int, scratch: Any,
 ) -> None:  # fmt: skip
     start()
-    whole, model = (team, thread, threads), (codes, floats, table, floats)
-    bring(whole, x, count, model, first, end, scratch)
+    whole, matrices = Team(team, thread, threads), Matrices(codes, floats, table)
+    quantize(whole, x, count, matrices, first, end, scratch)
     coded.barrier(team, threads)
-    times(whole, FIRST, count, model, row, mode, out, width, column, scratch)
+    coded.product(whole, FIRST, count, matrices, row, Target(out, width, column, mode), scratch)
     coded.barrier(team, threads)
     stop()
 
