@@ -30,7 +30,7 @@ def logistic(x: Lanes) -> Lanes:
 
 @njit(inline="always")
 def tanh(x: Lanes) -> Lanes:
-    """tanh(x), within 2e-7."""
+    """The hyperbolic tangent, within 2e-7."""
     e = exp(mul(splat(-_TWO), magnitude(x)))
     return add(with_sign(div(sub(splat(_ONE), e), add(splat(_ONE), e)), x), sub(x, x))
 

@@ -1,4 +1,4 @@
-"""From the outputs of a classifier to probabilities, with the same bits on every machine."""
+"""Probabilities from the outputs of a classifier, with the same bits on every machine."""
 
 import numpy as np
 

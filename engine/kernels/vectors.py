@@ -1,4 +1,4 @@
-"""What the pipeline computes with vectors: dot products and softmax with the same bits on every machine."""
+"""Vectors for the pipeline: dot products and softmax with the same bits on every machine."""
 
 from typing import Any
 

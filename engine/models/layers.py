@@ -96,7 +96,7 @@ class AttentionScratch(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What one thread needs for a block of texts: rows in tiles, d_ff values of FFN_ROWS rows, and scratch."""
+    """Memory of one thread for a block of texts: rows in tiles, d_ff values of FFN_ROWS rows, and scratch."""
 
     x: F32
     qkv: F32

@@ -71,7 +71,7 @@ class Network:
         )  # fmt: skip
 
     def scratch(self, tokens: int) -> Scratch:
-        """What one thread needs for blocks of up to `tokens` tokens."""
+        """The memory of one thread for blocks of up to `tokens` tokens."""
         _, width, queries, d_ff = self.weights.sizes
         rows, some = tokens + 64, FFN_ROWS + 64
         floats = any(self.arrays[f"{name}.floats"].size for name in GROUPS)

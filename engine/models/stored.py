@@ -94,8 +94,10 @@ def _write(path: Path, key: str, arrays: Arrays) -> None:
 
 
 def _digest(header: bytes, mapping: mmap.mmap, start: int, *, drop: bool = False) -> bytes:
-    """In hexadecimal; of a mapping from `start` on, a multiple of _LINE bytes. With `drop` it stays on the disk alone:
-    beside the arrays that were written it would be in memory a second time."""
+    """The digest, in hexadecimal, of a header and of a mapping from `start` on, a multiple of _LINE bytes.
+
+    With `drop` it stays on the disk alone: beside the arrays that were written it would be in memory a second time.
+    """
     words, step = np.frombuffer(mapping, np.uint8)[start:].view(np.int32), _SPAN // 4
     starts = range(0, words.size, step)
     sums = np.zeros((len(starts), LINE), np.int32)
@@ -113,8 +115,8 @@ def _digest(header: bytes, mapping: mmap.mmap, start: int, *, drop: bool = False
 
 
 def _remove_old(path: Path, model: str) -> None:
-    """What killed processes left, and other versions of the model; but nothing that was written within the day before
-    `path`, for it may be in use by other code beside ours."""
+    """Remove what killed processes left, and other versions of the model; nothing that was written within the day
+    before `path`, for it may be in use by other code beside ours."""
     now = path.stat().st_mtime
     for old in (*path.parent.glob("*.part"), *path.parent.glob(f"{model}-*.weights")):
         with contextlib.suppress(OSError):

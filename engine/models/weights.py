@@ -78,12 +78,14 @@ class Stack(NamedTuple):
     bias: F32
     bounds: F32  # of each layer: the length of the longest row as it is executed, and the greatest magnitude of a bias
     group: int
+    n: int  # padded rows of a layer
 
     @classmethod
     def of(cls, arrays: Arrays, name: str) -> "Stack":
         """The stack that `read_stack` made under this name, one of GROUPS."""
         parts = {part: arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias", "bounds")}
-        return cls(**parts, group=GROUPS[name])
+        layers = parts["bounds"].size // 2
+        return cls(**parts, group=GROUPS[name], n=parts["bias"].size // layers)
 
 
 def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
@@ -125,7 +127,7 @@ def read_stack(
     file: GgufFile, name: str, layers: Sequence[Sequence[str]], rows: Axis | Several, columns: Axis, *,
     biased: bool = True,
 ) -> Arrays:  # fmt: skip
-    """For each layer the matrices of these names (without .weight), one below another, as the stack `name`, one of
+    """Read for each layer the matrices of these names (without .weight), one below another, as the stack `name`, one of
     GROUPS; arrays for `Stack.of`. Without `biased` the file may have no biases."""
     return _read_stacks(file, {name: slice(None)}, layers, rows, columns, biased)
 

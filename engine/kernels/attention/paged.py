@@ -168,7 +168,7 @@ def attend(tile: Tile, heads: Heads, cache: KvCache, table: PageTable, memory: F
 
 @njit(inline="always")
 def _head(table: PageTable, p: int) -> int:
-    """Which head of the cache has the keys and values of page p of the sequence."""
+    """The head of the cache that has the keys and values of page p of the sequence."""
     return int(table.base + np.int64(table.pages[p]) * table.step)
 
 

@@ -80,7 +80,7 @@ def _value(x: F32, t: int, i: int, n: int) -> Float:
 
 @kernel
 def _rank(expert: int, t: int, used: int, numbers: I32) -> int:
-    """Which of the experts of row t this one is; -1: none."""
+    """The rank of the expert among those of row t; -1: none."""
     for i in range(used):
         if numbers[t * used + i] == expert:
             return i

@@ -32,7 +32,7 @@ class Sizes(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What an architecture does differently."""
+    """The rules in which architectures differ."""
 
     qk_norm: bool  # queries and keys are normed
     post_norms: bool  # what attention and the feed-forward layer add is normed

@@ -184,7 +184,7 @@ class Plan:
 
 
 def head_order(shape: Shape, *, rotary: bool) -> I64:
-    """For each place of a head the value of the file that belongs there, or -1. The two values of a rotary pair lie
+    """The value of the file that belongs to each place of a head, or -1. The two values of a rotary pair lie
     head_stride / 2 places apart; what is not rotated follows them."""
     order = np.full(shape.head_stride, -1, np.int64)
     if not rotary:
