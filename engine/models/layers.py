@@ -170,7 +170,7 @@ def project(
 ) -> None:
     """`count` rows of the target = those of the source @ weights of the layer + bias, or are added (matmul.ADD)."""
     _take(source, count, stack, scratch)
-    _multiply(count, source.width, stack, layer, target.width, mode, target, FIRST, scratch)
+    _multiply(count, source.width, stack, layer, mode, target, FIRST, scratch)
 
 
 @kernel
@@ -178,8 +178,8 @@ def project_qkv(source: Rows, count: int, stacks: Stacks, layer: int, n: int, ou
     """out[count, 3 * n]: queries, keys and values of `count` rows, n of each."""
     target = Rows(out, FIRST, 3 * n)
     _take(source, count, stacks.v, scratch)
-    _multiply(count, source.width, stacks.qk, layer, 2 * n, PLAIN, target, FIRST, scratch)
-    _multiply(count, source.width, stacks.v, layer, n, PLAIN, target, 2 * n, scratch)
+    _multiply(count, source.width, stacks.qk, layer, PLAIN, target, FIRST, scratch)
+    _multiply(count, source.width, stacks.v, layer, PLAIN, target, 2 * n, scratch)
 
 
 @kernel
