@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.codegen import CHUNK
-from engine.kernels.attention.attention import attention, attention_float
+from engine.kernels.attention import attention, attention_float
 from engine.kernels.matmul.linear import ROWS
 from engine.models.layers import attention_scratch, start, stop
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
