@@ -87,14 +87,8 @@ def finish(
     """
     text, page_starts = writer.finish()
     members, images = source.members.finish()
-    notes = [
-        *notes,
-        *source.pictures.reasons(),
-        *(decoded.notes if decoded else ()),
-        *_left(source),
-        *source.hidden.notes(),
-    ]
-    hidden = source.hidden.found()
+    more = decoded.notes if decoded else ()
+    notes = [*notes, *source.pictures.reasons(), *more, *_left(source), *source.hidden.notes()]
     if not text or text.isspace():
         if not members and not images:
             raise _nothing(source, notes)
@@ -108,7 +102,7 @@ def finish(
         encoding_confidence=decoded.confidence if decoded else None,
         notes=tuple(notes),
         sections=tuple(writer.sections) if text else (),
-        hidden=hidden,
+        hidden=source.hidden.found(),
         members=members,
         images=images,
         unsure=source.hidden.unsure,

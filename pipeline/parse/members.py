@@ -79,7 +79,7 @@ class Members:
         return self._limits.unpacked_bytes - self._written if self.open else 0
 
     def finish(self) -> tuple[tuple[Member, ...], tuple[Picture, ...]]:
-        """All documents and pictures, in their order."""
+        """The documents and pictures, in their order."""
         return tuple(self._members), tuple(self._images)
 
     def _count(self) -> None:

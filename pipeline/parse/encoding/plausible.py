@@ -96,7 +96,7 @@ def readings(data: bytes) -> list[Reading]:
 
 
 def _sample(data: bytes) -> bytes:
-    """Lines with bytes beyond ASCII, or of these the part around the first such byte; of a short text all."""
+    """The lines with bytes beyond ASCII, or their part around the first such byte; all of a short text."""
     if len(data) <= _SAMPLE:
         return data
     pieces, left = [], _SAMPLE

@@ -87,7 +87,7 @@ class _Reading:
         self._text = _replaced(self._text, gone)
 
     def _instructions(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Where a field begins to where its result does; a field without an end is none."""
+        """The spans from the begin of a field to the begin of its result; a field without an end is none."""
         found, opened = [], list[tuple[int, int]]()  # of each open field its begin and its separator
         for match in _FIELD.finditer(self._text, start, end):
             if match.group() == "\x13":
@@ -221,7 +221,7 @@ def _seen(text: str) -> str:
 
 
 def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
-    """The text with each span as so many times the character given, "" for none; spans ascend and may overlap."""
+    """The text with spans overwritten by their character; a span with "" stays. Spans ascend and may overlap."""
     pieces, at = [], 0
     for start, end, character in spans:
         start = max(start, at)

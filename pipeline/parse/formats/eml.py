@@ -211,7 +211,7 @@ class _Reading:
 
 
 def _is_text(part: Part) -> bool:
-    """Whether it is text to be read in its place: also a multipart without parts, and what a mail server reports."""
+    """Whether a part is text to be read in its place, as are a multipart without parts and a mail server's report."""
     if part.header.get_content_disposition() == "attachment" or part.header.get_filename():
         return part.kind.startswith("multipart/")
     return part.kind.startswith(("text/", "message/", "multipart/")) and part.kind not in _DATA

@@ -92,7 +92,7 @@ def _target(base: str, address: str) -> str:
 
 
 def _spine(package: etree._Element, items: dict[str, _Item]) -> Iterator[_Item]:
-    """The files in reading order; then those beside it, such as notes."""
+    """The files of the book in reading order, then those beside it, such as notes. DocumentError: CORRUPT."""
     references = list(package.iter("{*}itemref"))
     references.sort(key=lambda one: one.get("linear", "yes") == "no")  # stable
     for reference in references:

@@ -26,7 +26,7 @@ _DECODER = json.JSONDecoder(
 
 
 def is_json(text: str) -> bool:
-    """Whether it is an object or an array, and nothing else; raises RecursionError where it is too deep to know."""
+    """Whether a text is one object or array; raises RecursionError where it is too deep to know."""
     if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return False
     try:
@@ -45,7 +45,7 @@ def is_json_lines(text: str) -> bool:
 
 
 def parse(source: Source, media_type: str) -> Parsed:
-    """One line a value; a record of JSON Lines is a block, named by its place as in an array."""
+    """The values, one a line; a record of JSON Lines is a block, named by its place as in an array."""
     writer, text = source.writer(), source.decoded.text.lstrip("\ufeff")
     try:
         if media_type == "application/x-ndjson":

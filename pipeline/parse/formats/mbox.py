@@ -43,7 +43,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, int, bool]]:
-    """The begin of each message, after its line of From, and its end; whether its text may have quoted such lines."""
+    """The begin of each message, behind its "From " line, its end, and whether its text may quote such lines."""
     first = _FIRST.match(data)
     begin = first.end() if first else 0
     while True:

@@ -172,7 +172,7 @@ def _furniture(headers: Record | None) -> dict[str, str]:
 
 
 def _extension(shape: Record) -> bytes:
-    """How the paragraphs of a shape are numbered."""
+    """The record that says how the paragraphs of a shape are numbered; b"" where there is none."""
     client = shape.first(_CLIENT_DATA)
     for tags in client.children() if client else ():
         for tag in tags.children() if tags.kind == _TAGS else ():

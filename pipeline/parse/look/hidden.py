@@ -68,7 +68,7 @@ class HiddenText:
 
     @property
     def unsure(self) -> tuple[str, ...]:
-        """All doubts, each once; none where hidden text is kept anyway."""
+        """The doubts, each once; none where hidden text is kept anyway."""
         return tuple(self._unsure)
 
     def _checked_line(self, line: str) -> str:

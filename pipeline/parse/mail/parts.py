@@ -51,12 +51,12 @@ class Part:
 
     @property
     def is_message(self) -> bool:
-        """Whether it holds a message of its own."""
+        """Whether the part holds a message of its own."""
         return self.kind in _MESSAGES
 
     @property
     def encoding(self) -> str:
-        """How its content is encoded for the way ("base64")."""
+        """The encoding of the part's content, in lower case ("base64")."""
         return str(self.header.get("content-transfer-encoding", "")).strip().lower()
 
     def content(self) -> Iterator[bytes]:

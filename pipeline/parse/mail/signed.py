@@ -59,7 +59,7 @@ def _open(data: bytes, at: int, tag: int) -> tuple[int, int]:
 
 
 def _element(data: bytes, at: int) -> tuple[int, int, int | None]:
-    """Tag, begin of the content, and its length, None where it is left open (X.690, 8.1)."""
+    """The tag of an element, the begin of its content, and its length: None where that is left open (X.690, 8.1)."""
     tag, length = data[at], data[at + 1]
     begin = at + 2
     if length == 0x80:

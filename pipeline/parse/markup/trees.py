@@ -22,7 +22,7 @@ def attributes_of(element: etree._Element) -> list[tuple[str, str]]:
 
 
 def flat_text(element: etree._Element) -> str:
-    """All text in an element; of references to entities those to characters, by their names in HTML, are these."""
+    """The text in an element; references to characters by their names in HTML become these, others stay."""
     pieces = [element.text or ""]
     for child in element:
         if isinstance(child.tag, str):
@@ -34,7 +34,7 @@ def flat_text(element: etree._Element) -> str:
 
 
 def has_text_between(element: etree._Element) -> bool:
-    """Whether there is text of its own beside the elements in it."""
+    """Whether an element has text of its own beside the elements in it."""
     children = elements_of(element)
     own = (element.text, *(child.tail for child in element))
     return bool(children) and (len(children) < len(element) or any(text and not text.isspace() for text in own))

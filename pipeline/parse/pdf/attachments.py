@@ -19,7 +19,7 @@ _LONGEST = 10_000  # bytes of a dictionary of encryption
 
 
 class Attachments:
-    """Gives each file once to `members`, also where it is attached twice under one name.
+    """The files attached to a PDF; each goes once to `members`, also where it is attached twice under one name.
 
     `data` is the PDF that they are in: it may encrypt them and nothing else.
     """

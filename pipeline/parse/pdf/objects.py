@@ -24,7 +24,7 @@ index: Callable[[int], Any] = c_ulong.from_param
 
 
 def fast(function: Any, result: Any) -> Callable[..., Any]:
-    """A function of pdfium with such a result, to be called as said above."""
+    """A function of pdfium with a result of this type, called by addresses as said above."""
     address: int = ctypes.cast(function, c_void_p).value or 0
     call: Callable[..., Any] = ctypes.PYFUNCTYPE(result)(address)
     return call

@@ -53,7 +53,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Directory:
-    """All entries in their order, how many the end record says there are, and what is to be known of their names."""
+    """The entries in their order, how many the end record says there are, and notes on the names of members."""
 
     entries: tuple[Entry, ...]
     declared: int
@@ -145,7 +145,7 @@ def _entries(data: bytes, end: _End) -> Iterator[Entry]:
 
 
 def _entry(data: bytes, at: int, before: int) -> tuple[Entry, int]:
-    """One entry, and where the next begins."""
+    """One entry of the directory, and where the next one begins."""
     (_, _, host, _, _, flags, method, _, _, crc, packed, size, name, extra, comment, disk, _, attributes, offset) = (
         _FIELDS.unpack_from(data, at)
     )

@@ -104,7 +104,7 @@ class Concatenated:
         self.left = 0
 
     def pieces(self) -> Iterator[bytes]:
-        """All bytes; raises DamagedError."""
+        """The bytes of all streams, in pieces; raises DamagedError."""
         at, given = 0, 0
         while bytes(self._data[at : at + len(self._magic)]) == self._magic:
             stream = expand(self._make(), self._data, at)

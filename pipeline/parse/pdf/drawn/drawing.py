@@ -27,7 +27,7 @@ class Budget:
     left: int = 3_000_000_000
 
     def allows(self, cost: int) -> bool:
-        """Whether so much may be spent, which then is."""
+        """Spend `cost` pixels if as many are left; returns whether they were."""
         if cost > self.left:
             return False
         self.left -= cost

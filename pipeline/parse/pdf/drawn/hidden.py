@@ -243,6 +243,6 @@ def _around(area: Rectangle) -> Rectangle:
 
 
 def _unknown(item: int, characters: list[_Character]) -> bool:
-    """Whether they may be unseen only because a font is missing here that the document does not bring along."""
+    """Whether texts may be unseen only because a font is missing here that the document does not bring along."""
     font = raw.FPDFTextObj_GetFont(ctypes.cast(item, raw.FPDF_PAGEOBJECT))
     return not raw.FPDFFont_GetIsEmbedded(font) and any(ord(one.text) >= _FAMILIAR for one in characters)

@@ -51,7 +51,7 @@ class Painting(NamedTuple):
 
 
 def state_of(text: int) -> State:
-    """How a text is painted, as a key that texts of the same look share; `painting` takes it apart."""
+    """The key of how a text is painted, which texts of the same look share; `painting` takes it apart."""
     handle = argument(text)
     _letters[:] = _NOTHING
     plain = bool(_get_fill(handle, *_COLOUR))
@@ -69,7 +69,7 @@ def painting(state: State) -> Painting:
 
 
 def may_reach_beyond(items: Sequence[int], box: Rectangle) -> list[bool]:
-    """Whether each is not wholly within a box, which is in the space of the form that it is in.
+    """Whether each text may reach beyond a box, which is in the space of the form that the text is in.
 
     True also for one that has a width or a height, but not both: letters without outlines are so.
     """

@@ -52,7 +52,7 @@ class View:
     form: Any = None  # what draws form fields
 
     def pixels_of(self, area: Rectangle) -> tuple[int, int, int, int]:
-        """Left, top, right, bottom of at least one pixel of the page."""
+        """The left, top, right and bottom edge of an area in pixels of the page, at least one of them."""
         left, top, right, bottom = transformed(area, self.matrix)
         x0, y0 = min(max(_whole(left), 0), self.width - 1), min(max(_whole(top), 0), self.height - 1)
         return x0, y0, min(max(_whole(right), x0) + 1, self.width), min(max(_whole(bottom), y0) + 1, self.height)

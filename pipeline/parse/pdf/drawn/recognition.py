@@ -57,7 +57,7 @@ class Recognition:
         }
 
     def lacking(self, pages: int) -> str:
-        """The reason why a document of so many pages, all of which nobody has read, has no text."""
+        """The reason why a document of `pages` pages, none of which anybody has read, has no text."""
         if set(self.unread) <= set(self.fonts):
             return "its fonts do not say which characters they show, so its pages must be recognised"
         told = "its one page is an image" if pages == 1 else f"its {pages:,} pages are images or blank"
@@ -166,7 +166,7 @@ def _words(text: str) -> Iterable[str]:
 
 
 def _inserted(lines: list[str], found: list[tuple[int, str]], counted: int) -> str:
-    """The lines with blocks between them, each after so many; after all, where they are not those that were counted."""
+    """The lines with blocks after so many of them each; all blocks at the end if `lines` differ from those counted."""
     blocks: list[str] = []
     start = 0
     for place, text in sorted(found, key=lambda one: one[0]):

@@ -62,11 +62,11 @@ class Scenery:
 
     @property
     def last(self) -> int:
-        """How many texts are painted before the last of it, and may be covered."""
+        """The number of texts painted before the last area of the scenery, which may cover them."""
         return self._areas[-1].last if self._areas else 0
 
     def has_like(self, colour: Colour) -> bool:
-        """Whether there is anything on which a text of a colour may be lost, wherever it is."""
+        """Whether anything on the page, wherever it is, is such that a text of a colour may be lost on it."""
         return any(other is None or near(colour, other) for other in self._colours)
 
     def add(self, item: int, kind: int, matrix: Matrix, texts: int) -> None:

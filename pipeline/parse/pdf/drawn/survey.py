@@ -294,7 +294,7 @@ def _by_border(item: int, area: Rectangle, matrix: Matrix) -> Suspect | None:
 
 
 def _is_box(points: list[tuple[float, float]]) -> bool:
-    """Whether there are no corners but the four of an upright box."""
+    """Whether a border has no corners but the four of an upright box."""
     return len(points) <= _CORNERS and len({x for x, _ in points}) <= 2 and len({y for _, y in points}) <= 2
 
 

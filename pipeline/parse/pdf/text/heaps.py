@@ -64,11 +64,11 @@ def _may_have_heap(characters: Any, count: int) -> bool:
 
 
 def _distances(end: int, axis: int) -> list[float]:
-    """How far each origin that was asked for lies from the next one, along an axis: 0 beside, 1 above."""
+    """The distance of each origin that was asked for from the next one, along an axis: 0 beside, 1 above."""
     places = _origins[axis:end:2]
     return list(map(abs, map(sub, places[1:], places)))
 
 
 def _joins(one: str) -> bool:
-    """Whether it is of a script whose ligatures may be whole words."""
+    """Whether a character is of a script whose ligatures may be whole words."""
     return unicodedata.bidirectional(one) in {"R", "AL"}

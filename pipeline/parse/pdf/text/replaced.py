@@ -41,7 +41,7 @@ class _Replacement:
 
     @property
     def is_other_text(self) -> bool:
-        """Whether it says something else than letters that can be read."""
+        """Whether a replacement says something else than letters that can be read."""
         said, drawn = _letters(self.value), _letters(self.drawn)
         if said == drawn or not self.drawn or any(map(_is_meaningless, self.drawn)):
             return False
