@@ -43,7 +43,7 @@ def _query(tokens: tuple[Token, ...]) -> bool | None:
 
 
 def _condition(tokens: tuple[Token, ...], judge: Callable[[Token], bool | None]) -> bool | None:
-    """`(a) and (b)`, `not (a)`, `(a) or (b)`, where each may have conditions in it."""
+    """Whether `(a) and (b)`, `not (a)` or `(a) or (b)` holds, where each may have conditions in it; None: not known."""
     if word(tokens[:1]) == "not":
         inner = _condition(tokens[1:], judge)
         return None if inner is None else not inner
@@ -105,7 +105,7 @@ def _asked(name: str, value: tuple[Token, ...]) -> bool | None:
 
 
 def _compared(inside: tuple[Token, ...]) -> bool | None:
-    """`width >= 600px`, `400px < width <= 900px`."""
+    """Whether a comparison such as `width >= 600px` or `400px < width <= 900px` holds; None where that is not known."""
     parts: list[list[Token]] = [[]]
     signs: list[str] = []
     for token in inside:

@@ -37,7 +37,7 @@ UNMOVED = Transform()
 
 
 def transform(values: Mapping[str, Value], em: float) -> Transform:
-    """`translate`, `rotate`, `scale`, then `transform` (CSS Transforms Level 2)."""
+    """The transform of `translate`, `rotate`, `scale`, then `transform` (CSS Transforms Level 2)."""
     found = Transform()
     for name, function in (("translate", "translate"), ("rotate", "rotate"), ("scale", "scale")):
         value = values.get(name, ())
@@ -213,7 +213,7 @@ def _is_inset(tokens: Value, em: float) -> bool:
 
 
 def _meet(one: Token, other: Token, em: float) -> bool:
-    """Whether insets from two sides leave nothing."""
+    """Whether insets from two sides meet and leave nothing between them."""
     if one.type == other.type == "percentage":
         return bool(one.value + other.value >= 100)
     if any(token.type == "percentage" and token.value >= 100 for token in (one, other)):

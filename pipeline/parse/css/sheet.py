@@ -189,7 +189,7 @@ class Sheets:
             self.read(css, path)
 
     def _pass_over(self, inside: Sequence[Token], depth: int = 0) -> None:
-        """Rules that hold or not: what they colour is not known."""
+        """Pass over rules of which it is not known whether they hold; what they colour is not known."""
         for node in inside:
             if node.type == "declaration":
                 self.unread |= _OF_COLOUR.match(node.lower_name) is not None

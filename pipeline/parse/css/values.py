@@ -43,7 +43,7 @@ class Measure:
         return float(value) * _RELATIVE[unit] * self.em if unit in _RELATIVE else None
 
     def _function(self, name: str, arguments: Sequence[Token], depth: int) -> float | None:
-        """calc, min, max and clamp (10.1 to 10.3)."""
+        """The length that calc, min, max or clamp gives (10.1 to 10.3)."""
         if depth > _DEEPEST or name.removeprefix("-webkit-") not in {"calc", "min", "max", "clamp"}:
             return None
         parts = [self._sum(significant(part), depth + 1) for part in split(arguments)]
@@ -55,7 +55,7 @@ class Measure:
         return {"min": min(found), "max": max(found)}.get(name, found[0])
 
     def _sum(self, tokens: Sequence[Token], depth: int) -> float | None:
-        """Terms with signs between them; a product binds closer."""
+        """The sum of terms with signs between them; a product binds closer."""
         total, product, sign, operator = 0.0, None, 1.0, ""
         for token in tokens:
             mark = token.value if token.type == "literal" else ""

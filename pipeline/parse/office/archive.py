@@ -30,7 +30,7 @@ class Archive:
         self._read = 0
 
     def has(self, part: str) -> bool:
-        """Whether there is such a part, in whatever case its name is written."""
+        """Whether the archive has a part of this name, in whatever case it is written."""
         return part in self._names or part.lower() in self._names
 
     def count(self, folder: str) -> int:

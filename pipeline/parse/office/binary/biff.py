@@ -66,7 +66,7 @@ class _SheetReading:
         self._notes: list[tuple[str, int, str]] = []
 
     def record(self, kind: int, data: bytes) -> None:
-        """Take up what a record says."""
+        """Take up a record by its type."""
         if kind in {_BOF, _EOF}:
             self._depth += 1 if kind == _BOF else -1
             self._sheet.charts += kind == _BOF and int.from_bytes(data[2:4], "little") == _CHART
@@ -107,7 +107,7 @@ class _SheetReading:
 
 
 def _records(stream: bytes, at: int) -> Iterator[tuple[int, bytes]]:
-    """The records from a begin to its end; the ones that lie between, too."""
+    """The records of the substream that begins at a place, up to its end, and those of substreams in it."""
     depth = 0
     while at + 4 <= len(stream):
         kind, length = struct.unpack_from("<HH", stream, at)

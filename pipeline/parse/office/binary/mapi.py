@@ -33,7 +33,7 @@ class Properties:
         self.encoding = encoding or self._encoding()
 
     def text(self, number: int) -> str:
-        """A text; "" where there is none."""
+        """The text of a property; "" where there is none."""
         wide = self._stream(number, _UNICODE)
         if wide is not None:
             return wide.decode("utf-16-le", "replace").rstrip("\0")
@@ -41,7 +41,7 @@ class Properties:
         return decode(narrow, self.encoding).text if narrow else ""
 
     def binary(self, number: int) -> bytes | None:
-        """Bytes; a text that has no stream of bytes gives its own."""
+        """The bytes of a property; a text that has no stream of bytes gives its own."""
         for kind in (_BYTES, _ANSI, _UNICODE):
             data = self._stream(number, kind)
             if data is not None:
@@ -49,12 +49,12 @@ class Properties:
         return None
 
     def number(self, number: int) -> int | None:
-        """A number; None where there is none."""
+        """The number that a property holds; None where there is none."""
         kind, value = self._fixed.get(number, (0, None))
         return None if value is None or kind in {_TIME, _UNICODE, _ANSI, _BYTES} else value & 0xFFFFFFFF
 
     def time(self, number: int) -> str:
-        """A time as mails write it; "" where there is none."""
+        """The time that a property holds, as mails write it; "" where there is none."""
         kind, value = self._fixed.get(number, (0, 0))
         try:
             moment = _EPOCH + datetime.timedelta(microseconds=value // 10)
@@ -63,11 +63,11 @@ class Properties:
         return format_datetime(moment) if kind == _TIME and value else ""
 
     def value(self, number: int) -> str:
-        """A text or a time."""
+        """The text or the time that a property holds."""
         return self.text(number) or self.time(number)
 
     def inside(self, prefix: str, header: int) -> "Iterator[Properties]":
-        """The recipients or the attachments."""
+        """The properties of each recipient or of each attachment."""
         for name, storage in sorted(self.storage.storages.items()):
             if name.startswith(prefix):
                 yield Properties(self._file, storage, header, self.encoding)

@@ -25,7 +25,7 @@ class Record:
     depth: int = 0
 
     def children(self) -> "Iterator[Record]":
-        """The records inside; raises DocumentError(CORRUPT)."""
+        """The records inside this one; raises DocumentError(CORRUPT)."""
         return records(self.data, self.depth + 1)
 
     def first(self, *kinds: int) -> "Record | None":
@@ -55,7 +55,7 @@ def records(data: memoryview, depth: int = 0) -> Iterator[Record]:
 
 
 def record_at(data: memoryview, offset: int) -> Record:
-    """The record that begins there; raises DocumentError(CORRUPT) where there is none."""
+    """The record that begins at a place in the data; raises DocumentError(CORRUPT) where there is none."""
     if offset + _HEADER.size > len(data):
         raise DocumentError(Failure.CORRUPT, "a record lies beyond the end of its stream")
     length = _HEADER.unpack_from(data, offset)[2]

@@ -36,7 +36,7 @@ class Text:
     labels: list[str] = field(default_factory=list)  # what is drawn before its paragraphs
 
     def shown(self, furniture: dict[str, str]) -> str:
-        """The text with what the signs stand for."""
+        """The text with its signs replaced by what they stand for."""
         text = "".join(
             furniture.get(self.signs[place], "") if place in self.signs else one for place, one in enumerate(self.text)
         )

@@ -19,7 +19,8 @@ _OWN_START, _OWN_FORM = 0x10, 0x20
 
 @dataclass(frozen=True)
 class _Level:
-    """Where it begins to count, the form of its number, and what is drawn, with levels as the characters 0 to 8."""
+    """A level of a list: its first number, the form of numbers, and the text drawn, with levels as characters 0 to
+    8."""
 
     start: int
     form: int

@@ -46,7 +46,7 @@ class Shape:
     behind: Colour = UNKNOWN
 
     def covers(self, box: Box, pictures: Pictures) -> bool:
-        """Whether nothing is seen of what lies under it in a box."""
+        """Whether the shape hides all that lies under it in a box."""
         if not self.whole or self.box is None or not _holds(self.box, box):
             return False
         is_picture = local_name(self.element.tag) == "pic"

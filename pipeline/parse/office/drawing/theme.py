@@ -44,7 +44,7 @@ class Theme:
         return theme
 
     def colour(self, name: str) -> RGB | None:
-        """A colour by its name, None where the theme has none of it."""
+        """The colour of a name in the theme; None where it has none."""
         return self._scheme.get(self._names.get(name, name))
 
     def paint(self, holder: etree._Element | None, around: Paint | None = None) -> Paint:
@@ -88,7 +88,7 @@ def read_theme(package: Package, part: str) -> Theme:
 
 
 def rgb(text: str | None) -> RGB | None:
-    """A colour of six hexadecimal digits."""
+    """The colour that six hexadecimal digits stand for; None for any other text."""
     if not text or not _HEX.fullmatch(text):
         return None
     red, green, blue = bytes.fromhex(text)

@@ -54,7 +54,7 @@ class View:
         return x, y, max(width, 1.0), max(height, 1.0)
 
     def box(self, shape: etree._Element) -> Box | None:
-        """The box of a shape as it says it, in points."""
+        """The box of a shape in points, as the shape itself states it."""
         box = _box(_transform(shape), "off", "ext")
         if box is None:
             return None

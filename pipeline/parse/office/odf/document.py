@@ -58,7 +58,7 @@ def named(element: etree._Element, name: str) -> Iterator[etree._Element]:
 
 
 def repeats(element: etree._Element, name: str) -> int:
-    """How often a row or cell stands there; at most what a sheet has room for."""
+    """How often a row or cell is repeated, at most as often as a sheet has room for."""
     return min(max(1, whole_number(attribute(element, name), 1)), _MOST_REPEATED)
 
 
@@ -138,7 +138,7 @@ class OpenDocument:
 
     @property
     def pictures(self) -> int:
-        """How many pictures and other media it holds."""
+        """How many pictures and other media the document holds."""
         if self._archive is None:
             return sum(1 for _ in named(self.content, "draw:image"))
         return self._archive.count("pictures") + self._archive.count("media")

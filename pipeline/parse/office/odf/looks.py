@@ -46,7 +46,7 @@ class Look:
 
     @property
     def hides(self) -> str | None:
-        """The kind of hidden text (of hidden.KINDS) that this is, None if it can be seen."""
+        """The kind of hidden text (of hidden.KINDS) that text of this look is; None if it can be seen."""
         size = self.size * self.raised
         squeezed = max(0.0, 1 + self.spacing / (_ADVANCE * size)) if self.spacing < 0 < size else 1.0
         return Appearance(
@@ -98,7 +98,7 @@ class Looks:
         return rgb(colour[1:]) if solid and colour else None
 
     def _changed(self, look: Look, chain: list[dict[str, str]]) -> Look:
-        """A look with properties over it, from the most general style on."""
+        """A look changed by the properties of styles, from the most general one on."""
         for place, said in enumerate(chain):
             display, automatic = said.get("text:display"), said.get("style:use-window-font-color") == "true"
             colour = None if automatic else rgb(said["fo:color"][1:]) if "fo:color" in said else look.colour

@@ -69,7 +69,7 @@ class Flow:
             self.blocks(element)
 
     def on(self, page: Page) -> None:
-        """Go on with what stands on a page."""
+        """Go on with the shapes and text that stand on a page."""
         self.page = page
         self.look = replace(self.looks.first, ground=page.ground)
 

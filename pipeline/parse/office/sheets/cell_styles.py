@@ -87,7 +87,7 @@ class CellStyles:
             self._read(package.xml(part))
 
     def of(self, number: str | None) -> CellStyle:
-        """The style of a number; a plain one where there is none."""
+        """The style by its number in the workbook; a plain one where there is none."""
         place = whole_number(number, 0)
         return self._styles[place] if place < len(self._styles) else PLAIN
 

@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     change: CellStyle
 
     def holds(self, text: str, number: float | None) -> bool | None:
-        """Whether it holds for a cell with a text, or a number; None where that is not known."""
+        """Whether the rule holds for a cell with a text or a number; None where that is not known."""
         if self.kind in _KNOWN:
             return _KNOWN[self.kind] if not text.startswith("#") else None
         keys = [_constant(formula) for formula in self.formulas]

@@ -16,7 +16,7 @@ _AS_IT_STANDS = "General"
 
 
 class NumberFormat:
-    """A format by its code."""
+    """A number format, made from its code."""
 
     def __init__(self, code: str) -> None:
         sections = _sections(code or _AS_IT_STANDS)
@@ -27,11 +27,11 @@ class NumberFormat:
 
     @property
     def shows_all(self) -> bool:
-        """Whether there is no value that it leaves blank."""
+        """Whether the format leaves no value blank."""
         return self.shows_text and self._is_plain
 
     def shows(self, number: float) -> bool:
-        """Whether something is seen of a number."""
+        """Whether the format shows anything of a number."""
         return self._is_plain or _shows(self._section(number))
 
     def _section(self, number: float) -> str:
@@ -48,7 +48,7 @@ class NumberFormat:
 
 @lru_cache(1024)
 def number_format(code: str) -> NumberFormat:
-    """The format of a code."""
+    """The number format of a code, remembered."""
     return NumberFormat(code)
 
 

@@ -165,7 +165,7 @@ def _printed_colour(said: str) -> Colour | None:
 
 
 def _read_usual(sheet: _Sheet, element: etree._Element) -> None:
-    """How rows and columns are that say nothing themselves."""
+    """Take up how rows and columns look that state nothing themselves."""
     sheet.hidden_row = element.get("zeroHeight") in _TRUE or _is_cut(element.get("defaultRowHeight"))
     sheet.columns = bytearray([_width(element.get("defaultColWidth"))]) * (_COLUMNS + 1)
 

@@ -219,7 +219,7 @@ def _old_fill(shape: etree._Element) -> list[Paint]:
 
 
 def _share(text: str) -> float:
-    """An opacity: "0.5", "50%" or "32768f"."""
+    """The opacity, from 0 to 1, that "0.5", "50%" or "32768f" states; 1 for any other text."""
     scale = {"f": 1 / 65_536, "%": 0.01}.get(text[-1:], 1.0)
     try:
         return min(max(float(text.rstrip("f%")) * scale, 0.0), 1.0)
@@ -238,7 +238,7 @@ def _style(shape: etree._Element) -> dict[str, str]:
 
 
 def _length(text: str | None) -> float | None:
-    """A length in points; None for what is none."""
+    """A length of VML in points; None for a text that is none."""
     match = _LENGTH.fullmatch((text or "").strip())
     return float(match[1]) * _UNITS[match[2]] if match and len(match[1]) < 16 else None
 

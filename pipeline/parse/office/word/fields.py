@@ -15,7 +15,7 @@ class Fields:
         self._codes: list[str] = []
 
     def read(self, mark: etree._Element) -> None:
-        """The beginning of a field, of its result, or its end (w:fldChar)."""
+        """Take up the beginning of a field or of its result, or its end (w:fldChar)."""
         kind = mark.get(W + "fldCharType")
         if kind == "begin":
             self._in_code.append(True)
@@ -27,7 +27,7 @@ class Fields:
             self._codes.pop()
 
     def read_code(self, text: str) -> None:
-        """A piece of the code of the innermost field."""
+        """Take up a piece of the code of the innermost field."""
         if self._codes:
             self._codes[-1] += text
 

@@ -127,7 +127,7 @@ def word_theme(package: Package) -> Theme:
 
 
 def is_on(element: etree._Element) -> bool:
-    """The value of a property that is there or not."""
+    """Whether a property that is there or not (w:vanish, say) is on."""
     return element.get(W + "val", "1") not in OFF
 
 
@@ -146,7 +146,7 @@ def _lit(colour: RGB, tint: float | None, shade: float | None) -> RGB:
 
 
 def _byte(text: str | None) -> float | None:
-    """Two hexadecimal digits as a share of 255."""
+    """The share of 255 that two hexadecimal digits stand for; None for any other text."""
     try:
         return min(int(text, 16), 255) / 255 if text and len(text) <= 2 else None
     except ValueError:

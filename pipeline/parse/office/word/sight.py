@@ -100,7 +100,7 @@ class Sight:
         return moved(self.page, look.raised, (size or _USUAL) / 2, line).hides if look.raised else None
 
     def _vanishes(self, own: Look, *styles: Look) -> bool:
-        """A toggle: what styles of different kinds say of it is added up (17.7.3)."""
+        """Whether text is marked as hidden, a toggle that styles of different kinds add up (17.7.3)."""
         if own.hidden is not None:
             return own.hidden
         return bool(self.styles.defaults.hidden) or sum(bool(style.hidden) for style in styles) % 2 == 1
