@@ -7,7 +7,7 @@ how an exact integer sum is made, never what it is.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -97,7 +97,7 @@ def pair_tile(rows: int, columns: int, isa: str) -> Any:
     @intrinsic
     def tile(typing: Any, a: Any, lda: Any, w: Any, ldw: Any, turns: Any, out: Any, ldo: Any, ldc: Any) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
-            _emit_pair_tile(b, rows, columns, DOTS[isa], *args)
+            _emit_pair_tile(b, rows, columns, DOTS[isa], PairTile(*args))
             return context.get_dummy_value()
 
         return types.void(*[types.intp] * 8), codegen
@@ -111,16 +111,38 @@ def pair_tiles(most: int, columns: int, isa: str) -> Any:
         return lambda rows, *addresses: _pair_tile_meaning(rows, columns)(*addresses)
 
     def emit(b: Any, rows: Any, *args: Any) -> None:
-        cases = {n: partial(_emit_pair_tile, b, n, columns, DOTS[isa], *args) for n in range(1, most + 1)}
+        tile = PairTile(*args)
+        cases = {n: partial(_emit_pair_tile, b, n, columns, DOTS[isa], tile) for n in range(1, most + 1)}
         switched(b, rows, cases)
 
     return operation_on(emit, 9)
 
 
-def _emit_pair_tile(
-    b: Any, rows: int, columns: int, dot: Callable[..., Any], a: Any, lda: Any, w: Any, ldw: Any, turns: Any, out: Any,
-    ldo: Any, ldc: Any,
-) -> None:  # fmt: skip
+class PairTile(NamedTuple):
+    """The arguments of a tile of pairs, as `pair_tile` describes them."""
+
+    a: Any
+    lda: Any
+    w: Any
+    ldw: Any
+    steps: Any
+    out: Any
+    ldo: Any
+    ldc: Any
+
+
+def _emit_pair_tile(b: Any, rows: int, columns: int, dot: Callable[..., Any], tile: PairTile) -> None:
+    """Write the loop of a tile:
+
+    for i in range(steps):
+        for pair in range(PAIRS):
+            for r in range(rows):
+                for c in range(columns):
+                    sums[r, c] += a[r, 2 values] . w[c, 2 values of 16 columns]
+    out[rows, columns] = sums
+    """
+    a, lda, w, ldw, turns, out, ldo, ldc = tile
+
     def body(i: Any, sums: list[Any]) -> list[Any]:
         sums = list(sums)
         left, right = b.add(a, b.mul(i, const(4 * PAIRS))), b.add(w, b.mul(i, const(64 * PAIRS)))

@@ -83,7 +83,7 @@ def gelu(x: Lanes) -> Lanes:
 
 
 def whole_power_of(x: float) -> np.float32:
-    """What `whole_power` takes for an x."""
+    """The number that `whole_power` takes for an x."""
     return f(x + _MOVED)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from engine.codegen import CHUNK
 from engine.errors import BadModelFile
 from engine.gguf import GgmlType, GgufFile, Tensor
-from engine.kernels.matmul.linear import pack, pack_float
+from engine.kernels.matmul.packing import pack, pack_float
 from engine.models.stored import Arrays
 from engine.quant import TYPES, is_finite, to_float32
 from engine.simd import F32, I8, I64, LANES
@@ -200,7 +200,7 @@ def _read_matrix(file: GgufFile, tensor: Tensor, rows: Axis | Several, columns: 
 
 
 def check_finite(file: GgufFile) -> None:
-    """Raises BadModelFile for values that are not finite, in any tensor of a type that is computed."""
+    """Raise BadModelFile for values that are not finite, in any tensor of a type that is computed."""
     for name, tensor in file.tensors.items():
         if tensor.type in TYPES and not is_finite(tensor):
             raise BadModelFile(f"{file.path}: {name} holds values that are not finite")

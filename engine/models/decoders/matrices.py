@@ -76,7 +76,7 @@ class Plan:
                 to_float32(file.tensors[name])  # says which types there are
 
     def check_values(self) -> None:
-        """Raises BadModelFile for values that are not finite; reads all of the file."""
+        """Raise BadModelFile for values that are not finite; reads all of the file."""
         check_finite(self._file)
 
     def arena(self) -> Arena:
