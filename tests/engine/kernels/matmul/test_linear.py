@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP
 from engine.kernels import functions
 from engine.kernels.matmul import linear as matmul
+from engine.kernels.matmul import packing
 from engine.kernels.matmul.arguments import Target
 from engine.kernels.matmul.linear import ADD, FLOAT_ROWS, GELU, LONGEST, PLAIN, ROWS, SUMS, TOTALS, WIDTH
 from engine.kernels.rows import quantize
@@ -83,7 +84,7 @@ def check(m: int, k: int, n: int, *, group: int, layers: int = 1, first: int = 0
     values = random.standard_normal((layers, n, k)).astype(np.float32)
     if extreme:
         values = np.ones_like(values)
-    packed = [matmul.pack(matrix, group) for matrix in values]
+    packed = [packing.pack(matrix, group) for matrix in values]
     weights, factors = (np.concatenate(parts) for parts in zip(*packed, strict=True))
     bias = random.standard_normal(layers * n).astype(np.float32)
     scale = random.random(m + ROWS + 16).astype(np.float32) / 2**16
@@ -121,7 +122,7 @@ def truth(x: Floats, values: Floats, group: int) -> Floats:
     """Exact sums of each group, then float32 in order of the groups."""
     total: Any = None
     for at in range(0, x.shape[1], group):
-        numbers, scales = matmul.to_integers(values[:, at : at + group])
+        numbers, scales = packing.to_integers(values[:, at : at + group])
         sums = x[:, at : at + group].astype(np.int64) @ numbers.T.astype(np.int64)
         assert np.abs(sums).max() < 2**31
         part = sums.astype(np.float32)
@@ -170,7 +171,7 @@ def test_linear_float(m: int, k: int, n: int) -> None:
     layers, first, column, width = 2, 16, 32, n + 64
     x = random.standard_normal((m + FLOAT_ROWS, k)).astype(np.float32)
     w = random.standard_normal((layers, n, k)).astype(np.float32)
-    weights = np.concatenate([matmul.pack_float(matrix) for matrix in w])
+    weights = np.concatenate([packing.pack_float(matrix) for matrix in w])
     bias = random.standard_normal(layers * n).astype(np.float32)
     before = random.standard_normal((first + m, width)).astype(np.float32)
     inside = (slice(first, first + m), slice(column, column + n))
@@ -194,7 +195,7 @@ def test_weights_become_the_nearest_numbers(k: int) -> None:
     random = np.random.default_rng(k)
     values = (random.standard_normal((8, k)) * 10.0 ** np.arange(-4, 4)[:, None]).astype(np.float32)
     values[1], values[2, 1:], values[3] = 0, 0, random.choice([-3, 3], k)
-    numbers, scales = matmul.to_integers(values)
+    numbers, scales = packing.to_integers(values)
     assert numbers.dtype == np.int32
     assert scales.dtype == np.float32
     assert np.array_equal(np.abs(numbers).max(1) == SMALL_TOP, scales > 0)
@@ -208,7 +209,7 @@ def test_the_scale_does_not_depend_on_the_order_of_a_row() -> None:
     random = np.random.default_rng(5)
     values = random.standard_normal((4, 1536)).astype(np.float32)
     order = random.permutation(1536)
-    numbers, scales = matmul.to_integers(values)
-    mixed, others = matmul.to_integers(values[:, order])
+    numbers, scales = packing.to_integers(values)
+    mixed, others = packing.to_integers(values[:, order])
     assert np.array_equal(numbers[:, order], mixed)
     assert np.array_equal(scales, others)
