@@ -1,5 +1,7 @@
 """`cloister audit show`: one document's whole story, from the log."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Annotated
 

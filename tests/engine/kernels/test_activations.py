@@ -53,7 +53,8 @@ def test_what_is_not_finite_does_not_become_so(function: object) -> None:
 def test_gated_units(kernel: object, function: object, count: int) -> None:
     x = RANDOM.standard_normal((count, 96)).astype(np.float32)
     out = np.full(-(-count // 16) * 16 * 48, np.nan, np.float32)
-    called(kernel)(to_tiles(x), count, 48, out)
+    rows = to_tiles(x)
+    called(kernel)(rows, rows, 48, 96, 0, count, 48, out)
     expected = apply(function, x[:, :48].reshape(-1))[: count * 48].reshape(count, 48) * x[:, 48:]
     assert np.array_equal(from_tiles(out, 48)[:count], expected)
 

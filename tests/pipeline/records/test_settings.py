@@ -23,6 +23,7 @@ from pipeline import (
     run,
 )
 from pipeline.records.settings import KeptSettings, job_digest, restored_plan, settings_records, settings_text
+from pipeline.records.types import SettingsPiece
 from pipeline.tasks import PROMPTS
 from tests.pipeline.conftest import Witness, make_plan
 
@@ -66,7 +67,7 @@ def test_a_plan_is_made_of_them_again(plan: RunPlan, tiny_model: Path, tmp_path:
     made = make_plan(plan.site, tiny_model, task=task, input=type(plan.input)(tmp_path, ("*",), 1.0, "keep", **ocr))
     kept = KeptSettings()
     for record in settings_records(made, MODEL):
-        kept.add(record)
+        kept.take(record)
     values = kept.get(job_digest(made, MODEL))
     assert values is not None
     restored = restored_plan(values, plan.site, tmp_path, made.model)
@@ -106,17 +107,17 @@ def test_long_settings_have_several_records_that_an_entry_can_hold(plan: RunPlan
     assert [entry["piece"] for entry in records] == list(range(len(records)))
     kept = KeptSettings()
     for record in records * 2:
-        kept.add(record)
+        kept.take(SettingsPiece.from_json(record))
     assert kept.get(str(records[0]["job_digest"])) is not None
 
 
 def test_settings_that_are_not_those_of_the_digest_are_none(plan: RunPlan) -> None:
     (record,) = settings_records(plan, MODEL)
-    kept, digest = KeptSettings(), str(record["job_digest"])
+    kept, digest = KeptSettings(), record.job_digest
     assert kept.get(digest) is None
-    kept.add(record | {"text": str(record["text"]).replace("lease", "lemon")})
+    kept.take(replace(record, text=record.text.replace("lease", "lemon")))
     assert kept.get(digest) is None
-    newer = str(record["text"]).replace('"digest":2', '"digest":3')
+    newer = record.text.replace('"digest":2', '"digest":3')
     other = hashlib.sha256(newer.encode()).hexdigest()
-    kept.add(record | {"text": newer, "job_digest": other})
+    kept.take(replace(record, text=newer, job_digest=other))
     assert kept.get(other) is None
