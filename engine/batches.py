@@ -94,9 +94,14 @@ class _Scratch:
             self._arrays, self._tokens = self._network.scratch(room), room
         return self._arrays
 
+    @property
+    def bytes(self) -> int:
+        """The size of the memory that is kept."""
+        return _bytes(self._arrays) if self._arrays else 0
+
     def shrink(self) -> None:
         """Keep no large memory."""
-        if self._arrays and _bytes(self._arrays) > _LARGEST_KEPT:
+        if self.bytes > _LARGEST_KEPT:
             self._arrays, self._tokens = None, 0
 
 

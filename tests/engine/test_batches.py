@@ -29,7 +29,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> engine.Model:
 
 
 def kept(model: engine.Model) -> list[int]:
-    return [batches._bytes(scratch._arrays) for scratch in model._batches._scratch]
+    return [scratch.bytes for scratch in model._batches._scratch]
 
 
 def test_memory_grows_with_the_longest_text_and_not_with_the_batch(model: engine.Model) -> None:
