@@ -100,5 +100,9 @@ def entry(function: Callable[..., Any]) -> Any:
     return compiled
 
 
-kernel: Any = njit(nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]
+_FOR_KERNELS = {"nogil": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+kernel: Any = njit(**_FOR_KERNELS)  # type: ignore[call-overload]
 """For kernels that others call. Python cannot: wrap `KERNEL.py_func` in `entry` for that."""
+inlined: Any = njit(**_FOR_KERNELS, forceinline=True)  # type: ignore[call-overload]
+"""For a kernel that one place calls once a tile. Each array of its named tuples is seven arguments of a call, which
+would cost some percent of the tile's time; in its caller they cost nothing."""

@@ -13,7 +13,8 @@ from engine.gguf import GgufFile
 from engine.kernels.activations import tanh
 from engine.kernels.compiled import entry, kernel
 from engine.kernels.matmul.arguments import Target
-from engine.kernels.matmul.linear import FLOAT_ROWS, GELU, PLAIN, SUMS, FloatLayer, linear_float
+from engine.kernels.matmul.linear import GELU, PLAIN, SUMS
+from engine.kernels.matmul.linear_float import FLOAT_ROWS, FloatLayer, linear_float
 from engine.kernels.places import place
 from engine.kernels.rows import LayerNorm, line_up, mean_pool
 from engine.models.head import EACH_TOKEN, MEAN, Head

@@ -10,22 +10,10 @@ from engine.kernels.attention.attention import Heads, Work, attend, work_sizes
 from engine.kernels.attention.attention_float import FloatWork, attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.arguments import Target
-from engine.kernels.matmul.linear import (
-    ADD,
-    GELU,
-    ISA,
-    PLAIN,
-    ROWS,
-    SUMS,
-    TOTALS,
-    WIDTH,
-    FloatLayer,
-    Operand,
-    linear,
-    linear_float,
-)
+from engine.kernels.matmul.linear import ADD, GELU, ISA, PLAIN, ROWS, SUMS, TOTALS, WIDTH, Operand, linear
 from engine.kernels.matmul.linear import Layer as Matrix
 from engine.kernels.matmul.linear import Work as LinearWork
+from engine.kernels.matmul.linear_float import FloatLayer, linear_float
 from engine.kernels.places import place
 from engine.kernels.rope import rope
 from engine.kernels.rows import LayerNorm, bound, gelu_rows, layer_norm, line_up, quantize

@@ -7,7 +7,7 @@ import numpy as np
 from engine.codegen import float_tile
 from engine.kernels.attention.attention import Heads
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul.linear import FLOAT_ROWS
+from engine.kernels.matmul.linear_float import FLOAT_ROWS
 from engine.kernels.rows import softmax
 from engine.simd import F32, LANES
 

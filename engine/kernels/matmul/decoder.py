@@ -17,7 +17,8 @@ from engine.kernels.matmul.arguments import Matrices, Scratch, Target, Team
 from engine.kernels.matmul.blockwise import record_bytes, run_columns, take_records, tile_rows, which
 from engine.kernels.matmul.blockwise_amx import run_columns_amx
 from engine.kernels.matmul.int8_amx import PANEL, TOTALS, WIDEST, columns
-from engine.kernels.matmul.linear import ADD, ISA, OPERANDS, PLAIN, SUMS, VECTORS_ISA, FloatLayer, linear_float
+from engine.kernels.matmul.linear import ADD, ISA, OPERANDS, PLAIN, SUMS, VECTORS_ISA
+from engine.kernels.matmul.linear_float import FloatLayer, linear_float
 from engine.kernels.matmul.team import barrier, claim, new_team, share
 from engine.kernels.places import TILE, place
 from engine.kernels.rows import line_up

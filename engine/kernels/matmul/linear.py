@@ -24,7 +24,6 @@ from engine.codegen import (
     Products,
     amx_group,
     clear_tiles,
-    float_tile,
     keep_four,
     keep_six,
     multiply_narrow,
@@ -34,8 +33,7 @@ from engine.codegen import (
     pair_tile,
 )
 from engine.cpu import compiled_isa
-from engine.kernels.compiled import kernel
-from engine.kernels.functions import gelu
+from engine.kernels.compiled import inlined, kernel
 from engine.kernels.matmul.arguments import Target
 from engine.kernels.places import TILE, place
 from engine.simd import (
@@ -80,8 +78,6 @@ GREATEST = (2**31 - 1) // TOP
 LONGEST = (2**31 - 1) // (ROW_TOP * SMALL_TOP) // CHUNK * CHUNK
 """Weights that may share a scale: then no sum of products of a row leaves int32."""
 
-FLOAT_ROWS, FLOAT_COLUMNS = 4, 2
-_float_tile = float_tile(FLOAT_ROWS, FLOAT_COLUMNS)
 _pair_tile = pair_tile(ROWS, COLUMNS, VECTORS_ISA)
 _PLANE = ROWS * LANES  # of sums
 
@@ -160,15 +156,6 @@ class Layer(NamedTuple):
     n: Integer
 
 
-class FloatLayer(NamedTuple):
-    """One of the equal float32 matrices of a stack, and its bias."""
-
-    weights: F32
-    bias: F32
-    number: Integer
-    n: Integer
-
-
 class Work(NamedTuple):
     """Scratch: int32 sums [2 * SUMS] and totals [WIDTH for each row]; and, for mode GELU, the left operand that is made
     and what its rows are multiplied with before they become integers."""
@@ -177,6 +164,17 @@ class Work(NamedTuple):
     operand: I8
     sums: I32
     totals: F32
+
+
+class Tile(NamedTuple):
+    """A tile of a product: its first row and column, the index of the first of its scales of columns, and whether the
+    sums of its group begin and end a sum over groups."""
+
+    row: Integer
+    column: Integer
+    factors: Integer
+    begins: bool
+    ends: bool
 
 
 @kernel
@@ -195,6 +193,7 @@ def _factors(left: Operand, layer: Layer, q: int) -> Any:
 @kernel
 def _blocks_pairs(left: Operand, layer: Layer, target: Target, first: int, work: Work) -> None:
     steps, group, w = left.k // CHUNK, layer.group // CHUNK, _weights(left, layer)
+    factors = _factors(left, layer, 0)
     for j in range(0, layer.n, WIDTH):
         here = w + j * steps * CHUNK * _BYTES
         for i in range(0, left.rows, ROWS):
@@ -203,7 +202,8 @@ def _blocks_pairs(left: Operand, layer: Layer, target: Target, first: int, work:
                 turns = 2 * min(group, steps - q)
                 _pair_tile(rows + 128 * q, 128 * steps, here + 2048 * q, 2048 * steps, turns, work.sums.ctypes.data,
                            64 * COLUMNS, 64)  # fmt: skip
-                _finish(i, j, q, left, layer, target, first, work)
+                tile = Tile(i, j, factors + q // group * layer.n + j, q == 0, q + group >= steps)
+                _finish(tile, left, layer, target, first, work)
 
 
 _group_of_6, _group_of_3, _group_of_1, _group_of_0 = amx_group(6), amx_group(3), amx_group(1), amx_group(0)
@@ -303,21 +303,21 @@ linear = _blocks_amx if ISA == "amx" else _blocks_pairs
 operand instead: `work.operand`, integers, times inverses[m]."""
 
 
-@kernel
-def _finish(i: int, j: int, q: int, left: Operand, layer: Layer, target: Target, first: int, work: Work) -> None:
-    """The rows of a tile from row i and column j on: the sums of the group that begins at step q, which may begin or
-    end a sum over groups; at the end the scales, the bias, and what the mode says."""
-    begins, ends, mode, out = q == 0, CHUNK * q + layer.group >= left.k, target.mode, target.out
-    column, width = target.column + j, target.width
+@inlined
+def _finish(tile: Tile, left: Operand, layer: Layer, target: Target, first: int, work: Work) -> None:
+    """The rows of a tile: the sums of a group, which may begin or end a sum over groups; at the end the scales, the
+    bias, and what the mode says."""
+    i, mode, out, width = tile.row, target.mode, target.out, target.width
+    column, bias = target.column + tile.column, layer.number * layer.n + tile.column
     for c in range(COLUMNS):
-        factor = load_f32(layer.factors, _factors(left, layer, q) + j + LANES * c)
-        start, at = load_f32(layer.bias, layer.number * layer.n + j + LANES * c), TILE * c
+        factor, start = load_f32(layer.factors, tile.factors + LANES * c), load_f32(layer.bias, bias + LANES * c)
+        at = TILE * c
         for r in range(min(ROWS, left.rows - i)):
             y = _wide_pairs(work.sums, 0, r, c)
-            y = mul(y, factor) if begins else fma(y, factor, load_f32(work.totals, at + LANES * r))
-            if ends:
+            y = mul(y, factor) if tile.begins else fma(y, factor, load_f32(work.totals, at + LANES * r))
+            if tile.ends:
                 y = fma(y, splat(left.scales[i + r]), start)
-            if not ends:
+            if not tile.ends:
                 store_f32(work.totals, at + LANES * r, y)
             elif mode == GELU:
                 v = to_i32(mul(gelu_near(y), splat(work.inverses[i + r])))
@@ -333,23 +333,3 @@ def _half_chunk(r: int, i: int, n: int) -> int:
     """Bytes to the 16 integers from i on of row r of a left operand, or to the first 16 of 32 of which every other one
     is theirs."""
     return r * (n // CHUNK * _ROW_BYTES) + i // CHUNK * _ROW_BYTES + i // (2 * LANES) % 2 * 64
-
-
-@kernel
-def linear_float(x: F32, m: int, k: int, layer: FloatLayer, target: Target, first: int, sums: F32) -> None:
-    """Rows first.. of the target = x @ weights + bias in float32, summed in order of k, then as the mode says; x [m, k]
-    row after row, m up to the next multiple of FLOAT_ROWS readable."""
-    step, n, mode, out = FLOAT_COLUMNS * LANES, layer.n, target.mode, target.out
-    for j in range(0, n, step):
-        w_at = layer.weights.ctypes.data + 4 * (layer.number * n * k + j * k)
-        for i in range(0, m, FLOAT_ROWS):
-            _float_tile(x.ctypes.data + 4 * i * k, 4 * k, w_at, 4 * step, k, sums.ctypes.data, 4 * step)
-            for r in range(min(FLOAT_ROWS, m - i)):
-                for c in range(0, step, LANES):
-                    y = add(load_f32(sums, r * step + c), load_f32(layer.bias, layer.number * n + j + c))
-                    to = place(first + i + r, target.column + j + c, target.width)
-                    if mode == GELU:
-                        y = gelu(y)
-                    elif mode == ADD:
-                        y = add(load_f32(out, to), y)
-                    store_f32(out, to, y)

@@ -6,7 +6,8 @@ from engine.codegen import (
     CHUNK,
     SMALL_TOP,
 )
-from engine.kernels.matmul.linear import FLOAT_COLUMNS, ISA
+from engine.kernels.matmul.linear import ISA
+from engine.kernels.matmul.linear_float import FLOAT_COLUMNS
 from engine.simd import (
     F32,
     I8,

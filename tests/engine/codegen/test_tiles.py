@@ -10,7 +10,8 @@ import engine
 from engine.codegen import CHUNK, TOP, float_tile, pair_tile, pair_tiles
 from engine.codegen.tiles import DOTS
 from engine.cpu import ISAS
-from engine.kernels.matmul.linear import FLOAT_COLUMNS, FLOAT_ROWS, TILES
+from engine.kernels.matmul.linear import TILES
+from engine.kernels.matmul.linear_float import FLOAT_COLUMNS, FLOAT_ROWS
 from engine.simd import LANES
 from tests.engine.isas import need
 

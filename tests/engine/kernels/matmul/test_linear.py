@@ -8,11 +8,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP
-from engine.kernels import functions
 from engine.kernels.matmul import linear as matmul
 from engine.kernels.matmul import packing
 from engine.kernels.matmul.arguments import Target
-from engine.kernels.matmul.linear import ADD, FLOAT_ROWS, GELU, LONGEST, PLAIN, ROWS, SUMS, TOTALS, WIDTH
+from engine.kernels.matmul.linear import ADD, GELU, LONGEST, PLAIN, ROWS, SUMS, TOTALS, WIDTH
 from engine.kernels.rows import quantize
 from engine.models.layers import start, stop
 from engine.models.weights import GROUPS
@@ -152,42 +151,6 @@ def test_the_greatest_sums_and_rows_that_are_not_the_first(k: int, group: int) -
 def test_no_sum_of_a_group_leaves_int32() -> None:
     assert LONGEST * ROW_TOP * SMALL_TOP < 2**31 <= (LONGEST + CHUNK) * ROW_TOP * SMALL_TOP
     assert all(group <= LONGEST and group % CHUNK == 0 for group in GROUPS.values())
-
-
-@njit
-def linear_float(
-    x: Floats, m: int, k: int, weights: Floats, bias: Floats, layer: int, n: int, mode: int, out: Floats, first: int,
-    column: int, width: int, sums: Floats,
-) -> None:  # fmt: skip
-    matmul.linear_float(
-        x, m, k, matmul.FloatLayer(weights, bias, layer, n), Target(out, width, column, mode), first, sums
-    )
-
-
-@pytest.mark.parametrize("m", [*range(1, 2 * FLOAT_ROWS + 2), 33])
-@pytest.mark.parametrize(("k", "n"), [(64, 32), (128, 96)])
-def test_linear_float(m: int, k: int, n: int) -> None:
-    random = np.random.default_rng(m)
-    layers, first, column, width = 2, 16, 32, n + 64
-    x = random.standard_normal((m + FLOAT_ROWS, k)).astype(np.float32)
-    w = random.standard_normal((layers, n, k)).astype(np.float32)
-    weights = np.concatenate([packing.pack_float(matrix) for matrix in w])
-    bias = random.standard_normal(layers * n).astype(np.float32)
-    before = random.standard_normal((first + m, width)).astype(np.float32)
-    inside = (slice(first, first + m), slice(column, column + n))
-    for layer in range(layers):
-        y = np.zeros((m, n), np.float32)
-        for i in range(k):
-            y = y + x[:m, i : i + 1] * w[layer, :, i]
-        y = y + bias[layer * n : (layer + 1) * n]
-        for mode, made in ((PLAIN, y), (GELU, apply(functions.gelu, y)), (ADD, before[inside] + y)):
-            out, expected = to_tiles(before), before.copy()
-            linear_float(
-                x.reshape(-1), m, k, weights, bias, layer, n, mode, out, first, column, width,
-                np.zeros(SUMS, np.float32),
-            )  # fmt: skip
-            expected[inside] = made
-            assert np.array_equal(from_tiles(out, width)[: first + m], expected)
 
 
 @pytest.mark.parametrize("k", [64, 384, 1536])
