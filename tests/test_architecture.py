@@ -63,7 +63,7 @@ INNER_ROOMS = {
         *("unpack", "mail", "office", "pdf", "formats", "sniff", "sandbox", "child", "ocr", "pool"),
     ),
     "pipeline.parse.office": (
-        *("rtf_words", "rtf_looks", "archive", "cells", "numerals", "package", "bullets", "binary", "embedded"),
+        *("rtf_looks", "cells", "numerals", "package", "binary", "embedded"),
         *("drawing", "word", "sheets", "odf"),
     ),
     "pipeline.parse.pdf": (

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from pipeline.parse.css.cascade import Values, keyword
-from pipeline.parse.css.syntax import words
-from pipeline.parse.css.values import Measure, number
+from pipeline.parse.css.syntax import Measure, number, words
 from pipeline.parse.look.appearance import SLIVER
 
 _FAR = 999.0  # px

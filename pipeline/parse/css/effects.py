@@ -4,8 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from pipeline.parse.css.syntax import Token, Value, colour_and_alpha, significant, split, word
-from pipeline.parse.css.values import Measure, angle, number
+from pipeline.parse.css.syntax import Measure, Token, Value, angle, colour_and_alpha, number, significant, split, word
 from pipeline.parse.look.colours import WHITE, Colour
 
 _LEAST_WIDTH = 0.16  # px for each percent: what no box with text is narrower than, for shares of its own width

@@ -6,7 +6,7 @@ Boxes are not laid out. A place is known as a shift from where the text would st
 from dataclasses import dataclass, field, replace
 
 from pipeline.parse.css.boxes import Box, box_of
-from pipeline.parse.css.cascade import Values, keyword
+from pipeline.parse.css.cascade import Values, Variables, keyword
 from pipeline.parse.css.declarations import INHERITED, WIDE
 from pipeline.parse.css.effects import (
     UNMOVED,
@@ -20,9 +20,7 @@ from pipeline.parse.css.effects import (
     transform,
 )
 from pipeline.parse.css.paint import UNKNOWN, Paint, background, edge, text_paint
-from pipeline.parse.css.syntax import read_value, word
-from pipeline.parse.css.values import Measure, font_size, number
-from pipeline.parse.css.variables import Variables
+from pipeline.parse.css.syntax import Measure, font_size, number, read_value, word
 from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance
 from pipeline.parse.look.colours import BLACK, Colour, alike
 

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from pipeline.parse.css.effects import gradient_colour
-from pipeline.parse.css.syntax import Token, Value, colour_and_alpha, significant, split, word
-from pipeline.parse.css.values import Measure, number
+from pipeline.parse.css.syntax import Measure, Token, Value, colour_and_alpha, number, significant, split, word
 from pipeline.parse.look.colours import BLACK, WHITE, Colour, mixed
 
 Paint = tuple[Colour | None, float]

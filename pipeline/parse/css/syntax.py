@@ -1,6 +1,11 @@
-"""CSS as rules, tokens and colours (CSS Syntax Level 3, CSS Color Level 4), through tinycss2, which only this calls."""
+"""CSS as rules, tokens, colours and lengths (CSS Syntax Level 3, CSS Color Level 4, Values and Units Level 4).
 
+Tokens come through tinycss2, which only this calls. Lengths are in px; None is what depends on more than is known here.
+"""
+
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tinycss2 import parse_blocks_contents, parse_component_value_list, parse_stylesheet
@@ -104,3 +109,95 @@ def _gamma(part: float) -> float:
 def rebuilt(function: Token, arguments: Iterable[Token]) -> Token:
     """The function with other arguments."""
     return type(function)(function.source_line, function.source_column, function.name, list(arguments))
+
+
+_UNITS = {"px": 1.0, "pt": 4 / 3, "pc": 16.0, "in": 96.0, "cm": 96 / 2.54, "mm": 9.6 / 2.54, "q": 2.4 / 2.54,
+          "rem": 16.0, "vw": 12.8, "vh": 8.0, "vmin": 8.0, "vmax": 12.8, "svw": 12.8, "svh": 8.0, "dvw": 12.8,
+          "dvh": 8.0, "lvw": 12.8, "lvh": 8.0, "vi": 12.8, "vb": 8.0}  # fmt: skip
+_RELATIVE = {"em": 1.0, "ex": 0.5, "ch": 0.5, "ic": 1.0, "lh": 1.2, "cap": 0.7}
+_ANGLES = {"deg": 1.0, "grad": 0.9, "rad": 180 / math.pi, "turn": 360.0}
+_DEEPEST = 20
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The measures of relative lengths in px: the font's size, 100 % (None: unknown); `quirks`: numbers are lengths."""
+
+    em: float
+    whole: float | None = None
+    quirks: bool = False
+
+    def length(self, value: Sequence[Token]) -> float | None:
+        """The length in px that a value of one token states; None where that is not known here."""
+        return self._term(value[0], 0) if len(value) == 1 else None
+
+    def _term(self, token: Token, depth: int) -> float | None:
+        kind = token.type
+        if kind == "dimension":
+            unit = token.lower_unit
+            return float(token.value) * _UNITS[unit] if unit in _UNITS else self._relative(token.value, unit)
+        if kind == "percentage":
+            return 0.0 if not token.value else None if self.whole is None else float(token.value) / 100 * self.whole
+        if kind == "number":
+            return float(token.value) if token.value == 0 or depth or self.quirks else None
+        if kind == "() block":
+            return self._sum(significant(token.content), depth + 1)
+        return self._function(token.lower_name, token.arguments, depth) if kind == "function" else None
+
+    def _relative(self, value: float, unit: str) -> float | None:
+        return float(value) * _RELATIVE[unit] * self.em if unit in _RELATIVE else None
+
+    def _function(self, name: str, arguments: Sequence[Token], depth: int) -> float | None:
+        """The length that calc, min, max or clamp gives (10.1 to 10.3)."""
+        if depth > _DEEPEST or name.removeprefix("-webkit-") not in {"calc", "min", "max", "clamp"}:
+            return None
+        parts = [self._sum(significant(part), depth + 1) for part in split(arguments)]
+        found = [part for part in parts if part is not None]
+        if not found or len(found) < len(parts):
+            return None
+        if name == "clamp":
+            return max(found[0], min(found[1], found[2])) if len(found) == 3 else None
+        return {"min": min(found), "max": max(found)}.get(name, found[0])
+
+    def _sum(self, tokens: Sequence[Token], depth: int) -> float | None:
+        """The sum of terms with signs between them; a product binds closer."""
+        total, product, sign, operator = 0.0, None, 1.0, ""
+        for token in tokens:
+            mark = token.value if token.type == "literal" else ""
+            if mark in {"+", "-"} and product is not None and not operator:
+                total, product, sign = total + sign * product, None, 1.0 if mark == "+" else -1.0
+            elif mark in {"*", "/"} and product is not None and not operator:
+                operator = mark
+            else:
+                term = self._term(token, depth) if depth <= _DEEPEST and not mark else None
+                if term is None or (product is not None and not operator) or (operator == "/" and not term):
+                    return None
+                product = term if product is None else product * term if operator == "*" else product / term
+                operator = ""
+        return None if product is None or operator else total + sign * product
+
+
+def number(token: Token) -> float | None:
+    """A number or a percentage, 100 % as 1; with calc()."""
+    found = None
+    if token.type == "percentage":
+        found = token.value / 100
+    elif token.type == "number":
+        found = token.value
+    elif token.type in {"function", "() block"}:
+        found = Measure(0.0, 1.0).length((token,))
+    return None if found is None or not math.isfinite(found) else float(found)
+
+
+def angle(token: Token) -> float | None:
+    """The degrees of an angle; None for anything else."""
+    if token.type == "dimension" and token.lower_unit in _ANGLES:
+        return float(token.value) * _ANGLES[token.lower_unit]
+    return 0.0 if token.type == "number" and token.value == 0 else None
+
+
+def font_size(value: Sequence[Token], outer: float, measure: Measure) -> float | None:
+    """The size that a value of font-size gives within text of a size `outer`."""
+    names = {"xx-small": 9.6, "x-small": 10.0, "small": 13.0, "medium": 16.0, "large": 18.0, "x-large": 24.0,
+             "xx-large": 32.0, "xxx-large": 48.0, "smaller": outer / 1.2, "larger": outer * 1.2}  # fmt: skip
+    return names[word(value)] if word(value) in names else measure.length(value)

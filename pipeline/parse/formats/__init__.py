@@ -1,4 +1,4 @@
-"""The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff/)."""
+"""The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff.py)."""
 
 from pipeline.openai.line import BATCH_FILE, REQUEST
 from pipeline.parse.contract import Marked, Parser, Source

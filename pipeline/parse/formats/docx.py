@@ -18,11 +18,9 @@ from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictur
 from pipeline.parse.office.package import Package, children
 from pipeline.parse.office.word.boxes import PICTURES, Drawn
 from pipeline.parse.office.word.fields import Fields
-from pipeline.parse.office.word.numbering import Numbering
 from pipeline.parse.office.word.sections import read_sections
-from pipeline.parse.office.word.sight import Around, Sight
-from pipeline.parse.office.word.styles import BODY, Style, WordStyles
-from pipeline.parse.office.word.tables import Place, TableLooks, is_covered
+from pipeline.parse.office.word.sight import Around, Place, Sight, TableLooks, is_covered
+from pipeline.parse.office.word.styles import BODY, Numbering, Style, WordStyles
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 

@@ -18,7 +18,7 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding.decode import declared_in_markup, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.markup.reading import LXML, parse_xml
-from pipeline.parse.office.archive import Archive
+from pipeline.parse.office.package import Archive
 from pipeline.parse.writer import TextWriter, one_line
 
 PARSER = f"epub/1 {LXML}"

@@ -18,8 +18,7 @@ from pipeline.parse.look.colours import WHITE
 from pipeline.parse.markup.reading import LXML
 from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, repeats
-from pipeline.parse.office.odf.looks import length
-from pipeline.parse.office.odf.styles import Styles
+from pipeline.parse.office.odf.styles import Styles, length
 from pipeline.parse.office.odf.text import Flow
 from pipeline.parse.writer import CELL
 

@@ -5,18 +5,20 @@ from collections.abc import Iterator
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.office.binary.objects import add_objects_of
 from pipeline.parse.office.binary.ole import CompoundFile, Stream
-from pipeline.parse.office.binary.records import Record, below, records
 from pipeline.parse.office.binary.slide_lists import labels
-from pipeline.parse.office.binary.slide_objects import add_objects_of
 from pipeline.parse.office.binary.slides import (
     NOTES,
     SLIDE,
     STRING,
     TITLES,
     Presentation,
+    Record,
     Slide,
     Text,
+    below,
+    records,
     string_of,
     texts_of,
 )

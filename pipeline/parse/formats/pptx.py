@@ -14,10 +14,9 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.markup.reading import LXML
 from pipeline.parse.office.drawing.opacity import Pictures
-from pipeline.parse.office.drawing.scene import Layer, Scene, background
+from pipeline.parse.office.drawing.scene import Layer, Scene, Stage, background
 from pipeline.parse.office.drawing.shapes import A, R, is_furniture, paragraph_text, write_shapes
 from pipeline.parse.office.drawing.slide_styles import SlideStyles, slide_theme
-from pipeline.parse.office.drawing.stage import Stage
 from pipeline.parse.office.drawing.view import View
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import Package

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
-from pipeline.parse.office.rtf_looks import Ground, Letters, Paper
-from pipeline.parse.office.rtf_words import ASIDE, CHARACTERS, SILENT, SPOKEN, SYMBOLS
+from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, SILENT, SPOKEN, SYMBOLS, Ground, Letters, Paper
 from pipeline.parse.writer import TextWriter
 
 PARSER = "rtf/3"

@@ -12,8 +12,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.limits import Limits
 from pipeline.parse.office.binary.biff import Sheet, read_sheets
-from pipeline.parse.office.binary.compound import format_compound
-from pipeline.parse.office.binary.ole import CompoundFile
+from pipeline.parse.office.binary.ole import CompoundFile, format_compound
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"sheets/2 python-calamine {version('python-calamine')}"

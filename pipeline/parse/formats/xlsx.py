@@ -10,8 +10,8 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.markup.reading import LXML
+from pipeline.parse.office.drawing.scene import sheet_stage
 from pipeline.parse.office.drawing.shapes import R, write_shapes
-from pipeline.parse.office.drawing.stage import sheet_stage
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.cell_styles import CellStyles

@@ -22,9 +22,8 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.markup.prose import is_prose, write_prose
+from pipeline.parse.markup.prose import attributes_of, elements_of, flat_text, has_text_between, is_prose, write_prose
 from pipeline.parse.markup.reading import LXML, local_name
-from pipeline.parse.markup.trees import attributes_of, elements_of, flat_text, has_text_between
 from pipeline.parse.writer import TextWriter, one_line
 
 PARSER = f"xml/1 {LXML}"

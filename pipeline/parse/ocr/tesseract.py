@@ -20,8 +20,7 @@ from pipeline.document import Parsed, Picture
 from pipeline.parse.child.channel import ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.child.process import ServerProcess
 from pipeline.parse.limits import Limits
-from pipeline.parse.ocr.recognised import Detected, Recognised, parse_detected, parse_recognised
-from pipeline.parse.ocr.scripts import lacking
+from pipeline.parse.ocr.recognised import Detected, Recognised, lacking, parse_detected, parse_recognised
 from pipeline.parse.pictures.given import NO_WORDS
 
 _MEMORY = 1 << 30  # bytes of address space that Tesseract needs beside the picture

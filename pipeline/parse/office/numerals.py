@@ -1,4 +1,12 @@
-"""Counts as a list shows them: digits, letters and Roman numerals."""
+"""Counts as a list shows them: digits, letters and Roman numerals; and those that shapes draw before their paragraphs
+(ISO/IEC 29500-1, 21.1.2.4.1): "2.", "(b)", "IV)".
+"""
+
+from dataclasses import dataclass
+
+from lxml import etree
+
+from pipeline.parse.markup.reading import whole_number
 
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
           (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
@@ -20,3 +28,53 @@ def _roman(number: int) -> str:
         times, number = divmod(number, worth)
         digits += letters * times
     return digits
+
+
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_BULLETS = {A + "buAutoNum", A + "buChar", A + "buBlip", A + "buNone"}
+_FORMS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
+_AROUND = {"Period": "{}.", "ParenR": "{})", "ParenBoth": "({})", "Plain": "{}", "Minus": "- {} -"}
+
+
+@dataclass
+class _Count:
+    scheme: str
+    start: int
+    number: int
+
+
+class Bullets:
+    """The numbers of one body of text: its own, as its paragraphs or its list styles say; not those of a layout."""
+
+    def __init__(self, body: etree._Element) -> None:
+        self._levels = {level.tag.removeprefix(A): level for styles in body.iterchildren(A + "lstStyle")
+                        for level in styles}  # fmt: skip
+        self._counts: dict[int, _Count] = {}
+
+    def label(self, paragraph: etree._Element) -> str:
+        """Count a paragraph that has text, and return its number with a space after it; "" where it is not numbered."""
+        own = paragraph.find(A + "pPr")
+        level = whole_number(own.get("lvl") if own is not None else None, 0)
+        self._counts = {deep: count for deep, count in self._counts.items() if deep <= level}
+        bullet = _bullet(own)
+        bullet = _bullet(self._levels.get(f"lvl{level + 1}pPr")) if bullet is None else bullet
+        if bullet is None or bullet.tag != A + "buAutoNum":
+            self._counts.pop(level, None)
+            return ""
+        scheme, start = bullet.get("type", "arabicPeriod"), whole_number(bullet.get("startAt"), 1)
+        count = self._counts.get(level)
+        if count is None or (count.scheme, count.start) != (scheme, start):
+            count = self._counts[level] = _Count(scheme, start, start - 1)
+        count.number += 1
+        return drawn_number(scheme, count.number)
+
+
+def _bullet(properties: etree._Element | None) -> etree._Element | None:
+    return None if properties is None else next((child for child in properties if child.tag in _BULLETS), None)
+
+
+def drawn_number(scheme: str, number: int) -> str:
+    """A number as a scheme (ST_TextAutonumberScheme) draws it, with a space after it."""
+    pattern = next((pattern for end, pattern in _AROUND.items() if scheme.endswith(end)), "{}.")
+    form = next((form for begin, form in _FORMS.items() if scheme.startswith(begin)), None)
+    return pattern.format(format_number(number, form)) + " "

@@ -2,17 +2,19 @@
 
 After `lock` it has its socket, the descriptors that come through it, and memory; it can open no file (so the result of
 a parse cannot depend on the machine's fonts either), start no process, reach no network and signal nobody else.
+Capabilities (linux/capability.h) are what a process of root has, and any process in a user namespace of its own.
 """
 
 import ctypes
 import os
 import resource
 import signal
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.parse.limits import Limits
-from pipeline.parse.sandbox import capabilities, landlock
+from pipeline.parse.sandbox import landlock
 from pipeline.parse.sandbox.calls import OF_CHILDREN, OF_PROGRAMS
 from pipeline.parse.sandbox.seccomp import filter_calls
 
@@ -53,7 +55,7 @@ def lock(limits: Limits, parent: int) -> dict[str, bool]:
         "no_new_processes": _limited(resource.RLIMIT_NPROC, 0),
         "no_new_privileges": _prctl(_PR_SET_NO_NEW_PRIVS, 1),
         "no_files": landlock.restrict(),
-        "no_capabilities": capabilities.drop(),
+        "no_capabilities": drop_capabilities(),
         "system_call_filter": filter_calls(OF_CHILDREN),
     }
 
@@ -85,7 +87,7 @@ def lock_program(limits: Limits, parent: int, fds: Sequence[int], readable: Sequ
         "no_new_processes": _limited(resource.RLIMIT_NPROC, 0),
         "no_new_privileges": _prctl(_PR_SET_NO_NEW_PRIVS, 1),
         "no_files": landlock.restrict(readable),
-        "no_capabilities": capabilities.drop(),
+        "no_capabilities": drop_capabilities(),
         "system_call_filter": filter_calls(OF_PROGRAMS),
     }
 
@@ -125,3 +127,26 @@ def _succeeds(act: Callable[[], None]) -> bool:
 def _prctl(option: int, *arguments: int) -> bool:
     padded = [*arguments, 0, 0, 0, 0][:4]
     return bool(_libc.prctl(option, *(ctypes.c_ulong(value) for value in padded)) == 0)
+
+
+_PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _CLEAR_ALL = 24, 28, 47, 4  # linux/prctl.h
+_SECURE = 0b11101111  # linux/securebits.h: root gets none by being root, none are kept or raised; all of it locked
+_VERSION = 0x20080522  # _LINUX_CAPABILITY_VERSION_3: two words for each set
+_MOST = 64
+
+
+def drop_capabilities() -> bool:
+    """Give up all capabilities for good; returns whether none are left in any set that counts.
+
+    What needs a capability itself is tried, not demanded: without one there is nothing to be given up, and without new
+    privileges (PR_SET_NO_NEW_PRIVS) the set of those that a program could get is of no effect.
+    """
+    for number in range(_MOST):
+        _prctl(_PR_CAPBSET_DROP, number)
+    _prctl(_PR_SET_SECUREBITS, _SECURE)
+    _prctl(_PR_CAP_AMBIENT, _CLEAR_ALL)
+    header = ctypes.create_string_buffer(struct.pack("<Ii", _VERSION, 0), 8)
+    none = ctypes.create_string_buffer(24)  # effective, permitted, inheritable; twice
+    left = ctypes.create_string_buffer(24)
+    _libc.capset(header, none)
+    return bool(_libc.capget(header, left) == 0) and not any(left.raw)

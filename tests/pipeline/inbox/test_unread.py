@@ -169,8 +169,8 @@ def test_what_is_too_large_asks_for_no_room(plan: RunPlan, drop: Drop, monkeypat
 MODE_000 = """
 import json, os, sys
 from pathlib import Path
-from pipeline.parse.sandbox import capabilities
-capabilities.drop()  # of root, to whom every file can be read
+from pipeline.parse.sandbox import drop_capabilities
+drop_capabilities()  # of root, to whom every file can be read
 import pipeline
 from pipeline import Failure
 from dataclasses import replace

@@ -1,11 +1,17 @@
-"""Files that Office embeds in its older documents: an OLE storage each, which is the file or has it in a stream."""
+"""Files that Office embeds in its older documents: an OLE storage each, which is the file or has it in a stream.
+
+In PowerPoint 97-2003 ([MS-PPT] 2.10) each is a compound file of its own, mostly compressed.
+"""
 
 import struct
+import zlib
 from collections.abc import Iterable
 
+from pipeline.errors import DocumentError, Failure
+from pipeline.parse.limits import UNSUSPICIOUS
 from pipeline.parse.members import Members
-from pipeline.parse.office.binary.compound import Tree, format_compound
-from pipeline.parse.office.binary.ole import CompoundFile, Storage
+from pipeline.parse.office.binary.ole import CompoundFile, Storage, Tree, format_compound
+from pipeline.parse.office.binary.slides import STRING, Presentation, Record, string_of
 
 _NATIVE = "\x01ole10native"
 _PLAIN = {"package": "embedded document", "contents": "embedded file"}
@@ -60,3 +66,48 @@ def _tree(file: CompoundFile, storage: Storage) -> Tree:
 def _text(data: bytes, at: int) -> tuple[str, int]:
     end = data.index(b"\0", at)
     return data[at:end].decode("cp1252", "replace"), end + 1
+
+
+_LIST, _EMBEDDED, _ATOM, _STORAGE = 0x0409, 0x0FCC, 0x0FC3, 0x1011
+_PROGRAM, _COMPRESSED = 2, 1  # instances: of the string with the program's name; of a storage
+_DOCUMENTS = ("word.", "excel.sheet", "powerpoint.", "package", "acroexch.")  # no charts, no formulas
+
+
+def add_objects_of(members: Members, presentation: Presentation) -> list[str]:
+    """Give the documents; the notes say how many objects are none. Raises DocumentError(BOMB)."""
+    unread = 0
+    objects = presentation.document.first(_LIST)
+    for one in objects.children() if objects else ():
+        if one.kind == _EMBEDDED:
+            unread += not _add(members, presentation, one)
+    return [f"embedded objects not read: {unread}"] if unread else []
+
+
+def _add(members: Members, presentation: Presentation, embedded: Record) -> bool:
+    names = {one.instance: string_of(one) for one in embedded.children() if one.kind == STRING}
+    atom = embedded.first(_ATOM)
+    if atom is None or not names.get(_PROGRAM, "").lower().startswith(_DOCUMENTS):
+        return False
+    try:
+        file = CompoundFile(_unpacked(presentation.stored(atom.number(16), _STORAGE)))
+        found = file_of(file, file.root)
+    except DocumentError as error:
+        members.refuse("embedded document", len(embedded.data), error.failure, error.reason)
+        return True
+    if found:
+        members.add(found[0], [found[1]])
+    return found is not None
+
+
+def _unpacked(storage: Record) -> bytes:
+    if storage.instance != _COMPRESSED:
+        return bytes(storage.data)
+    unpacker = zlib.decompressobj()
+    try:
+        data = unpacker.decompress(storage.data[4:], UNSUSPICIOUS)
+    except zlib.error as error:
+        raise DocumentError(Failure.CORRUPT, f"its compressed bytes are damaged: {error}") from error
+    if not unpacker.eof:
+        large = len(data) == UNSUSPICIOUS
+        raise DocumentError(*((Failure.TOO_LARGE, "it is too large") if large else (Failure.CORRUPT, "it is cut off")))
+    return data

@@ -7,7 +7,7 @@ run of characters says which entry is its own; where none says so, the entries f
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from pipeline.parse.office.bullets import drawn_number
+from pipeline.parse.office.numerals import drawn_number
 
 _SCHEMES = (
     "alphaLcPeriod", "alphaUcPeriod", "arabicParenR", "arabicPeriod", "romanLcParenBoth", "romanLcParenR",

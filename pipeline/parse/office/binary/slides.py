@@ -1,7 +1,9 @@
-"""The layout of a PowerPoint 97-2003 stream ([MS-PPT] 2.1 and 2.4): the slides in their order, with their texts.
+"""The layout of a PowerPoint 97-2003 stream ([MS-PPT] 2.1 to 2.4): records, and the slides in order with their texts.
 
-The newest version of each object is found by the chain of edits, each with a directory of what it wrote. The texts of
-placeholders lie beside the list of slides, those of other shapes in the slide's drawing.
+A record, as also in drawings ([MS-ODRAW]), is a header of eight bytes, then data; a container's data are records again.
+They are walked as they lie in memory; nothing is copied. The newest version of each object is found by the chain of
+edits, each with a directory of what it wrote. The texts of placeholders lie beside the list of slides, those of other
+shapes in the slide's drawing.
 """
 
 import struct
@@ -11,7 +13,68 @@ from itertools import zip_longest
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.encoding import codepages
-from pipeline.parse.office.binary.records import Record, record_at
+
+_HEADER = struct.Struct("<HHI")
+_CONTAINER = 0xF
+_DEPTH = 200
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record: its type, its instance (which of several), and its data."""
+
+    kind: int
+    instance: int
+    data: memoryview
+    is_container: bool
+    depth: int = 0
+
+    def children(self) -> "Iterator[Record]":
+        """The records inside this one; raises DocumentError(CORRUPT)."""
+        return records(self.data, self.depth + 1)
+
+    def first(self, *kinds: int) -> "Record | None":
+        """The record that lies at the end of this path of types, the first at each step."""
+        found: Record | None = self
+        for kind in kinds:
+            found = next((one for one in found.children() if one.kind == kind), None) if found else None
+        return found
+
+    def number(self, offset: int, size: int = 4) -> int:
+        """A number without sign in the data; 0 where the data end before it."""
+        return int.from_bytes(self.data[offset : offset + size], "little")
+
+
+def records(data: memoryview, depth: int = 0) -> Iterator[Record]:
+    """The records that follow one another; raises DocumentError(CORRUPT) where one is longer than what is there."""
+    if depth > _DEPTH:
+        raise DocumentError(Failure.CORRUPT, "its records are nested too deep")
+    at = 0
+    while at + _HEADER.size <= len(data):
+        version, kind, length = _HEADER.unpack_from(data, at)
+        at += _HEADER.size
+        if at + length > len(data):
+            raise DocumentError(Failure.CORRUPT, f"a record of type {kind:#06x} is longer than what holds it")
+        yield Record(kind, version >> 4, data[at : at + length], version & 0xF == _CONTAINER, depth)
+        at += length
+
+
+def record_at(data: memoryview, offset: int) -> Record:
+    """The record that begins at a place in the data; raises DocumentError(CORRUPT) where there is none."""
+    if offset + _HEADER.size > len(data):
+        raise DocumentError(Failure.CORRUPT, "a record lies beyond the end of its stream")
+    length = _HEADER.unpack_from(data, offset)[2]
+    return next(records(data[offset : offset + _HEADER.size + length]))
+
+
+def below(parents: Iterable[Record], kind: int) -> Iterator[Record]:
+    """All records of a type, however deep, in their order."""
+    for record in parents:
+        if record.kind == kind:
+            yield record
+        elif record.is_container:
+            yield from below(record.children(), kind)
+
 
 USER_EDIT, DIRECTORY, DOCUMENT = 0x0FF5, 0x1772, 0x03E8
 LIST, PERSIST, SLIDE, SLIDE_ATOM, NOTES = 0x0FF0, 0x03F3, 0x03EE, 0x03EF, 0x03F0

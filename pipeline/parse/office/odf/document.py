@@ -11,7 +11,7 @@ from lxml import etree
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.markup.reading import parse_xml, whole_number
 from pipeline.parse.members import Members
-from pipeline.parse.office.archive import Archive
+from pipeline.parse.office.package import Archive
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 

@@ -1,11 +1,18 @@
-"""The text that elements within a line of OpenDocument stand for: white space, formulas, form fields."""
+"""A line of OpenDocument: what elements within it stand for (white space, formulas, form fields), and its number.
+
+Numbers and bullets are drawn before the items of lists and before headings (ODF 1.3-3, 5.3, 16.30). An item has the
+level of its nesting. A list begins to count anew, unless it continues one of its style or by name; a level does so when
+an item of a higher one has come between.
+"""
 
 import re
 
 from lxml import etree
 
 from pipeline.parse.markup.reading import local_name, whole_number
+from pipeline.parse.office.numerals import format_number
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
+from pipeline.parse.office.odf.styles import Styles
 
 _WHITE = re.compile("[ \t\r\n]+")
 _BLANKS = 100  # the most that one text:s stands for: more have no other meaning
@@ -102,3 +109,102 @@ def hides_itself(paragraph: etree._Element) -> bool:
         if outer is paragraph and attribute(mark, "text:is-hidden") == "true":
             return True
     return False
+
+
+_LEVELS = 10
+_FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+_PLACE = re.compile(r"%(\d+)%")
+
+
+class List:
+    """An open list: its style, and how far each level has counted."""
+
+    def __init__(self, style: str, counts: list[int | None]) -> None:
+        self.style = style
+        self.counts = counts
+
+
+class Lists:
+    """The lists of one part, as its text comes by."""
+
+    def __init__(self, styles: Styles) -> None:
+        self._styles = styles
+        self._open: list[List] = []
+        self._by_name: dict[str, List] = {}
+        self._by_style: dict[str, List] = {}
+        self._headings: list[int | None] = [None] * _LEVELS
+
+    def begin(self, element: etree._Element) -> None:
+        """A text:list begins, maybe inside another."""
+        outer = self._open[-1] if self._open else None
+        style = attribute(element, "text:style-name") or (outer.style if outer else "")
+        counts = outer.counts if outer else self._continued(element, style)
+        one = List(style, counts)
+        self._open.append(one)
+        if outer is None:
+            self._by_name[attribute(element, "xml:id")] = self._by_style[style] = one
+
+    def end(self) -> None:
+        """The innermost list ends."""
+        self._open.pop()
+
+    def label(self, item: etree._Element) -> str:
+        """Count an item of the innermost list, and return its label with a space after it; "" where it has none."""
+        levels, place = self._styles.levels(self._open[-1].style), min(len(self._open), _LEVELS)
+        start = attribute(item, "text:start-value")
+        return _count(levels, place, self._open[-1].counts, whole_number(start, 0) if start else None)
+
+    def heading(self, level: int) -> str:
+        """Count a heading outside of all lists, and return its label with a space after it; "" where it has none."""
+        place = min(max(1, level), _LEVELS)
+        return _count(self._styles.outline, place, self._headings, None)
+
+    def _continued(self, element: etree._Element, style: str) -> list[int | None]:
+        name = attribute(element, "text:continue-list")
+        before = self._by_name.get(name) if name else None
+        if before is None and attribute(element, "text:continue-numbering") == "true":
+            before = self._by_style.get(style)
+        return before.counts if before else [None] * _LEVELS
+
+
+def _count(levels: dict[int, etree._Element], place: int, counts: list[int | None], start: int | None) -> str:
+    level, before = levels.get(place), counts[place - 1]
+    first = _start(level) if start is None else start
+    counts[place - 1] = first if start is not None or before is None else before + 1
+    counts[place:] = [None] * (_LEVELS - place)
+    if level is None:
+        return ""
+    if name_of(level.tag) not in {"text:list-level-style-number", "text:outline-level-style"}:
+        return "" if attribute(level, "text:bullet-char").isspace() else "- "
+    label = _pattern(levels, place, counts).strip()
+    return label + " " if label else ""
+
+
+def _pattern(levels: dict[int, etree._Element], place: int, counts: list[int | None]) -> str:
+    level = levels[place]
+    pattern = attribute(level, "loext:num-list-format")
+    if pattern:
+        return _PLACE.sub(lambda match: _number(levels, whole_number(match[1], 0), counts), pattern)
+    shown = min(max(1, whole_number(attribute(level, "text:display-levels"), 1)), place)
+    numbers = [_number(levels, one, counts) for one in range(place - shown + 1, place + 1)]
+    joined = ".".join(number for number in numbers if number)
+    return attribute(level, "style:num-prefix") + joined + attribute(level, "style:num-suffix")
+
+
+def _number(levels: dict[int, etree._Element], place: int, counts: list[int | None]) -> str:
+    level = levels.get(place)
+    form = "" if level is None else attribute(level, "style:num-format")
+    if not form or place > _LEVELS:
+        return ""
+    count = counts[place - 1]
+    return format_number(_start(level) if count is None else count, _FORMS.get(form))
+
+
+def _start(level: etree._Element | None) -> int:
+    return 1 if level is None else whole_number(attribute(level, "text:start-value"), 1)
+
+
+def is_numbered(item: etree._Element) -> bool:
+    """Whether a list item has a text of its own, and with it a number, rather than only an inner list."""
+    is_item = name_of(item.tag) == "text:list-item"
+    return is_item and any(name_of(child.tag) in {"text:p", "text:h"} for child in item)

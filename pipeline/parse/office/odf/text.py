@@ -11,10 +11,8 @@ from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named, repeats
-from pipeline.parse.office.odf.line import Line, blank, control_text, formula_text, hides_itself
-from pipeline.parse.office.odf.lists import Lists, is_numbered
-from pipeline.parse.office.odf.looks import Look, Looks, length
-from pipeline.parse.office.odf.styles import Styles
+from pipeline.parse.office.odf.line import Line, Lists, blank, control_text, formula_text, hides_itself, is_numbered
+from pipeline.parse.office.odf.styles import Look, Looks, Styles, length
 from pipeline.parse.office.odf.view import Page, style_of
 from pipeline.parse.writer import CELL, TextWriter
 

@@ -8,8 +8,7 @@ from lxml import etree
 from pipeline.parse.look.appearance import Appearance, Box, overlap
 from pipeline.parse.look.colours import WHITE, Colour, colour_of
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
-from pipeline.parse.office.odf.looks import Looks, length
-from pipeline.parse.office.odf.styles import Styles, master_pages
+from pipeline.parse.office.odf.styles import Looks, Styles, length, master_pages
 
 _FLOATING = {"from-left", "from-inside", "from-top", None}
 _GRAPHIC = "style:graphic-properties"

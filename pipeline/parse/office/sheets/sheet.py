@@ -15,12 +15,10 @@ from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.look.colours import BLACK, WHITE, Colour
 from pipeline.parse.markup.reading import stream, whole_number
 from pipeline.parse.office.cells import column_number, number_text
-from pipeline.parse.office.drawing.fills import UNKNOWN
-from pipeline.parse.office.drawing.theme import rgb
+from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
 from pipeline.parse.office.package import Package
-from pipeline.parse.office.sheets.areas import Areas
 from pipeline.parse.office.sheets.cell_styles import CellStyles, Font
-from pipeline.parse.office.sheets.conditions import X14, Conditions
+from pipeline.parse.office.sheets.conditions import X14, Areas, Conditions
 from pipeline.parse.writer import TextWriter
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

@@ -12,13 +12,12 @@ from lxml import etree
 
 from pipeline.parse.look.appearance import SLIVER, Appearance
 from pipeline.parse.look.colours import TRANSPARENT, Colour, colour_of
-from pipeline.parse.office.drawing.fills import UNCLEAR, UNKNOWN, over, shape_fill
 from pipeline.parse.office.drawing.shapes import GRAPHICS, A
-from pipeline.parse.office.drawing.theme import Paint, Theme
+from pipeline.parse.office.drawing.theme import UNCLEAR, UNKNOWN, Paint, Theme, over, shape_fill
 from pipeline.parse.office.drawing.view import EMU, TRUE, View
 from pipeline.parse.office.package import children
-from pipeline.parse.office.word.frames import Page
 from pipeline.parse.office.word.looks import W
+from pipeline.parse.office.word.sections import Page
 
 PICTURES = {A + "blip", "{urn:schemas-microsoft-com:vml}imagedata"}
 """What refers to a picture's file, in DrawingML and in VML."""

@@ -11,8 +11,7 @@ from lxml import etree
 
 from pipeline.parse.look.colours import BLACK, TRANSPARENT, WHITE, Colour, mixed
 from pipeline.parse.markup.reading import local_name, whole_number
-from pipeline.parse.office.drawing.fills import UNKNOWN
-from pipeline.parse.office.drawing.theme import RGB, Paint, Theme, lightened, read_theme, rgb
+from pipeline.parse.office.drawing.theme import RGB, UNKNOWN, Paint, Theme, lightened, read_theme, rgb
 from pipeline.parse.office.package import Package
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

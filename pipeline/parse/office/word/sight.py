@@ -2,9 +2,12 @@
 
 ISO/IEC 29500-1, 17.3.2: a property holds as the run says it, else its character style, the paragraph's style, the
 style of the table, the defaults. Where what is behind a text is not known (a picture behind it) it counts as seen.
+A table style (17.4 and 17.7.6) has a look for the whole table and others for its first and last rows and columns, its
+bands and corners, of which the table (w:tblLook) says which count.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,10 +15,11 @@ from lxml import etree
 
 from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.look.colours import TRANSPARENT, WHITE, Colour
+from pipeline.parse.markup.reading import whole_number
+from pipeline.parse.office.drawing.theme import UNKNOWN
 from pipeline.parse.office.word.boxes import Boxes
-from pipeline.parse.office.word.frames import indented, moved, widest
-from pipeline.parse.office.word.looks import AUTO, PLAIN, Look, W, over, read_look
-from pipeline.parse.office.word.sections import Sections
+from pipeline.parse.office.word.looks import AUTO, OFF, PLAIN, Look, W, over, points, read_fill, read_look
+from pipeline.parse.office.word.sections import Frame, Page, Sections, indented, moved, read_floating, widest
 from pipeline.parse.office.word.styles import Style, WordStyles, value
 
 _REMEMBERED = 10_000
@@ -111,3 +115,140 @@ def _squeezed(stretch: float | None, spacing: float | None, size: float) -> floa
     if not spacing or spacing > 0:
         return stretch
     return (1.0 if stretch is None else stretch) * max(0.0, 1 + spacing / (size * _LETTER))
+
+
+_PARTS = {
+    "firstRow": 0x20,
+    "lastRow": 0x40,
+    "firstColumn": 0x80,
+    "lastColumn": 0x100,
+    "noHBand": 0x200,
+    "noVBand": 0x400,
+}
+_WHOLE = "wholeTable"
+
+
+class Place(NamedTuple):
+    """A cell's row and column, from 0, and how many there are."""
+
+    row: int
+    rows: int
+    column: int
+    columns: int
+
+
+class _Region(NamedTuple):
+    """The look of letters and the fill that a table style gives a part of the table."""
+
+    look: Look = PLAIN
+    fill: Colour | None = None
+
+
+class TableLooks:
+    """How cells of one table look, inside `around`."""
+
+    def __init__(self, table: etree._Element, styles: WordStyles, around: Around) -> None:
+        properties = table.find(W + "tblPr")
+        self._styles = styles
+        self._around = around.on(read_fill(properties, styles.theme))._replace(table=PLAIN, origin=Around().origin)
+        self._regions, self._bands = _read_style(styles, value(properties, "tblStyle"))
+        self._origin = around.origin
+        self._frame = _read_place(table)
+        self._parts = _read_parts(None if properties is None else properties.find(W + "tblLook"))
+
+    def hides(self, page: Page) -> str | None:
+        """How the table is hidden as a whole by its place on a page, if it is."""
+        return self._frame.appearance(page, self._origin).hides if self._frame else None
+
+    def around(self, row: etree._Element, cell: etree._Element, place: Place) -> Around:
+        """The surroundings of the paragraphs of a cell."""
+        around = self._around._replace(line=min(self._around.line, _height(row)))
+        if self._regions:
+            regions = [self._regions[name] for name in self._names(place) if name in self._regions]
+            for region in regions:
+                around = around.on(region.fill)._replace(table=over(region.look, around.table))
+            if self._parts is None and self._regions.keys() - {_WHOLE}:
+                around = around._replace(behind=UNKNOWN, table=over(Look(ink=AUTO), around.table))
+        return around.on(read_fill(cell.find(W + "tcPr"), self._styles.theme))
+
+    def _names(self, place: Place) -> Iterator[str]:
+        """The parts of the table in which a cell lies, those that count more later."""
+        parts = self._parts or set()
+        top, bottom = "firstRow" in parts and place.row == 0, "lastRow" in parts and place.row == place.rows - 1
+        left = "firstColumn" in parts and place.column == 0
+        right = "lastColumn" in parts and place.column == place.columns - 1
+        row, column = place.row - ("firstRow" in parts), place.column - ("firstColumn" in parts)
+        yield _WHOLE
+        if "noVBand" not in parts and not left and not right:
+            yield f"band{column // self._bands[1] % 2 + 1}Vert"
+        if "noHBand" not in parts and not top and not bottom:
+            yield f"band{row // self._bands[0] % 2 + 1}Horz"
+        for name, holds in (("firstRow", top), ("lastRow", bottom), ("firstCol", left), ("lastCol", right)):
+            if holds:
+                yield name
+        for name, holds in (("nwCell", top and left), ("neCell", top and right), ("swCell", bottom and left),
+                            ("seCell", bottom and right)):  # fmt: skip
+            if holds:
+                yield name
+
+
+def is_covered(cell: etree._Element, row: int) -> bool:
+    """Whether a cell is merged with the one before or above it, whose text alone is shown."""
+    properties = cell.find(W + "tcPr")
+    if properties is None:
+        return False
+    merges = [properties.find(W + "hMerge"), properties.find(W + "vMerge") if row else None]
+    return any(one is not None and one.get(W + "val", "continue") == "continue" for one in merges)
+
+
+def _read_place(table: etree._Element) -> Frame | None:
+    """Where a table lies that floats, or is indented; its columns say how wide it is."""
+    columns = [points(one, "w", 0.05) or 0.0 for one in table.iterfind(f"{W}tblGrid/{W}gridCol")]
+    width = sum(columns) or None
+    floating, indent = table.find(f"{W}tblPr/{W}tblpPr"), table.find(f"{W}tblPr/{W}tblInd")
+    if floating is not None:
+        return read_floating(floating, width)
+    if indent is None or indent.get(W + "type", "dxa") != "dxa":
+        return None
+    return Frame(points(indent, "w", 0.05), None, width, None, x_from_page=False, y_from_page=False)
+
+
+def _height(row: etree._Element) -> float:
+    """The height in points to which a row is cut, infinite where it grows with its text."""
+    height = row.find(f"{W}trPr/{W}trHeight")
+    exact = height is not None and height.get(W + "hRule") == "exact"
+    found = points(height, "val", 0.05) if height is not None and exact else None
+    return Around().line if found is None else found
+
+
+def _read_parts(look: etree._Element | None) -> set[str] | None:
+    """The parts of the table of which the style counts, and the bands of which it does not; None where not said."""
+    if look is None:
+        return None
+    try:
+        bits = int(look.get(W + "val", "0")[:4] or "0", 16)
+    except ValueError:
+        bits = 0
+    said = {name: look.get(W + name) for name in _PARTS}
+    return {name for name, one in said.items() if (bits & _PARTS[name] if one is None else one not in OFF)}
+
+
+def _read_style(styles: WordStyles, name: str | None) -> tuple[dict[str, _Region], tuple[int, int]]:
+    """The regions of a table style by the names of the parts, and how many rows and columns its bands have."""
+    regions, bands = dict[str, _Region](), (1, 1)
+    for style in reversed(styles.chain(name)):
+        for part in (style, *style.iterchildren(W + "tblStylePr")):
+            key = _WHOLE if part is style else part.get(W + "type", "")
+            own = _Region(
+                read_look(part.find(W + "rPr"), styles.theme),
+                read_fill(part.find(W + "tcPr"), styles.theme),
+            )
+            inherited = regions.get(key, _Region())
+            fill = inherited.fill if own.fill is None else own.fill
+            regions[key] = _Region(over(own.look, inherited.look), None if fill == TRANSPARENT else fill)
+        properties = style.find(W + "tblPr")
+        bands = (
+            max(1, whole_number(value(properties, "tblStyleRowBandSize"), bands[0])),
+            max(1, whole_number(value(properties, "tblStyleColBandSize"), bands[1])),
+        )
+    return {key: region for key, region in regions.items() if region != _Region()}, bands

@@ -4,14 +4,12 @@ import pytest
 import tinycss2
 from lxml import etree
 
-from pipeline.parse.css.cascade import Cascade
+from pipeline.parse.css.cascade import Cascade, Variables
 from pipeline.parse.css.conditions import on_screen, supported
 from pipeline.parse.css.pseudo import Budget, TooMuchError
 from pipeline.parse.css.selectors import compile_list
 from pipeline.parse.css.sheet import LONGEST, Sheets
-from pipeline.parse.css.syntax import colour_and_alpha, read_value, word
-from pipeline.parse.css.values import Measure
-from pipeline.parse.css.variables import Variables
+from pipeline.parse.css.syntax import Measure, colour_and_alpha, read_value, word
 
 PAGE = etree.HTML(
     "<body class='a b'><h2 id=x>1</h2><p>2</p><p class=c data-k='One Two' lang=de-AT>3<i>4</i><i>5</i></p></body>"

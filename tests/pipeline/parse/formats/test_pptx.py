@@ -11,7 +11,7 @@ from pptx.util import Inches
 
 from pipeline.document import Hidden
 from pipeline.errors import Failure
-from pipeline.parse.office.binary.compound import format_compound
+from pipeline.parse.office.binary.ole import format_compound
 from pipeline.parse.options import Options
 
 P = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'

@@ -2,9 +2,8 @@
 
 import pytest
 
-from pipeline.parse.office.sheets.areas import Areas, read_areas
 from pipeline.parse.office.sheets.cell_styles import PLAIN
-from pipeline.parse.office.sheets.conditions import Rule
+from pipeline.parse.office.sheets.conditions import Areas, Rule, read_areas
 
 
 @pytest.mark.parametrize(

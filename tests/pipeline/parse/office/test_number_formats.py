@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.parse.office.sheets.number_formats import number_format
+from pipeline.parse.office.sheets.cell_styles import number_format
 
 PI, NOTHING, LOSS, TEXT = 3.14, 0.0, -7.0, None
 

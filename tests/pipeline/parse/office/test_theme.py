@@ -4,8 +4,7 @@ import pytest
 from lxml import etree
 
 from pipeline.parse.look.colours import BLACK, WHITE
-from pipeline.parse.office.drawing.fills import is_opaque, over, own_fill
-from pipeline.parse.office.drawing.theme import RGB, Paint, Theme
+from pipeline.parse.office.drawing.theme import RGB, Paint, Theme, is_opaque, over, own_fill
 
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 W14 = 'xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml"'

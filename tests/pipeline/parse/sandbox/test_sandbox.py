@@ -231,9 +231,9 @@ reading = os.fork()
 if reading:
     os.waitpid(reading, 0)
     os._exit(0)
-from pipeline.parse.sandbox import capabilities
+from pipeline.parse.sandbox import drop_capabilities
 libc.prctl(38, *(ctypes.c_ulong(each) for each in (1, 0, 0, 0)))
-dropped = capabilities.drop()
+dropped = drop_capabilities()
 lines = open("/proc/self/status").read().splitlines()
 tell({"dropped": dropped, **dict(line.split(":\\t") for line in lines if line.startswith(("Cap", "NoNew")))})
 os._exit(0)
