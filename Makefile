@@ -1,4 +1,5 @@
 # make demo   documents in, Parquet and a verified log out      make test   lint and all tests
+# make install  the software alone, into .venv
 # make bench  our engine beside its peers                       make lint   ruff and mypy
 # make bench-lm  language models beside llama.cpp: tests/benchmarks/lm/__main__.py says what it needs
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
@@ -24,7 +25,7 @@ KERNELS := codegen simd kernels models generate test_identity.py test_fences.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 
-.PHONY: demo test test-amx bench bench-lm torture lint lock clean
+.PHONY: install demo test test-amx bench bench-lm torture lint lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
@@ -49,6 +50,8 @@ demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
 	@echo "  $(BIN)/cloister results invoice-fields --json --workspace $(DEMO)"
 	@echo "  $(BIN)/cloister audit show DOCUMENT --workspace $(DEMO)    one document's whole story; a path from the table above"
 	@echo "  $(BIN)/cloister run $(firstword $(JOBS)) --workspace $(DEMO)    a second run: nothing left to do"
+
+install: $(VENV)/.runtime
 
 test: lint $(GGUF)
 	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) OPENBLAS_NUM_THREADS=1 \

@@ -162,10 +162,15 @@ class ModelConfig(Section):
         "was made for; longer documents are read in parts; 8192 if left out",
     )
     kv: Literal["float16", "int8"] | None = Field(
-        None, description="of a model that writes: how keys and values are kept; int8 takes half the memory; or float16"
+        None,
+        description="of a model that writes: how keys and values are kept; int8 takes half the memory; float16 if left "
+        "out",
     )
     cache_mib: int | None = Field(
-        None, ge=16, le=4_194_304, description="of a model that writes: memory for keys and values, in MiB"
+        None,
+        ge=16,
+        le=4_194_304,
+        description="of a model that writes: memory for keys and values, in MiB; what is free and useful if left out",
     )
 
 

@@ -77,7 +77,7 @@ def _print(found: Sequence[dict[str, Any]]) -> None:
     if cells:
         print_table(head, cells, right=("entry",), whole=("time", "job"))
     else:
-        say("nothing in the log is so")
+        say("no entry of the log fits")
 
 
 def _check_known(place: Workspace, site: pipeline.Site, query: pipeline.Query) -> None:

@@ -128,5 +128,7 @@ def _tell(folder: Path, new: bool, copied: list[str], as_json: bool) -> None:
         say(f"  put documents into inbox/{name}/")
     if not copied:
         say(f"  write jobs/JOB.yaml, or copy an example: cloister init . --example {next(iter(examples()), 'NAME')}")
-    say("  cloister model import FILE.gguf, or a Hugging Face folder: cloister model import FOLDER --name NAME")
+    models = {load_job(folder / "jobs" / f"{name}.yaml").config.model.name: None for name in copied}
+    for model in models or ["NAME"]:
+        say(f"  cloister model import FILE.gguf or a Hugging Face FOLDER --name {model}")
     say(f"  cloister check {job} && cloister run {job}")

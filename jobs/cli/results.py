@@ -48,10 +48,10 @@ def results(
 ) -> None:
     """Show each document: its state, and its answer or why there is none.
 
-    Of several rows for one document the current one: README.md has the rule. Rows that were made by other settings, or
-    another model, than the newest row of their job are marked. With --json: the rows of the result table, as they stand
-    in Parquet, with "other_settings": true where that is so. The files are not held against the log by this: `audit
-    verify` does that.
+    Of several rows for one document the current one: pipeline/outbox/README.md has the rule. Rows that were made by
+    other settings, or another model, than the newest row of their job are marked. Below the table stands what to do
+    about each class of failures. With --json: the rows of the result table, as they stand in Parquet, with
+    "other_settings": true where that is so. The files are not held against the log by this: `audit verify` does that.
     """
     place = open_workspace(workspace)
     if job is not None:
@@ -65,6 +65,7 @@ def results(
     shown = list(map(_Shown.of, rows))
     if shown:
         print_table(head, _cells(shown, len(head)), whole=("job", "state"))
+        _tell_remedies(shown)
         _tell_others(shown)
     elif failed:
         say("no failed document")
@@ -90,6 +91,7 @@ class _Shown(NamedTuple):
     sha256: str | None
     notes: list[str]
     state: str
+    failure: str | None
     answer: Text
     settings: tuple[str, str] | None
 
@@ -98,7 +100,10 @@ class _Shown(NamedTuple):
         """Make what is shown of a whole row, which may be long."""
         made_by = (row["job_digest"] or _UNKNOWN, row["model_sha256"] or _UNKNOWN)
         settings = made_by if row.get("other_settings") else None
-        return cls(row["job"], row["path"], row["document"], _notes(row), row["state"], answer_of(row), settings)
+        answer = answer_of(row)
+        return cls(
+            row["job"], row["path"], row["document"], _notes(row), row["state"], row["failure"], answer, settings
+        )
 
 
 def _cells(rows: Sequence[_Shown], columns: int) -> list[tuple[str | Text, ...]]:
@@ -110,6 +115,14 @@ def _cells(rows: Sequence[_Shown], columns: int) -> list[tuple[str | Text, ...]]
         ]
         for row in rows
     ]
+
+
+def _tell_remedies(rows: Sequence[_Shown]) -> None:
+    """A line for each class of failures that is among the rows: what to do about it."""
+    classes = {row.failure for row in rows if row.failure}
+    for failure in pipeline.Failure:
+        if failure in classes:
+            say(f"{failure}: {failure.remedy}")
 
 
 def _tell_others(rows: Sequence[_Shown]) -> None:

@@ -18,7 +18,7 @@ ClassOption = Annotated[
     typer.Option(
         "--class",
         metavar="CLASS",
-        help="Only documents that failed so: timeout, needs_ocr, encrypted, …; may be given several times.",
+        help="Only failed documents of this class: timeout, needs_ocr, encrypted, …; may be given several times.",
         show_default=False,
     ),
 ]

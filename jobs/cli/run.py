@@ -243,7 +243,7 @@ def _outcome(report: pipeline.RunReport) -> str:
     if report.lost and not report.seen:
         return "nothing was taken up again"
     if report.retried and not report.seen:
-        return "nothing to do: nothing that failed so can be taken up again"
+        return "nothing to do: no such failed document can be taken up again"
     if report.interrupted:
         return "stopped before the first document was finished"
     if report.counts["pending"]:

@@ -84,7 +84,7 @@ class ClassifySettings(Task):
     threshold: Annotated[
         float,
         Key(
-            "a best score below it makes the document abstained; a measured one if left out",
+            "a best score below it makes the document abstained; 0.3 if left out",
             least=0,
             most=1,
             silent=True,

@@ -11,8 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.document import Parsed, Span
-from pipeline.tasks import EMBEDDING, Answer, Embedder, Key, SettingsError, Task, Text
+from pipeline.tasks.base import EMBEDDING, Answer, Embedder, Task
 from pipeline.tasks.embedding.passages import passages
+from pipeline.tasks.settings import Key, SettingsError, Text
 from pipeline.text.language import language
 
 LANGUAGE = pa.struct([("language", pa.string()), ("words", pa.int64())])

@@ -22,6 +22,12 @@ def test_a_new_workspace(cloister: Cloister, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_the_models_of_the_examples_are_named(cloister: Cloister, tmp_path: Path) -> None:
+    told = cloister("init", tmp_path / "ws", "--example", "invoice-fields", "--example", "report-digest").out
+    assert [line.split()[-1] for line in told.splitlines() if "model import" in line] == ["all-minilm-l6-v2-q8_0"]
+    assert "--name NAME" in cloister("init", tmp_path / "other").out
+
+
 def test_every_example_is_a_good_job_and_is_copied(cloister: Cloister, tmp_path: Path) -> None:
     names = sorted(examples())
     assert names

@@ -33,7 +33,8 @@ def test_results(done: Place, cloister: Cloister) -> None:
     told = cloister("results")
     assert told.code == 0
     assert "lease.txt" in told.out
-    assert "empty: " in told.out
+    assert "empty: the file has 0 bytes" in told.out
+    assert told.out.endswith("empty: Check whether the right file was sent.\n")
     assert "lease.txt" not in cloister("results", "sort", "--failed").out
     assert len(cloister("results", "--limit", "1", "--json").json) == 1
 

@@ -146,7 +146,7 @@ def test_search(done: Place, cloister: Cloister) -> None:
         assert {row["path"] for row in found} == expected, options
     told = cloister("audit", "search", "--name", "lease").out
     assert all(path in told for path in ("lease.txt", "~$lease.txt", "duplicate", "ignored a hidden"))
-    assert "nothing in the log is so" in cloister("audit", "search", "--name", "other").out
+    assert "no entry of the log fits" in cloister("audit", "search", "--name", "other").out
     entry = entries(done, "document")[0]
     found = cloister("audit", "search", "--document", entry["document"][:7], "--run", entry["run"], "--json").json
     assert {row["document"] for row in found} == {entry["document"]}
@@ -185,7 +185,7 @@ def test_search_for_a_job_or_run_that_nobody_knows(
     assert (told.code, told.out) == (2, "")
     assert all(word in told.err for word in words), told.err
     done.job("idle")
-    assert cloister("audit", "search", "--job", "idle").out == "nothing in the log is so\n"
+    assert cloister("audit", "search", "--job", "idle").out == "no entry of the log fits\n"
 
 
 def test_a_damaged_log_is_told_once_by_search(done: Place, cloister: Cloister) -> None:

@@ -39,7 +39,7 @@ def test_nothing_to_retry(ready: Place, cloister: Cloister) -> None:
     ready.drop("sort", "new.txt", LEASE)
     done = cloister("retry", "sort")
     assert done.code == 0
-    assert "nothing to do: nothing that failed so" in done.out
+    assert "nothing to do: no such failed document" in done.out
     assert (ready.root / "inbox" / "sort" / "new.txt").exists()
 
 

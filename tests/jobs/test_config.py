@@ -1,4 +1,7 @@
-"""The JSON Schema in configs/ is that of JobConfig, and says something of every key."""
+"""The JSON Schema in configs/ is that of JobConfig, and says something of every key.
+
+python -m tests.jobs.test_config > configs/job.schema.json
+"""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +23,8 @@ def schema_text() -> str:
 
 
 def test_the_schema_is_the_generated_one() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), "write schema_text() of this test into the file"
+    made_by = "python -m tests.jobs.test_config > configs/job.schema.json"
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), made_by
 
 
 def sections(model: type[Section]) -> Iterator[type[Section]]:
@@ -70,3 +74,7 @@ def test_ocr_is_automatic_or_off_or_has_languages() -> None:
     assert said[1] is NO_OCR
     assert said[2] is not None
     assert said[2].languages == ("eng", "chi_sim", "script/Latin")
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")

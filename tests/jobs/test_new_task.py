@@ -1,7 +1,10 @@
 """A task that this program does not have, in a file of its own and registered by one line, goes through all of it."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -116,6 +119,25 @@ def test_rows_of_other_tasks_are_what_they_were(
     assert cloister("run", "sort").code == 0
     assert [row["state"] for row in cloister("results", "sort", "--json").json] == ["done", "duplicate"]
     assert cloister("audit", "verify").code == 0
+
+
+def test_it_can_be_registered_where_the_readme_says(tmp_path: Path) -> None:
+    """The file and the two lines, in a copy of the package: no circle of imports."""
+    shutil.copytree(README.parents[1], tmp_path / "pipeline", ignore=shutil.ignore_patterns("__pycache__"))
+    family = tmp_path / "pipeline" / "tasks"
+    shutil.copy(Path(__file__).parent / "counting.py", family / "count.py")
+    text, after, before = (family / "__init__.py").read_text(), "from pipeline.tasks.extract", '    "classify":'
+    for line, place in (
+        ("from pipeline.tasks.count import CountSettings\n", after),
+        ('    "count": CountSettings,\n', before),
+    ):
+        assert text.count(place) == 1
+        text = text.replace(place, line + place)
+    (family / "__init__.py").write_text(text)
+    command = [sys.executable, "-P", "-c", "import pipeline; print(pipeline.__file__, *pipeline.TASKS)"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+    assert told[:2] == [str(tmp_path / "pipeline" / "__init__.py"), "count"]
 
 
 def test_the_readme_has_this_very_task() -> None:
