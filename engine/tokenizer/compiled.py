@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from engine.kernels.text.merging import NONE, Pairs
-from engine.kernels.text.pairs import Ids, Pieces, Room, Rules, encode, find_pairs, insert_pairs, insert_pieces
+from engine.kernels.text.pairs import Ids, Pieces, Rules, encode, find_pairs, insert_pairs, insert_pieces
 from engine.kernels.text.splits import HEAD, KEPT, LETTER, NUMBER, PUNCTUATION, SPACE, TAIL
 from engine.simd import I8, I32
 from engine.tokenizer.unicode import classes as unicode
@@ -41,14 +41,14 @@ class PairEncoder:
         insert_pairs(*pairs, table)
         rules = Rules(split.family, split.digits, split.endings, unknown, size)
         known = Ids(symbols, np.array(extra, np.int32), np.array(bytes_ids, np.int32))
-        self._tables = (classes, rules, known, table, whole or piece_table(_NO_IDS, {}))
+        self._tables = (classes, *map(tuple, (rules, known, table, whole or piece_table(_NO_IDS, {}))))
 
     def encode(self, text: str) -> bytes:
         """The ids of a text without lone surrogates, int32 each."""
         raw = text.encode("utf-32-le")
         codes = np.frombuffer(bytearray(raw), np.int32)
         n = len(raw)  # of at most four bytes a character
-        room = Room(np.empty(n, np.int32), np.empty(3 * n, np.int32), np.empty(3 * n + 1, np.int64))
+        room = np.empty(n, np.int32), np.empty(3 * n, np.int32), np.empty(3 * n + 1, np.int64)
         out = np.empty(n, np.int32)
         count = encode(codes, *self._tables, room, out)
         return out[:count].tobytes()
@@ -63,8 +63,7 @@ def classes() -> I8:
         HEAD: unicode.HEADS, TAIL: unicode.TAILS, PUNCTUATION: tables.PUNCTUATION,
     }  # fmt: skip
     for bit, table in sets.items():
-        ranges = Ranges(table)
-        for first, last in zip(ranges.firsts, ranges.lasts, strict=True):
+        for first, last in Ranges(table).spans:
             found[first : last + 1] |= bit
     return found
 

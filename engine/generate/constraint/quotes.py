@@ -8,8 +8,8 @@ import json
 import re
 
 from engine.errors import EngineError
-from engine.tokenizer.unicode import classes as classes
-from engine.tokenizer.unicode.codepoints import Ranges, span_of
+from engine.tokenizer.unicode import classes
+from engine.tokenizer.unicode.codepoints import Ranges
 
 LONGEST_TEXT = 262_144
 """Code points of a text that is quoted from, at most."""
@@ -25,7 +25,8 @@ e00-109f 1780-17ff 1950-19ff 1a20-1aaf 2e80-312f 31a0-31ff 3400-a4cf a9e0-a9ff a
 """
 """Scripts without spaces between words: South East Asian ones, kana, ideographs."""
 
-_SPACED = " ".join(span for span in classes.LETTERS.split() if span_of(span)[0] not in Ranges(ALONE))
+_ALONE = Ranges(ALONE)
+_SPACED = " ".join(f"{first:x}-{last:x}" for first, last in Ranges(classes.LETTERS).spans if first not in _ALONE)
 _L, _N, _J = (Ranges(some).pattern() for some in (_SPACED, classes.NUMBERS, classes.JOINED))
 PART = re.compile(rf"[{_L}][{_L}{_J}]{{0,31}}|[{_N}][{_N}{_J}]{{0,31}}| |[^ ][{_J}]{{0,31}}")
 """A word, a number, or one character with what belongs to it; 32 code points of it at most."""

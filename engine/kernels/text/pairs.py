@@ -3,7 +3,7 @@
 Everything is the caller's, so several threads may encode at once.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.kernels.compiled import entry, kernel
 from engine.kernels.text.merging import NONE, Pairs, merge, place_of
@@ -114,12 +114,20 @@ def _symbol(pieces: Pieces, begin: int, size: int, symbols: I32) -> int:
 
 
 @entry
-def encode(codes: I32, classes: I8, rules: Rules, known: Ids, pairs: Pairs, whole: Pieces, room: Room, out: I32) -> int:
+def encode(codes: I32, classes: I8, rules: Any, known: Any, pairs: Any, whole: Any, room: Any, out: I32) -> int:
     """The ids of a text in `out`, and how many they are: a text of n symbols has at most n.
 
     `codes` are its code points, `classes` holds the class of each code point, `whole` the pieces that a part of the
-    text between two cuts may be as a whole.
+    text between two cuts may be as a whole. The others are plain tuples with the fields of the named ones: to hand over
+    a named tuple takes half a microsecond, and a short text takes two.
     """
+    return int(_encode(codes, classes, Rules(*rules), Ids(*known), Pairs(*pairs), Pieces(*whole), Room(*room), out))
+
+
+@kernel
+def _encode(
+    codes: I32, classes: I8, rules: Rules, known: Ids, pairs: Pairs, whole: Pieces, room: Room, out: I32
+) -> int:
     at, segment, count, end, ids = 0, 0, 0, codes.size, room.ids
     while at < end:
         if at >= segment:

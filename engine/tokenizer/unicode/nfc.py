@@ -55,7 +55,7 @@ def _suspects() -> NDArray[np.bool_]:
     never."""
     found = np.zeros(0x110000, np.bool_)
     found[[ord(c) for c in _SECONDS]] = True
-    for first, last in zip(_EXCLUDED.firsts, _EXCLUDED.lasts, strict=True):
+    for first, last in _EXCLUDED.spans:
         found[first : last + 1] = True
     return found
 

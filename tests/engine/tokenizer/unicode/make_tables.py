@@ -42,14 +42,29 @@ NOTES = {
     "DECOMPOSED": "canonical decompositions without Hangul: code point = result, result of the next one, and so on",
     "LOWER": "first-last/step and the distance to lower case, or = the result",
     "EXCLUDED": "decomposed, and not composed again by NFC",
-    "LETTERS": "letters, as regular expressions have them: {L}",
     "NUMBERS": "numbers of any kind: {N}",
-    "HEADS": "capital letters, letters without case, marks: {Lu} {Lt} {Lm} {Lo} {M}",
-    "TAILS": "small letters, letters without case, marks: {Ll} {Lm} {Lo} {M}",
+    "CAPITALS": "capital letters, and two in one that begin with a capital: {Lu} {Lt}",
+    "SMALL": "small letters: {Ll}",
+    "CASELESS": "letters without case: {Lm} {Lo}",
+    "ATTACHED": "marks, {M}, that belong to the grapheme before them",
+    "UNATTACHED": "marks that do not",
     "WHITE_SPACE": "white space, which pre-tokenizers split at",
-    "JOINED": "belongs to the grapheme before it",
+    "EXTENDING": "belongs to the grapheme before it, though it is no mark",
     "JOINING": "belongs to the grapheme after it",
     "APART": "nothing joins it",
+}
+FOOTERS = {
+    "tables.py": "",
+    "classes.py": '''
+LETTERS = CAPITALS + SMALL + CASELESS
+"""Letters, as regular expressions have them: {L}."""
+HEADS = CAPITALS + CASELESS + ATTACHED + UNATTACHED
+"""Capital letters, letters without case, marks: {Lu} {Lt} {Lm} {Lo} {M}."""
+TAILS = SMALL + CASELESS + ATTACHED + UNATTACHED
+"""Small letters, letters without case, marks: {Ll} {Lm} {Lo} {M}."""
+JOINED = ATTACHED + EXTENDING
+"""What belongs to the grapheme before it."""
+''',
 }
 HEADS, TAILS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 ACUTE = "\u0301"
@@ -76,6 +91,18 @@ def show(first: int, last: int) -> str:
 
 def show_all(numbers: Iterable[int]) -> str:
     return " ".join(show(*span) for span in ranges(numbers))
+
+
+def show_cases(numbers: Iterable[int]) -> str:
+    """As `show_all`, but what takes turns with something else is one range in steps of two: capitals do with small
+    letters."""
+    left, spans = set(numbers), []
+    for first, last in ranges(left, 2):
+        if last - first >= 6:
+            left -= set(range(first, last + 1, 2))
+            spans.append((first, f"{show(first, last)}/2"))
+    spans += [(first, show(first, last)) for first, last in ranges(left)]
+    return " ".join(text for _, text in sorted(spans))
 
 
 def changed(function: Callable[[str], str]) -> dict[int, str]:
@@ -177,6 +204,7 @@ def tables() -> dict[str, dict[str, str]]:
     nfd, nfc = normalizers.NFD().normalize_str, normalizers.NFC().normalize_str
     decomposed = {number: text for number, text in changed(nfd).items() if number not in HANGUL}
     split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+    marks, extending = set(members(r"\p{M}")), set(joined())
     return {
         "tables.py": {
             "REMOVED": show_all([*SURROGATES, *(number for number, text in clean.items() if text == "")]),
@@ -190,12 +218,14 @@ def tables() -> dict[str, dict[str, str]]:
             "LOWER": show_lower(changed(bert(lowercase=True))),
         },
         "classes.py": {
-            "LETTERS": show_all(members(r"\p{L}")),
+            "CAPITALS": show_cases(members(r"[\p{Lu}\p{Lt}]")),
+            "SMALL": show_cases(members(r"\p{Ll}")),
+            "CASELESS": show_all(members(r"[\p{Lm}\p{Lo}]")),
+            "ATTACHED": show_all(marks & extending),
+            "UNATTACHED": show_all(marks - extending),
             "NUMBERS": show_all(members(r"\p{N}")),
-            "HEADS": show_all(members(HEADS)),
-            "TAILS": show_all(members(TAILS)),
             "WHITE_SPACE": show_all(members(r"\s")),
-            "JOINED": show_all(joined()),
+            "EXTENDING": show_all(extending - marks),
             "JOINING": show_all(joining()),
             "APART": show_all(apart()),
         },
@@ -204,11 +234,11 @@ def tables() -> dict[str, dict[str, str]]:
 
 def format_module(name: str, found: dict[str, str]) -> str:
     parts = [HEADER.format(title=TITLES[name], version=tokenizers.__version__)]
-    for name, text in found.items():
+    for table, text in found.items():
         lines = textwrap.wrap(text.replace(",", ", "), 118, break_on_hyphens=False)
         body = "\n".join(lines)
-        parts.append(f'# {NOTES[name]}\n{name} = """\n{body}\n"""\n\n')
-    return "".join(parts).rstrip("\n") + "\n"
+        parts.append(f'# {NOTES[table]}\n{table} = """\n{body}\n"""\n\n')
+    return "".join(parts).rstrip("\n") + "\n" + FOOTERS[name]
 
 
 if __name__ == "__main__":
