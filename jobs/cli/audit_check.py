@@ -52,5 +52,6 @@ def _print(proven: "audit.Proven") -> None:
         )
     for name, seconds in proven.cosigned.items():
         say(f"  cosigned   {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC by {name}")
+    width = max(10, *map(len, proven.entry))
     for name, value in proven.entry.items():
-        say(f"  {name:<10} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+        say(f"  {name:<{width}} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
