@@ -27,7 +27,6 @@ from pipeline.parse.unpack.tape import is_tape
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PACKAGES = ("application/vnd.oasis.opendocument.", "application/vnd.sun.xml.", "application/epub+zip")
 _IWORK = re.compile(r"^(Index/.*\.iwa|Index\.zip|index\.apxl(\.gz)?|buildVersionHistory\.plist)$", re.MULTILINE)
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _HTML = re.compile(
     r"(?>(?:<\?xml[^>]*>|<!--.*?-->|\s+)*)<(!doctype\s+html|html|head|title|body|div|table|p|h[1-6]|ol|ul|dl|span|center|form|font|meta|script)(?![\w:.-])",
     re.IGNORECASE | re.DOTALL,
@@ -70,7 +69,7 @@ _NO_DOCUMENTS = (  # of which the table of first bytes says what is not so
 def media_type_of(source: Source) -> str:
     """A media type, which may have no parser; raises DocumentError for what has none for sure."""
     data = source.data
-    if data.startswith(_ZIP):
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
         return _zip(data)
     if data.startswith(_OLE):
         return _ole(data)
@@ -181,7 +180,6 @@ def _unsupported(data: bytes) -> DocumentError:
     return DocumentError(Failure.UNSUPPORTED, what)
 
 
-_BZIP2 = (b"1AY&SY", b"\x17rE8P\x90")  # a block, or the end, after "BZh" and a digit
 _PROGRAMS = (b"MZ", b"\x7fELF", b"PK00")  # that ZIP archives which unpack themselves begin with
 _UNREAD = {
     b"7z\xbc\xaf\x27\x1c": "7-Zip (.7z)",
@@ -206,7 +204,7 @@ def archive_type(data: bytes) -> str | None:
     """The media type of an archive or envelope; raises DocumentError(UNSUPPORTED) for one that is not unpacked."""
     if data.startswith(b"\x1f\x8b\x08"):
         return "application/gzip"
-    if data.startswith(b"BZh") and data[4:10] in _BZIP2:
+    if data.startswith(b"BZh") and data[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
         return "application/x-bzip2"
     if data.startswith(b"\xfd7zXZ\0"):
         return "application/x-xz"

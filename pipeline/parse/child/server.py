@@ -26,7 +26,6 @@ from pipeline.parse.child import life as child
 from pipeline.parse.child.channel import Channel, ChannelClosedError
 from pipeline.parse.limits import Limits
 
-_OF_WINDOWS = {"mbcs", "oem"}
 PROGRAMS = ("/usr", "/bin", "/lib", "/lib64", "/opt", "/etc/ld.so.cache", "/dev/null", "/proc/cpuinfo")
 """Where another program may read: itself, its libraries and its data."""
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_THREAD_LIMIT": "1"}
@@ -56,7 +55,7 @@ def serve(control: Channel) -> None:
 def _load_encodings() -> None:
     """Load all encodings of Python: a child can open no file, so it cannot import one when a document asks for it."""
     for module in pkgutil.iter_modules(encodings.__path__):
-        if module.name not in _OF_WINDOWS:
+        if module.name not in {"mbcs", "oem"}:
             importlib.import_module(f"encodings.{module.name}")
 
 

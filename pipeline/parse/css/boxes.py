@@ -2,17 +2,12 @@
 
 from dataclasses import dataclass
 
-from pipeline.parse.css.cascade import Values, keyword
-from pipeline.parse.css.syntax import Measure, number, words
+from pipeline.parse.css.cascade import Values, keyword, layer_of
+from pipeline.parse.css.syntax import Measure, words
 from pipeline.parse.look.appearance import SLIVER
 
 _FAR = 999.0  # px
 _SLIVER = SLIVER * 4 / 3  # px
-_INLINE = {
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
-    "kbd", "label", "mark", "nobr", "output", "q", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong",
-    "sub", "sup", "time", "tt", "u", "var",
-}  # fmt: skip
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr",
@@ -62,7 +57,7 @@ def box_of(tag: str, values: Values, size: float, *, laid_out: bool, quirks: boo
         position=position,
         left=_sideways(values, position, measure) + _length(values, "margin-left", measure),
         top=_downwards(values, position, measure) + (_length(values, "margin-top", measure) if block else 0.0),
-        layer=_layer(values) if position != "static" or laid_out else None,
+        layer=layer_of(values) if position != "static" or laid_out else None,
         overflow_hidden=hidden and sized,
         is_cut=hidden and sized and _has_no_room(values, measure),
         may_be_flat="height" not in values and "min-height" not in values,
@@ -91,11 +86,6 @@ def _downwards(values: Values, position: str, measure: Measure) -> float:
     if bottom is None or abs(bottom) < _FAR:
         return 0.0
     return bottom if position == "relative" and bottom < 0 else -abs(bottom)
-
-
-def _layer(values: Values) -> int | None:
-    found = number(values["z-index"][0]) if "z-index" in values else None
-    return None if found is None else int(found)
 
 
 def _has_no_room(values: Values, measure: Measure) -> bool:

@@ -12,7 +12,7 @@ from pipeline.parse.css.declarations import SHORTHANDS, Block, Declared, longhan
 from pipeline.parse.css.pseudo import Budget, TooMuchError
 from pipeline.parse.css.selectors import Selector, Specificity
 from pipeline.parse.css.sheet import Layer, Rule, Sheets
-from pipeline.parse.css.syntax import Token, Value, rebuilt, significant, word, words
+from pipeline.parse.css.syntax import Token, Value, number, rebuilt, significant, word, words
 
 _DEEPEST = 30  # variables within variables, and functions within functions
 _LONGEST = 1000  # tokens that a value may become
@@ -233,6 +233,17 @@ def _contend(
             rank = _Rank(bool(important), origin, its, specificity, declared.order)
             if name not in winners or rank >= winners[name][0]:
                 winners[name] = (rank, declared)
+
+
+def number_of(values: Mapping[str, Value], name: str) -> float | None:
+    """The number that a property is set to, 100 % as 1; None for none."""
+    return number(values[name][0]) if name in values else None
+
+
+def layer_of(values: Mapping[str, Value]) -> int | None:
+    """The z-index of an element; None where nothing is said."""
+    found = number_of(values, "z-index")
+    return None if found is None else int(found)
 
 
 def keyword(values: Mapping[str, Value], name: str) -> str:

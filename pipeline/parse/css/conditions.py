@@ -14,7 +14,6 @@ _WORDS = {"orientation": "landscape", "hover": "hover", "any-hover": "hover", "p
           "dynamic-range": "standard", "overflow-block": "scroll", "overflow-inline": "scroll"}  # fmt: skip
 _UNITS = {"px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "in": 96.0, "cm": 37.8, "mm": 3.78, "vw": 12.8, "vh": 8.0,
           "dppx": 96.0, "x": 96.0, "dpi": 1.0, "dpcm": 2.54}  # fmt: skip
-_COMPARISONS = {"<", ">", "="}
 
 
 def on_screen(prelude: Sequence[Token]) -> bool | None:
@@ -109,7 +108,7 @@ def _compared(inside: tuple[Token, ...]) -> bool | None:
     parts: list[list[Token]] = [[]]
     signs: list[str] = []
     for token in inside:
-        if token.type == "literal" and token.value in _COMPARISONS | {"<=", ">="}:
+        if token.type == "literal" and token.value in {"<", ">", "="} | {"<=", ">="}:
             if parts[-1]:
                 signs.append("")
                 parts.append([])

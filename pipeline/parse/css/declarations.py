@@ -48,7 +48,6 @@ _KEYWORDS = {
     "overflow": {"visible", "hidden", "clip", "scroll", "auto", "overlay"},
 }  # fmt: skip
 _COLOURS = {"color", "-webkit-text-fill-color", "background-color"}
-_NUMBERS = {"opacity", "fill-opacity", "zoom", "z-index"}
 _SIZES = {"width", "height", "max-width", "max-height", "min-width", "min-height", "top", "right", "bottom", "left",
           "font-size", "letter-spacing", "text-indent", "margin-top", "margin-right", "margin-bottom", "margin-left",
           "padding-top", "padding-right", "padding-bottom", "padding-left"}  # fmt: skip
@@ -160,7 +159,7 @@ def _is_valid(name: str, value: Value) -> bool:
     if name in _COLOURS:
         known = keyword == "currentcolor" or value[0].type == "function" or colour_and_alpha(value[0]) is not None
         return len(value) == 1 and (known or bool(keyword and keyword in _SYSTEM))
-    if name in _NUMBERS:
+    if name in {"opacity", "fill-opacity", "zoom", "z-index"}:
         return len(value) == 1 and (
             value[0].type in {"number", "percentage", "function"} or keyword in {"auto", "normal"}
         )
@@ -170,7 +169,6 @@ def _is_valid(name: str, value: Value) -> bool:
     return True
 
 
-_SIDES = {"margin", "padding", "inset"}
 _PLAY = {"running", "paused", "none", "forwards", "backwards", "both", "normal", "reverse", "alternate", "infinite",
          "alternate-reverse", "ease", "ease-in", "ease-out", "ease-in-out", "linear", "step-start",
          "step-end"}  # fmt: skip
@@ -184,17 +182,13 @@ def longhands(name: str, value: Value | None) -> dict[str, Value]:
     names = SHORTHANDS[name]
     if value is None or word(value) in {"inherit", "initial", "unset", "revert", "revert-layer"}:
         return dict.fromkeys(names, value or ())
-    if name in _SIDES:
+    if name in {"margin", "padding", "inset"}:
         return dict(zip(names, _four(value), strict=True))
     if name == "overflow":
         return {"overflow-x": value[:1], "overflow-y": value[1:2] or value[:1]}
-    if name == "background":
-        return _background(value)
-    if name == "font":
-        return _font(value)
-    if name == "animation":
-        return _animation(value)
-    return {"mask-image": tuple(token for token in value if token.type in _PICTURE)}
+    if name == "mask":
+        return {"mask-image": tuple(token for token in value if token.type in _PICTURE)}
+    return {"background": _background, "font": _font, "animation": _animation}[name](value)
 
 
 def _four(value: Value) -> list[Value]:

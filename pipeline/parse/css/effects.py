@@ -157,7 +157,13 @@ def blending(mode: str, behind: Colour | None) -> Recolour | None:
     )
 
 
-def is_masked_away(value: Value) -> bool:
+def is_cut_away(values: Mapping[str, Value], em: float, *, placed: bool) -> bool:
+    """Whether clips and masks leave nothing to be seen of an element, which is `placed` absolutely or not."""
+    rectangle = placed and _is_clipped_by_rectangle(values.get("clip", ()), em)
+    return rectangle or _is_masked_away(values.get("mask-image", ())) or _is_clipped(values.get("clip-path", ()), em)
+
+
+def _is_masked_away(value: Value) -> bool:
     """Whether a mask is a gradient of colours without any opacity."""
     functions = [token for token in value if token.type == "function" and "gradient" in token.lower_name]
     found = [colour_and_alpha(one) for token in functions for one in significant(token.arguments)]
@@ -175,7 +181,7 @@ def gradient_colour(value: Value) -> RGB | None:
     return colour if alpha == 1 else None
 
 
-def is_clipped_away(value: Value, em: float) -> bool:
+def _is_clipped(value: Value, em: float) -> bool:
     """Whether a basic shape of `clip-path` leaves nothing to be seen (CSS Masking Level 1)."""
     if not value or value[0].type != "function":
         return False
@@ -229,7 +235,7 @@ def _is_flat(points: list[tuple[float | None, float | None]]) -> bool:
     return abs(area) <= 1 or any(max(point[axis] for point in known) <= 0 for axis in (0, 1))
 
 
-def is_clipped_by_rectangle(value: Value, em: float) -> bool:
+def _is_clipped_by_rectangle(value: Value, em: float) -> bool:
     """Whether `clip: rect(top, right, bottom, left)` leaves nothing to be seen (CSS Masking Level 1, 7)."""
     if not value or value[0].type != "function" or value[0].lower_name != "rect":
         return False

@@ -6,7 +6,7 @@ Boxes are not laid out. A place is known as a shift from where the text would st
 from dataclasses import dataclass, field, replace
 
 from pipeline.parse.css.boxes import Box, box_of
-from pipeline.parse.css.cascade import Values, Variables, keyword
+from pipeline.parse.css.cascade import Values, Variables, keyword, number_of
 from pipeline.parse.css.declarations import INHERITED, WIDE
 from pipeline.parse.css.effects import (
     UNMOVED,
@@ -14,13 +14,11 @@ from pipeline.parse.css.effects import (
     Transform,
     blending,
     filters,
-    is_clipped_away,
-    is_clipped_by_rectangle,
-    is_masked_away,
+    is_cut_away,
     transform,
 )
 from pipeline.parse.css.paint import UNKNOWN, Paint, background, edge, text_paint
-from pipeline.parse.css.syntax import Measure, font_size, number, read_value, word
+from pipeline.parse.css.syntax import Measure, font_size, read_value, word
 from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance
 from pipeline.parse.look.colours import BLACK, Colour, alike
 
@@ -197,36 +195,27 @@ class Look:
             declared=values,
             variables=variables,
         )
-        return replace(look, fill=(colour, 1.0)) if lettered and look._is_clear else look
-
-    @property
-    def _is_clear(self) -> bool:
-        return (self.fill or self.colour)[1] <= FAINTEST
+        clear = (look.fill or look.colour)[1] <= FAINTEST
+        return replace(look, fill=(colour, 1.0)) if lettered and clear else look
 
     def _placed(self, values: Values, box: Box, outer: "Look") -> Transform:
-        begin = _from_corner(outer.place) if box.position == "fixed" else outer.place
-        zoom = number(values["zoom"][0]) if "zoom" in values else None
-        place = begin.inside(Transform(zoom or 1.0, zoom or 1.0, box.left, box.top))
+        # What is fixed has the same scale, but no shift, as it stands where the window begins.
+        begin = outer.place._replace(left=0.0, top=0.0) if box.position == "fixed" else outer.place
+        zoom = number_of(values, "zoom") or 1.0
+        place = begin.inside(Transform(zoom, zoom, box.left, box.top))
         return place.inside(transform(values, self.size)) if box.is_block else place
 
     def _cut(self, values: Values, box: Box, outer: "Look") -> str:
         """The new value of `clipped`, by the clipping of the element itself and of what is around it."""
         if outer.clipped == "all" or not box.exists:
             return outer.clipped
-        rectangle = box.position in {"absolute", "fixed"} and is_clipped_by_rectangle(values.get("clip", ()), self.size)
-        masked = is_masked_away(values.get("mask-image", ()))
-        if rectangle or masked or is_clipped_away(values.get("clip-path", ()), self.size):
+        if is_cut_away(values, self.size, placed=box.position in {"absolute", "fixed"}):
             return "all"
         flat = self.line is not None and self.line <= _SLIVER and box.may_be_flat
         aside = self.unbroken and box.overflow_hidden and _is_far(values)
         if box.is_cut or (box.overflow_hidden and flat) or aside:
             return "all" if box.position != "static" or "transform" in values else "box"
         return "" if outer.clipped and box.position in {"absolute", "fixed"} else outer.clipped
-
-
-def _from_corner(place: Transform) -> Transform:
-    """The transform for what is fixed: of the same scale, but without a shift, as it stands where the window begins."""
-    return place._replace(left=0.0, top=0.0)
 
 
 def _line(values: Values, size: float) -> float | None:
@@ -239,7 +228,7 @@ def _line(values: Values, size: float) -> float | None:
 
 def _share(values: Values, name: str) -> float:
     """A number from 0 to 1, which is 1 where nothing is said."""
-    found = number(values[name][0]) if name in values else None
+    found = number_of(values, name)
     return 1.0 if found is None else max(0.0, min(1.0, found))
 
 

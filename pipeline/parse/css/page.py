@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from lxml import etree
 
-from pipeline.parse.css.cascade import Cascade, Values, Variables, keyword
+from pipeline.parse.css.cascade import Cascade, Values, Variables, keyword, layer_of, number_of
 from pipeline.parse.css.conditions import on_screen
 from pipeline.parse.css.declarations import Block, declare
 from pipeline.parse.css.look import FIRST, Look
 from pipeline.parse.css.paint import UNKNOWN, background
 from pipeline.parse.css.sheet import Sheets, sheet_in
-from pipeline.parse.css.syntax import Measure, number, read_value, word, words
+from pipeline.parse.css.syntax import Measure, read_value, word, words
 from pipeline.parse.look.colours import WHITE
 
 _MOST = 200  # elements in a box that are looked at
@@ -34,7 +34,7 @@ class Covers:
         """The look inside an element, covered where an element beside or in it lies over it."""
         if element in self._found:
             return replace(look, covered=False)
-        layer = _layer(values) if keyword(values, "position") not in {"", "static"} else None
+        layer = (layer_of(values) or 0) if keyword(values, "position") not in {"", "static"} else None
         if look.covered and layer is not None and self._is_above(element, layer):
             look = replace(look, covered=False)
         if keyword(values, "position") in {"relative", "absolute", "fixed"} or _is_short_page(element):
@@ -60,7 +60,7 @@ class Covers:
         values = self._values_of(element, outer)
         if keyword(values, "position") != "absolute" or not _is_full(values) or not _is_opaque(values, outer):
             return False
-        layer = _layer(values)
+        layer = layer_of(values) or 0
         if layer >= 0:
             self._found[element] = layer
         return layer >= 0
@@ -72,11 +72,6 @@ def _is_before(one: etree._Element, other: etree._Element) -> bool:
 
 def _is_short_page(element: etree._Element) -> bool:
     return element.tag == "body" and len("".join(element.itertext())) <= _SCREEN
-
-
-def _layer(values: Values) -> int:
-    found = number(values["z-index"][0]) if "z-index" in values else None
-    return 0 if found is None else int(found)
 
 
 def _is_full(values: Values) -> bool:
@@ -95,10 +90,10 @@ def _reaches(values: Values, begin: str, end: str, size: str, whole: float) -> b
 
 
 def _is_opaque(values: Values, outer: Look) -> bool:
-    opacity = number(values["opacity"][0]) if "opacity" in values else 1.0
     hidden = word(values.get("display", ())) == "none" or keyword(values, "visibility") in {"hidden", "collapse"}
     odd = {"transform", "filter", "clip-path", "mask-image", "mix-blend-mode", "pointer-events"} & set(values)
-    return opacity == 1 and not hidden and not odd and background(values, None, outer.colour)[1]
+    faint = "opacity" in values and number_of(values, "opacity") != 1
+    return not faint and not hidden and not odd and background(values, None, outer.colour)[1]
 
 
 NO_TEXT = {

@@ -78,8 +78,10 @@ def _is_empty(element: etree._Element, budget: Budget) -> bool:
     return len(element) == 0 and not element.text
 
 
-def attribute_test(name: str, test: Callable[[str, str], bool], wanted: str, fold: bool) -> Test:
-    """The test that compares the value of an attribute."""
+def attribute_test(name: str, sign: str, wanted: str, fold: bool) -> Test:
+    """The test that compares the value of an attribute as a sign of ATTRIBUTES says; `fold`: without regard to case."""
+    test, fold = ATTRIBUTES[sign], fold or name in _FOLDED
+    wanted = wanted.lower() if fold else wanted
 
     def holds(element: etree._Element, budget: Budget) -> bool:
         value = element.get(name)
@@ -96,7 +98,7 @@ def _only(typed: bool) -> Test:
     return lambda element, budget: all(test(element, budget) for test in tests)
 
 
-FOLDED = {"type", "align", "valign", "dir", "lang", "media", "method", "rel", "shape", "bgcolor", "color"}
+_FOLDED = {"type", "align", "valign", "dir", "lang", "media", "method", "rel", "shape", "bgcolor", "color"}
 """Attributes of HTML whose values are compared without regard to case."""
 ATTRIBUTES: dict[str, Callable[[str, str], bool]] = {
     "=": lambda value, wanted: value == wanted,

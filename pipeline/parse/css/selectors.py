@@ -10,7 +10,6 @@ from lxml import etree
 
 from pipeline.parse.css.pseudo import (
     ATTRIBUTES,
-    FOLDED,
     NEVER,
     PSEUDO_CLASSES,
     Budget,
@@ -225,13 +224,12 @@ class _Reader:
         if len(inside) == 1:
             parts.tests.append(lambda element, budget: name in element.attrib)
             return
-        test = ATTRIBUTES.get(getattr(inside[1], "value", ""))
-        if test is None or len(inside) not in {3, 4} or inside[2].type not in {"string", "ident"}:
+        sign = getattr(inside[1], "value", "")
+        if sign not in ATTRIBUTES or len(inside) not in {3, 4} or inside[2].type not in {"string", "ident"}:
             self._valid = False
             return
         fold = len(inside) == 4 and getattr(inside[3], "lower_value", "") == "i"
-        wanted = inside[2].value.lower() if fold or name in FOLDED else inside[2].value
-        parts.tests.append(attribute_test(name, test, wanted, fold or name in FOLDED))
+        parts.tests.append(attribute_test(name, sign, inside[2].value, fold))
 
     def _pseudo(self, place: int, parts: _Parts) -> int:
         """A pseudo-class or pseudo-element, whose name is at a place; the place of its last token."""

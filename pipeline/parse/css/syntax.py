@@ -16,7 +16,6 @@ Token = Any
 """A component value or a rule of tinycss2: `type`, and what that type has."""
 Value = tuple[Token, ...]
 """A value without white space and comments."""
-_BLANK = {"whitespace", "comment"}
 _ADAPTED = ((0.9555766, -0.0230393, 0.0631636), (-0.0282895, 1.0099416, 0.0210077), (0.0122982, -0.020483, 1.3299098))
 _TO_RED_GREEN_BLUE = ((3.2409699, -1.5373832, -0.4986108), (-0.9692436, 1.8759675, 0.0415551),
                       (0.0556301, -0.2039770, 1.0569715))  # fmt: skip
@@ -41,7 +40,7 @@ def read_value(text: str) -> Value:
 
 def significant(tokens: Iterable[Token]) -> Value:
     """The tokens without white space and comments."""
-    return tuple(token for token in tokens if token.type not in _BLANK)
+    return tuple(token for token in tokens if token.type not in {"whitespace", "comment"})
 
 
 def split(tokens: Sequence[Token], mark: str = ",") -> list[list[Token]]:

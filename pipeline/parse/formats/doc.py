@@ -6,7 +6,6 @@ instruction; deletions do not count.
 
 import re
 import struct
-from collections.abc import Callable
 from itertools import pairwise
 
 from pipeline.document import Parsed
@@ -21,6 +20,7 @@ PARSER = "doc/1"
 _ENDS = re.compile("[\r\x07\x0c]")
 _SPECIAL = re.compile("[\x0b\x0e\x1e\x1f\x02]")
 _SIGNS = {"\x0b": "\n", "\x0e": "\n", "\x1e": "-"}
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
 _FIELD = re.compile("[\x13-\x15]")
 _TITLE = 62
 _HEADERS, _FOOTERS = (0, 1, 4), (2, 3, 5)  # of the six stories of a section
@@ -58,10 +58,12 @@ class _Reading:
         self._leave_out()
         notes = [self._refer(2, "[{}]"), self._refer(46, "[e{}]")]
         self._write_headers(_HEADERS)
-        self._story("header boxes", 58, 22, self.writer.block)
+        for text in self._parts("header boxes", 58, 22):
+            self.writer.block(text)
         self._paragraphs(*self._word.stories["body"])
         self.pictures = self._text.count("\x01") + self._text.count("\x08")
-        self._story("boxes", 56, 22, self.writer.block)
+        for text in self._parts("boxes", 56, 22):
+            self.writer.block(text)
         for (name, number), marks in zip((("footnotes", 3), ("endnotes", 47)), notes, strict=True):
             self._write_notes(name, number, marks)
         self._write_comments()
@@ -83,7 +85,8 @@ class _Reading:
         instructions = [span for start, end in self._word.stories.values() for span in self._instructions(start, end)]
         self._text = _replaced(self._text, [(a, b, "\0") for a, b in sorted(instructions)])
         hidden = [(a, b) for a, b, look in sorted(runs, key=lambda run: run[:2]) if look.hidden and not look.deleted]
-        gone = [(a, b, "\0") for a, b in hidden if self.writer.hide("marked_hidden", _seen(self._text[a:b]))]
+        seen = ((a, b, _CONTROLS.sub("", self._text[a:b])) for a, b in hidden)
+        gone = [(a, b, "\0") for a, b, text in seen if self.writer.hide("marked_hidden", text)]
         self._text = _replaced(self._text, gone)
 
     def _instructions(self, start: int, end: int) -> list[tuple[int, int]]:
@@ -106,12 +109,8 @@ class _Reading:
         self._marks.update(zip(references, marks, strict=True))
         return marks
 
-    def _story(self, name: str, number: int, width: int, write: Callable[[str], None]) -> None:
-        """The parts into which a PLC cuts a story."""
-        for text in self._parts(name, number, width):
-            write(text)
-
     def _parts(self, name: str, number: int, width: int) -> list[str]:
+        """The texts into which a PLC cuts a story."""
         start, end = self._word.stories[name]
         inside = [start + cut for cut in self._word.positions(number, width) if 0 < cut < end - start]
         cuts = sorted({start, end, *inside})
@@ -214,10 +213,6 @@ class _Reading:
 
     def _sign(self, sign: str, position: int) -> str:
         return self._marks.get(position, "") if sign == "\x02" else _SIGNS.get(sign, "")
-
-
-def _seen(text: str) -> str:
-    return re.sub("[\x00-\x08\x0e-\x1f]", "", text)
 
 
 def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:

@@ -29,9 +29,7 @@ _USUAL = {
 }  # fmt: skip
 _DATA = {"text/calendar", "text/vcard", "text/x-vcard", "text/directory"}  # text for programs
 _OF_PAGES = {"text/css", "text/javascript", "application/javascript", "application/x-javascript"}  # saved beside a page
-_SIGNATURES = {"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
 _ENVELOPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
-_PGP = "-----BEGIN PGP MESSAGE-----"
 _GOES_ON = (" ", "\t", ">From ")  # how lines among headers begin that are none
 _NESTED = 5  # envelopes in envelopes
 _REFERENCE = re.compile(rb"""cid:([^"'\s>)]+)""", re.IGNORECASE)
@@ -143,7 +141,7 @@ class _Reading:
             self.counts["styles and scripts of the page, no text"] += 1
         elif _is_text(part):
             self._body(part, place)
-        elif part.kind in _SIGNATURES:
+        elif part.kind in {"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}:
             self.signed = True
         else:
             self._attachment(part, place)
@@ -199,7 +197,7 @@ class _Reading:
         if not data.strip():
             return
         decoded = decode(data, part.header.get_content_charset() or declared_in_markup(data))
-        if decoded.text.lstrip().startswith(_PGP):
+        if decoded.text.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
             raise DocumentError(Failure.ENCRYPTED, "an encrypted message (OpenPGP)")
         self.decoded = self.decoded or decoded
         self._layout.enter(place.title)

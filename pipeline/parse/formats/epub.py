@@ -23,7 +23,6 @@ from pipeline.parse.writer import TextWriter, one_line
 
 PARSER = f"epub/1 {LXML}"
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
-_FONTS_ONLY = {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}
 _CHAPTERS = {"application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/x-dtbook+xml"}
 _HEADING = re.compile(r"<h[1-6]\b[^<>]{0,1000}>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
@@ -65,7 +64,7 @@ def _refuse_locked(archive: Archive) -> None:
     if archive.has(_ENCRYPTION):
         root = _xml(archive, _ENCRYPTION)
         methods = {method.get("Algorithm", "") for method in root.iter("{*}EncryptionMethod")}
-        if methods - _FONTS_ONLY:
+        if methods - {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}:
             raise DocumentError(Failure.ENCRYPTED, "a book with protection against copying (DRM)")
 
 

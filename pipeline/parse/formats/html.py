@@ -178,7 +178,7 @@ class _Walk:
             self._writer.gap()
         self._pre += tag in _AS_TYPED
         if tag in _LISTS:
-            self._lists.append(_start(element) if tag == "ol" else None)
+            self._lists.append(whole_number(element.get("start"), 1) if tag == "ol" else None)
         if not self._look.hides:
             self._line.append(self._label(element))
         self._inside(element)
@@ -261,10 +261,6 @@ class _Walk:
         rows = whole_number(cell.get("rowspan"), 1)
         if rows > 1:
             self._reaching |= dict.fromkeys(range(place, len(cells)), self._row_number + rows - 1)
-
-
-def _start(element: etree._Element) -> int:
-    return whole_number(element.get("start"), 1)
 
 
 def _field(element: etree._Element) -> str:

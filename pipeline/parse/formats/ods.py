@@ -27,7 +27,6 @@ _HIDDEN = {"collapse", "filter"}
 _HOLDERS = {"table:table-header-rows", "table:table-rows", "table:table-row-group", "table:table-header-columns",
             "table:table-columns", "table:table-column-group"}  # fmt: skip
 _ROW = "style:table-row-properties"
-_NUMBERS = {"float", "percentage", "currency"}
 
 
 def parse(source: Source, media_type: str) -> Parsed:
@@ -179,7 +178,7 @@ class _Sheet:
 
     def _text(self, cell: etree._Element) -> str:
         kind = attribute(cell, "office:value-type")
-        if kind in _NUMBERS:
+        if kind in {"float", "percentage", "currency"}:
             return number_text(attribute(cell, "office:value"), "", 0)
         if kind == "date":
             return iso_moment(attribute(cell, "office:date-value"))

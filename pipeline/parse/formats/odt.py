@@ -16,8 +16,6 @@ from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"odt/2 {LXML}"
-_HEADERS = ("style:header-first", "style:header", "style:header-left")
-_FOOTERS = ("style:footer-first", "style:footer", "style:footer-left")
 _FIRST = "Standard"  # the page on which a text begins that names none
 
 
@@ -29,10 +27,10 @@ def parse(source: Source, media_type: str) -> Parsed:
     page = text_page(document.common)
     flow.on(page)
     pages = _pages_used(document, body, flow.styles)
-    _write_margins(writer, document, pages, _HEADERS, page)
+    _write_margins(writer, document, pages, ("style:header-first", "style:header", "style:header-left"), page)
     flow.blocks(body)
     flow.write_notes()
-    _write_margins(writer, document, pages, _FOOTERS, page)
+    _write_margins(writer, document, pages, ("style:footer-first", "style:footer", "style:footer-left"), page)
     document.refuse_pictures_alone(writer, "it holds")
     return finish(source, writer, media_type, PARSER, notes=document.notes())
 

@@ -25,7 +25,6 @@ from pipeline.parse.writer import TextWriter
 
 PARSER = f"pptx/4 {LXML}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_TITLES = {"title", "ctrTitle"}
 _ENDLESS = View(math.inf, math.inf)
 _FALSE = {"0", "false", "off"}
 
@@ -153,7 +152,7 @@ def _authors(package: Package) -> dict[str, str]:
 def _title(slide: etree._Element) -> str:
     for shape in slide.iter(P + "sp"):
         place = shape.find(f"{P}nvSpPr/{P}nvPr/{P}ph")
-        if place is not None and place.get("type") in _TITLES:
+        if place is not None and place.get("type") in {"title", "ctrTitle"}:
             return " ".join(paragraph_text(paragraph) for paragraph in shape.iter(A + "p"))
     return ""
 

@@ -17,6 +17,7 @@ from pipeline.parse.unpack.streams import DICTIONARY, PIECE, Codec, DamagedError
 
 PARSER = "zip/1"
 _STORED, _LZMA = 0, 14
+_LZMA_HEADER = 9  # bytes
 _CODECS = {8: deflated, 12: bz2.BZ2Decompressor, 95: xz}
 _NAMED = {  # 4.4.5
     1: "Shrink", 2: "Reduce", 3: "Reduce", 4: "Reduce", 5: "Reduce", 6: "Implode", 9: "Deflate64", 10: "PKWARE DCL",
@@ -99,25 +100,14 @@ def _stored(packed: memoryview) -> Iterator[bytes]:
 
 
 def _expanded(codec: Codec, packed: memoryview, entry: Entry) -> Iterator[bytes]:
-    begin = _lzma_header(packed)[1] if entry.method == _LZMA else 0
+    begin = _LZMA_HEADER if entry.method == _LZMA else 0
     if entry.method != _LZMA or entry.flags & 2:  # then it has a mark of its end
         yield from expand(codec, packed, begin)
         return
-    left = entry.size
-    for piece in expand_to(codec, packed, begin, left):
+    left, pieces = entry.size, expand(codec, packed, begin)
+    while left > 0 and (piece := next(pieces, b"")):
+        yield piece
         left -= len(piece)
-        yield piece
-
-
-def expand_to(codec: Codec, packed: memoryview, begin: int, size: int) -> Iterator[bytes]:
-    """A stream without a mark of its end: as many bytes as it should have."""
-    pieces = expand(codec, packed, begin)
-    while size > 0:
-        piece = next(pieces, b"")
-        if not piece:
-            return
-        yield piece
-        size -= len(piece)
 
 
 def _codec(entry: Entry, packed: memoryview) -> Codec:
@@ -126,21 +116,16 @@ def _codec(entry: Entry, packed: memoryview) -> Codec:
     if entry.method != _LZMA:
         name = _NAMED.get(entry.method, f"number {entry.method}")
         raise DamagedError(Failure.UNSUPPORTED, f"packed by a method that is not read ({name}); unpack the archive")
-    properties, _ = _lzma_header(packed)
-    return _lzma(properties)
+    return _lzma(packed)
 
 
-def _lzma_header(packed: memoryview) -> tuple[bytes, int]:
-    """The five bytes of properties, and where the stream begins (5.8.8)."""
-    if len(packed) < 9 or packed[2] != 5 or packed[3]:
+def _lzma(packed: memoryview) -> Codec:
+    """LZMA by the five bytes of properties before the stream (5.8.8)."""
+    if len(packed) < _LZMA_HEADER or packed[2] != 5 or packed[3]:
         raise DamagedError(Failure.CORRUPT, "its LZMA properties are damaged")
-    return bytes(packed[4:9]), 9
-
-
-def _lzma(properties: bytes) -> Codec:
-    rest, lc = divmod(properties[0], 9)
+    rest, lc = divmod(packed[4], 9)
     pb, lp = divmod(rest, 5)
-    window = int.from_bytes(properties[1:], "little")
+    window = int.from_bytes(packed[5:9], "little")
     if window > DICTIONARY:
         raise DamagedError(Failure.OUT_OF_MEMORY, f"it needs {window:,} bytes of memory to be unpacked")
     try:

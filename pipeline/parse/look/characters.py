@@ -21,7 +21,6 @@ _OVERRIDES = frozenset("\u202d\u202e")
 _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069") | _OVERRIDES
 _JOINERS = frozenset("\u200c\u200d")
 _BREAK = "\u200b"  # where Thai, Lao, Khmer and Burmese, which have no spaces, may break a line
-_RIGHT_TO_LEFT = {"R", "AL", "AN"}
 _UNSPACED = ("THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "JAVANESE", "BALINESE")
 _JOINING = {"So", "Sk", "Mn", "Mc", "Me", "Cf"}  # emoji and what modifies them; signs of Indic scripts
 _STYLES = frozenset("\ufe0e\ufe0f")  # as a letter or as a picture (emoji-variation-sequences.txt)
@@ -66,7 +65,7 @@ def kind_of(one: str) -> str:
 
 def is_right_to_left(line: str) -> bool:
     """Whether a line holds letters that are written from right to left."""
-    return any(unicodedata.bidirectional(one) in _RIGHT_TO_LEFT for one in unusual(line))
+    return any(unicodedata.bidirectional(one) in {"R", "AL", "AN"} for one in unusual(line))
 
 
 def needed(run: str, place: int, before: str, after: str, right_to_left: bool) -> bool:

@@ -20,11 +20,9 @@ _LEVELS = 100
 _PARTS = 10_000
 _HEADER = MIB  # bytes of one part's header
 _FIELD = 1 << 13  # characters of a field that is taken apart: the library takes the square of them in time
-_TAKEN_APART = ("content-type", "content-disposition", "content-transfer-encoding", "content-id")
 _FIELDS = re.compile(rb"(?:(?:[!-9;-~]*+:|[!-9;-~]++[ \t]*+:|[ \t]|>?From )[^\n]*+\n?)*+")
 _BLANK = re.compile(rb"[ \t]*\r?\n")
 _AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\Z)")
-_MESSAGES = {"message/rfc822", "message/global", "message/news"}
 _NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="))
 _PADS = re.compile(b"=+")
 _UU = {"x-uuencode", "uuencode", "uue", "x-uue"}
@@ -52,7 +50,7 @@ class Part:
     @property
     def is_message(self) -> bool:
         """Whether the part holds a message of its own."""
-        return self.kind in _MESSAGES
+        return self.kind in {"message/rfc822", "message/global", "message/news"}
 
     @property
     def encoding(self) -> str:
@@ -144,7 +142,7 @@ def _header(data: bytes, begin: int, end: int) -> "tuple[Message[str, str], int]
     if after - begin > _HEADER:
         raise DocumentError(Failure.TOO_LARGE, f"a mail with a header of {after - begin:,} bytes")
     header = read_header(data[begin:after])
-    for name in _TAKEN_APART:
+    for name in ("content-type", "content-disposition", "content-transfer-encoding", "content-id"):
         if len(str(header.get(name, ""))) > _FIELD:
             raise DocumentError(Failure.TOO_LARGE, f"a mail whose {name} has more than {_FIELD:,} characters")
     blank = _BLANK.match(data, after, end)

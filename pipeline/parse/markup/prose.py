@@ -55,7 +55,6 @@ _SECTIONS = {
     "abstract", "ack", "ref-list", "bibliography", "glossary", "preface",
 }  # fmt: skip
 _OF_OTHERS = {"element-citation", "mixed-citation", "ref", "product", "related-article", "biblioentry", "citation"}
-_CELLS = {"td", "th", "entry"}
 _BLOCKS = {
     "list", "table-wrap", "table", "fig", "disp-quote", "boxed-text", "itemizedlist", "orderedlist", "variablelist",
     "informaltable", "figure", "blockquote", "def-list", "ul", "ol", "dl", *_PARAGRAPHS,
@@ -90,7 +89,7 @@ class _Prose:
             self._writer.heading(one_line(flat_text(element)), level)
         elif name in _AS_TYPED:
             self._writer.block(flat_text(element))
-        elif children and all(local_name(child.tag) in _CELLS for child in children):
+        elif children and all(local_name(child.tag) in {"td", "th", "entry"} for child in children):
             self._writer.row(flat_text(child) for child in children)
         elif name in _PARAGRAPHS or has_text_between(element):
             self._paragraph(element, level)

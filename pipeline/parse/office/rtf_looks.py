@@ -34,8 +34,6 @@ TWIP = 1 / 20
 """Points."""
 _ADVANCE = 0.5  # of the size: the width of a letter
 _UNKNOWN = -1  # instead of a number of a colour
-_OUTLINES = {"outl", "shad", "embo", "impr"}
-_SHADED = {"chshdng", "chbghoriz", "chbgvert", "chbgcross", "chbgdcross", "chbgfdiag", "chbgbdiag"}
 _SIDES = ("shpleft", "shptop", "shpright", "shpbottom")
 
 
@@ -60,7 +58,7 @@ class Letters:
             return replace(self, highlight=number)
         if word == "chcbpat":  # \\cb is drawn by no program
             return replace(self, ground=number)
-        if word in _SHADED:
+        if word in {"chshdng", "chbghoriz", "chbgvert", "chbgcross", "chbgdcross", "chbgfdiag", "chbgbdiag"}:
             return replace(self, ground=_UNKNOWN)
         if word == "fs":
             return replace(self, size=24 / 2 if value is None else value / 2)
@@ -68,7 +66,7 @@ class Letters:
             return replace(self, stretch=1.0 if value is None else value / 100)
         if word in {"expnd", "expndtw"}:
             return replace(self, spacing=number / 4 if word == "expnd" else number * TWIP)
-        if word in _OUTLINES:
+        if word in {"outl", "shad", "embo", "impr"}:
             return replace(self, outlined=value != 0)
         return Letters() if word == "plain" else self
 

@@ -24,7 +24,6 @@ _MOST_PAGES = 500
 _SMALLEST = 16, 48  # pixels of the lower and of the longer side of a picture on which a word may stand
 _LARGE_ENOUGH = 2000  # pixels across of a picture whose letters will be large enough as they are
 _MOST_TIMES = 3
-_READERS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM")
 
 if HERE:
     from PIL import Image, ImageOps, ImageSequence
@@ -63,7 +62,7 @@ def pages(data: bytes, *, all_frames: bool) -> Iterator[bytes]:
 @contextmanager
 def _opened(data: bytes) -> "Iterator[Picture]":
     try:
-        with Image.open(io.BytesIO(data), formats=_READERS) as picture:
+        with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM")) as picture:
             yield picture
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise DocumentError(Failure.TOO_LARGE, f"a picture of more than {_MOST_PIXELS:,} pixels") from error

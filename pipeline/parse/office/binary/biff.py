@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.encoding import codepages
+from pipeline.parse.office.cells import column_letters
 
 _BOF, _EOF, _SHEET, _LOCKED, _CONTINUE = 0x809, 0x0A, 0x85, 0x2F, 0x3C
 _NOTE, _OBJECT, _TEXT, _EXTENT, _SEVERAL = 0x1C, 0x5D, 0x1B6, 0x200, 0xBD
@@ -103,7 +104,7 @@ class _SheetReading:
             self._texts[self._object] = self._texts.get(self._object, "") + text
         elif kind == _NOTE and len(data) >= 11:
             row, column, _, number, length = struct.unpack_from("<HHHHH", data)
-            self._notes.append((f"{_letters(column)}{row + 1}", number, _string(data[10:], length)))
+            self._notes.append((f"{column_letters(column + 1)}{row + 1}", number, _string(data[10:], length)))
 
 
 def _records(stream: bytes, at: int) -> Iterator[tuple[int, bytes]]:
@@ -123,12 +124,3 @@ def _string(data: bytes, length: int) -> str:
     if data[:1] and data[0] & 1:
         return data[1 : 1 + 2 * length].decode("utf-16-le", "replace")
     return codepages.low_bytes(data[1 : 1 + length])
-
-
-def _letters(column: int) -> str:
-    letters = ""
-    column += 1
-    while column:
-        column, digit = divmod(column - 1, 26)
-        letters = chr(ord("A") + digit) + letters
-    return letters

@@ -13,7 +13,6 @@ from pipeline.parse.members import Members
 from pipeline.parse.office.binary.ole import CompoundFile, Storage, Tree, format_compound
 from pipeline.parse.office.binary.slides import STRING, Presentation, Record, string_of
 
-_NATIVE = "\x01ole10native"
 _PLAIN = {"package": "embedded document", "contents": "embedded file"}
 _OFFICE = {"worddocument": "doc", "workbook": "xls", "powerpoint document": "ppt"}  # by a stream that it has
 
@@ -46,7 +45,7 @@ def native_file(data: bytes) -> tuple[str, bytes] | None:
 
 def file_of(file: CompoundFile, storage: Storage) -> tuple[str, bytes] | None:
     """Name and bytes of the file in a storage; None where there is none that could be read by itself."""
-    if native := file.read(storage, _NATIVE):
+    if native := file.read(storage, "\x01ole10native"):
         return native_file(native)
     for stream, name in _PLAIN.items():
         data = file.read(storage, stream)

@@ -92,7 +92,6 @@ def _hundredths(text: str | None) -> float | None:
 
 
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_KINDS = {"ctrTitle": "title", "subTitle": "body", "obj": "body"}
 _STYLES = {"title": "titleStyle", "dt": "otherStyle", "ftr": "otherStyle", "sldNum": "otherStyle"}
 _NO_PLACEHOLDER = "none"
 USUAL_NAMES = {"bg1": "lt1", "tx1": "dk1", "bg2": "lt2", "tx2": "dk2"}
@@ -169,7 +168,7 @@ def _placeholder(shape: etree._Element) -> etree._Element | None:
 def _kind(shape: etree._Element) -> str:
     place = _placeholder(shape)
     kind = _NO_PLACEHOLDER if place is None else place.get("type", "obj")
-    return _KINDS.get(kind, kind)
+    return {"ctrTitle": "title", "subTitle": "body", "obj": "body"}.get(kind, kind)
 
 
 def _placeholders(tree: etree._Element) -> Iterator[tuple[etree._Element, etree._Element]]:

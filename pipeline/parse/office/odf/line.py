@@ -21,7 +21,6 @@ _TICKED = {
     "form:checkbox": ("form:current-state", "form:state"),
     "form:radio": ("form:current-selected", "form:selected"),
 }
-_NO_TEXT = {"form:password", "form:hidden", "form:properties"}
 
 
 class Line:
@@ -81,7 +80,7 @@ def _mathml(element: etree._Element) -> str:
 def control_text(control: etree._Element) -> str:
     """The text that a form field shows: its value, the chosen entries, a box with or without a tick, its label."""
     name = name_of(control.tag)
-    if name in _NO_TEXT:
+    if name in {"form:password", "form:hidden", "form:properties"}:
         return ""
     if name in _TICKED:
         ticked = _first(control, *_TICKED[name]) in {"checked", "true"}

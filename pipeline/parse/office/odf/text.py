@@ -18,8 +18,6 @@ from pipeline.parse.writer import CELL, TextWriter
 
 _NOT_SHOWN = {"text:tracked-changes", "table:tracked-changes", "office:forms", "presentation:notes",
               "table:content-validations", "table:table-source"}  # fmt: skip
-_NO_INLINE = {"text:ruby-text", "text:script", "svg:title", "svg:desc", "text:note-citation"}
-_BLANK = {"text:s", "text:tab", "text:line-break"}
 _NO_SHAPES = {"draw:g", "draw:text-box", "draw:a", "draw:image"}
 _OBJECTS = {"draw:object", "draw:object-ole"}
 _MARKS = {"footnote": "[{}]", "endnote": "[e{}]"}
@@ -300,7 +298,7 @@ class Flow:
 
     def _piece(self, element: etree._Element, line: Line, look: Look) -> None:
         name = name_of(element.tag)
-        if name in _BLANK:
+        if name in {"text:s", "text:tab", "text:line-break"}:
             line.exact(blank(element))
         elif name == "text:note":
             line.exact(self._note(element, look.hides))
@@ -310,7 +308,7 @@ class Flow:
             self._hung.append(partial(self._comment, element))
         elif name.startswith("draw:") and name != "draw:a":
             self._hang(element, line)
-        elif name not in _NO_INLINE:
+        elif name not in {"text:ruby-text", "text:script", "svg:title", "svg:desc", "text:note-citation"}:
             self._inline(element, line, self.looks.of("text", attribute(element, "text:style-name"), look))
 
     def _note(self, note: etree._Element, kind_hidden: str | None) -> str:

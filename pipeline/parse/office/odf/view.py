@@ -10,7 +10,6 @@ from pipeline.parse.look.colours import WHITE, Colour, colour_of
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
 from pipeline.parse.office.odf.styles import Looks, Styles, length, master_pages
 
-_FLOATING = {"from-left", "from-inside", "from-top", None}
 _GRAPHIC = "style:graphic-properties"
 _LAYOUT = "style:page-layout-properties"
 _MOST = 500  # shapes of a page that are compared with each other
@@ -139,7 +138,7 @@ def _placed(shape: etree._Element, styles: Styles) -> Box | None:
     if attribute(shape, "draw:transform"):
         return None
     ways = [styles.value(*style_of(shape), _GRAPHIC, f"style:{way}-pos") for way in ("horizontal", "vertical")]
-    if not _FLOATING.issuperset(ways):
+    if not {"from-left", "from-inside", "from-top", None}.issuperset(ways):
         return None
     x, y, width, height = (length(attribute(shape, f"svg:{one}")) for one in ("x", "y", "width", "height"))
     if x is None or y is None:

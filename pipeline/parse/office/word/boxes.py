@@ -24,7 +24,6 @@ PICTURES = {A + "blip", "{urn:schemas-microsoft-com:vml}imagedata"}
 _TEXT = {W + "txbxContent", A + "p"} | GRAPHICS | PICTURES
 _FROM_EDGE = {"page", "leftMargin", "topMargin"}
 _FROM_COLUMN = {"margin", "column", "text"}
-_VML = {"shape", "rect", "roundrect", "oval", "group", "line", "polyline", "arc", "curve", "image"}
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(pt|in|cm|mm|pc|px|)")
 _UNITS = {"pt": 1.0, "in": 72.0, "cm": 72 / 2.54, "mm": 7.2 / 2.54, "pc": 12.0, "px": 0.75, "": 0.75}
 _FALSE = {"f", "false", "0"}
@@ -82,7 +81,7 @@ class Boxes:
                 yield from self._found(child, self._shape(child, name != "wsp", place))
             elif name == "textbox" and _is_marked(_style(child)):
                 yield from self._found(child, replace(place, appearance=replace(place.appearance, shown=False)))
-            elif name in _VML:
+            elif name in {"shape", "rect", "roundrect", "oval", "group", "line", "polyline", "arc", "curve", "image"}:
                 yield from self._found(child, self._old_shape(child, name == "group", place))
             else:
                 yield from self._found(child, place)

@@ -24,7 +24,6 @@ from pipeline.parse.office.word.styles import Style, WordStyles, value
 
 _REMEMBERED = 10_000
 _USUAL = 20  # half points, where no style says a size
-_LEFT = {None, "left", "start", "both"}
 _LETTER = 0.5  # the usual width of letters, in heights of their font
 
 
@@ -68,7 +67,7 @@ class Sight:
         """How a paragraph of a style is hidden as a whole, if it is, by the place of its frame or by its indents."""
         if style.frame is not None:
             return style.frame.appearance(self.page, around.origin).hides
-        if style.aligned not in _LEFT or style.number is not None or "\t" in text:
+        if style.aligned not in {None, "left", "start", "both"} or style.number is not None or "\t" in text:
             return None
         start, end, first = style.left or 0.0, style.right or 0.0, style.first or 0.0
         if not start and not first:
