@@ -88,7 +88,8 @@ def finish(
     text, page_starts = writer.finish()
     members, images = source.members.finish()
     more = decoded.notes if decoded else ()
-    notes = [*notes, *source.pictures.reasons(), *more, *_left(source), *source.hidden.notes()]
+    left = [f"documents inside it, not read: {members_left}"] if (members_left := source.members.left) else []
+    notes = [*notes, *source.pictures.reasons(), *more, *left, *source.hidden.notes()]
     if not text or text.isspace():
         if not members and not images:
             raise _nothing(source, notes)
@@ -115,8 +116,3 @@ def _nothing(source: Source, notes: list[str]) -> DocumentError:
         return DocumentError(Failure.NEEDS_OCR, "; ".join(source.pictures.reasons()))
     unseen = [f"{one.characters} characters of hidden text" for one in source.hidden.found()]
     return DocumentError(Failure.EMPTY, "; ".join(["there is no text in it", *unseen[:1], *notes]))
-
-
-def _left(source: Source) -> list[str]:
-    """Notes for the row on the documents inside this one that nobody took; at most one."""
-    return [f"documents inside it, not read: {source.members.left}"] if source.members.left else []

@@ -5,7 +5,7 @@ line with " | " between its cells; a page, slide or sheet begins a block.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pipeline.document import Section
 from pipeline.errors import DocumentError, Failure
@@ -132,6 +132,14 @@ class TextWriter:
     def unseen(self) -> "TextWriter":
         """An inner writer for a part that is hidden as a whole: what is hidden within is counted with it, not again."""
         return TextWriter(self._limit - self.length, HiddenText(drop=False), inner=True)
+
+    def hidden(self, kind: str, write: Callable[["TextWriter"], object]) -> None:
+        """Count a part that nobody sees as a whole, which `write` writes; what is kept is a block."""
+        unseen = self.unseen()
+        write(unseen)
+        text, _ = unseen.finish()
+        if not self.hide(kind, text):
+            self.block(text)
 
     def aside(self) -> "TextWriter":
         """A writer for what is looked at only: what is hidden is left out of it and counted nowhere."""

@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.parse.css.syntax import Measure, Token, Value, angle, colour_and_alpha, number, significant, split, word
-from pipeline.parse.look.colours import WHITE, Colour
+from pipeline.parse.look.colours import RGB, WHITE, Colour, rgb_of
 
 _LEAST_WIDTH = 0.16  # px for each percent: what no box with text is narrower than, for shares of its own width
 _FAR = 2000.0  # px: an inset beyond the size of any box of text
-RGB = tuple[int, int, int]
 Recolour = Callable[[Colour | None], Colour | None]
 """What a filter or blending makes of a colour; None is one that is not known."""
 
@@ -120,13 +119,8 @@ _FILTERS: dict[str, Callable[[float, float], float]] = {
 def _each(function: Callable[[float, float], float], share: float) -> Recolour:
     """A filter that works on red, green and blue alike, each from 0 to 1."""
     return lambda colour: (
-        _bytes([function(part / 255, share) for part in colour]) if isinstance(colour, tuple) else colour
+        rgb_of([function(part / 255, share) for part in colour]) if isinstance(colour, tuple) else colour
     )
-
-
-def _bytes(parts: Sequence[float]) -> RGB:
-    red, green, blue = (round(255 * max(0.0, min(1.0, part))) for part in parts)
-    return red, green, blue
 
 
 _BLENDS: dict[str, Callable[[float, float], float]] = {
@@ -153,7 +147,7 @@ def blending(mode: str, behind: Colour | None) -> Recolour | None:
         return lambda colour: None
     below = [part / 255 for part in behind]
     return lambda colour: (
-        _bytes([blend(a, b / 255) for a, b in zip(below, colour, strict=True)]) if isinstance(colour, tuple) else colour
+        rgb_of([blend(a, b / 255) for a, b in zip(below, colour, strict=True)]) if isinstance(colour, tuple) else colour
     )
 
 

@@ -19,7 +19,7 @@ from pipeline.parse.css.effects import (
 )
 from pipeline.parse.css.paint import UNKNOWN, Paint, background, edge, text_paint
 from pipeline.parse.css.syntax import Measure, font_size, read_value, word
-from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance
+from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance, squeezed
 from pipeline.parse.look.colours import BLACK, Colour, alike
 
 POINTS = 0.75
@@ -29,7 +29,6 @@ _REACH = 999.0
 _PAGE = (0.0, 0.0, 5000.0, 1e9)
 """px: where a page can be seen or scrolled to."""
 _POINTS_OF_PAGE = (0.0, 0.0, _PAGE[2] * POINTS, _PAGE[3] * POINTS)
-_ADVANCE = 0.5  # em: the width of a letter
 _INITIAL = {"visibility": "visible", "color": "canvastext", "font-size": "medium", "letter-spacing": "normal",
             "text-indent": "0", "white-space": "normal", "line-height": "normal", "fill": "#000",
             "text-shadow": "none", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
@@ -94,7 +93,6 @@ class Look:
         rim = self.edge
         if rim is not None and rim[1] > FAINTEST and (alpha <= FAINTEST or alike(colour, behind)):
             colour, alpha = self._recoloured(rim[0], len(self.recolours)), rim[1]
-        stretch = max(0.0, 1 + self.spacing / (_ADVANCE * self.size)) if self.spacing < 0 and self.size else 1.0
         x_scale, y_scale = abs(self.place.x_scale), abs(self.place.y_scale)
         left = self.place.left + min(0.0, self.indent)
         return Appearance(
@@ -103,7 +101,7 @@ class Look:
             background=behind,
             opacity=0.0 if self._is_blurred else self.opacity * alpha,
             size=self.size * y_scale * POINTS,
-            stretch=stretch * (x_scale / y_scale if y_scale else 1.0),
+            stretch=squeezed(self.spacing, self.size) * (x_scale / y_scale if y_scale else 1.0),
             box=(left * POINTS, self.place.top * POINTS, _REACH * POINTS, _REACH * POINTS),
             clip=(0.0, 0.0, 0.0, 0.0) if self.clipped else _POINTS_OF_PAGE,
             covered=self.covered or self.sunk,

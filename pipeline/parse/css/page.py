@@ -48,7 +48,7 @@ class Covers:
         around = {element, *element.iterancestors()}
         for cover, its in self._found.items():
             beside = next((one for one in around if one.getparent() is cover.getparent()), None)
-            if beside is not None and (layer < its or (layer == its and _is_before(beside, cover))):
+            if beside is not None and (layer < its or (layer == its and cover in beside.itersiblings())):
                 return False
         return True
 
@@ -64,10 +64,6 @@ class Covers:
         if layer >= 0:
             self._found[element] = layer
         return layer >= 0
-
-
-def _is_before(one: etree._Element, other: etree._Element) -> bool:
-    return any(sibling is other for sibling in one.itersiblings())
 
 
 def _is_short_page(element: etree._Element) -> bool:

@@ -277,15 +277,12 @@ class _Reader:
 
     def _inner(self, part: Sequence[Token]) -> Selector | None:
         """A selector in the brackets of another; one that is invalid there is passed over."""
-        return _compile(part, self._outer if any(_is_nesting(token) for token in part) else (), self._depth + 1)
+        nested = any(token.type == "literal" and token.value == "&" for token in part)
+        return _compile(part, self._outer if nested else (), self._depth + 1)
 
 
 def _never(element: etree._Element, budget: Budget) -> bool:
     return False
-
-
-def _is_nesting(token: Token) -> bool:
-    return bool(token.type == "literal" and token.value == "&")
 
 
 def compile_relative(arguments: Sequence[Token], depth: int) -> list[tuple[str, Selector]]:

@@ -12,6 +12,8 @@ from tinycss2 import parse_blocks_contents, parse_component_value_list, parse_st
 from tinycss2.color4 import Color, parse_color
 from tinycss2.nth import parse_nth
 
+from pipeline.parse.look.colours import encoded
+
 Token = Any
 """A component value or a rule of tinycss2: `type`, and what that type has."""
 Value = tuple[Token, ...]
@@ -90,19 +92,14 @@ def _red_green_blue(colour: Color) -> tuple[float, ...]:
     if colour.space in {"lab", "lch", "xyz-d50"}:
         xyz = _times(_ADAPTED, tuple(colour.to("xyz-d50"))[:3])
     elif colour.space == "srgb-linear":
-        return tuple(_gamma(part or 0.0) for part in colour.coordinates)
+        return tuple(encoded(part or 0.0) for part in colour.coordinates)
     else:
         xyz = tuple(colour.to("xyz-d65"))[:3]
-    return tuple(_gamma(part) for part in _times(_TO_RED_GREEN_BLUE, xyz))
+    return tuple(encoded(part) for part in _times(_TO_RED_GREEN_BLUE, xyz))
 
 
 def _times(matrix: Sequence[Sequence[float]], vector: Sequence[float]) -> tuple[float, ...]:
     return tuple(sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix)
-
-
-def _gamma(part: float) -> float:
-    """A part of linear light as sRGB encodes it (IEC 61966-2-1)."""
-    return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
 
 
 def rebuilt(function: Token, arguments: Iterable[Token]) -> Token:
@@ -133,8 +130,9 @@ class Measure:
     def _term(self, token: Token, depth: int) -> float | None:
         kind = token.type
         if kind == "dimension":
-            unit = token.lower_unit
-            return float(token.value) * _UNITS[unit] if unit in _UNITS else self._relative(token.value, unit)
+            number, unit = float(token.value), token.lower_unit
+            relative = number * _RELATIVE[unit] * self.em if unit in _RELATIVE else None
+            return number * _UNITS[unit] if unit in _UNITS else relative
         if kind == "percentage":
             return 0.0 if not token.value else None if self.whole is None else float(token.value) / 100 * self.whole
         if kind == "number":
@@ -142,9 +140,6 @@ class Measure:
         if kind == "() block":
             return self._sum(significant(token.content), depth + 1)
         return self._function(token.lower_name, token.arguments, depth) if kind == "function" else None
-
-    def _relative(self, value: float, unit: str) -> float | None:
-        return float(value) * _RELATIVE[unit] * self.em if unit in _RELATIVE else None
 
     def _function(self, name: str, arguments: Sequence[Token], depth: int) -> float | None:
         """The length that calc, min, max or clamp gives (10.1 to 10.3)."""

@@ -81,9 +81,10 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     The same bytes give the same answer on every machine. UTF-8 that holds is believed before any declaration: other
     text is practically never valid UTF-8.
     """
-    for candidate in (_by_mark, _by_escapes, _utf_8, _by_zero_bytes, _ebcdic):
-        if found := candidate(data):
-            return found
+    wide = _wide(data)
+    found = _by_mark(data) or _by_escapes(data) or _strict(data, wide or "utf-8", 0.9 if wide else 1.0)
+    if found or (is_ebcdic(data) and (found := _strict(data, page_of(data), 0.8))):
+        return found
     name = _known(declared)
     found = (_strict(data, name, 0.8) if name else None) or _nearly(data, "utf-8", 0.7) or _guessed(data)
     found = found or (_nearly(data, name, 0.3) if name else None)
@@ -132,19 +133,6 @@ def _by_escapes(data: bytes) -> Decoded | None:
             if pattern.search(data) and (found := _strict(data, encoding, 0.95)):
                 return found
     return None
-
-
-def _utf_8(data: bytes) -> Decoded | None:
-    return None if _wide(data) else _strict(data, "utf-8", 1.0)
-
-
-def _by_zero_bytes(data: bytes) -> Decoded | None:
-    encoding = _wide(data)
-    return _strict(data, encoding, 0.9) if encoding else None
-
-
-def _ebcdic(data: bytes) -> Decoded | None:
-    return _strict(data, page_of(data), 0.8) if is_ebcdic(data) else None
 
 
 def _known(declared: str | None) -> str | None:

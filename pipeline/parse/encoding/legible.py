@@ -75,11 +75,11 @@ def _is_code(core: str) -> bool:
     """Whether a word is a part number, an address or a path."""
     if core.isalnum() and not core.isalpha():
         return len(core) < _LONGEST
-    return bool(_ADDRESS.fullmatch(core)) and not _OF_ADDRESSES.isdisjoint(core) and 2 * _letters(core) > len(core)
-
-
-def _letters(core: str) -> int:
-    return sum(map(str.isalpha, core))
+    return (
+        bool(_ADDRESS.fullmatch(core))
+        and not _OF_ADDRESSES.isdisjoint(core)
+        and 2 * sum(map(str.isalpha, core)) > len(core)
+    )
 
 
 def _is_word(core: str) -> bool:

@@ -11,9 +11,9 @@ from itertools import pairwise
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.office.binary.objects import add_objects
 from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.binary.word import Paragraph, Style, WordText, whole
+from pipeline.parse.office.embedded import add_objects
 from pipeline.parse.writer import TextWriter
 
 PARSER = "doc/1"
@@ -208,11 +208,10 @@ class _Reading:
         self._row, self._cell = [], []
 
     def _shown(self, start: int, end: int) -> str:
-        text = self._text[start:end]
-        return whole(_SPECIAL.sub(lambda match: self._sign(match.group(), start + match.start()), text))
+        def shown(sign: re.Match[str]) -> str:
+            return self._marks.get(start + sign.start(), "") if sign[0] == "\x02" else _SIGNS.get(sign[0], "")
 
-    def _sign(self, sign: str, position: int) -> str:
-        return self._marks.get(position, "") if sign == "\x02" else _SIGNS.get(sign, "")
+        return whole(_SPECIAL.sub(shown, self._text[start:end]))
 
 
 def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:

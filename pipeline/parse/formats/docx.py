@@ -17,7 +17,6 @@ from pipeline.parse.office.drawing.shapes import GRAPHICS, A, math_text, paragra
 from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
 from pipeline.parse.office.package import Package, children
 from pipeline.parse.office.word.boxes import PICTURES, Drawn
-from pipeline.parse.office.word.fields import Fields
 from pipeline.parse.office.word.sections import read_sections
 from pipeline.parse.office.word.sight import Around, Place, Sight, TableLooks, is_covered
 from pipeline.parse.office.word.styles import BODY, Numbering, Style, WordStyles
@@ -27,6 +26,7 @@ from pipeline.parse.writer import TextWriter
 PARSER = f"docx/4 {LXML}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
+_LABELLED = ("MACROBUTTON", "GOTOBUTTON")  # fields whose code ends in what is shown
 _GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "rt", "numPr"}
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _MARKS = {"footnotes": "[{}]", "endnotes": "[e{}]"}
@@ -51,6 +51,43 @@ def parse(source: Source, media_type: str) -> Parsed:
     return finish(source, writer, media_type, PARSER, notes=notes)
 
 
+class _Fields:
+    """How deep in fields (17.16.18) the text is, from front to back: a code, which nobody sees, then its result."""
+
+    def __init__(self) -> None:
+        self._in_code: list[bool] = []  # of each field that is open, the outermost first
+        self._codes: list[str] = []
+
+    def read(self, mark: etree._Element) -> None:
+        """Take up the beginning of a field or of its result, or its end (w:fldChar)."""
+        kind = mark.get(W + "fldCharType")
+        if kind == "begin":
+            self._in_code.append(True)
+            self._codes.append("")
+        elif self._in_code and kind == "separate":
+            self._in_code[-1] = False
+        elif self._in_code and kind == "end":
+            self._in_code.pop()
+            self._codes.pop()
+
+    def read_code(self, text: str) -> None:
+        """Take up a piece of the code of the innermost field."""
+        if self._codes:
+            self._codes[-1] += text
+
+    @property
+    def hides(self) -> bool:
+        """Whether text that comes now belongs to a code: also the result of a field within the code of another."""
+        return any(
+            in_code and not code.strip().upper().startswith(_LABELLED)
+            for in_code, code in zip(self._in_code, self._codes, strict=True)
+        )
+
+    def end_paragraph(self) -> None:
+        """Codes end with their paragraph at the latest, so that a field without an end hides no document."""
+        self._in_code = [False] * len(self._in_code)
+
+
 class _Part:
     """One part being written: the document, a header, the footnotes."""
 
@@ -67,7 +104,7 @@ class _Part:
         self._boxes: list[Drawn] = []
         self._style = Style()  # of the paragraph that is written
         self._around = sight.first
-        self._fields = Fields()
+        self._fields = _Fields()
 
     def blocks(self, elements: Iterable[etree._Element]) -> None:
         """Write the paragraphs and tables under an element, or in a row of elements."""
@@ -163,7 +200,8 @@ class _Part:
 
     def _piece(self, name: str, element: etree._Element) -> str:
         if name == "t":
-            return self._letters(element.text or "")
+            text = element.text or ""
+            return "" if self._fields.hides and self.writer.hide("marked_hidden", text) else text
         if name in _BREAKS:
             return _BREAKS[name]
         if name in _GONE:
@@ -194,10 +232,6 @@ class _Part:
         runs = [run for run in element.iter("{*}r") if "".join(run.itertext()).strip()]
         kinds = [self._sight.hides(run, self._style, self._around) for run in runs]
         return "" if kinds and kinds[0] and all(kinds) and self.writer.hide(kinds[0], text) else text
-
-    def _letters(self, text: str) -> str:
-        hides = self._fields.hides and self.writer.hide("marked_hidden", text)
-        return "" if hides else text
 
     def _run(self, run: etree._Element) -> str:
         kind = self._sight.hides(run, self._style, self._around)

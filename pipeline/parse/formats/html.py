@@ -143,14 +143,10 @@ class _Walk:
         kind = kind or replace(look, colour=UNKNOWN, fill=None).hides
         if {"0", "1"} & {frame.get("width"), frame.get("height")}:
             kind = kind or "clipped"
-        if not kind:
+        if kind:
+            self._writer.hidden(kind, lambda unseen: write_html(unseen, frame.get("srcdoc", "")))
+        else:
             write_html(self._writer, frame.get("srcdoc", ""))
-            return
-        inner = self._writer.unseen()
-        write_html(inner, frame.get("srcdoc", ""))
-        text, _ = inner.finish()
-        if not self._writer.hide(kind, text):
-            self._writer.block(text)
 
     def _inside(self, element: etree._Element) -> None:
         drawn = draws_own_text(element, self._look)

@@ -49,19 +49,14 @@ def parse(source: Source, media_type: str) -> Parsed:
     writer, text = source.writer(), source.decoded.text.lstrip("\ufeff")
     try:
         if media_type == "application/x-ndjson":
-            _write_lines(writer, text)
+            for place, line in enumerate(line for line in text.splitlines() if line.strip()):
+                writer.gap()
+                _write(writer, f"[{place}]", _DECODER.decode(line))
         else:
             _write(writer, "", _DECODER.decode(text))
     except ValueError as error:
         raise DocumentError(Failure.CORRUPT, f"not JSON: {error}") from error
     return finish(source, writer, media_type, PARSER, decoded=source.decoded)
-
-
-def _write_lines(writer: TextWriter, text: str) -> None:
-    lines = (line for line in text.splitlines() if line.strip())
-    for place, line in enumerate(lines):
-        writer.gap()
-        _write(writer, f"[{place}]", _DECODER.decode(line))
 
 
 def _write(writer: TextWriter, way: str, value: Any) -> None:

@@ -17,8 +17,8 @@ from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.rtf import write_rtf
 from pipeline.parse.mail.layout import PICTURES, MailLayout, file_name
 from pipeline.parse.office.binary.mapi import FIXED, Properties, decompress, named
-from pipeline.parse.office.binary.objects import file_of
 from pipeline.parse.office.binary.ole import CompoundFile
+from pipeline.parse.office.embedded import file_of
 from pipeline.parse.unpack.names import from_title, left_out
 from pipeline.parse.writer import one_line
 

@@ -118,7 +118,8 @@ class _Sheet:
             width = repeats(cell, "table:number-columns-repeated")
             text = self._read_cell(cell, column, row)
             if text:
-                self._reserve((len(text) + len(CELL)) * width * count)
+                self._characters += (len(text) + len(CELL)) * width * count
+                self._flow.writer.reserve(self._characters)
                 self._place(cells, range(column, column + width), text, count, hidden)
             column += width
         if cells:
@@ -133,10 +134,6 @@ class _Sheet:
     def _is_hidden(self, column: int) -> bool:
         place = bisect_right(self._hidden, column, key=lambda one: one[0])
         return bool(place) and column < self._column and self._hidden[place - 1][1]
-
-    def _reserve(self, characters: int) -> None:
-        self._characters += characters
-        self._flow.writer.reserve(self._characters)
 
     def _read_cell(self, cell: etree._Element, column: int, row: etree._Element) -> str:
         for child in cell:

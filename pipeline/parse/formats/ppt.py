@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.office.binary.objects import add_objects_of
 from pipeline.parse.office.binary.ole import CompoundFile, Stream
 from pipeline.parse.office.binary.slide_lists import labels
 from pipeline.parse.office.binary.slides import (
@@ -22,6 +21,7 @@ from pipeline.parse.office.binary.slides import (
     string_of,
     texts_of,
 )
+from pipeline.parse.office.embedded import add_objects_of
 from pipeline.parse.writer import TextWriter, one_line
 
 PARSER = "ppt/1"

@@ -13,11 +13,10 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.markup.reading import LXML
-from pipeline.parse.office.drawing.opacity import Pictures
-from pipeline.parse.office.drawing.scene import Layer, Scene, Stage, background
+from pipeline.parse.office.drawing.scene import Layer, Scene, background
 from pipeline.parse.office.drawing.shapes import A, R, is_furniture, paragraph_text, write_shapes
 from pipeline.parse.office.drawing.slide_styles import SlideStyles, slide_theme
-from pipeline.parse.office.drawing.view import View
+from pipeline.parse.office.drawing.view import Pictures, View
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import Package
 from pipeline.parse.pictures.shown import Shown
@@ -69,12 +68,11 @@ class _Slides:
             self._write_beside(self._writer, part)
             return
         self._writer.page()
-        unseen = self._writer.unseen()
-        write_shapes(unseen, self._package, part, slide)
-        self._write_beside(unseen, part)
-        text, _ = unseen.finish()
-        if not self._writer.hide("hidden_slide", text):
-            self._writer.block(text)
+        self._writer.hidden("hidden_slide", lambda unseen: self._write_unseen(unseen, part, slide))
+
+    def _write_unseen(self, writer: TextWriter, part: str, slide: etree._Element) -> None:
+        write_shapes(writer, self._package, part, slide)
+        self._write_beside(writer, part)
 
     def _write_seen(self, part: str, slide: etree._Element) -> None:
         """Write the shapes of a slide, then those behind it that were not written with one before."""
@@ -87,12 +85,12 @@ class _Slides:
         styles = SlideStyles(trees, themes[0], self._presentation, self._view)
         layers = [Layer(one, self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
         layers = [*reversed(layers), Layer(part, slide, themes[0])]
-        stage = Stage(Scene(self._pictures, self._view, background(trees, themes), layers, styles), styles)
-        write_shapes(self._writer, package, part, slide, stage)
+        scene = Scene(self._pictures, self._view, background(trees, themes), layers, styles)
+        write_shapes(self._writer, package, part, slide, scene)
         for one in behind:
             if one not in self._written:
                 self._written.add(one)
-                self._write_behind(one, stage)
+                self._write_behind(one, scene)
 
     def _write_beside(self, writer: TextWriter, part: str) -> None:
         package = self._package
@@ -110,9 +108,9 @@ class _Slides:
             _drop_placeholders(self._drawn[part])
         return self._trees[part]
 
-    def _write_behind(self, part: str, stage: Stage) -> None:
+    def _write_behind(self, part: str, scene: Scene) -> None:
         inner = self._writer.inner()
-        write_shapes(inner, self._package, part, self._drawn[part], stage)
+        write_shapes(inner, self._package, part, self._drawn[part], scene)
         text, _ = inner.finish()
         if text not in self._behind:
             self._writer.block(text)

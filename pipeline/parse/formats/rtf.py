@@ -192,14 +192,10 @@ class _Reader:
         elif self._in_colours:
             self._paper.describe(word, value)
         else:
-            self._look(word, value)
+            self._group.letters = self._group.letters.changed(word, value)
+            self._group.ground = self._group.ground.changed(word, value)
+            self._paper.take(word, value)
             self._format(word, value)
-
-    def _look(self, word: str, value: int | None) -> None:
-        group = self._group
-        group.letters = group.letters.changed(word, value)
-        group.ground = group.ground.changed(word, value)
-        self._paper.take(word, value)
 
     def _describe_font(self, word: str, value: int | None) -> None:
         if word == "f":
@@ -294,14 +290,11 @@ class _Reader:
         group = self._group
         if group.silent or group.deleted:
             return
-        kind = "marked_hidden" if group.hidden else None if text.isspace() else self._lost()
+        cell = len(self._flow.row) if group.in_table else None
+        lost = None if text.isspace() else self._paper.hides(group.letters, group.ground, cell)
+        kind = "marked_hidden" if group.hidden else lost
         if kind is None or not self._writer.hide(kind, text):
             self._flow.line.append(text)
-
-    def _lost(self) -> str | None:
-        """The way in which the characters that come next are hidden by their look; None if they are not."""
-        group = self._group
-        return self._paper.hides(group.letters, group.ground, len(self._flow.row) if group.in_table else None)
 
     def _open_aside(self, kind: str) -> None:
         aside = _Flow(kind)

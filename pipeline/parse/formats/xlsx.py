@@ -10,7 +10,7 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.markup.reading import LXML
-from pipeline.parse.office.drawing.scene import sheet_stage
+from pipeline.parse.office.drawing.scene import sheet_scene
 from pipeline.parse.office.drawing.shapes import R, write_shapes
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import Package
@@ -66,21 +66,17 @@ class _Workbook:
             self._write(writer, relation.target)
             return named
         writer.page()
-        unseen = writer.unseen()
-        unseen.block(name)
-        self._write(unseen, relation.target)
-        text, _ = unseen.finish()
-        if not writer.hide("hidden_sheet", text):
-            writer.block(text)
+        writer.hidden("hidden_sheet", lambda unseen: self._write(unseen, relation.target, name))
         return 0
 
-    def _write(self, writer: TextWriter, part: str) -> None:
+    def _write(self, writer: TextWriter, part: str, name: str = "") -> None:
         package = self._package
+        writer.block(name)
         write_sheet(writer, package, part, self._strings)
         for drawing in package.related(part, "drawing"):
             tree = package.xml(drawing)
-            stage = sheet_stage(package, drawing, tree, self._strings.styles.theme)
-            write_shapes(writer, package, drawing, tree, stage)
+            scene = sheet_scene(package, drawing, tree, self._strings.styles.theme)
+            write_shapes(writer, package, drawing, tree, scene)
         threads = [package.xml(one) for one in package.related(part, "threadedComment")]
         known = {"tc=" + one.get("id", "") for root in threads for one in root.iter("{*}threadedComment")}
         for comments in package.related(part, "comments"):

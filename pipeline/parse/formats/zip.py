@@ -68,7 +68,8 @@ def _member(source: Source, entry: Entry) -> None:
 def content(data: bytes, entry: Entry) -> Iterator[bytes]:
     """A member's bytes, in pieces. Raises DamagedError, also where they are not as long as the directory says."""
     packed = _packed(data, entry)
-    pieces = _stored(packed) if entry.method == _STORED else _expanded(_codec(entry, packed), packed, entry)
+    stored = (bytes(packed[at : at + PIECE]) for at in range(0, len(packed), PIECE))
+    pieces = stored if entry.method == _STORED else _expanded(_codec(entry, packed), packed, entry)
     size = crc = 0
     for piece in pieces:
         size += len(piece)
@@ -92,11 +93,6 @@ def _packed(data: bytes, entry: Entry) -> memoryview:
     if magic != b"PK\x03\x04" or begin + entry.packed > len(data):
         raise DamagedError(Failure.CORRUPT, "its header is not where the archive says")
     return memoryview(data)[begin : begin + entry.packed]
-
-
-def _stored(packed: memoryview) -> Iterator[bytes]:
-    for at in range(0, len(packed), PIECE):
-        yield bytes(packed[at : at + PIECE])
 
 
 def _expanded(codec: Codec, packed: memoryview, entry: Entry) -> Iterator[bytes]:

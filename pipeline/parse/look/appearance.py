@@ -4,9 +4,10 @@ A parser fills in what its format says. What it leaves unknown (None) hides noth
 format says more than is read here.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from pipeline.parse.look.colours import TRANSPARENT, Colour, alike, mixed
+from pipeline.parse.look.colours import TRANSPARENT, Colour, Paint, alike, mixed
 
 SMALLEST = 1.0
 """Points: letters that are drawn this high, this wide or lower cannot be read."""
@@ -16,6 +17,7 @@ SLIVER = 2.0
 """Points: what is left of text in a line or row that is cut to this height cannot be read."""
 FAINTEST = 0.05
 """The opacity at which even black on white differs too little to be read."""
+_ADVANCE = 0.5  # of the size of a font: the usual width of a letter
 EDGE = 0.5
 """Points: a box of this width or height or less shows nothing."""
 
@@ -53,6 +55,11 @@ class Appearance:
             return "tiny"
         return self._lost_in_colour or self._lost_in_place or ("covered" if self.covered else None)
 
+    def hides_in(self, paints: Iterable[Paint]) -> str | None:
+        """How letters drawn in several paints, such as a fill and an outline, are hidden: if none of them is seen."""
+        kinds = [replace(self, colour=paint.colour, opacity=paint.opacity).hides for paint in paints]
+        return kinds[0] if all(kinds) else None
+
     @property
     def _is_tiny(self) -> bool:
         stretch = 1.0 if self.stretch is None else abs(self.stretch)
@@ -78,6 +85,11 @@ class Appearance:
         if self.box is None or self.clip is None:
             return None
         return None if overlap(self.box, self.clip) else "off_page"
+
+
+def squeezed(spacing: float, size: float) -> float:
+    """The horizontal scale that letters of a size come to which lie `spacing` apart, nearer where that is negative."""
+    return max(0.0, 1 + spacing / (_ADVANCE * size)) if spacing < 0 < size else 1.0
 
 
 def overlap(one: Box, other: Box) -> bool:

@@ -2,13 +2,25 @@
 
 import math
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 Colour = tuple[int, int, int] | str
 """Red, green and blue from 0 to 255; a word that is not known here, as it stands; or TRANSPARENT."""
 TRANSPARENT = "transparent"
 WHITE = (255, 255, 255)
 BLACK = (0, 0, 0)
+
+RGB = tuple[int, int, int]
+
+
+class Paint(NamedTuple):
+    """A paint: its colour, None if it is not known, and its opacity from 0 to 1."""
+
+    colour: Colour | None = None
+    opacity: float = 1.0
+
 
 _NAMES = {
     "black": (0, 0, 0), "white": (255, 255, 255), "red": (255, 0, 0), "lime": (0, 255, 0), "blue": (0, 0, 255),
@@ -66,9 +78,7 @@ def _distance(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
 @lru_cache(1024)
 def _lab(colour: tuple[int, int, int]) -> tuple[float, float, float]:
     """L*, a*, b* of a colour of sRGB (IEC 61966-2-1), for the white of D65."""
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (one / 255 for one in colour)
-    )
+    red, green, blue = (linear(one / 255) for one in colour)
     x, y, z = (
         _cube_root(part)
         for part in (
@@ -78,6 +88,22 @@ def _lab(colour: tuple[int, int, int]) -> tuple[float, float, float]:
         )
     )
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def linear(part: float) -> float:
+    """A part of a colour of sRGB, 0 to 1, as light (IEC 61966-2-1)."""
+    return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
+
+
+def encoded(part: float) -> float:
+    """The inverse of `linear`."""
+    return 12.92 * part if part <= 0.0031308 else float(1.055 * part ** (1 / 2.4) - 0.055)
+
+
+def rgb_of(parts: Iterable[float]) -> RGB:
+    """The colour of red, green and blue from 0 to 1; what is beyond is cut off."""
+    red, green, blue = (round(255 * min(max(part, 0.0), 1.0)) for part in parts)
+    return red, green, blue
 
 
 def _cube_root(part: float) -> float:

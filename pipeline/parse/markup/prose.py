@@ -92,7 +92,8 @@ class _Prose:
         elif children and all(local_name(child.tag) in {"td", "th", "entry"} for child in children):
             self._writer.row(flat_text(child) for child in children)
         elif name in _PARAGRAPHS or has_text_between(element):
-            self._paragraph(element, level)
+            self._inline(element, level)
+            self._flush()
         elif children:
             self._container(element, name, level)
         else:
@@ -111,10 +112,6 @@ class _Prose:
         said = [value for _, value in attributes_of(element) if len(value) <= len(name) + 20]
         if value:
             self._writer.line(f"{name} ({', '.join(said)}): {value}" if said else f"{name}: {value}")
-
-    def _paragraph(self, element: etree._Element, level: int) -> None:
-        self._inline(element, level)
-        self._flush()
 
     def _inline(self, element: etree._Element, level: int) -> None:
         self._line.append(element.text or "")

@@ -21,20 +21,15 @@ _SAFE: Any = {  # how any XML is read: no entities, nothing from elsewhere, comm
     "resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": True, "remove_comments": True,
     "remove_pis": True,
 }  # fmt: skip
-_TRANSITIONAL = {
-    "wordprocessingml/main": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
-    "presentationml/main": "http://schemas.openxmlformats.org/presentationml/2006/main",
-    "spreadsheetml/main": "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
-    "drawingml/main": "http://schemas.openxmlformats.org/drawingml/2006/main",
-    "drawingml/chart": "http://schemas.openxmlformats.org/drawingml/2006/chart",
-    "drawingml/diagram": "http://schemas.openxmlformats.org/drawingml/2006/diagram",
-    "drawingml/picture": "http://schemas.openxmlformats.org/drawingml/2006/picture",
-    "drawingml/spreadsheetDrawing": "http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing",
-    "drawingml/wordprocessingDrawing": "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing",
-    "officeDocument/math": "http://schemas.openxmlformats.org/officeDocument/2006/math",
-    "officeDocument/relationships": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+_NAMES = (
+    *("wordprocessingml/main", "presentationml/main", "spreadsheetml/main", "drawingml/main", "drawingml/chart"),
+    *("drawingml/diagram", "drawingml/picture", "drawingml/spreadsheetDrawing", "drawingml/wordprocessingDrawing"),
+    *("officeDocument/math", "officeDocument/relationships"),
+)
+_RENAMED = {
+    _STRICT + name.encode(): f"http://schemas.openxmlformats.org/{name.replace('/', '/2006/')}".encode()
+    for name in _NAMES
 }
-_RENAMED = {_STRICT + strict.encode(): name.encode() for strict, name in _TRANSITIONAL.items()}
 _STRICT_NAME = re.compile(re.escape(_STRICT) + rb"[A-Za-z/]+")
 
 

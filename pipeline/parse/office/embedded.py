@@ -1,14 +1,121 @@
-"""Files embedded in Office documents: each that a reader can open is a document of its own."""
+"""Files embedded in Office documents: each that a reader can open is a document of its own.
+
+In the older documents each lies in an OLE storage, which is the file or has it in a stream; in PowerPoint 97-2003
+([MS-PPT] 2.10) it is a compound file of its own, mostly compressed.
+"""
 
 import posixpath
+import struct
+import zlib
+from collections.abc import Iterable
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source
+from pipeline.parse.limits import UNSUSPICIOUS
 from pipeline.parse.members import Members
-from pipeline.parse.office.binary.objects import file_of
-from pipeline.parse.office.binary.ole import CompoundFile
+from pipeline.parse.office.binary.ole import CompoundFile, Storage, Tree, format_compound
+from pipeline.parse.office.binary.slides import STRING, Presentation, Record, string_of
 from pipeline.parse.office.package import Package
 from pipeline.parse.writer import TextWriter
+
+_PLAIN = {"package": "embedded document", "contents": "embedded file"}
+_OFFICE = {"worddocument": "doc", "workbook": "xls", "powerpoint document": "ppt"}  # by a stream that it has
+
+
+def add_objects(members: Members, file: CompoundFile, storages: Iterable[Storage]) -> list[str]:
+    """Give the files in these storages; the notes say how many objects hold none. Raises DocumentError."""
+    unread = 0
+    for storage in storages:
+        found = file_of(file, storage)
+        if found is None:
+            unread += 1
+        else:
+            members.add(found[0], [found[1]])
+    return [f"embedded objects not read: {unread}"] if unread else []
+
+
+def native_file(data: bytes) -> tuple[str, bytes] | None:
+    """Name and bytes of the file in a stream Ole10Native ([MS-OLEDS] 2.3.6, as the Object Packager fills it)."""
+    try:
+        at = 6
+        label, at = _text(data, at)
+        _, at = _text(data, at)
+        at += 8 + struct.unpack_from("<I", data, at + 4)[0]
+        size = struct.unpack_from("<I", data, at)[0]
+    except (struct.error, ValueError):
+        return None
+    content = data[at + 4 : at + 4 + size]
+    return (label.replace("\\", "/").rpartition("/")[2] or "embedded file", content) if len(content) == size else None
+
+
+def file_of(file: CompoundFile, storage: Storage) -> tuple[str, bytes] | None:
+    """Name and bytes of the file in a storage; None where there is none that could be read by itself."""
+    if native := file.read(storage, "\x01ole10native"):
+        return native_file(native)
+    for stream, name in _PLAIN.items():
+        data = file.read(storage, stream)
+        if data and (stream == "package" or data.startswith(b"%PDF-")):
+            return name, data
+    for stream, suffix in _OFFICE.items():
+        if stream in storage.streams:
+            return f"embedded document.{suffix}", format_compound(_tree(file, storage))
+    return None
+
+
+def _tree(file: CompoundFile, storage: Storage) -> Tree:
+    streams: Tree = {stream.name: file.need(storage, name) for name, stream in storage.streams.items()}
+    return streams | {inner.name: _tree(file, inner) for inner in storage.storages.values()}
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    end = data.index(b"\0", at)
+    return data[at:end].decode("cp1252", "replace"), end + 1
+
+
+_LIST, _EMBEDDED, _ATOM, _STORAGE = 0x0409, 0x0FCC, 0x0FC3, 0x1011
+_PROGRAM, _COMPRESSED = 2, 1  # instances: of the string with the program's name; of a storage
+_DOCUMENTS = ("word.", "excel.sheet", "powerpoint.", "package", "acroexch.")  # no charts, no formulas
+
+
+def add_objects_of(members: Members, presentation: Presentation) -> list[str]:
+    """Give the documents; the notes say how many objects are none. Raises DocumentError(BOMB)."""
+    unread = 0
+    objects = presentation.document.first(_LIST)
+    for one in objects.children() if objects else ():
+        if one.kind == _EMBEDDED:
+            unread += not _add(members, presentation, one)
+    return [f"embedded objects not read: {unread}"] if unread else []
+
+
+def _add(members: Members, presentation: Presentation, embedded: Record) -> bool:
+    names = {one.instance: string_of(one) for one in embedded.children() if one.kind == STRING}
+    atom = embedded.first(_ATOM)
+    if atom is None or not names.get(_PROGRAM, "").lower().startswith(_DOCUMENTS):
+        return False
+    try:
+        file = CompoundFile(_unpacked(presentation.stored(atom.number(16), _STORAGE)))
+        found = file_of(file, file.root)
+    except DocumentError as error:
+        members.refuse("embedded document", len(embedded.data), error.failure, error.reason)
+        return True
+    if found:
+        members.add(found[0], [found[1]])
+    return found is not None
+
+
+def _unpacked(storage: Record) -> bytes:
+    if storage.instance != _COMPRESSED:
+        return bytes(storage.data)
+    unpacker = zlib.decompressobj()
+    try:
+        data = unpacker.decompress(storage.data[4:], UNSUSPICIOUS)
+    except zlib.error as error:
+        raise DocumentError(Failure.CORRUPT, f"its compressed bytes are damaged: {error}") from error
+    if not unpacker.eof:
+        large = len(data) == UNSUSPICIOUS
+        raise DocumentError(*((Failure.TOO_LARGE, "it is too large") if large else (Failure.CORRUPT, "it is cut off")))
+    return data
+
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _WHOLE = {"worddocument": ".doc", "workbook": ".xls", "powerpoint document": ".ppt",

@@ -2,9 +2,11 @@
 text is drawn by those of characters, paragraphs, cells and shapes.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from pipeline.parse.look.appearance import Appearance
+from pipeline.parse.look.appearance import Appearance, squeezed
 from pipeline.parse.look.colours import WHITE, Colour
 
 CHARACTERS = {
@@ -32,8 +34,8 @@ ASIDE = {
 
 TWIP = 1 / 20
 """Points."""
-_ADVANCE = 0.5  # of the size: the width of a letter
 _UNKNOWN = -1  # instead of a number of a colour
+_SHADED = ("shdng", "bghoriz", "bgvert", "bgcross", "bgdcross", "bgfdiag", "bgbdiag")
 _SIDES = ("shpleft", "shptop", "shpright", "shpbottom")
 
 
@@ -51,24 +53,24 @@ class Letters:
 
     def changed(self, word: str, value: int | None) -> "Letters":
         """These looks after a control word, which changes nothing if it is not about characters."""
-        number = value or 0
-        if word == "cf":
-            return replace(self, colour=number)
-        if word == "highlight":
-            return replace(self, highlight=number)
-        if word == "chcbpat":  # \\cb is drawn by no program
-            return replace(self, ground=number)
-        if word in {"chshdng", "chbghoriz", "chbgvert", "chbgcross", "chbgdcross", "chbgfdiag", "chbgbdiag"}:
-            return replace(self, ground=_UNKNOWN)
-        if word == "fs":
-            return replace(self, size=24 / 2 if value is None else value / 2)
-        if word == "charscalex":
-            return replace(self, stretch=1.0 if value is None else value / 100)
-        if word in {"expnd", "expndtw"}:
-            return replace(self, spacing=number / 4 if word == "expnd" else number * TWIP)
-        if word in {"outl", "shad", "embo", "impr"}:
-            return replace(self, outlined=value != 0)
-        return Letters() if word == "plain" else self
+        if word not in _OF_LETTERS:
+            return Letters() if word == "plain" else self
+        name, read = _OF_LETTERS[word]
+        return replace(self, **{name: read(value)})
+
+
+_OF_LETTERS: dict[str, tuple[str, Callable[[int | None], Any]]] = {
+    "cf": ("colour", lambda value: value or 0),
+    "highlight": ("highlight", lambda value: value or 0),
+    "chcbpat": ("ground", lambda value: value or 0),  # \\cb is drawn by no program
+    **{f"ch{one}": ("ground", lambda value: _UNKNOWN) for one in _SHADED},
+    "fs": ("size", lambda value: 12.0 if value is None else value / 2),
+    "charscalex": ("stretch", lambda value: 1.0 if value is None else value / 100),
+    "expnd": ("spacing", lambda value: (value or 0) / 4),
+    "expndtw": ("spacing", lambda value: (value or 0) * TWIP),
+    **{word: ("outlined", lambda value: value != 0) for word in ("outl", "shad", "embo", "impr")},
+}
+"""The looks that control words change, and what their values mean for them."""
 
 
 @dataclass(frozen=True)
@@ -143,14 +145,12 @@ class Paper:
 
     def hides(self, letters: Letters, ground: Ground, cell: int | None) -> str | None:
         """The kind of hidden text (of hidden.KINDS) that characters are; `cell` is their place in a row of a table."""
-        spacing = letters.spacing
-        squeezed = max(0.0, 1 + spacing / (_ADVANCE * letters.size)) if spacing < 0 < letters.size else 1.0
         heights = [-twips * TWIP for twips in (ground.line, self.row if cell is not None else 0) if twips < 0]
         return Appearance(
             colour=None if letters.outlined else self._colour(letters.colour),
             background=self._behind(letters, ground, cell),
             size=letters.size,
-            stretch=letters.stretch * squeezed,
+            stretch=letters.stretch * squeezed(letters.spacing, letters.size),
             line=min(heights, default=None),
             box=self._box(ground),
         ).hides

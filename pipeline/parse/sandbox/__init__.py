@@ -10,12 +10,12 @@ import os
 import resource
 import signal
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pipeline.parse.limits import Limits
 from pipeline.parse.sandbox import landlock
-from pipeline.parse.sandbox.calls import OF_CHILDREN, OF_PROGRAMS
+from pipeline.parse.sandbox.calls import OF_CHILDREN, OF_PROGRAMS, Call
 from pipeline.parse.sandbox.seccomp import filter_calls
 
 REQUIRED = ("system_call_filter", "no_new_privileges", "no_capabilities", "memory_limit", "dies_with_parent")
@@ -43,21 +43,8 @@ def leave_network() -> bool:
 def lock(limits: Limits, parent: int) -> dict[str, bool]:
     """Put this process under `limits` for good; what is in force by name. Ends the process if `parent` is gone."""
     _silence()
-    dies = _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it went before the line above
-        os._exit(0)
-    return {
-        "dies_with_parent": dies,
-        "memory_limit": _limited(resource.RLIMIT_AS, _mapped() + limits.memory_bytes),
-        "file_size_limit": _limited(resource.RLIMIT_FSIZE, limits.unpacked_bytes),
-        "few_open_files": _limited(resource.RLIMIT_NOFILE, _OPEN_FILES),
-        "no_core_dumps": _limited(resource.RLIMIT_CORE, 0),
-        "no_new_processes": _limited(resource.RLIMIT_NPROC, 0),
-        "no_new_privileges": _prctl(_PR_SET_NO_NEW_PRIVS, 1),
-        "no_files": landlock.restrict(),
-        "no_capabilities": drop_capabilities(),
-        "system_call_filter": filter_calls(OF_CHILDREN),
-    }
+    memory = _mapped() + limits.memory_bytes
+    return _hold(parent, memory, limits.unpacked_bytes, _OPEN_FILES, (), OF_CHILDREN)
 
 
 def lacking(isolation: Mapping[str, bool], wanted: Sequence[str] = REQUIRED) -> tuple[str, ...]:
@@ -74,21 +61,28 @@ def lock_program(limits: Limits, parent: int, fds: Sequence[int], readable: Sequ
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
     os.closerange(3, _OPEN_FILES)
-    dies = _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(0)
     _limited(resource.RLIMIT_CPU, int(limits.seconds) + 2)
+    return _hold(parent, limits.memory_bytes, 0, _OPEN_FILES_OF_PROGRAM, readable, OF_PROGRAMS)
+
+
+def _hold(
+    parent: int, memory: int, file_size: int, open_files: int, readable: Sequence[str], calls: Mapping[str, Call]
+) -> dict[str, bool]:
+    """Give up all rights but those named, and end with `parent`, at once if it is gone; what is in force by name."""
+    dies = _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it went before the line above
+        os._exit(0)
     return {
         "dies_with_parent": dies,
-        "memory_limit": _limited(resource.RLIMIT_AS, limits.memory_bytes),
-        "file_size_limit": _limited(resource.RLIMIT_FSIZE, 0),
-        "few_open_files": _limited(resource.RLIMIT_NOFILE, _OPEN_FILES_OF_PROGRAM),
+        "memory_limit": _limited(resource.RLIMIT_AS, memory),
+        "file_size_limit": _limited(resource.RLIMIT_FSIZE, file_size),
+        "few_open_files": _limited(resource.RLIMIT_NOFILE, open_files),
         "no_core_dumps": _limited(resource.RLIMIT_CORE, 0),
         "no_new_processes": _limited(resource.RLIMIT_NPROC, 0),
         "no_new_privileges": _prctl(_PR_SET_NO_NEW_PRIVS, 1),
         "no_files": landlock.restrict(readable),
         "no_capabilities": drop_capabilities(),
-        "system_call_filter": filter_calls(OF_PROGRAMS),
+        "system_call_filter": filter_calls(calls),
     }
 
 
@@ -108,20 +102,16 @@ def _silence() -> None:
 
 
 def _limited(which: int, value: int) -> bool:
-    return _succeeds(lambda: resource.setrlimit(which, (value, value)))
+    try:
+        resource.setrlimit(which, (value, value))
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _mapped() -> int:
     """The bytes of addresses in use: the parsers' code, for the most part, which is no document's."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-
-
-def _succeeds(act: Callable[[], None]) -> bool:
-    try:
-        act()
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def _prctl(option: int, *arguments: int) -> bool:

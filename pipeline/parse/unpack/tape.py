@@ -81,7 +81,7 @@ class Tape:
             if not (len(block) == BLOCK and _sums(block)):
                 if not self.ended:
                     raise DamagedError(Failure.CORRUPT, "it is cut or damaged: what follows is no header")
-                self.left = len(block) + sum(map(len, self._all()))
+                self.left = len(block) + len(self._rest) + sum(map(len, self._chunks))
                 return
             kind, size = block[156:157], _number(block[124:136])
             if kind in (b"x", b"X", b"g", b"L", b"K"):
@@ -158,10 +158,6 @@ class Tape:
     def _skip(self, size: int) -> None:
         while size > 0:
             size -= len(self._some(min(size, PIECE)))
-
-    def _all(self) -> Iterator[bytes]:
-        yield bytes(self._rest)
-        yield from self._chunks
 
 
 def _number(digits: bytes) -> int:

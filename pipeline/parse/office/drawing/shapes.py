@@ -4,12 +4,13 @@ Charts (21.2, and those of 2016) become a table of what they show.
 """
 
 from collections.abc import Iterator
-from typing import Protocol
+from functools import partial
 
 from lxml import etree
 
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.cells import number_kind, number_text
+from pipeline.parse.office.drawing.scene import Scene
 from pipeline.parse.office.drawing.view import TRUE
 from pipeline.parse.office.numerals import Bullets
 from pipeline.parse.office.package import Package, children
@@ -79,16 +80,6 @@ _PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
 _BETWEEN = {"f": "/", "sSup": "^", "sSub": "_"}  # of the parts of a formula
 
 
-class Stage(Protocol):
-    """A judge of how the shapes of a drawing are seen."""
-
-    def hides(self, name: str, shape: etree._Element) -> str | None:
-        """How an element of a local name is hidden (a kind of hidden.KINDS) with all in it; None if it is not."""
-
-    def hides_run(self, paragraph: etree._Element, run: etree._Element) -> str | None:
-        """How a run (a:r) of a paragraph that is seen otherwise is hidden."""
-
-
 def math_text(element: etree._Element) -> str:
     """A formula (Office math) in one line: a fraction as a/b, x^2, x_1."""
     pieces = []
@@ -109,26 +100,26 @@ def paragraph_text(paragraph: etree._Element) -> str:
 
 
 def write_shapes(
-    writer: TextWriter, package: Package, part: str, tree: etree._Element, stage: Stage | None = None
+    writer: TextWriter, package: Package, part: str, tree: etree._Element, scene: Scene | None = None
 ) -> None:
     """The text of every shape under `tree`, an element of `part`, in its order; each shape is a block.
 
-    On a `stage` what cannot be seen counts as hidden.
+    In a `scene` what cannot be seen counts as hidden.
     """
     for name, child in children(tree):
-        kind = stage.hides(name, child) if stage else None
+        kind = scene.hides(child) if scene else None
         if kind:
-            _write_hidden(writer, package, part, child, kind)
+            writer.hidden(kind, partial(write_shapes, package=package, part=part, tree=child))
         elif name in {"txBody", "txbx", "rich"}:
-            _write_body(writer, child, stage)
+            _write_body(writer, child, scene)
         elif name == "tbl":
-            _write_table(writer, child, stage)
+            _write_table(writer, child, scene)
         elif child.tag in GRAPHICS:
             write_graphic(writer, package, part, child)
         elif child.tag == A + "blip":
             writer.block(package.picture_text(part, relation_of(child)))
         else:
-            write_shapes(writer, package, part, child, stage)
+            write_shapes(writer, package, part, child, scene)
 
 
 def relation_of(picture: etree._Element) -> str:
@@ -136,28 +127,20 @@ def relation_of(picture: etree._Element) -> str:
     return str(picture.get(R + "embed") or picture.get(R + "id") or "")
 
 
-def _write_hidden(writer: TextWriter, package: Package, part: str, shape: etree._Element, kind: str) -> None:
-    unseen = writer.unseen()
-    write_shapes(unseen, package, part, shape)
-    text, _ = unseen.finish()
-    if not writer.hide(kind, text):
-        writer.block(text)
-
-
-def _write_body(writer: TextWriter, body: etree._Element, stage: Stage | None = None) -> None:
+def _write_body(writer: TextWriter, body: etree._Element, scene: Scene | None = None) -> None:
     bullets = Bullets(body)
     writer.gap()
     for paragraph in body.iter(A + "p"):
-        text = _shown(writer, paragraph, stage)
+        text = _shown(writer, paragraph, scene)
         writer.line(bullets.label(paragraph) + text if text.strip() else "")
     writer.gap()
 
 
-def _shown(writer: TextWriter, paragraph: etree._Element, stage: Stage | None) -> str:
+def _shown(writer: TextWriter, paragraph: etree._Element, scene: Scene | None) -> str:
     """The text of a paragraph, by the job's rule without the runs that nobody sees, whose place stays empty."""
     shown = []
     for text, run in _pieces(paragraph):
-        kind = stage.hides_run(paragraph, run) if stage and run is not None and text.strip() else None
+        kind = scene.hides_run(paragraph, run) if scene and run is not None and text.strip() else None
         shown.append(" " if kind and writer.hide(kind, text) else text)
     return "".join(shown)
 
@@ -195,16 +178,16 @@ def is_furniture(shape: etree._Element) -> bool:
     return any(local_name(e.tag) == "ph" and e.get("type") in _PLACEHOLDERS for e in shape.iter(etree.Element))
 
 
-def _write_table(writer: TextWriter, table: etree._Element, stage: Stage | None) -> None:
+def _write_table(writer: TextWriter, table: etree._Element, scene: Scene | None) -> None:
     writer.gap()
     for row in table.iter(A + "tr"):
-        writer.row(_cell(writer, cell, stage) for cell in row.iterchildren(A + "tc"))
+        writer.row(_cell(writer, cell, scene) for cell in row.iterchildren(A + "tc"))
     writer.gap()
 
 
-def _cell(writer: TextWriter, cell: etree._Element, stage: Stage | None) -> str:
+def _cell(writer: TextWriter, cell: etree._Element, scene: Scene | None) -> str:
     """The text of a cell; that of one which another one was merged with is not drawn."""
     if any(cell.get(merged) in TRUE for merged in ("hMerge", "vMerge")):
         text = "\n".join(map(paragraph_text, cell.iter(A + "p")))
         return "" if writer.hide("covered", text) else text
-    return "\n".join(_shown(writer, paragraph, stage) for paragraph in cell.iter(A + "p"))
+    return "\n".join(_shown(writer, paragraph, scene) for paragraph in cell.iter(A + "p"))

@@ -5,20 +5,18 @@ is the one of the layout with its number, else of its kind; that of the layout i
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance, Box
-from pipeline.parse.look.colours import TRANSPARENT, Colour
+from pipeline.parse.look.appearance import Appearance, Box, squeezed
+from pipeline.parse.look.colours import TRANSPARENT, Colour, Paint
 from pipeline.parse.markup.reading import local_name, whole_number
-from pipeline.parse.office.drawing.theme import Fill, Paint, Theme, own_fill, read_theme
+from pipeline.parse.office.drawing.theme import UNKNOWN, Fill, Theme, over, own_fill, read_theme
 from pipeline.parse.office.drawing.view import View
 from pipeline.parse.office.package import Package
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_LETTER = 0.5  # the usual width of letters, in heights of their font
 _USUAL = 18.0  # points
 _RELIEF = {A + name for name in ("outerShdw", "innerShdw", "prstShdw", "glow", "fillOverlay")}
 
@@ -38,7 +36,7 @@ class Letters(NamedTuple):
     relief: Fill | None = None
 
 
-def read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
+def _read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
     """The looks that properties of a run (a:rPr, a:defRPr) state; a link has the theme's colour for links."""
     if properties is None:
         return Letters()
@@ -57,7 +55,7 @@ def read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
     )
 
 
-def inherited(said: Iterable[Letters]) -> Letters:
+def _inherited(said: Iterable[Letters]) -> Letters:
     """The looks that hold where several, the nearest first, state some: each field from the first that states it."""
     found = Letters()
     for one in said:
@@ -65,19 +63,16 @@ def inherited(said: Iterable[Letters]) -> Letters:
     return found
 
 
-def hides(letters: Letters, behind: Colour, scale: float) -> str | None:
+def _hides(letters: Letters, behind: Colour, scale: float) -> str | None:
     """How letters in front of a colour are hidden, if they are; they are drawn `scale` times as large as they say."""
     size = (_USUAL if letters.size is None else letters.size) * scale
-    stretch = max(0.0, 1 + min(letters.spacing or 0.0, 0.0) / (size * _LETTER)) if size else None
-    plain = Appearance(size=size, stretch=stretch, background=behind)
+    plain = Appearance(size=size, stretch=squeezed(letters.spacing or 0.0, size), background=behind)
     if plain.hides or letters.ink is None:
         return plain.hides
-    paints = [*letters.ink, *(letters.line or []), *(letters.relief or [])] or [Paint(TRANSPARENT)]
-    kinds = [replace(plain, colour=paint.colour, opacity=paint.opacity).hides for paint in paints]
-    return kinds[0] if all(kinds) else None
+    return plain.hides_in([*letters.ink, *(letters.line or []), *(letters.relief or [])] or [Paint(TRANSPARENT)])
 
 
-def scale_of(body: etree._Element) -> float:
+def _scale_of(body: etree._Element) -> float:
     """How large the text of a body is drawn, where it was made smaller to fit (a:normAutofit)."""
     fitted = body.find(f"{A}bodyPr/{A}normAutofit")
     scale = "" if fitted is None else fitted.get("fontScale", "")
@@ -94,6 +89,8 @@ def _hundredths(text: str | None) -> float | None:
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _STYLES = {"title": "titleStyle", "dt": "otherStyle", "ftr": "otherStyle", "sldNum": "otherStyle"}
 _NO_PLACEHOLDER = "none"
+_WITHOUT_FILLS = {"{2D5ABB26-0587-4C30-8999-92F81FD0307C}", "{5940675A-B579-460E-94D1-54222C63F5DA}"}
+"""The styles of tables that Office calls "No Style"."""
 USUAL_NAMES = {"bg1": "lt1", "tx1": "dk1", "bg2": "lt2", "tx2": "dk2"}
 """The names of the colours of a theme in a document without a map of colours."""
 
@@ -114,7 +111,7 @@ class SlideStyles:
         boxes = (self._view.box(one) for one in self.origins(shape))
         return next((box for box in boxes if box is not None), None)
 
-    def said(self, shape: etree._Element, level: int) -> Iterator[Letters]:
+    def _said(self, shape: etree._Element, level: int) -> Iterator[Letters]:
         """The looks stated for the letters of a shape's paragraphs at a level, from 1; the nearest comes first."""
         kind = _kind(shape)
         origins = self.origins(shape)
@@ -129,8 +126,41 @@ class SlideStyles:
         if self._texts is not None and kind == _NO_PLACEHOLDER:
             yield self._of_level(self._texts.find(P + "otherStyle"), level)
 
+    def hides_run(
+        self, shape: etree._Element, paragraph: etree._Element, run: etree._Element, behind: Colour
+    ) -> str | None:
+        """How a run (a:r) of a paragraph of a shape is hidden by its size or its colours, with a colour behind it.
+
+        PowerPoint does not read the defaults of a paragraph (a:defRPr), others do: text that either hides is hidden.
+        """
+        properties = (run.find(A + "rPr"), paragraph.find(f"{A}pPr/{A}defRPr"))
+        own, usual = (_read_letters(one, self.theme) for one in properties)
+        said = list(self._said(shape, _level_of(paragraph)))
+        kinds = [self._hides(paragraph, _inherited([own, *said]), own, behind)]
+        if usual != Letters():
+            kinds.append(self._hides(paragraph, _inherited([own, usual, *said]), _inherited([own, usual]), behind))
+        return next((kind for kind in kinds if kind), None)
+
+    def _hides(self, paragraph: etree._Element, letters: Letters, own: Letters, behind: Colour) -> str | None:
+        """How letters in a paragraph are hidden; `own` is what is said of them without any style."""
+        cell = next(paragraph.iterancestors(A + "tc"), None)
+        if cell is not None:
+            letters = letters._replace(ink=own.ink)  # a table style may say it
+            behind = self._behind_cell(cell, behind)
+        body = next(paragraph.iterancestors("{*}txBody"), None)
+        return _hides(letters, over(letters.marker, behind), 1.0 if body is None else _scale_of(body))
+
+    def _behind_cell(self, cell: etree._Element, behind: Colour) -> Colour:
+        """The colour behind the text of a cell; one without a fill of its own may have one of the table's style."""
+        fill = own_fill(cell.find(A + "tcPr"), self.theme)
+        if fill is not None:
+            return over(fill, behind)
+        table = next(cell.iterancestors(A + "tbl"), None)
+        style = None if table is None else table.findtext(f"{A}tblPr/{A}tableStyleId")
+        return behind if style is None or style.upper() in _WITHOUT_FILLS else UNKNOWN
+
     def _of_level(self, styles: etree._Element | None, level: int) -> Letters:
-        return Letters() if styles is None else read_letters(styles.find(f"{A}lvl{level}pPr/{A}defRPr"), self.theme)
+        return Letters() if styles is None else _read_letters(styles.find(f"{A}lvl{level}pPr/{A}defRPr"), self.theme)
 
     def origins(self, shape: etree._Element) -> list[etree._Element]:
         """The placeholders of the layout and of the master that a shape is made from."""
@@ -155,7 +185,7 @@ def slide_theme(package: Package, parts: list[str], trees: list[etree._Element])
     return read_theme(package, origin).renamed(names)
 
 
-def level_of(paragraph: etree._Element) -> int:
+def _level_of(paragraph: etree._Element) -> int:
     """The level of a paragraph, from 1."""
     properties = paragraph.find(A + "pPr")
     return 1 + whole_number(None if properties is None else properties.get("lvl"), 0)

@@ -6,27 +6,18 @@ cannot be told from here.
 
 import colorsys
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
 from lxml import etree
 
-from pipeline.parse.look.colours import BLACK, WHITE, Colour, colour_of, mixed
+from pipeline.parse.look.colours import BLACK, RGB, WHITE, Colour, Paint, colour_of, encoded, linear, mixed, rgb_of
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.package import Package
 
-RGB = tuple[int, int, int]
 _HEX = re.compile("[0-9A-Fa-f]{6}")
 _SYSTEM = {"window": WHITE, "windowText": BLACK}
 _TRANSPARENCY = "{http://schemas.microsoft.com/office/word/2010/wordml}alpha"
 _WHOLE = 100_000  # what percentages are counted in
-
-
-class Paint(NamedTuple):
-    """A paint: its colour, None if it is not known, and its opacity from 0 to 1."""
-
-    colour: Colour | None = None
-    opacity: float = 1.0
 
 
 class Theme:
@@ -108,7 +99,7 @@ def attribute(element: etree._Element, name: str) -> str:
 def lightened(colour: RGB, change: Callable[[float], float]) -> RGB:
     """A colour with another lightness, of hue, lightness and saturation from 0 to 1."""
     hue, lightness, saturation = colorsys.rgb_to_hls(*(part / 255 for part in colour))
-    return _bytes(colorsys.hls_to_rgb(hue, min(max(change(lightness), 0.0), 1.0), saturation))
+    return rgb_of(colorsys.hls_to_rgb(hue, min(max(change(lightness), 0.0), 1.0), saturation))
 
 
 def _changed(paint: Paint, name: str, share: float | None) -> Paint:
@@ -128,13 +119,13 @@ def _changed(paint: Paint, name: str, share: float | None) -> Paint:
     if name in {"satMod", "satOff"}:
         hue, lightness, saturation = colorsys.rgb_to_hls(*(part / 255 for part in colour))
         saturation = saturation * share if name == "satMod" else saturation + share
-        return Paint(_bytes(colorsys.hls_to_rgb(hue, lightness, min(max(saturation, 0.0), 1.0))), opacity)
+        return Paint(rgb_of(colorsys.hls_to_rgb(hue, lightness, min(max(saturation, 0.0), 1.0))), opacity)
     return Paint(None, opacity)
 
 
 def _blended(colour: RGB, share: float, with_light: float) -> RGB:
     """A share of a colour and the rest of white or black, mixed as light is."""
-    return _bytes(_encoded(_linear(part / 255) * share + with_light * (1 - share)) for part in colour)
+    return rgb_of(encoded(linear(part / 255) * share + with_light * (1 - share)) for part in colour)
 
 
 def _from_parts(name: str, element: etree._Element) -> RGB | None:
@@ -145,9 +136,9 @@ def _from_parts(name: str, element: etree._Element) -> RGB | None:
     if keys is None or len(parts) < len(keys):
         return None
     if name == "scrgbClr":
-        return _bytes(map(_encoded, parts))
+        return rgb_of(map(encoded, parts))
     hue = _share(attribute(element, "hue"))
-    return None if hue is None else _bytes(colorsys.hls_to_rgb(hue * _WHOLE / 21_600_000, parts[1], parts[0]))
+    return None if hue is None else rgb_of(colorsys.hls_to_rgb(hue * _WHOLE / 21_600_000, parts[1], parts[0]))
 
 
 def _share(value: str) -> float | None:
@@ -163,20 +154,6 @@ def _amount(change: etree._Element) -> float | None:
     """The share that a change of a colour says; Word counts an alpha from opaque to transparent ([MS-DOCX] 2.6)."""
     share = _share(attribute(change, "val"))
     return 1 - share if share is not None and change.tag == _TRANSPARENCY else share
-
-
-def _linear(part: float) -> float:
-    return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
-
-
-def _encoded(part: float) -> float:
-    part = min(max(part, 0.0), 1.0)
-    return part * 12.92 if part <= 0.0031308 else float(1.055 * part ** (1 / 2.4) - 0.055)
-
-
-def _bytes(parts: Iterable[float]) -> RGB:
-    red, green, blue = (round(255 * min(max(part, 0.0), 1.0)) for part in parts)
-    return red, green, blue
 
 
 UNKNOWN = "unknown"

@@ -86,13 +86,9 @@ def control_text(control: etree._Element) -> str:
         ticked = _first(control, *_TICKED[name]) in {"checked", "true"}
         return f"[{'x' if ticked else ' '}] {attribute(control, 'form:label')}"
     if name == "form:listbox":
-        options = control.iter(full("form:option"))
-        return "\n".join(attribute(one, "form:label") for one in options if _chosen(one))
+        options, chosen = control.iter(full("form:option")), ("form:current-selected", "form:selected")
+        return "\n".join(attribute(one, "form:label") for one in options if _first(one, *chosen) == "true")
     return _first(control, "form:current-value", "form:value", "form:label")
-
-
-def _chosen(option: etree._Element) -> bool:
-    return _first(option, "form:current-selected", "form:selected") == "true"
 
 
 def _first(element: etree._Element, *names: str) -> str:

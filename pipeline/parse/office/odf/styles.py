@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance
+from pipeline.parse.look.appearance import Appearance, squeezed
 from pipeline.parse.look.colours import Colour
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import rgb
@@ -130,7 +130,6 @@ def _by_level(style: etree._Element) -> dict[int, etree._Element]:
 _TEXT, _GRAPHIC = "style:text-properties", "style:graphic-properties"
 _LENGTH = re.compile(r"(-?\d*\.?\d+)\s*(cm|mm|in|pt|pc|px|%)?")
 _POINTS = {"cm": 72 / 2.54, "mm": 7.2 / 2.54, "in": 72.0, "pt": 1.0, "pc": 12.0, "px": 0.75, None: 72 / 2.54}
-_ADVANCE = 0.5  # of the size: the width of a letter
 _USUAL = 12.0  # points
 _REMEMBERED = 10_000
 
@@ -163,10 +162,9 @@ class Look:
     def hides(self) -> str | None:
         """The kind of hidden text (of hidden.KINDS) that text of this look is; None if it can be seen."""
         size = self.size * self.raised
-        squeezed = max(0.0, 1 + self.spacing / (_ADVANCE * size)) if self.spacing < 0 < size else 1.0
         return Appearance(
             shown=self.shown, colour=self.colour, background=self.ground, opacity=self.opacity, size=size,
-            stretch=self.stretch * squeezed, line=self.line,
+            stretch=self.stretch * squeezed(self.spacing, size), line=self.line,
         ).hides  # fmt: skip
 
 

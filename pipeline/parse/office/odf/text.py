@@ -230,15 +230,10 @@ class Flow:
 
     def _cell(self, cell: etree._Element) -> str:
         outer, self.look = self.look, self._look_of("table-cell", cell)
-        text = self._text_of_cell(cell)
+        write = partial(self.blocks, cell)
+        covered = name_of(cell.tag) == "table:covered-table-cell"
+        text = self.text_of(partial(self.hidden, "covered", write) if covered else write)
         self.look = outer
-        return text
-
-    def _text_of_cell(self, cell: etree._Element) -> str:
-        if name_of(cell.tag) == "table:covered-table-cell":
-            text = self.text_of(lambda: self.hidden("covered", lambda: self.blocks(cell)))
-        else:
-            text = self.text_of(lambda: self.blocks(cell))
         return text if attribute(cell, "office:value") != "NaN" else ""  # charts mark cells without a number so
 
     def _comment(self, comment: etree._Element) -> None:

@@ -41,7 +41,8 @@ class Page:
             clip = (-self.width, -self.height, 2 * self.width, 2 * self.height)
         if self.flows and name_of(shape.tag) == "draw:frame":  # programs move it onto the page from the sides
             box = (0.0, box[1], self.width, box[3])
-        seen = Appearance(box=_widened(box), clip=clip)
+        # Text may reach out of shapes that are too small.
+        seen = Appearance(box=(*box[:2], max(box[2], 1.0), max(box[3], 1.0)), clip=clip)
         return seen.hides or ("covered" if self._is_covered(shape, box) else None)
 
     def behind(self, shape: etree._Element, styles: Styles) -> Colour | None:
@@ -144,11 +145,6 @@ def _placed(shape: etree._Element, styles: Styles) -> Box | None:
     if x is None or y is None:
         return None
     return x, y, 0.0 if width is None else width, 0.0 if height is None else height
-
-
-def _widened(box: Box) -> Box:
-    """A box out of which text may reach, as it does of shapes that are too small."""
-    return box[0], box[1], max(box[2], 1.0), max(box[3], 1.0)
 
 
 def _meets(box: Box, shape: etree._Element, other: tuple[etree._Element, Box, Colour | None]) -> bool:

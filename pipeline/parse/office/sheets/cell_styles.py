@@ -13,10 +13,10 @@ from typing import NamedTuple
 from lxml import etree
 
 from pipeline.parse.look.appearance import Appearance
-from pipeline.parse.look.colours import BLACK, WHITE, Colour, mixed
+from pipeline.parse.look.colours import BLACK, RGB, WHITE, Colour, mixed
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.cells import number_kind
-from pipeline.parse.office.drawing.theme import RGB, UNKNOWN, lightened, read_theme, rgb
+from pipeline.parse.office.drawing.theme import UNKNOWN, lightened, read_theme, rgb
 from pipeline.parse.office.package import Package
 
 _PIECE = re.compile(r'"[^"]*"?|\\.|_.|\*.|\[[^\]]*\]|[^"\\_*\[]', re.DOTALL)

@@ -56,7 +56,7 @@ class Areas(Generic[_Value]):
         self._compared += len(near)
         if self._compared > _COMPARED:
             return None
-        return [one for one in near if _holds(one[0], row, column)]
+        return [(area, one) for area, one in near if area[0] <= row <= area[2] and area[1] <= column <= area[3]]
 
 
 def read_areas(references: str) -> Iterator[Area]:
@@ -70,10 +70,6 @@ def read_areas(references: str) -> Iterator[Area]:
 def _place(address: str) -> tuple[int, int]:
     row = _DIGITS.search(address)
     return whole_number(row[0] if row else None, 0), column_number(address if row else address + "1")
-
-
-def _holds(area: Area, row: int, column: int) -> bool:
-    return area[0] <= row <= area[2] and area[1] <= column <= area[3]
 
 
 X14 = "{http://schemas.microsoft.com/office/spreadsheetml/2009/9/main}"

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from lxml import etree
 
 from pipeline.parse.look.appearance import SLIVER, Appearance
-from pipeline.parse.look.colours import TRANSPARENT, Colour, colour_of
+from pipeline.parse.look.colours import TRANSPARENT, Colour, Paint, colour_of
 from pipeline.parse.office.drawing.shapes import GRAPHICS, A
-from pipeline.parse.office.drawing.theme import UNCLEAR, UNKNOWN, Paint, Theme, over, shape_fill
+from pipeline.parse.office.drawing.theme import UNCLEAR, UNKNOWN, Theme, over, shape_fill
 from pipeline.parse.office.drawing.view import EMU, TRUE, View
 from pipeline.parse.office.package import children
 from pipeline.parse.office.word.looks import W
@@ -93,9 +93,10 @@ class Boxes:
         behind = place.paper if self._alone or not floats else UNKNOWN
         extent = anchor.find("{*}extent")
         size = None if extent is None else (_emu(extent.get("cx")), _emu(extent.get("cy")))
+        grows = next(anchor.iter(A + "spAutoFit"), None) is not None  # as large as its text needs
         if anchor.find("{*}sizeRelH") is not None or anchor.find("{*}sizeRelV") is not None:
             size = None
-        if size is not None and None not in size and min(one or 0.0 for one in size) <= SLIVER and not _grows(anchor):
+        if size is not None and None not in size and min(one or 0.0 for one in size) <= SLIVER and not grows:
             appearance = replace(appearance, box=(0.0, 0.0, 0.0, 0.0))
         if not floats:
             return _Place(appearance, behind, behind)
@@ -187,11 +188,6 @@ def _inside(group: etree._Element, view: View | None, in_group: bool) -> View | 
     if in_group:
         return inner
     return replace(inner, left=inner.left + view.left - box[0] * EMU, top=inner.top + view.top - box[1] * EMU)
-
-
-def _grows(drawing: etree._Element) -> bool:
-    """Whether a shape is made as large as its text needs."""
-    return next(drawing.iter(A + "spAutoFit"), None) is not None
 
 
 def _word_art(path: etree._Element, behind: Colour) -> str | None:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.look.colours import BLACK, TRANSPARENT, WHITE, Colour, mixed
+from pipeline.parse.look.colours import BLACK, RGB, TRANSPARENT, WHITE, Colour, Paint, mixed
 from pipeline.parse.markup.reading import local_name, whole_number
-from pipeline.parse.office.drawing.theme import RGB, UNKNOWN, Paint, Theme, lightened, read_theme, rgb
+from pipeline.parse.office.drawing.theme import UNKNOWN, Theme, lightened, read_theme, rgb
 from pipeline.parse.office.package import Package
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -166,10 +166,6 @@ def _read_text_fill(element: etree._Element, theme: Theme) -> Paint:
     return AUTO._replace(opacity=paint.opacity) if paint.colour is None else paint
 
 
-def _read_size(element: etree._Element, _: Theme) -> int:
-    return whole_number(element.get(W + "val"), _USUAL)
-
-
 def _read_percent(element: etree._Element, _: Theme) -> float | None:
     percent = whole_number(element.get(W + "val", "").removesuffix("%"), -1)
     return None if percent < 0 else percent / 100
@@ -191,8 +187,8 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     W14 + "textOutline": ("outline", _read_text_fill),
     **{W + name: ("relief", lambda element, _: AUTO if is_on(element) else None) for name in _RELIEFS},
     **{W14 + name: ("relief", lambda element, theme: theme.paint(element)) for name in ("shadow", "glow")},
-    W + "sz": ("size", _read_size),
-    W + "szCs": ("complex_size", _read_size),
+    W + "sz": ("size", lambda element, _: whole_number(element.get(W + "val"), _USUAL)),
+    W + "szCs": ("complex_size", lambda element, _: whole_number(element.get(W + "val"), _USUAL)),
     **{W + name: ("is_complex", lambda element, _: is_on(element)) for name in ("cs", "rtl")},
     W + "highlight": ("marker", lambda element, _: _MARKERS.get(element.get(W + "val", ""), UNKNOWN)),
     W + "shd": ("fill", fill_of),

@@ -140,15 +140,13 @@ def read_sections(package: Package, data: bytes) -> Sections:
     what it does not say, so that one section decides for all.
     """
     sections, settings = Sections(), [package.xml(part) for part in package.related(package.main, "settings")]
-    used = {"default"} | _even(settings)
+    used = {"default"} | ({"even"} if _is_on(settings, "evenAndOddHeaders") else set())
     references: list[tuple[str, str, str]] = []
     pages: list[Page] = []
     for element in stream(data, package.main, W + "p", W + "tr", W + "sectPr", W + "background", *_DRAWN):
         if element.tag == W + "sectPr":
             references += [(one.tag, one.get(_R_ID, ""), one.get(W + "type", "default")) for one in element]
-            used |= (
-                {"first"} if any(one.get(W + "val") in _ON for one in element.iterchildren(W + "titlePg")) else set()
-            )
+            used |= {"first"} if _is_on([element], "titlePg") else set()
             pages.append(_page(element))
         elif element.tag == W + "background":
             sections.behind = _background(element, settings)
@@ -184,9 +182,7 @@ def _page(section: etree._Element) -> Page:
 
 def _background(element: etree._Element, settings: list[etree._Element]) -> Colour:
     """The colour of the pages, where the settings have it shown."""
-    shown = any(
-        one.get(W + "val") in _ON for root in settings for one in root.iterchildren(W + "displayBackgroundShape")
-    )
+    shown = _is_on(settings, "displayBackgroundShape")
     plain = len(element) == 0 and element.get(W + "themeColor") is None
     return (rgb(element.get(W + "color")) if shown and plain else None) or UNKNOWN
 
@@ -210,6 +206,6 @@ def _is_large(drawing: etree._Element) -> bool:
     return all(whole_number(one.get(side), _LINE) >= _LINE for one in extents for side in ("cx", "cy"))
 
 
-def _even(settings: list[etree._Element]) -> set[str]:
-    switches = [switch for one in settings for switch in one.iterchildren(W + "evenAndOddHeaders")]
-    return {"even"} if any(switch.get(W + "val") in _ON for switch in switches) else set()
+def _is_on(holders: list[etree._Element], name: str) -> bool:
+    """Whether a switch of this name in one of the elements is on."""
+    return any(one.get(W + "val") in _ON for holder in holders for one in holder.iterchildren(W + name))

@@ -8,12 +8,11 @@ bands and corners, of which the table (w:tblLook) says which count.
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance
+from pipeline.parse.look.appearance import Appearance, squeezed
 from pipeline.parse.look.colours import TRANSPARENT, WHITE, Colour
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN
@@ -24,7 +23,6 @@ from pipeline.parse.office.word.styles import Style, WordStyles, value
 
 _REMEMBERED = 10_000
 _USUAL = 20  # half points, where no style says a size
-_LETTER = 0.5  # the usual width of letters, in heights of their font
 
 
 class Around(NamedTuple):
@@ -86,34 +84,26 @@ class Sight:
         fills = (look.marker, look.fill, style.behind, around.behind)
         behind = next((fill for fill in fills if fill not in {None, TRANSPARENT}), WHITE)
         size = look.complex_size if look.is_complex else look.size
+        high = (size or _USUAL) / 2
         line = min(around.line, math.inf if style.line is None else style.line)
         appearance = Appearance(
             shown=not look.always_hidden and not self._vanishes(own, character, style.look, around.table),
             background=behind,
             size=None if size is None else size / 2,
-            stretch=_squeezed(look.stretch, look.spacing, (size or _USUAL) / 2),
+            stretch=(1.0 if look.stretch is None else look.stretch) * squeezed(look.spacing or 0.0, high),
             line=line,
         )
         if appearance.hides:
             return appearance.hides
         paints = [look.ink or AUTO, *(one for one in (look.outline, look.relief) if one is not None)]
-        kinds = [replace(appearance, colour=paint.colour, opacity=paint.opacity).hides for paint in paints]
-        if all(kinds):
-            return kinds[0]
-        return moved(self.page, look.raised, (size or _USUAL) / 2, line).hides if look.raised else None
+        lowered = moved(self.page, look.raised, high, line).hides if look.raised else None
+        return appearance.hides_in(paints) or lowered
 
     def _vanishes(self, own: Look, *styles: Look) -> bool:
         """Whether text is marked as hidden, a toggle that styles of different kinds add up (17.7.3)."""
         if own.hidden is not None:
             return own.hidden
         return bool(self.styles.defaults.hidden) or sum(bool(style.hidden) for style in styles) % 2 == 1
-
-
-def _squeezed(stretch: float | None, spacing: float | None, size: float) -> float | None:
-    """The horizontal scale of letters which also lie this many points nearer to each other."""
-    if not spacing or spacing > 0:
-        return stretch
-    return (1.0 if stretch is None else stretch) * max(0.0, 1 + spacing / (size * _LETTER))
 
 
 _PARTS = {
@@ -182,13 +172,9 @@ class TableLooks:
             yield f"band{column // self._bands[1] % 2 + 1}Vert"
         if "noHBand" not in parts and not top and not bottom:
             yield f"band{row // self._bands[0] % 2 + 1}Horz"
-        for name, holds in (("firstRow", top), ("lastRow", bottom), ("firstCol", left), ("lastCol", right)):
-            if holds:
-                yield name
-        for name, holds in (("nwCell", top and left), ("neCell", top and right), ("swCell", bottom and left),
-                            ("seCell", bottom and right)):  # fmt: skip
-            if holds:
-                yield name
+        edges = {"firstRow": top, "lastRow": bottom, "firstCol": left, "lastCol": right, "nwCell": top and left,
+                 "neCell": top and right, "swCell": bottom and left, "seCell": bottom and right}  # fmt: skip
+        yield from (name for name, holds in edges.items() if holds)
 
 
 def is_covered(cell: etree._Element, row: int) -> bool:

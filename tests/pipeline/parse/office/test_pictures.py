@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from lxml import etree
 
-from pipeline.parse.office.drawing.opacity import Pictures
+from pipeline.parse.office.drawing.view import Pictures
 from pipeline.parse.office.package import Package
 from tests.hidden.packages import OFFICE, package, relations
 
