@@ -4,6 +4,7 @@ import ctypes
 import functools
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from engine.errors import UnsupportedCpu
@@ -67,7 +68,7 @@ def threads() -> int:
     """CLOISTER_THREADS, else the CPUs that this process may use, by affinity and cgroup. Raises UnsupportedCpu."""
     forced = os.environ.get("CLOISTER_THREADS")
     if forced is None:
-        quota = cgroup_cpus(_read(Path("/proc/self/cgroup")), Path("/sys/fs/cgroup"))
+        quota = cgroup_cpus(read_text(Path("/proc/self/cgroup")), Path("/sys/fs/cgroup"))
         return max(1, min(len(os.sched_getaffinity(0)), quota))
     if not (forced.isascii() and forced.isdigit() and 1 <= int(forced) <= MAX_THREADS):
         raise UnsupportedCpu(f"CLOISTER_THREADS is {forced!r}, expected a number from 1 to {MAX_THREADS}")
@@ -98,27 +99,30 @@ def cgroup_cpus(membership: str, root: Path) -> int:
 
     `membership` is the text of /proc/self/cgroup, `root` where cgroups are mounted.
     """
-    limits = [MAX_THREADS]
+    return min([MAX_THREADS, *(cpus for folder, _ in cgroups(membership, root, "cpu") for cpus in _quota(folder))])
+
+
+def cgroups(membership: str, root: Path, controller: str) -> Iterator[tuple[Path, bool]]:
+    """The folders of all cgroups above this process with this controller, and whether each is of version 1."""
     for line in membership.splitlines():
         _, controllers, path = line.split(":", 2)
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        top = root / "cpu" if controllers else root
-        folder = top / path.lstrip("/")
-        limits += [cpus for here in (folder, *folder.parents) if here.is_relative_to(top) for cpus in _quota(here)]
-    return min(limits)
+        if not controllers or controller in controllers.split(","):
+            top = root / controller if controllers else root
+            folder = top / path.lstrip("/")
+            yield from ((here, bool(controllers)) for here in (folder, *folder.parents) if here.is_relative_to(top))
 
 
 def _quota(folder: Path) -> list[int]:
-    words = _read(folder / "cpu.max").split()
+    words = read_text(folder / "cpu.max").split()
     if not words:
-        words = [_read(folder / "cpu.cfs_quota_us").strip(), _read(folder / "cpu.cfs_period_us").strip()]
+        words = [read_text(folder / "cpu.cfs_quota_us").strip(), read_text(folder / "cpu.cfs_period_us").strip()]
     if len(words) != 2 or not all(word.isdigit() for word in words) or int(words[1]) == 0:
         return []
     return [max(1, math.ceil(int(words[0]) / int(words[1])))]
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file of the kernel; "" where it cannot be read."""
     try:
         return path.read_text()
     except OSError:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from engine.cpu import cgroups, read_text
+
 _MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (\S+) .*$", re.MULTILINE)
 
 
@@ -13,7 +15,7 @@ def free_bytes(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/proc
                root: Path = Path("/sys/fs/cgroup")) -> int:  # fmt: skip
     """Returns the bytes that the kernel calls available (man 5 proc), or those that the limit of a cgroup above this
     process leaves, if that is less; 0 where neither is known."""
-    left = [_available(_read(meminfo)), *_left(_read(cgroup), root)]
+    left = [_available(read_text(meminfo)), *_left(read_text(cgroup), root)]
     return max(0, min((number for number in left if number is not None), default=0))
 
 
@@ -23,7 +25,7 @@ def give_back() -> None:
     called."""
     library = ctypes.CDLL(None)
     library.malloc_trim(0)
-    for first, size in unchanged(_read(Path("/proc/self/smaps")), ".so"):
+    for first, size in unchanged(read_text(Path("/proc/self/smaps")), ".so"):
         library.madvise(ctypes.c_void_p(first), ctypes.c_size_t(size), mmap.MADV_DONTNEED)
 
 
@@ -51,29 +53,14 @@ def _available(meminfo: str) -> int | None:
 def _left(membership: str, root: Path) -> list[int | None]:
     """The bytes that each cgroup leaves (v2 memory.max, v1 memory.limit_in_bytes, less what is in use and not a cache
     of files that can go); None where there is no limit."""
-    found = []
-    for line in membership.splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        top = root / "memory" if controllers else root
-        names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if controllers else ("memory.max", "memory.current")
-        folder = top / path.lstrip("/")
-        found += [_of(here, *names) for here in (folder, *folder.parents) if here.is_relative_to(top)]
-    return found
+    names = {False: ("memory.max", "memory.current"), True: ("memory.limit_in_bytes", "memory.usage_in_bytes")}
+    return [_of(folder, *names[is_first]) for folder, is_first in cgroups(membership, root, "memory")]
 
 
 def _of(folder: Path, limit: str, usage: str) -> int | None:
-    most, used = _read(folder / limit).strip(), _read(folder / usage).strip()
+    most, used = read_text(folder / limit).strip(), read_text(folder / usage).strip()
     if not most.isdigit() or not used.isdigit():
         return None
-    facts = dict(line.split(" ", 1) for line in _read(folder / "memory.stat").splitlines() if " " in line)
+    facts = dict(line.split(" ", 1) for line in read_text(folder / "memory.stat").splitlines() if " " in line)
     cached = facts.get("total_inactive_file", facts.get("inactive_file", "0"))
     return int(most) - int(used) + (int(cached) if cached.isdigit() else 0)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""

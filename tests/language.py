@@ -140,9 +140,6 @@ class Form:
                 return at
         return len(ids)
 
-    def rollback(self, count: int) -> None:
-        self.at -= count
-
 
 class Forms:
     """Makes constraints by `make`."""
@@ -150,9 +147,8 @@ class Forms:
     def __init__(self, make: Callable[[Spec], Constraint]) -> None:
         self.make = make
 
-    def masks(self, rows: Sequence[tuple[Constraint, Sequence[int]]]) -> np.ndarray[Any, np.dtype[np.uint32]]:
-        assert not any(guesses for _, guesses in rows)
-        return np.stack([constraint.mask() for constraint, _ in rows])
+    def masks(self, constraints: Sequence[Constraint]) -> np.ndarray[Any, np.dtype[np.uint32]]:
+        return np.stack([constraint.mask() for constraint in constraints])
 
 
 def tiny_language_model(

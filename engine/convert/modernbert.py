@@ -8,7 +8,7 @@ with a base of the rotary positions of their own; gated GELU, whose two halves a
 from collections.abc import Mapping
 from typing import Any
 
-from engine.convert import checks
+from engine.convert import bert, checks
 from engine.convert.base import HeadLayout, Source, affine
 from engine.convert.folder import SourceFolder
 from engine.errors import BadModelFile, UnsupportedModel
@@ -37,15 +37,7 @@ EXPECTED = {
 }
 FLAGS = ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias")
 
-SIZES = {
-    "context_length": "max_position_embeddings",
-    "embedding_length": "hidden_size",
-    "feed_forward_length": "intermediate_size",
-    "block_count": "num_hidden_layers",
-    "attention.head_count": "num_attention_heads",
-    "attention.sliding_window": "local_attention",
-    "vocab_size": "vocab_size",
-}
+SIZES = {**bert.SIZES, "attention.sliding_window": "local_attention", "vocab_size": "vocab_size"}
 
 TENSORS_PER_LAYER = 5
 FULL, SLIDING = "full_attention", "sliding_attention"

@@ -8,7 +8,7 @@ Their rotary base is scaled for texts beyond the trained length; the context end
 from collections.abc import Mapping
 from typing import Any
 
-from engine.convert import checks
+from engine.convert import bert, checks
 from engine.convert.base import HeadLayout, Source, affine
 from engine.convert.folder import SourceFolder
 from engine.errors import BadModelFile, UnsupportedModel
@@ -66,11 +66,8 @@ def read_metadata(folder: SourceFolder, config: dict[str, Any]) -> dict[str, Met
     checks.expect(folder, config, {"head_dim": (width // heads, width // heads)})
     checks.layers(folder, config["num_hidden_layers"], TENSORS_PER_LAYER)
     return {
+        **{f"{ARCHITECTURE}.{key}": config[source] for key, source in bert.SIZES.items()},
         f"{ARCHITECTURE}.context_length": min(config["max_position_embeddings"], config["max_trained_positions"]),
-        f"{ARCHITECTURE}.embedding_length": width,
-        f"{ARCHITECTURE}.feed_forward_length": config["intermediate_size"],
-        f"{ARCHITECTURE}.block_count": config["num_hidden_layers"],
-        f"{ARCHITECTURE}.attention.head_count": heads,
         f"{ARCHITECTURE}.attention.layer_norm_epsilon": checks.small(folder, config, "layer_norm_eps"),
         f"{ARCHITECTURE}.attention.causal": False,
         f"{ARCHITECTURE}.rope.freq_base": _theta(folder, config),

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.errors import EngineError
 from engine.generate.answers.detokenize import detokenize
-from engine.generate.answers.jobs import Job, Refused, Writing, refused
+from engine.generate.answers.jobs import Job, Writing, refused
 from engine.generate.answers.outcome import score, write
 from engine.generate.answers.scoring import Scoring
 from engine.generate.cache.kv import KvCache, pages_of
@@ -85,15 +85,17 @@ class Batch:
 
     def _job(self, index: int, request: Request) -> Job:
         shape = self._decoder.shape
-        if reason := refused(request, shape.context, shape.vocab, self.room):
-            return Refused(index, request, reason)
-        if request.choices:
-            return Scoring(index, request)
         try:
+            if reason := refused(request, shape.context, shape.vocab, self.room):
+                raise EngineError(reason)
+            if request.choices:
+                return Scoring(index, request)
             constraint = self._makes.make(request.constraint) if request.constraint is not None else None
             return Writing(index, request, constraint, self._ends, self._bytes)
         except EngineError as error:
-            return Refused(index, request, str(error))
+            job = Job(index, request)
+            job.fail(str(error))
+            return job
 
     def _step(self, scheduler: Scheduler, plan: dict[Sequence, int]) -> list[tuple[int, Completion]]:
         """Computes the rows of a plan and hands out the logits. Returns the completions of jobs that are done then."""

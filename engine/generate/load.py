@@ -98,8 +98,8 @@ class _Late:
     def make(self, spec: Spec) -> Any:
         return self._grammars.make(spec)
 
-    def masks(self, rows: Any) -> NDArray[np.uint32]:
-        return self._grammars.masks(rows)
+    def masks(self, constraints: Any) -> NDArray[np.uint32]:
+        return self._grammars.masks(constraints)
 
 
 def _warm_up(model: LanguageModel, progress: Callable[[str], None]) -> None:

@@ -8,6 +8,7 @@ it loses its pages and begins again later.
 from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from engine.generate.answers.jobs import Job, Writing
 from engine.generate.cache.kv import KvCache, pages_of
@@ -16,6 +17,7 @@ from engine.generate.cache.sequence import NO_SLOT, Sequence
 from engine.generate.counters import Counters
 from engine.generate.forward import PAGE
 
+_order = attrgetter("order")
 NEAR = PAGE
 """Tokens that a sequence lacks at most to go before prompts."""
 
@@ -162,7 +164,3 @@ class Scheduler:
                 if count - other.computed > 0 and count > most:
                     found, until, most = other, min(pages_of(count) * PAGE, other.size), count
         return found, until
-
-
-def _order(sequence: Sequence) -> tuple[int, int]:
-    return sequence.order

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
+Records = NDArray[Any]
+"""Blocks [..., b] of a layout."""
 
 
 class Quants(NamedTuple):
@@ -40,8 +42,3 @@ class QuantType(Protocol):
 
         Any bytes mean something: where a scale is not finite, neither are values, and nothing is warned of.
         """
-
-
-def as_bytes(array: NDArray[Any]) -> Bytes:
-    """The bytes of the last axis: [..., n] of any type -> uint8 [..., n * itemsize]."""
-    return np.ascontiguousarray(array).view(np.uint8)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, as_bytes
+from engine.quant.base import Bytes, Floats
+from engine.quant.blocks.layout import from_blocks
 
 BLOCK_VALUES = 1
 BLOCK_BYTES = 2
@@ -15,7 +16,7 @@ def quantize(values: Floats) -> Bytes:
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16
     quiet = bits >> 16 | np.uint32(0x40)
-    return as_bytes(np.where(np.isnan(values), quiet, rounded).astype("<u2"))
+    return from_blocks(np.where(np.isnan(values), quiet, rounded).astype("<u2"))
 
 
 def dequantize(data: Bytes) -> Floats:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, as_bytes
+from engine.quant.base import Bytes, Floats
+from engine.quant.blocks.layout import from_blocks
 
 BLOCK_VALUES = 1
 BLOCK_BYTES = 2
@@ -12,7 +13,7 @@ LAYOUT = np.dtype([("value", "<f2")])
 def quantize(values: Floats) -> Bytes:
     """Quantizes float32 [..., n] to uint8 [..., 2 n]; beyond ±65519 a value becomes infinite, as in ggml."""
     with np.errstate(over="ignore"):
-        return as_bytes(values.astype("<f2"))
+        return from_blocks(values.astype("<f2"))
 
 
 def dequantize(data: Bytes) -> Floats:

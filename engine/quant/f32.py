@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, as_bytes
+from engine.quant.base import Bytes, Floats
+from engine.quant.blocks.layout import from_blocks
 
 BLOCK_VALUES = 1
 BLOCK_BYTES = 4
@@ -11,7 +12,7 @@ LAYOUT = np.dtype([("value", "<f4")])
 
 def quantize(values: Floats) -> Bytes:
     """Quantizes float32 [..., n] to uint8 [..., 4 n]."""
-    return as_bytes(values.astype("<f4"))
+    return from_blocks(values.astype("<f4"))
 
 
 def dequantize(data: Bytes) -> Floats:

@@ -9,7 +9,7 @@ Source: ggml `block_iq4_nl`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats
-from engine.quant.blocks.layout import from_blocks, layout, pack, split, to_blocks, to_half, to_rows, unpack
+from engine.quant.blocks.layout import from_blocks, layout, pack, split, to_blocks, to_values, unpack
 from engine.quant.blocks.levels import LEVELS, nearest_levels
 from engine.quant.search import fit_scale
 
@@ -22,7 +22,7 @@ def quantize(values: Floats) -> Bytes:
     """Quantizes float32 [..., 32 b] to uint8 [..., 18 b], the scale by search."""
     values = split(values, BLOCK_VALUES)
     blocks = np.empty(values.shape[:-1], LAYOUT)
-    blocks["d"] = to_half(fit_scale(values, -127, 113, uneven=True))
+    blocks["d"] = fit_scale(values, -127, 113, uneven=True)
     blocks["q"] = pack(nearest_levels(values, blocks["d"].astype(np.float32)), 4, 16)
     return from_blocks(blocks)
 
@@ -31,4 +31,4 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 18 b], float32 [..., 32 b]."""
     blocks = to_blocks(data, LAYOUT)
-    return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * LEVELS[unpack(blocks["q"], 4, 16)], blocks)
+    return to_values(blocks, LEVELS[unpack(blocks["q"], 4, 16)], blocks["d"])

@@ -10,8 +10,8 @@ Source: ggml `block_iq4_xs`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
-from engine.quant.blocks.layout import Records, from_blocks, layout, pack, split, to_blocks, to_rows, unpack
+from engine.quant.base import Bytes, Floats, Records
+from engine.quant.blocks.layout import from_blocks, layout, pack, split, to_blocks, to_values, unpack
 from engine.quant.blocks.levels import LEVELS, nearest_levels
 from engine.quant.search import fit_scales
 
@@ -36,8 +36,7 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 136 b], float32 [..., 256 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["q"], 4, 16).reshape(*blocks.shape, -1, SUB_BLOCK)
-    return to_rows(_scale(blocks)[..., np.newaxis] * LEVELS[q], blocks)
+    return to_values(blocks, LEVELS[unpack(blocks["q"], 4, 16)], _scale(blocks))
 
 
 def _scale(blocks: Records) -> Floats:

@@ -9,18 +9,8 @@ Source: ggml `block_q2_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
-from engine.quant.blocks.layout import (
-    Records,
-    from_blocks,
-    layout,
-    nearest_quants,
-    pack,
-    split,
-    to_blocks,
-    to_rows,
-    unpack,
-)
+from engine.quant.base import Bytes, Floats, Records
+from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
 from engine.quant.search import fit_scales_and_offsets
 
 BLOCK_VALUES = 256
@@ -35,8 +25,8 @@ def quantize(values: Floats) -> Bytes:
     blocks = np.empty(sub_blocks.shape[:-2], LAYOUT)
     blocks["d"], blocks["dmin"], scale, offset = fit_scales_and_offsets(sub_blocks, 3, 15)
     blocks["scales"] = scale | offset << 4
-    q = nearest_quants(sub_blocks, *_scale_and_offset(blocks), 0, 3).reshape(*blocks.shape, BLOCK_VALUES)
-    blocks["q"] = pack(q, 2, 32)
+    scales, offsets = _scale_and_offset(blocks)
+    blocks["q"] = pack(nearest_quants(blocks, sub_blocks, scales, 0, 3, offsets), 2, 32)
     return from_blocks(blocks)
 
 
@@ -44,9 +34,7 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 84 b], float32 [..., 256 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["q"], 2, 32).reshape(*blocks.shape, -1, SUB_BLOCK).astype(np.float32)
-    scale, offset = _scale_and_offset(blocks)
-    return to_rows(scale[..., np.newaxis] * q + offset[..., np.newaxis], blocks)
+    return to_values(blocks, unpack(blocks["q"], 2, 32), *_scale_and_offset(blocks))
 
 
 def _scale_and_offset(blocks: Records) -> tuple[Floats, Floats]:

@@ -9,18 +9,8 @@ Source: ggml `block_q3_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
-from engine.quant.blocks.layout import (
-    Records,
-    from_blocks,
-    layout,
-    nearest_quants,
-    pack,
-    split,
-    to_blocks,
-    to_rows,
-    unpack,
-)
+from engine.quant.base import Bytes, Floats, Records
+from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
 from engine.quant.search import fit_scales
 
 BLOCK_VALUES = 256
@@ -36,12 +26,7 @@ def quantize(values: Floats) -> Bytes:
     blocks["d"], factors = fit_scales(sub_blocks, (-4, 3), (-32, 31))
     factors += 32
     blocks["scales"] = np.concatenate([pack(factors & 15, 4, 8), pack(factors >> 4, 2, 4)], axis=-1)
-    scale = _scale(blocks)
-    q = (
-        (nearest_quants(sub_blocks, scale, np.zeros_like(scale), -4, 3) + 4)
-        .astype(np.uint8)
-        .reshape(*blocks.shape, BLOCK_VALUES)
-    )
+    q = nearest_quants(blocks, sub_blocks, _scale(blocks), -4, 3)
     blocks["high"], blocks["low"] = pack(q >> 2, 1, 32), pack(q & 3, 2, 32)
     return from_blocks(blocks)
 
@@ -51,8 +36,7 @@ def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 110 b], float32 [..., 256 b]."""
     blocks = to_blocks(data, LAYOUT)
     q = unpack(blocks["low"], 2, 32) | unpack(blocks["high"], 1, 32) << 2
-    sub_blocks = q.reshape(*blocks.shape, -1, SUB_BLOCK).astype(np.float32) - 4
-    return to_rows(_scale(blocks)[..., np.newaxis] * sub_blocks, blocks)
+    return to_values(blocks, q, _scale(blocks), zero=4)
 
 
 def _scale(blocks: Records) -> Floats:

@@ -9,17 +9,7 @@ Source: ggml `block_q4_0`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import (
-    from_blocks,
-    layout,
-    nearest_quants,
-    pack,
-    split,
-    to_blocks,
-    to_half,
-    to_rows,
-    unpack,
-)
+from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
 from engine.quant.search import fit_scale
 
 BLOCK_VALUES = 32
@@ -31,10 +21,8 @@ def quantize(values: Floats) -> Bytes:
     """Quantizes float32 [..., 32 b] to uint8 [..., 18 b], the scale by search."""
     values = split(values, BLOCK_VALUES)
     blocks = np.empty(values.shape[:-1], LAYOUT)
-    blocks["d"] = to_half(fit_scale(values, -8, 7))
-    d = blocks["d"].astype(np.float32)
-    q = nearest_quants(values, d, np.zeros_like(d), -8, 7) + 8
-    blocks["q"] = pack(q, 4, 16)
+    blocks["d"] = fit_scale(values, -8, 7)
+    blocks["q"] = pack(nearest_quants(blocks, values, blocks["d"], -8, 7), 4, 16)
     return from_blocks(blocks)
 
 
@@ -42,11 +30,10 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 18 b], float32 [..., 32 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["q"], 4, 16).astype(np.float32) - 8
-    return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * q, blocks)
+    return to_values(blocks, unpack(blocks["q"], 4, 16), blocks["d"], zero=8)
 
 
 def quants_of(data: Bytes) -> Quants:
     """The quants of uint8 [..., 18 b], uint8 [..., 32 b] with the zero point 8, and their scales."""
     blocks = to_blocks(data, LAYOUT)
-    return Quants(to_rows(unpack(blocks["q"], 4, 16), blocks), blocks["d"][..., np.newaxis])
+    return Quants(unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1), blocks["d"][..., np.newaxis])

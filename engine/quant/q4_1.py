@@ -9,17 +9,7 @@ Source: ggml `block_q4_1`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import (
-    from_blocks,
-    layout,
-    nearest_quants,
-    pack,
-    split,
-    to_blocks,
-    to_half,
-    to_rows,
-    unpack,
-)
+from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
 from engine.quant.search import fit_offset
 
 BLOCK_VALUES = 32
@@ -31,9 +21,8 @@ def quantize(values: Floats) -> Bytes:
     """Quantizes float32 [..., 32 b] to uint8 [..., 20 b], scale and offset by search."""
     values = split(values, BLOCK_VALUES)
     blocks = np.empty(values.shape[:-1], LAYOUT)
-    blocks["d"], blocks["m"] = map(to_half, fit_offset(values, 15))
-    q = nearest_quants(values, blocks["d"].astype(np.float32), blocks["m"].astype(np.float32), 0, 15)
-    blocks["q"] = pack(q, 4, 16)
+    blocks["d"], blocks["m"] = fit_offset(values, 15)
+    blocks["q"] = pack(nearest_quants(blocks, values, blocks["d"], 0, 15, blocks["m"]), 4, 16)
     return from_blocks(blocks)
 
 
@@ -41,12 +30,11 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 20 b], float32 [..., 32 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["q"], 4, 16).astype(np.float32)
-    d, m = (blocks[field].astype(np.float32)[..., np.newaxis] for field in ("d", "m"))
-    return to_rows(d * q + m, blocks)
+    return to_values(blocks, unpack(blocks["q"], 4, 16), blocks["d"], blocks["m"])
 
 
 def quants_of(data: Bytes) -> Quants:
     """The quants of uint8 [..., 20 b], uint8 [..., 32 b], and their scales."""
     blocks = to_blocks(data, LAYOUT)
-    return Quants(to_rows(unpack(blocks["q"], 4, 16), blocks), np.stack([blocks["d"], blocks["m"]], axis=-1))
+    q = unpack(blocks["q"], 4, 16).reshape(*data.shape[:-1], -1)
+    return Quants(q, np.stack([blocks["d"], blocks["m"]], axis=-1))

@@ -10,7 +10,7 @@ Source: ggml `block_q4_K`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_rows, unpack
+from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
 from engine.quant.blocks.six_bits import pack_scales, scale_and_offset, with_scales
 from engine.quant.search import fit_scales_and_offsets
 
@@ -26,8 +26,8 @@ def quantize(values: Floats) -> Bytes:
     blocks = np.empty(sub_blocks.shape[:-2], LAYOUT)
     blocks["d"], blocks["dmin"], scale, offset = fit_scales_and_offsets(sub_blocks, 15, 63)
     blocks["scales"] = pack_scales(scale, offset)
-    q = nearest_quants(sub_blocks, *scale_and_offset(blocks), 0, 15).reshape(*blocks.shape, BLOCK_VALUES)
-    blocks["q"] = pack(q, 4, 32)
+    scales, offsets = scale_and_offset(blocks)
+    blocks["q"] = pack(nearest_quants(blocks, sub_blocks, scales, 0, 15, offsets), 4, 32)
     return from_blocks(blocks)
 
 
@@ -35,9 +35,7 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 144 b], float32 [..., 256 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["q"], 4, 32).reshape(*blocks.shape, -1, SUB_BLOCK).astype(np.float32)
-    scale, offset = scale_and_offset(blocks)
-    return to_rows(scale[..., np.newaxis] * q + offset[..., np.newaxis], blocks)
+    return to_values(blocks, unpack(blocks["q"], 4, 32), *scale_and_offset(blocks))
 
 
 def quants_of(data: Bytes) -> Quants:

@@ -8,18 +8,8 @@ Source: ggml `block_q5_0`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import (
-    from_blocks,
-    layout,
-    nearest_quants,
-    pack,
-    split,
-    to_blocks,
-    to_half,
-    to_rows,
-    unpack,
-)
+from engine.quant.base import Bytes, Floats, Quants, Records
+from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
 from engine.quant.search import fit_scale
 
 BLOCK_VALUES = 32
@@ -31,9 +21,8 @@ def quantize(values: Floats) -> Bytes:
     """Quantizes float32 [..., 32 b] to uint8 [..., 22 b], the scale by search."""
     values = split(values, BLOCK_VALUES)
     blocks = np.empty(values.shape[:-1], LAYOUT)
-    blocks["d"] = to_half(fit_scale(values, -16, 15))
-    d = blocks["d"].astype(np.float32)
-    q = (nearest_quants(values, d, np.zeros_like(d), -16, 15) + 16).astype(np.uint8)
+    blocks["d"] = fit_scale(values, -16, 15)
+    q = nearest_quants(blocks, values, blocks["d"], -16, 15)
     blocks["high"], blocks["low"] = pack(q >> 4, 1, 1), pack(q & 15, 4, 16)
     return from_blocks(blocks)
 
@@ -42,12 +31,14 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 22 b], float32 [..., 32 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
-    return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * (q.astype(np.float32) - 16), blocks)
+    return to_values(blocks, _quants(blocks), blocks["d"], zero=16)
 
 
 def quants_of(data: Bytes) -> Quants:
     """The quants of uint8 [..., 22 b], uint8 [..., 32 b] with the zero point 16, and their scales."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
-    return Quants(to_rows(q, blocks), blocks["d"][..., np.newaxis])
+    return Quants(_quants(blocks).reshape(*data.shape[:-1], -1), blocks["d"][..., np.newaxis])
+
+
+def _quants(blocks: Records) -> Bytes:
+    return unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << np.uint8(4)

@@ -8,18 +8,8 @@ Source: ggml `block_q5_1`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import (
-    from_blocks,
-    layout,
-    nearest_quants,
-    pack,
-    split,
-    to_blocks,
-    to_half,
-    to_rows,
-    unpack,
-)
+from engine.quant.base import Bytes, Floats, Quants, Records
+from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
 from engine.quant.search import fit_offset
 
 BLOCK_VALUES = 32
@@ -31,8 +21,8 @@ def quantize(values: Floats) -> Bytes:
     """Quantizes float32 [..., 32 b] to uint8 [..., 24 b], scale and offset by search."""
     values = split(values, BLOCK_VALUES)
     blocks = np.empty(values.shape[:-1], LAYOUT)
-    blocks["d"], blocks["m"] = map(to_half, fit_offset(values, 31))
-    q = nearest_quants(values, blocks["d"].astype(np.float32), blocks["m"].astype(np.float32), 0, 31).astype(np.uint8)
+    blocks["d"], blocks["m"] = fit_offset(values, 31)
+    q = nearest_quants(blocks, values, blocks["d"], 0, 31, blocks["m"])
     blocks["high"], blocks["low"] = pack(q >> 4, 1, 1), pack(q & 15, 4, 16)
     return from_blocks(blocks)
 
@@ -41,13 +31,14 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 24 b], float32 [..., 32 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
-    d, m = (blocks[field].astype(np.float32)[..., np.newaxis] for field in ("d", "m"))
-    return to_rows(d * q.astype(np.float32) + m, blocks)
+    return to_values(blocks, _quants(blocks), blocks["d"], blocks["m"])
 
 
 def quants_of(data: Bytes) -> Quants:
     """The quants of uint8 [..., 24 b], uint8 [..., 32 b], and their scales."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << 4
-    return Quants(to_rows(q, blocks), np.stack([blocks["d"], blocks["m"]], axis=-1))
+    return Quants(_quants(blocks).reshape(*data.shape[:-1], -1), np.stack([blocks["d"], blocks["m"]], axis=-1))
+
+
+def _quants(blocks: Records) -> Bytes:
+    return unpack(blocks["low"], 4, 16) | unpack(blocks["high"], 1, 1) << np.uint8(4)

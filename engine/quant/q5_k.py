@@ -9,8 +9,8 @@ Source: ggml `block_q5_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_rows, unpack
+from engine.quant.base import Bytes, Floats, Quants, Records
+from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
 from engine.quant.blocks.six_bits import pack_scales, scale_and_offset, with_scales
 from engine.quant.search import fit_scales_and_offsets
 
@@ -28,11 +28,8 @@ def quantize(values: Floats) -> Bytes:
     blocks = np.empty(sub_blocks.shape[:-2], LAYOUT)
     blocks["d"], blocks["dmin"], scale, offset = fit_scales_and_offsets(sub_blocks, 31, 63)
     blocks["scales"] = pack_scales(scale, offset)
-    q = (
-        nearest_quants(sub_blocks, *scale_and_offset(blocks), 0, 31)
-        .astype(np.uint8)
-        .reshape(*blocks.shape, BLOCK_VALUES)
-    )
+    scales, offsets = scale_and_offset(blocks)
+    q = nearest_quants(blocks, sub_blocks, scales, 0, 31, offsets)
     blocks["high"], blocks["low"] = pack(q >> 4, 1, 32), pack(q & 15, 4, 32)
     return from_blocks(blocks)
 
@@ -41,13 +38,14 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 176 b], float32 [..., 256 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["low"], 4, 32) | unpack(blocks["high"], 1, 32) << 4
-    sub_blocks = q.reshape(*blocks.shape, -1, SUB_BLOCK).astype(np.float32)
-    scale, offset = scale_and_offset(blocks)
-    return to_rows(scale[..., np.newaxis] * sub_blocks + offset[..., np.newaxis], blocks)
+    return to_values(blocks, _quants(blocks), *scale_and_offset(blocks))
 
 
 def quants_of(data: Bytes) -> Quants:
     """The quants of uint8 [..., 176 b], uint8 [..., 256 b], and their scales."""
     blocks = to_blocks(data, LAYOUT)
-    return with_scales(blocks, unpack(blocks["low"], 4, 32) | unpack(blocks["high"], 1, 32) << 4)
+    return with_scales(blocks, _quants(blocks))
+
+
+def _quants(blocks: Records) -> Bytes:
+    return unpack(blocks["low"], 4, 32) | unpack(blocks["high"], 1, 32) << np.uint8(4)

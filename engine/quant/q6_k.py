@@ -9,18 +9,8 @@ Source: ggml `block_q6_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import (
-    Records,
-    from_blocks,
-    layout,
-    nearest_quants,
-    pack,
-    split,
-    to_blocks,
-    to_rows,
-    unpack,
-)
+from engine.quant.base import Bytes, Floats, Quants, Records
+from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
 from engine.quant.search import fit_scales
 
 BLOCK_VALUES = 256
@@ -34,12 +24,7 @@ def quantize(values: Floats) -> Bytes:
     sub_blocks = split(values, BLOCK_VALUES // SUB_BLOCK, SUB_BLOCK)
     blocks = np.empty(sub_blocks.shape[:-2], LAYOUT)
     blocks["d"], blocks["scales"] = fit_scales(sub_blocks, (-32, 31), (-128, 127))
-    scale = _scale(blocks)
-    q = (
-        (nearest_quants(sub_blocks, scale, np.zeros_like(scale), -32, 31) + 32)
-        .astype(np.uint8)
-        .reshape(*blocks.shape, BLOCK_VALUES)
-    )
+    q = nearest_quants(blocks, sub_blocks, _scale(blocks), -32, 31)
     blocks["high"], blocks["low"] = pack(q >> 4, 2, 32), pack(q & 15, 4, 64)
     return from_blocks(blocks)
 
@@ -48,19 +33,20 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 210 b], float32 [..., 256 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
-    sub_blocks = q.reshape(*blocks.shape, -1, SUB_BLOCK).astype(np.float32) - 32
-    return to_rows(_scale(blocks)[..., np.newaxis] * sub_blocks, blocks)
+    return to_values(blocks, _quants(blocks), _scale(blocks), zero=32)
 
 
 def quants_of(data: Bytes) -> Quants:
     """The quants of uint8 [..., 210 b], uint8 [..., 256 b] with the zero point 32, and their scales."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << 4
     scales = blocks["scales"].reshape(*data.shape[:-1], -1, 2)
-    return Quants(to_rows(q, blocks), scales, blocks["d"][..., np.newaxis])
+    return Quants(_quants(blocks).reshape(*data.shape[:-1], -1), scales, blocks["d"][..., np.newaxis])
 
 
 def _scale(blocks: Records) -> Floats:
     """The scale of each sub-block, float32 [..., 16]."""
     return blocks["d"].astype(np.float32)[..., np.newaxis] * blocks["scales"].astype(np.float32)
+
+
+def _quants(blocks: Records) -> Bytes:
+    return unpack(blocks["low"], 4, 64) | unpack(blocks["high"], 2, 32) << np.uint8(4)

@@ -9,7 +9,7 @@ Source: ggml `block_q8_0` and `quantize_row_q8_0_ref`.
 import numpy as np
 
 from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import layout
+from engine.quant.blocks.layout import from_blocks, layout, to_blocks, to_values
 
 BLOCK_VALUES = 32
 BLOCK_BYTES = 34
@@ -30,20 +30,19 @@ def quantize(values: Floats) -> Bytes:
     with np.errstate(over="ignore"):
         result["d"] = scale[..., 0]
     result["q"] = _round_half_away(blocks * inverse)
-    return result.view(np.uint8).reshape(*values.shape[:-1], -1)
+    return from_blocks(result)
 
 
 @np.errstate(invalid="ignore", over="ignore")  # a file may hold any scale
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 34 b], float32 [..., 32 b]."""
-    blocks = np.ascontiguousarray(data).view(LAYOUT)
-    values = blocks["q"].astype(np.float32) * blocks["d"].astype(np.float32)[..., np.newaxis]
-    return values.reshape(*data.shape[:-1], -1)
+    blocks = to_blocks(data, LAYOUT)
+    return to_values(blocks, blocks["q"], blocks["d"])
 
 
 def quants_of(data: Bytes) -> Quants:
     """The quants of uint8 [..., 34 b], uint8 [..., 32 b] with the zero point 128, and their scales."""
-    blocks = np.ascontiguousarray(data).view(LAYOUT)
+    blocks = to_blocks(data, LAYOUT)
     q = blocks["q"].view(np.uint8) ^ np.uint8(128)
     return Quants(q.reshape(*data.shape[:-1], -1), blocks["d"][..., np.newaxis])
 

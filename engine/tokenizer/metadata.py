@@ -14,13 +14,10 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 MAX_AROUND = 16
 """Ids before, after or between texts."""
 
-# role -> keys of its id, the newer name first
+# role with two keys of its id -> both, the newer name first
 ROLES = {
     "cls": ("tokenizer.ggml.cls_token_id", "tokenizer.ggml.bos_token_id"),
     "sep": ("tokenizer.ggml.seperator_token_id", "tokenizer.ggml.eos_token_id"),
-    "bos": ("tokenizer.ggml.bos_token_id",),
-    "eos": ("tokenizer.ggml.eos_token_id",),
-    "unknown": ("tokenizer.ggml.unknown_token_id",),
 }
 
 Metadata = Mapping[str, MetadataValue]
@@ -35,8 +32,9 @@ def read_tokens(metadata: Metadata) -> list[str]:
 
 
 def read_id(metadata: Metadata, role: str, size: int) -> int:
-    """The id of one of ROLES. Raises BadModelFile."""
-    key = next((key for key in ROLES[role] if key in metadata), ROLES[role][0])
+    """The id of one of ROLES, or of a role that has one key. Raises BadModelFile."""
+    keys = ROLES.get(role, (f"tokenizer.ggml.{role}_token_id",))
+    key = next((key for key in keys if key in metadata), keys[0])
     value = metadata.get(key)
     if type(value) is not int or not 0 <= value < size:
         raise BadModelFile(f"{key}: found {value!r:.60}, expected an id from 0 to {size - 1}")
@@ -74,13 +72,7 @@ def _kind(value: object) -> str:
 
 def read_settings(metadata: Metadata, usual: Mapping[str, bool]) -> dict[str, bool]:
     """Ours where the file has them, else the usual ones. Raises BadModelFile."""
-    found = {}
-    for name, default in usual.items():
-        value = metadata.get(f"cloister.tokenizer.{name}", default)
-        if type(value) is not bool:
-            raise BadModelFile(f"cloister.tokenizer.{name}: found {value!r:.60}, expected a bool")
-        found[name] = value
-    return found
+    return {name: read_flag(metadata, f"cloister.tokenizer.{name}", default) for name, default in usual.items()}
 
 
 def read_flag(metadata: Metadata, key: str, default: bool) -> bool:

@@ -6,8 +6,7 @@ Source of the keys: ggml's `docs/gguf.md`; of the names that end an answer whate
 
 from itertools import compress
 
-from engine.errors import BadModelFile
-from engine.tokenizer.metadata import CONTROL, USER_DEFINED, Metadata, of_type, read_flag, read_tokens
+from engine.tokenizer.metadata import CONTROL, USER_DEFINED, Metadata, of_type, read_flag, read_id, read_tokens
 from engine.tokenizer.prompts import Specials
 
 ENDS = ("eos", "eot", "eom")
@@ -23,8 +22,9 @@ END_NAMES = {
 def read_specials(metadata: Metadata, *, adds_bos: bool = False) -> Specials:
     """Reads the special tokens; `adds_bos` holds where the file does not say. Raises BadModelFile."""
     tokens = read_tokens(metadata)
-    bos = _read_optional(metadata, "bos", len(tokens))
-    ends = {number for role in ENDS if (number := _read_optional(metadata, role, len(tokens))) is not None}
+    known = [role for role in ("bos", *ENDS) if metadata.get(f"tokenizer.ggml.{role}_token_id") is not None]
+    ids = {role: read_id(metadata, role, len(tokens)) for role in known}
+    bos, ends = ids.get("bos"), {ids[role] for role in ENDS if role in ids}
     added = of_type(metadata, len(tokens), USER_DEFINED)
     ends |= set(compress(range(len(tokens)), map(END_NAMES.__contains__, tokens)))
     control = (of_type(metadata, len(tokens), CONTROL) | ends | ({bos} if bos is not None else set())) - added
@@ -42,14 +42,3 @@ def _strips(metadata: Metadata, names: dict[str, int]) -> tuple[int, ...]:
 
 def _named(tokens: list[str], numbers: set[int]) -> dict[str, int]:
     return {tokens[number]: number for number in sorted(numbers) if tokens[number]}
-
-
-def _read_optional(metadata: Metadata, role: str, size: int) -> int | None:
-    """The id of a role; None where the file does not name one. Raises BadModelFile."""
-    key = f"tokenizer.ggml.{role}_token_id"
-    value = metadata.get(key)
-    if value is None:
-        return None
-    if type(value) is not int or not 0 <= value < size:
-        raise BadModelFile(f"{key}: found {value!r:.60}, expected an id from 0 to {size - 1}")
-    return value

@@ -6,7 +6,7 @@ for its special tokens in the text first; in everything else the ids are the sam
 """
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from engine.errors import BadModelFile
@@ -53,12 +53,9 @@ class WordPiece(Tokenizer):
     """The tokenizer of BERT models."""
 
     def __init__(
-        self,
-        vocabulary: Vocabulary,
-        settings: Settings,
-        template: Template | None = None,
+        self, vocabulary: Vocabulary, settings: Settings, template: Template | None = None,
         specials: Specials | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         around = ((vocabulary.cls,), (vocabulary.sep,), (vocabulary.sep,), 1)
         usual = Template(*around)
         super().__init__(template or usual, lambda: _facts(vocabulary, settings, template, usual), specials)
@@ -97,11 +94,7 @@ class _Chunks(Cache):
     """Text without white space -> ids."""
 
     def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
-        self.normalizer = Normalizer(
-            lower_case=settings.lower_case,
-            strip_accents=settings.strip_accents,
-            chinese_chars=settings.chinese_chars,
-        )
+        self.normalizer = Normalizer(**asdict(settings))
         self.ids = _Words(vocabulary)
 
     def compute(self, key: str) -> bytes:
@@ -166,7 +159,7 @@ def _facts(vocabulary: Vocabulary, settings: Settings, template: Template | None
     """The template is a fact where it is not the usual one."""
     return [
         ALGORITHM,
-        [settings.lower_case, settings.strip_accents, settings.chinese_chars],
+        astuple(settings),
         [vocabulary.cls, vocabulary.sep, vocabulary.unknown],
         list(vocabulary.starts.items()),
         list(vocabulary.continuations.items()),

@@ -29,14 +29,6 @@ class Job:
         self.finish, self.reason = "failed", reason
 
 
-class Refused(Job):
-    """A request that is not begun."""
-
-    def __init__(self, index: int, request: Request, reason: str) -> None:
-        super().__init__(index, request)
-        self.fail(reason)
-
-
 class Writing(Job):
     """Writes an answer. Where the constraint raises EngineError, so do its methods."""
 
@@ -50,7 +42,7 @@ class Writing(Job):
         self._end: Finish | None = None  # how the last token ended the answer
         self.sequence = Sequence(self, (index, 0), request.prompt, request.prompt.size - 1, request.limit)
         self.sequences = [self.sequence]
-        self._guesser = Guesser(request.prompt if request.source is None else request.source)
+        self.guesser = Guesser(request.prompt if request.source is None else request.source)
         self._follow()
 
     def take(self, number: int, log: float) -> bool:
@@ -73,14 +65,10 @@ class Writing(Job):
         allowed is not guessed; the last token of an answer needs no row."""
         sequence = self.sequence
         most = min(room, self.request.limit - len(self.ids) - 1)
-        guesses = self._guesser.guess(sequence.ids, sequence.size, rows, most)
+        guesses = self.guesser.guess(sequence.ids, sequence.size, rows, most)
         if self.constraint and guesses.size:
             guesses = guesses[: self.constraint.check(guesses.tolist())]
         return guesses
-
-    def learn(self, guessed: int, right: int) -> None:
-        """Tells the guesser that `right` of its last `guessed` guesses were right."""
-        self._guesser.learn(guessed, right)
 
     def _append(self, number: int, logprob: float) -> None:
         self.sequence.append(number)

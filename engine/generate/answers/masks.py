@@ -20,15 +20,13 @@ def masks_of(jobs: Many[Writing], makes: Makes) -> tuple[U32, I64]:
     """uint32 [m, words], and for each job the number of its row, -1 where everything is allowed. A job whose constraint
     gives up has failed, and its row is another's."""
     held = [job for job in jobs if job.constraint is not None]
-    of, numbers = np.full(len(jobs), -1, np.int64), iter(range(len(held)))
-    for i, job in enumerate(jobs):
-        if job.constraint is not None:
-            of[i] = next(numbers)
+    of = np.full(len(jobs), -1, np.int64)
+    of[[job.constraint is not None for job in jobs]] = np.arange(len(held))
     if not held:
         return _NONE, of
     if len(held) >= _MANY:
         try:
-            return makes.masks([(job.constraint, ()) for job in held]), of
+            return makes.masks([job.constraint for job in held]), of
         except EngineError:  # of one of them: which one?
             pass
     return _one_by_one(held), of

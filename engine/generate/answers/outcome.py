@@ -31,7 +31,7 @@ def write(logits: F32, jobs: Many[tuple[Writing, int]], makes: Makes, counters: 
             right = min(job.sequence.computed, job.sequence.size) - size
             counters.guessed += guessed
             counters.accepted += right
-            job.learn(guessed, right)
+            job.guesser.learn(guessed, right)
             job.sequence.guesses = 0
 
 
@@ -42,17 +42,12 @@ def _round(logits: F32, jobs: list[tuple[Writing, int]], makes: Makes) -> list[t
     again = []
     for (job, at), number, log in zip(jobs, chosen.ids.tolist(), chosen.logs.tolist(), strict=True):
         size = job.sequence.size
-        if job.finish is None and _takes(job, number, log):
-            again.append((job, at + job.sequence.size - size))
+        try:
+            if job.finish is None and job.take(number, log):
+                again.append((job, at + job.sequence.size - size))
+        except EngineError as error:  # of the constraint
+            job.fail(str(error))
     return again
-
-
-def _takes(job: Writing, number: int, log: float) -> bool:
-    try:
-        return job.take(number, log)
-    except EngineError as error:  # of the constraint
-        job.fail(str(error))
-        return False
 
 
 def score(logits: F32, asked: Many[tuple[Sequence, Scoring, int, int]]) -> list[tuple[Sequence, list[Sequence]]]:

@@ -116,15 +116,11 @@ class KvCache:
         if rest and self._copy(sequence.pages[full], child):
             child.computed += rest
 
-    def _release_slot(self, sequence: Sequence) -> None:
-        """Takes the row of the page tables from a sequence."""
+    def free(self, sequence: Sequence) -> None:
+        """Takes its row of the page tables and its pages from a sequence: it begins again."""
         if sequence.slot != NO_SLOT:
             self._slots.append(sequence.slot)
             sequence.slot = NO_SLOT
-
-    def free(self, sequence: Sequence) -> None:
-        """Takes its row of the page tables and its pages from a sequence: it begins again."""
-        self._release_slot(sequence)
         self.pool.free(reversed(sequence.pages))
         sequence.pages, sequence.node = [], None
         sequence.computed = sequence.found = sequence.guesses = 0

@@ -88,16 +88,6 @@ class Matched:
         self.check_state()
         return allowed
 
-    def rollback(self, count: int) -> None:
-        if not 0 <= count <= self._count:
-            raise EngineError(f"constraint: {count} tokens to forget, expected at most {self._count}")
-        if inner := count - (count and self._beyond):
-            self.matcher.rollback(inner)
-            self.check_state()
-        if count:
-            self._ended = self._beyond = False
-            self._count -= count
-
     def check_state(self) -> None:
         """Raise EngineError when llguidance gave up: the constraint is too much for its limits."""
         if self.matcher.is_error():
@@ -113,12 +103,7 @@ class Grammars:
     with it, see DECISIONS.md. threads: for `masks`."""
 
     def __init__(
-        self,
-        token_bytes: Sequence[bytes],
-        end_ids: Sequence[int],
-        encode: Encode | None = None,
-        *,
-        threads: int = 1,
+        self, token_bytes: Sequence[bytes], end_ids: Sequence[int], encode: Encode | None = None, *, threads: int = 1
     ) -> None:
         if not end_ids or not all(0 <= i < len(token_bytes) for i in end_ids):
             raise EngineError(f"end tokens: found {list(end_ids)}, expected ids below {len(token_bytes)}")
@@ -138,18 +123,12 @@ class Grammars:
         matcher = _matcher(self._tokenizer, spec)
         return Matched(matcher, self._words, self._ends, forces=self._forces)
 
-    def masks(self, rows: Sequence[tuple[Matched, Sequence[int]]]) -> NDArray[np.uint32]:
-        """Masks of many constraints at once, uint32 [sum(1 + guesses), words]: for each constraint one row of `mask()`
-        now and one after each of its guesses. Rows after a guess that is not allowed are all 0. No state changes."""
-        starts = np.cumsum([0, *(1 + len(guesses) for _, guesses in rows)])
-        masks = np.zeros((int(starts[-1]), self._words), np.uint32)
-        jobs = [(one.matcher, int(at), list(guesses)) for (one, guesses), at in zip(rows, starts, strict=False)]
-        place = (masks.ctypes.data, self._words * 4, len(masks))
-        if alone := [job[:2] for job in jobs if not job[2]]:
-            self._executor.unsafe_compute_mask_ptr(alone, *place)
-        if guessed := [job for job in jobs if job[2]]:
-            self._executor.unsafe_compute_mask_ptr_with_draft_token(guessed, *place)
-        for one, _ in rows:
+    def masks(self, constraints: Sequence[Matched]) -> NDArray[np.uint32]:
+        """`mask()` of many constraints at once, uint32 [constraints, words]."""
+        masks = np.zeros((len(constraints), self._words), np.uint32)
+        rows = [(one.matcher, at) for at, one in enumerate(constraints)]
+        self._executor.unsafe_compute_mask_ptr(rows, masks.ctypes.data, self._words * 4, len(masks))
+        for one in constraints:
             one.check_state()
         return masks
 
@@ -161,22 +140,20 @@ def check_constraint(spec: Spec) -> None:
 
 
 def _matcher(tokenizer: LLTokenizer, spec: Spec) -> LLMatcher:
-    if isinstance(spec, Schema):
-        return _of_schema(tokenizer, spec)
-    if isinstance(spec, Choice):
-        return _build(tokenizer, LLMatcher.grammar_from_lark(choices.grammar(spec)), "choices")
-    if isinstance(spec, AnyObject):
-        return _build(tokenizer, LLMatcher.grammar_from_lark(objects.grammar()), "object")
-    assert isinstance(spec, Pattern)
-    check_size(spec.regex, "pattern")
-    return _build(tokenizer, LLMatcher.grammar_from_regex(spec.regex), "pattern")
-
-
-def _of_schema(tokenizer: LLTokenizer, spec: Schema) -> LLMatcher:
-    grammar = schema.grammar(spec)
-    for at, alone in grammar.patterns.items():
-        _build(tokenizer, LLMatcher.grammar_from_lark(alone), f"schema #{at:.300}: pattern")
-    return _build(tokenizer, LLMatcher.grammar_from_lark(grammar.lark), "schema", says=not spec.quotes)
+    lark = LLMatcher.grammar_from_lark
+    match spec:
+        case Schema():
+            grammar = schema.grammar(spec)
+            for at, alone in grammar.patterns.items():
+                _build(tokenizer, lark(alone), f"schema #{at:.300}: pattern")
+            return _build(tokenizer, lark(grammar.lark), "schema", says=not spec.quotes)
+        case Choice():
+            return _build(tokenizer, lark(choices.grammar(spec)), "choices")
+        case AnyObject():
+            return _build(tokenizer, lark(objects.grammar()), "object")
+        case Pattern(regex):
+            check_size(regex, "pattern")
+            return _build(tokenizer, LLMatcher.grammar_from_regex(regex), "pattern")
 
 
 def _build(tokenizer: LLTokenizer, grammar: str, where: str, *, says: bool = True) -> LLMatcher:

@@ -64,9 +64,6 @@ class Constraint(Protocol):
     def check(self, ids: Sequence[int]) -> int:
         """How many of these tokens, from the first, are allowed one after another. The state does not change."""
 
-    def rollback(self, count: int) -> None:
-        """Forgets the last `count` tokens. Raises EngineError when there are not as many."""
-
 
 class Makes(Protocol):
     """Makes constraints for one vocabulary; grammar.Grammars is one."""
@@ -74,5 +71,5 @@ class Makes(Protocol):
     def make(self, spec: Spec) -> Any:
         """The Constraint at its start. Raises EngineError for what cannot be held or fulfilled."""
 
-    def masks(self, rows: Any) -> NDArray[np.uint32]:
-        """`mask()` of many at once: of each constraint and its guesses, of which there may be none."""
+    def masks(self, constraints: Any) -> NDArray[np.uint32]:
+        """`mask()` of many constraints at once, uint32 [constraints, words]."""

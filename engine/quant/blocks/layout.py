@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.quant.base import Bytes, Floats
-
-Records = NDArray[Any]
+from engine.quant.base import Bytes, Floats, Records
 
 
 def layout(size: int, *fields: tuple[str, str] | tuple[str, str, int]) -> np.dtype[Any]:
@@ -23,8 +21,8 @@ def to_blocks(data: Bytes, kind: np.dtype[Any]) -> Records:
     return np.ascontiguousarray(data).view(kind)
 
 
-def from_blocks(blocks: Records) -> Bytes:
-    """Views records [..., b] of `size` bytes as uint8 [..., size * b]."""
+def from_blocks(blocks: NDArray[Any]) -> Bytes:
+    """Views blocks [..., b] of `size` bytes, or single values, as uint8 [..., size * b]."""
     return np.ascontiguousarray(blocks).view(np.uint8)
 
 
@@ -36,6 +34,20 @@ def split(values: Floats, *sizes: int) -> Floats:
 def to_rows(values: NDArray[Any], blocks: Records) -> NDArray[Any]:
     """Joins the values of `blocks` [..., b], of any shape [..., b, *sizes], to rows [..., n]."""
     return values.reshape(*blocks.shape[:-1], -1)
+
+
+def to_values(
+    blocks: Records, q: NDArray[Any], scale: NDArray[Any], offset: NDArray[Any] | None = None, *, zero: int = 0
+) -> Floats:
+    """Rows of scale * (q - zero) + offset, float32 [..., n], of the quants or levels q [..., b, values of a block];
+    scale and offset, [..., b] or [..., b, s], are those of blocks or of their sub-blocks."""
+    values = q.reshape(*scale.shape, -1).astype(np.float32)
+    if zero:
+        values -= zero
+    values *= scale.astype(np.float32)[..., np.newaxis]
+    if offset is not None:
+        values += offset.astype(np.float32)[..., np.newaxis]
+    return to_rows(values, blocks)
 
 
 def unpack(data: Bytes, bits: int, run: int) -> Bytes:
@@ -64,13 +76,18 @@ def to_half(values: Floats) -> NDArray[np.float16]:
         return values.astype("<f2")
 
 
-def nearest_quants(values: Floats, scale: Floats, offset: Floats, low: int, high: int) -> Floats:
-    """The integers q from low to high, float32 [..., n], for which scale * q + offset is nearest to the values [...,
-    n].
+def nearest_quants(
+    blocks: Records, values: Floats, scale: NDArray[Any], low: int, high: int, offset: NDArray[Any] | None = None
+) -> Bytes:
+    """The quants q from low to high for which scale * q + offset is nearest to the values [..., n], less low: uint8
+    [..., b, values of a block].
 
-    `scale` and `offset` [...] are those of the blocks; where a scale is 0 or not finite, q is the integer nearest to 0.
+    `scale` and `offset` [...] are those of blocks or sub-blocks; where a scale is 0 or not finite, q is the integer
+    nearest to 0.
     """
-    wide, shift = scale[..., np.newaxis], offset[..., np.newaxis]
+    wide = scale.astype(np.float32)[..., np.newaxis]
+    apart = values if offset is None else values - offset.astype(np.float32)[..., np.newaxis]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        whole = np.rint((values - shift) / wide)
-    return np.clip(np.where(np.isfinite(wide) & (wide != 0), whole, 0), low, high)
+        whole = np.rint(apart / wide)
+    q = np.clip(np.where(np.isfinite(wide) & (wide != 0), whole, 0), low, high) - low
+    return q.astype(np.uint8).reshape(*blocks.shape, -1)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import Records, to_rows
+from engine.quant.base import Bytes, Floats, Quants, Records
+from engine.quant.blocks.layout import to_rows
 
 
 def unpack_scales(data: Bytes) -> tuple[Bytes, Bytes]:

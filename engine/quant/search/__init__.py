@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.quant.base import Bytes, Floats
+from engine.quant.blocks.layout import to_half
 from engine.quant.search import offset, offsets, scale, scales
 
 __all__ = ["fit_offset", "fit_scale", "fit_scales", "fit_scales_and_offsets"]
@@ -16,21 +17,22 @@ __all__ = ["fit_offset", "fit_scale", "fit_scales", "fit_scales_and_offsets"]
 Halves = NDArray[np.float16]
 
 
-def fit_scale(blocks: Floats, low: int, high: int, *, uneven: bool = False) -> Floats:
+def fit_scale(blocks: Floats, low: int, high: int, *, uneven: bool = False) -> Halves:
     """Returns d [...] for blocks [..., n] of values near d * q, q from low to high; `uneven`: q among the levels of
     IQ4_NL."""
     flat = blocks.reshape(-1, blocks.shape[-1])
     found = np.empty(len(flat), np.float32)
     scale.fit(flat, np.float32(low), np.float32(high), uneven, found)
-    return found.reshape(blocks.shape[:-1])
+    return to_half(found).reshape(blocks.shape[:-1])
 
 
-def fit_offset(blocks: Floats, top: int) -> tuple[Floats, Floats]:
+def fit_offset(blocks: Floats, top: int) -> tuple[Halves, Halves]:
     """Returns d and m, both [...], for blocks [..., n] of values near d * q + m, q from 0 to top."""
     flat = blocks.reshape(-1, blocks.shape[-1])
     found = np.empty((2, len(flat)), np.float32)
     offset.fit(flat, np.float32(top), found[0], found[1])
-    return found[0].reshape(blocks.shape[:-1]), found[1].reshape(blocks.shape[:-1])
+    d, m = to_half(found).reshape(2, *blocks.shape[:-1])
+    return d, m
 
 
 def fit_scales(

@@ -17,7 +17,7 @@ from engine.quant.blocks.layout import (
     split,
     to_blocks,
     to_half,
-    to_rows,
+    to_values,
     unpack,
 )
 
@@ -31,7 +31,7 @@ def quantize(values: Floats) -> Bytes:
     values = split(values, BLOCK_VALUES)
     blocks = np.empty(values.shape[:-1], LAYOUT)
     d = np.abs(values).max(axis=-1)
-    blocks["d"], blocks["q"] = to_half(d), pack(nearest_quants(values, d, np.zeros_like(d), -1, 1) + 1, 2, 32)
+    blocks["d"], blocks["q"] = to_half(d), pack(nearest_quants(blocks, values, d, -1, 1), 2, 32)
     return from_blocks(blocks)
 
 
@@ -39,5 +39,4 @@ def quantize(values: Floats) -> Bytes:
 def dequantize(data: Bytes) -> Floats:
     """The values of uint8 [..., 66 b], float32 [..., 256 b]."""
     blocks = to_blocks(data, LAYOUT)
-    q = unpack(blocks["q"], 2, 32).astype(np.float32) - 1
-    return to_rows(blocks["d"].astype(np.float32)[..., np.newaxis] * q, blocks)
+    return to_values(blocks, unpack(blocks["q"], 2, 32), blocks["d"], zero=1)
