@@ -24,13 +24,7 @@ class _Widened(Tensor):
     _source: Tensor
 
     def __init__(self, source: Tensor) -> None:
-        for name, value in {
-            "name": source.name,
-            "type": GgmlType.F32,
-            "shape": source.shape,
-            "_source": source,
-        }.items():
-            object.__setattr__(self, name, value)  # the class is frozen
+        self.__dict__.update(name=source.name, type=GgmlType.F32, shape=source.shape, _source=source)  # it is frozen
 
     @property
     def data(self) -> Bytes:
@@ -58,8 +52,5 @@ def told(file: GgufFile) -> dict[str, str]:
     none."""
     if is_widened(file):
         return {"half_weights": "float32"}
-    return (
-        {"half_weights": "int8"}
-        if any(each.type in HALF and len(each.shape) > 1 for each in file.tensors.values())
-        else {}
-    )
+    halved = any(each.type in HALF and len(each.shape) > 1 for each in file.tensors.values())
+    return {"half_weights": "int8"} if halved else {}

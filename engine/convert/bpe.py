@@ -3,8 +3,7 @@
 from typing import Any
 
 from engine.convert import pieces, template
-from engine.convert.folder import SourceFolder
-from engine.convert.parts import as_dict, as_list
+from engine.convert.folder import SourceFolder, as_dict, as_list
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import MetadataValue
 from engine.tokenizer.bpe import SIGNS

@@ -82,3 +82,13 @@ def parse_json(text: str, where: str) -> Any:
         return json.loads(text, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise BadModelFile(f"{where}: no JSON: {error}") from error
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """A part of foreign JSON; what is no object is empty, and so unlike what is expected of it."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """A part of foreign JSON; what is no list is empty, and so unlike what is expected of it."""
+    return value if isinstance(value, list) else []

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.convert.parts import as_dict, as_list
+from engine.convert.folder import as_dict, as_list
 from engine.errors import UnsupportedModel
 from engine.gguf import MetadataValue
 from engine.tokenizer import Template

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from engine.convert import bpe, unigram, wordpiece
-from engine.convert.folder import SourceFolder
-from engine.convert.parts import as_dict
+from engine.convert.folder import SourceFolder, as_dict
 from engine.errors import UnsupportedModel
 from engine.gguf import MetadataValue
 

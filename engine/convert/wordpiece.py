@@ -7,8 +7,7 @@ word loses its "##", a special token stays); what llama.cpp has no key for stand
 from typing import Any
 
 from engine.convert import pieces, template
-from engine.convert.folder import SourceFolder
-from engine.convert.parts import as_dict, as_list
+from engine.convert.folder import SourceFolder, as_dict, as_list
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import MetadataValue
 from engine.tokenizer import Template
@@ -63,8 +62,7 @@ def _read_vocabulary(folder: SourceFolder, full: dict[str, Any] | None, size: in
 
 
 def _vocabulary_of(full: dict[str, Any]) -> dict[str, int]:
-    model = full.get("model")
-    vocabulary = model.get("vocab") if isinstance(model, dict) else None
+    vocabulary = as_dict(full.get("model")).get("vocab")
     if not isinstance(vocabulary, dict) or not all(type(number) is int for number in vocabulary.values()):
         raise UnsupportedModel("tokenizer.json: found no model.vocab with token ids, expected a WordPiece model")
     return dict(sorted(vocabulary.items(), key=lambda item: item[1]))
@@ -83,7 +81,7 @@ def _check_full(
 ) -> Template | None:
     """tokenizer.json must say the same as tokenizer_config.json, and nothing that the engine does not do. What it puts
     around texts, if that is not what BERT does."""
-    normalizer, model = _part(full, "normalizer"), _part(full, "model")
+    normalizer, model = as_dict(full.get("normalizer")), as_dict(full.get("model"))
     accents = normalizer.get("strip_accents")
     lower_case = normalizer.get("lowercase")
     expected = {
@@ -92,7 +90,7 @@ def _check_full(
         "normalizer.lowercase": (lower_case, settings["lower_case"]),
         "normalizer.strip_accents": (lower_case if accents is None else accents, settings["strip_accents"]),
         "normalizer.handle_chinese_chars": (normalizer.get("handle_chinese_chars"), settings["chinese_chars"]),
-        "pre_tokenizer.type": (_part(full, "pre_tokenizer").get("type"), "BertPreTokenizer"),
+        "pre_tokenizer.type": (as_dict(full.get("pre_tokenizer")).get("type"), "BertPreTokenizer"),
         "model.type": (model.get("type", "WordPiece"), "WordPiece"),
         "model.continuing_subword_prefix": (model.get("continuing_subword_prefix", "##"), "##"),
         "model.max_input_chars_per_word": (model.get("max_input_chars_per_word", 100), 100),
@@ -105,11 +103,6 @@ def _check_full(
     if added:
         raise UnsupportedModel(f"{where}: added_tokens: found {added!r:.200}, expected none but {known!r:.200}")
     return _around(where, full, special, vocabulary)
-
-
-def _part(full: dict[str, Any], key: str) -> dict[str, Any]:
-    """An object of tokenizer.json; empty, and so unlike what is expected, where there is none."""
-    return as_dict(full.get(key))
 
 
 def _around(where: str, full: dict[str, Any], special: dict[str, str], vocabulary: list[str]) -> Template | None:

@@ -58,11 +58,7 @@ def _model(file: GgufFile) -> _Model:
         value = file.metadata.get(f"{architecture}.{key}")
         return value if type(value) is int else 0
 
-    layers, heads, shared_heads = (
-        number("block_count"),
-        number("attention.head_count"),
-        number("attention.head_count_kv"),
-    )
+    layers, heads, shared_heads = map(number, ("block_count", "attention.head_count", "attention.head_count_kv"))
     return _Model(
         layers=layers,
         experts=number("expert_count"),

@@ -29,7 +29,6 @@ from engine.tokenizer.metadata import (
     read_template,
     read_tokens,
     ruled_out,
-    usual_template,
 )
 from engine.tokenizer.patterns import PRE, Pre, Splitter
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
@@ -266,9 +265,7 @@ def from_metadata(metadata: Metadata) -> BytePairs:
     if not isinstance(name, str) or name not in PRE:
         raise UnsupportedModel(f"tokenizer.ggml.pre: found {name!r:.60}, expected one of {', '.join(PRE)}")
     pre, tokens = PRE[name], read_tokens(metadata)
-    template = read_template(metadata, len(tokens)) or usual_template(
-        metadata, len(tokens), bos=pre.adds_bos, eos=False
-    )
+    template = read_template(metadata, len(tokens), bos=pre.adds_bos, eos=False)
     specials = read_specials(metadata, adds_bos=pre.adds_bos)
     return BytePairs(_read_vocabulary(metadata, tokens), _read_settings(metadata, name, pre), template, specials)
 

@@ -83,7 +83,7 @@ def read_flag(metadata: Metadata, key: str, default: bool) -> bool:
     return value
 
 
-def read_template(metadata: Metadata, size: int) -> Template | None:
+def recorded_template(metadata: Metadata, size: int) -> Template | None:
     """The template that the import recorded; None if it did not. Raises BadModelFile."""
     if "cloister.tokenizer.prefix" not in metadata:
         return None
@@ -94,9 +94,11 @@ def read_template(metadata: Metadata, size: int) -> Template | None:
     return Template(prefix, suffix, middle, kind)
 
 
-def usual_template(metadata: Metadata, size: int, *, bos: bool, eos: bool) -> Template:
-    """The template by llama.cpp's keys and, where they are missing, its habits. A second text is framed like the
-    first."""
+def read_template(metadata: Metadata, size: int, *, bos: bool, eos: bool) -> Template:
+    """The template that the import recorded, else the one by llama.cpp's keys and, where they are missing, its habits.
+    There a second text is framed like the first. Raises BadModelFile."""
+    if (recorded := recorded_template(metadata, size)) is not None:
+        return recorded
     adds_bos = read_flag(metadata, "tokenizer.ggml.add_bos_token", bos)
     adds_eos = read_flag(metadata, "tokenizer.ggml.add_eos_token", eos)
     prefix = (read_id(metadata, "bos", size),) if adds_bos else ()
@@ -113,3 +115,11 @@ def _around(metadata: Metadata, name: str, size: int) -> tuple[int, ...]:
     if not all(0 <= number < size for number in found):
         raise BadModelFile(f"cloister.tokenizer.{name}: found {found!r:.60}, expected ids from 0 to {size - 1}")
     return found
+
+
+def number_pieces(tokens: list[str], out: set[int]) -> dict[str, int]:
+    """The ids of all pieces but those in `out`. Raises BadModelFile for an empty piece, or one twice."""
+    ids = {token: number for number, token in enumerate(tokens) if number not in out}
+    if "" in ids or len(ids) != len(set(range(len(tokens))) - out):
+        raise BadModelFile("tokenizer.ggml.tokens: found an empty piece, or one twice")
+    return ids

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 
 from engine.tokenizer.unicode import tables
 from engine.tokenizer.unicode.codepoints import Ranges, Replacements, span_of, text_of
-from engine.tokenizer.unicode.decomposition import decompose, in_order
-from engine.tokenizer.unicode.nfc import clusters
+from engine.tokenizer.unicode.nfc import clusters, decompose, in_order
 
 
 class Normalizer:

@@ -23,6 +23,7 @@ from engine.tokenizer.metadata import (
     BYTE,
     USER_DEFINED,
     Metadata,
+    number_pieces,
     of_type,
     read_flag,
     read_id,
@@ -30,7 +31,6 @@ from engine.tokenizer.metadata import (
     read_template,
     read_tokens,
     ruled_out,
-    usual_template,
 )
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
 from engine.tokenizer.specials import read_specials
@@ -179,7 +179,7 @@ def from_metadata(metadata: Metadata) -> PiecePairs:
         if value is not False and not (isinstance(value, np.ndarray) and not value.size):
             raise UnsupportedModel(f"{key}: found {value!r:.60}, expected none for tokenizer.ggml.model llama")
     tokens = read_tokens(metadata)
-    template = read_template(metadata, len(tokens)) or usual_template(metadata, len(tokens), bos=True, eos=False)
+    template = read_template(metadata, len(tokens), bos=True, eos=False)
     specials = read_specials(metadata, adds_bos=True)
     return PiecePairs(_read_vocabulary(metadata, tokens), _read_prefix(metadata, specials), template, specials)
 
@@ -196,9 +196,7 @@ def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
     unknown = -1 if of_bytes else read_id(metadata, "unknown", len(tokens))
     added = of_type(metadata, len(tokens), USER_DEFINED)
     out = ruled_out(metadata, len(tokens)) | added | set(of_bytes) | {unknown}
-    ids = {token: number for number, token in enumerate(tokens) if number not in out}
-    if "" in ids or len(ids) != len(set(range(len(tokens))) - out):
-        raise BadModelFile("tokenizer.ggml.tokens: found an empty piece, or one twice")
+    ids = number_pieces(tokens, out)
     scores = read_scores(metadata, "tokenizer.ggml.scores", len(tokens))
     extra = {tokens[number].replace(" ", SPACE): number for number in sorted(added) if tokens[number]}
     return Vocabulary({token: scores[number] for token, number in ids.items()}, ids, of_bytes, extra, unknown)

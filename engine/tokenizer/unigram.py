@@ -16,13 +16,13 @@ from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, trim
 from engine.tokenizer.charsmap import NO_CHANGES, CharsMap
 from engine.tokenizer.metadata import (
     Metadata,
+    number_pieces,
     read_flag,
     read_id,
     read_scores,
     read_template,
     read_tokens,
     ruled_out,
-    usual_template,
 )
 from engine.tokenizer.prompts import Specials
 from engine.tokenizer.specials import read_specials
@@ -145,16 +145,14 @@ def from_metadata(metadata: Metadata) -> Unigram:
     for key in ("add_space_prefix", "remove_extra_whitespaces"):
         if not read_flag(metadata, f"tokenizer.ggml.{key}", True):
             raise UnsupportedModel(f"tokenizer.ggml.{key}: found False, expected True")
-    template = read_template(metadata, len(tokens)) or usual_template(metadata, len(tokens), bos=False, eos=True)
+    template = read_template(metadata, len(tokens), bos=False, eos=True)
     return Unigram(_read_vocabulary(metadata, tokens), white_space, template, read_specials(metadata))
 
 
 def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
     unknown = read_id(metadata, "unknown", len(tokens))
     out = ruled_out(metadata, len(tokens)) | {unknown}
-    ids = {token: number for number, token in enumerate(tokens) if number not in out}
-    if "" in ids or len(ids) + len(out) != len(tokens):
-        raise BadModelFile("tokenizer.ggml.tokens: found an empty piece, or one twice")
+    ids = number_pieces(tokens, out)
     # ours, in float64, where float32 would round them
     key = "cloister.tokenizer.scores" if "cloister.tokenizer.scores" in metadata else "tokenizer.ggml.scores"
     scores = read_scores(metadata, key, len(tokens))

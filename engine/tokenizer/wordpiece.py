@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.errors import BadModelFile
 from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, unpack
-from engine.tokenizer.metadata import Metadata, read_id, read_settings, read_template, read_tokens, ruled_out
+from engine.tokenizer.metadata import Metadata, read_id, read_settings, read_tokens, recorded_template, ruled_out
 from engine.tokenizer.normalize import Normalizer
 from engine.tokenizer.prompts import Specials
 from engine.tokenizer.specials import read_specials
@@ -136,7 +136,7 @@ def from_metadata(metadata: Metadata) -> WordPiece:
     starts, continuations = _pieces(tokens, ruled_out(metadata, len(tokens)) | set(ids.values()))
     vocabulary = Vocabulary(starts, continuations, ids["cls"], ids["sep"], ids["unknown"])
     settings = read_settings(metadata, dict.fromkeys(("lower_case", "strip_accents", "chinese_chars"), True))
-    template = read_template(metadata, len(tokens))
+    template = recorded_template(metadata, len(tokens))
     return WordPiece(vocabulary, Settings(**settings), template, read_specials(metadata))
 
 

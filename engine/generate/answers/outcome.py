@@ -3,10 +3,10 @@
 from collections.abc import Sequence as Many
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import EngineError
 from engine.generate.answers.jobs import WHY, Writing
-from engine.generate.answers.masks import masks_of
 from engine.generate.answers.scoring import Scoring
 from engine.generate.cache.sequence import Sequence
 from engine.generate.constraint.spec import Makes
@@ -14,7 +14,9 @@ from engine.generate.counters import Counters
 from engine.generate.forward import F32
 from engine.kernels.choice import choose
 
+U32 = NDArray[np.uint32]
 _NO_MASKS = np.zeros((0, 1), np.uint32)
+_MANY = 4  # masks from which threads are worth their start
 
 
 def write(logits: F32, jobs: Many[tuple[Writing, int]], makes: Makes, counters: Counters) -> None:
@@ -37,7 +39,7 @@ def write(logits: F32, jobs: Many[tuple[Writing, int]], makes: Makes, counters: 
 
 def _round(logits: F32, jobs: list[tuple[Writing, int]], makes: Makes) -> list[tuple[Writing, int]]:
     """Chooses one token for each job. Returns the jobs that can take another one at once, with their rows of logits."""
-    masks, of = masks_of([job for job, _ in jobs], makes)
+    masks, of = _masks([job for job, _ in jobs], makes)
     chosen = choose(logits, np.array([at for _, at in jobs], np.int64), masks, of)
     again = []
     for (job, at), number, log in zip(jobs, chosen.ids.tolist(), chosen.logs.tolist(), strict=True):
@@ -48,6 +50,34 @@ def _round(logits: F32, jobs: list[tuple[Writing, int]], makes: Makes) -> list[t
         except EngineError as error:  # of the constraint
             job.fail(str(error))
     return again
+
+
+def _masks(jobs: Many[Writing], makes: Makes) -> tuple[U32, NDArray[np.int64]]:
+    """uint32 [m, words], and for each job the number of its row, -1 where everything is allowed. A job whose constraint
+    gives up has failed, and its row is another's."""
+    held = [job for job in jobs if job.constraint is not None]
+    of = np.full(len(jobs), -1, np.int64)
+    of[[job.constraint is not None for job in jobs]] = np.arange(len(held))
+    if not held:
+        return _NO_MASKS, of
+    if len(held) >= _MANY:
+        try:
+            return makes.masks([job.constraint for job in held]), of
+        except EngineError:  # of one of them: which one?
+            pass
+    return _one_by_one(held), of
+
+
+def _one_by_one(jobs: list[Writing]) -> U32:
+    found: list[U32 | None] = []
+    for job in jobs:
+        try:
+            found.append(job.constraint.mask() if job.constraint else None)
+        except EngineError as error:
+            job.fail(str(error))
+            found.append(None)
+    some = next((mask for mask in found if mask is not None), np.zeros(1, np.uint32))
+    return np.stack([np.zeros_like(some) if mask is None else mask for mask in found])
 
 
 def score(logits: F32, asked: Many[tuple[Sequence, Scoring, int, int]]) -> list[tuple[Sequence, list[Sequence]]]:

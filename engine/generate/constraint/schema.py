@@ -107,9 +107,8 @@ class _Writer:
         if "enum" in node or "const" in node:
             only(at, node, {"type", "enum", "const"}, depth)
             return leaves.options(at, node, types)
-        allowed = {"type"}.union(*(KEYWORDS[name] for name in types))
-        only(at, node, allowed, depth)
-        return either([WRITERS[name](self, at, node, depth) for name in types])
+        only(at, node, {"type"}.union(*(WRITERS[name][0] for name in types)), depth)
+        return either([WRITERS[name][1](self, at, node, depth) for name in types])
 
     def _quote(self, at: str, node: Node, depth: int) -> Part:
         self.used.add(at)
@@ -186,38 +185,19 @@ class _Writer:
             self.patterns[at] = f"start: {part.lark}"
         return part
 
-    def number(self, at: str, node: Node, _depth: int) -> Part:
-        return leaves.number(at, node, numbers.FRACTION_DIGITS)
-
-    def integer(self, at: str, node: Node, _depth: int) -> Part:
-        return leaves.number(at, node, 0)
-
-    def boolean(self, _at: str, _node: Node, _depth: int) -> Part:
-        return Part(f"{literal('true')} | {literal('false')}", 5)
-
-    def null(self, _at: str, _node: Node, _depth: int) -> Part:
-        return Part(literal("null"), 4)
-
 
 RANGE = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
-KEYWORDS: dict[str, set[str]] = {
-    "object": {"properties", "required", "additionalProperties"},
-    "array": {"items", "minItems", "maxItems"},
-    "string": {"minLength", "maxLength", "pattern", "format"},
-    "number": RANGE,
-    "integer": RANGE,
-    "boolean": set(),
-    "null": set(),
+Writer = Callable[[_Writer, str, Node, int], Part]
+WRITERS: dict[str, tuple[set[str], Writer]] = {
+    "object": ({"properties", "required", "additionalProperties"}, _Writer.object),
+    "array": ({"items", "minItems", "maxItems"}, _Writer.array),
+    "string": ({"minLength", "maxLength", "pattern", "format"}, _Writer.string),
+    "number": (RANGE, lambda _, at, node, depth: leaves.number(at, node, numbers.FRACTION_DIGITS)),
+    "integer": (RANGE, lambda _, at, node, depth: leaves.number(at, node, 0)),
+    "boolean": (set(), lambda *_: Part(f"{literal('true')} | {literal('false')}", 5)),
+    "null": (set(), lambda *_: Part(literal("null"), 4)),
 }
-WRITERS: dict[str, Callable[[_Writer, str, Node, int], Part]] = {
-    "object": _Writer.object,
-    "array": _Writer.array,
-    "string": _Writer.string,
-    "number": _Writer.number,
-    "integer": _Writer.integer,
-    "boolean": _Writer.boolean,
-    "null": _Writer.null,
-}
+"""Type -> the keywords that it may have, and what writes its rule."""
 
 
 def either(parts: list[Part]) -> Part:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.quant.base import Bytes, Floats
 from engine.quant.blocks.layout import to_half
-from engine.quant.search import offset, offsets, scale, scales
+from engine.quant.search import offset, scale
 
 __all__ = ["fit_offset", "fit_scale", "fit_scales", "fit_scales_and_offsets"]
 
@@ -45,7 +45,7 @@ def fit_scales(
     flat = blocks.reshape(-1, *blocks.shape[-2:])
     d, found = np.empty(len(flat), np.float32), np.empty(flat.shape[:2], np.float32)
     low, high, least, most = (np.float32(value) for value in (*quants, *factors))
-    scales.fit(flat, low, high, least, most, uneven, d, found)
+    scale.fit_factors(flat, low, high, least, most, uneven, d, found)
     return d.astype("<f2").reshape(blocks.shape[:-2]), found.astype(np.int8).reshape(blocks.shape[:-1])
 
 
@@ -56,7 +56,7 @@ def fit_scales_and_offsets(blocks: Floats, top: int, most: int) -> tuple[Halves,
     """
     flat = blocks.reshape(-1, *blocks.shape[-2:])
     d, found = np.empty((2, len(flat)), np.float32), np.empty((2, *flat.shape[:2]), np.float32)
-    offsets.fit(flat, np.float32(top), np.float32(most), d[0], d[1], found[0], found[1])
+    offset.fit_factors(flat, np.float32(top), np.float32(most), d[0], d[1], found[0], found[1])
     of_block = [each.astype("<f2").reshape(blocks.shape[:-2]) for each in d]
     of_sub_block = [each.astype(np.uint8).reshape(blocks.shape[:-1]) for each in found]
     return of_block[0], of_block[1], of_sub_block[0], of_sub_block[1]

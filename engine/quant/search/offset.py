@@ -1,19 +1,31 @@
-"""The search of a scale and an offset for each block: x near d * q + m, with q from 0 to top."""
+"""The search of a scale and an offset for each block: x near d * q + m, with q from 0 to top; and of both for each
+super-block with integer factors of both for each sub-block: x near d * k * q - dmin * o."""
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from engine.quant.search.lanes import TINY, ZERO, Values, choose, f, gather, inverse, quant, weigh
+from engine.quant.search.lanes import TINY, ZERO, Values, choose, f, gather, inverse, quant, to_half, weigh
 from engine.simd import F32, LANES, Float, Lanes, add, div, larger, load_f32, mul, splat, store_f32, sub
 
 STEPS, STEP = 10, f(0.1)
-ROUNDS = 4
+ROUNDS, FACTOR_ROUNDS = 4, 3
+_WORST = f(3e38)
 ANYWHERE, BELOW_ZERO, _NOWHERE = f(3.0e38), f(0), f(3.2e38)
 _INDEPENDENT = f(1e-6)
 
 
 Fit = tuple[Lanes, Lanes, Lanes]
 """Scale d, offset m, and what they take off the error."""
+Pair = tuple[Lanes, Lanes]
+
+
+class Tops(NamedTuple):
+    """The greatest quant q, and the greatest of the factors k and o."""
+
+    quant: Float
+    factor: Float
 
 
 @njit(nogil=True, cache=True)
@@ -102,3 +114,121 @@ def better(
         choose(found_gain, gain, found_m, m),
         choose(found_gain, gain, found_gain, gain),
     )
+
+
+@njit(nogil=True, cache=True)
+def fit_factors(blocks: F32, top: Float, most: Float, d: F32, dmin: F32, k: F32, o: F32) -> None:
+    """Writes d, dmin [b] (values of float16) and k, o [b, s] of super-blocks [b, s, n]; q from 0 to top, k and o from 0
+    to most."""
+    subs, n = blocks.shape[1:]
+    size, row, tops = subs * n, subs * LANES, Tops(top, most)
+    values = Values(np.empty(size * LANES, np.float32), np.empty(size * LANES, np.float32), n)
+    real, whole = np.empty(2 * row, np.float32), np.empty(2 * row + 2 * LANES, np.float32)
+    for first in range(0, blocks.shape[0], LANES):
+        gather(blocks.reshape(-1), first, size, values.x)
+        for at in range(0, row, LANES):
+            weigh(values, at * n)
+            scale, shift = best(values, at * n, top, BELOW_ZERO)
+            store_f32(real, at, scale)
+            store_f32(real, row + at, sub(splat(ZERO), shift))
+        search(values, tops, real, whole)
+        for lane in range(min(LANES, blocks.shape[0] - first)):
+            d[first + lane], dmin[first + lane] = whole[2 * row + lane], whole[2 * row + LANES + lane]
+            for i in range(subs):
+                k[first + lane, i] = whole[i * LANES + lane]
+                o[first + lane, i] = whole[row + i * LANES + lane]
+
+
+@njit(nogil=True)
+def search(values: Values, tops: Tops, real: F32, whole: F32) -> None:
+    """Writes to `whole` the factors of all sub-blocks (k, then o), and behind them d and dmin: the best of some
+    rounds."""
+    row = real.size // 2
+    scale, shift = splat(ZERO), splat(ZERO)
+    for at in range(0, row, LANES):
+        scale, shift = larger(load_f32(real, at), scale), larger(load_f32(real, row + at), shift)
+    d, dmin, error = to_half(div(scale, splat(tops.factor))), to_half(div(shift, splat(tops.factor))), splat(_WORST)
+    tried = np.empty(2 * row, np.float32)
+    for _ in range(FACTOR_ROUNDS):
+        found, next_d, next_dmin = try_scales(values, tops, real, (d, dmin), tried)
+        for at in range(0, 2 * row, LANES):
+            store_f32(whole, at, choose(error, found, load_f32(tried, at), load_f32(whole, at)))
+        store_f32(whole, 2 * row, choose(error, found, d, load_f32(whole, 2 * row)))
+        store_f32(whole, 2 * row + LANES, choose(error, found, dmin, load_f32(whole, 2 * row + LANES)))
+        error, d, dmin = choose(error, found, found, error), to_half(next_d), to_half(next_dmin)
+
+
+@njit(nogil=True)
+def try_scales(values: Values, tops: Tops, real: F32, units: Pair, tried: F32) -> tuple[Lanes, Lanes, Lanes]:
+    """Writes the best factors near real / units to `tried`; units: d and dmin. Returns their error, and the d and dmin
+    that fit best."""
+    row, n, total = real.size // 2, values.n, splat(ZERO)
+    uu, uv, vv, xu, xv = splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO)
+    for at in range(0, row, LANES):
+        k, o, error = pair(values, n * at, tops, (load_f32(real, at), load_f32(real, row + at)), units)
+        store_f32(tried, at, k)
+        store_f32(tried, row + at, o)
+        total = add(total, error)
+        a, b, c, p, r = products(values, n * at, tops, units, (k, o))
+        uu, uv, vv, xu, xv = add(uu, a), add(uv, b), add(vv, c), add(xu, p), add(xv, r)
+    next_d, next_dmin = solve(uu, uv, vv, xu, xv, units[0], units[1])
+    return total, next_d, next_dmin
+
+
+@njit(nogil=True)
+def pair(values: Values, at: int, tops: Tops, real: Pair, units: Pair) -> tuple[Lanes, Lanes, Lanes]:
+    """The factors k and o of a sub-block, and their error: of the nine pairs next to real / units the best."""
+    k, o, error = splat(ZERO), splat(ZERO), splat(_WORST)
+    (d, dmin), most = units, splat(tops.factor)
+    scale, shift = mul(real[0], inverse(d)), mul(real[1], inverse(dmin))
+    for step in range(9):
+        try_k = quant(add(scale, splat(f(step // 3 - 1))), splat(ZERO), most)
+        try_o = quant(add(shift, splat(f(step % 3 - 1))), splat(ZERO), most)
+        found = error_of(values, at, tops, mul(d, try_k), mul(dmin, try_o))
+        k, o = choose(error, found, try_k, k), choose(error, found, try_o, o)
+        error = choose(error, found, found, error)
+    return k, o, error
+
+
+@njit(nogil=True)
+def error_of(values: Values, at: int, tops: Tops, d: Lanes, shift: Lanes) -> Lanes:
+    """The error sum(w (x - d q + shift)^2) of the n values from `at` on with the best quants q."""
+    total, unit = splat(ZERO), inverse(d)
+    for i in range(at, at + values.n * LANES, LANES):
+        v = add(load_f32(values.x, i), shift)
+        apart = sub(v, mul(d, quant(mul(v, unit), splat(ZERO), splat(tops.quant))))
+        total = add(total, mul(load_f32(values.w, i), mul(apart, apart)))
+    return total
+
+
+@njit(nogil=True)
+def products(
+    values: Values, at: int, tops: Tops, units: Pair, factors: Pair
+) -> tuple[Lanes, Lanes, Lanes, Lanes, Lanes]:
+    """Returns the weighted sums of u u, u o, o o, x u, x o with u = k q and the best quants q for d and dmin; units: d
+    and dmin, factors: k and o."""
+    uu, uv, vv, xu, xv = splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO)
+    (d, dmin), (k, o) = units, factors
+    unit, shift = inverse(mul(d, k)), mul(dmin, o)
+    for i in range(at, at + values.n * LANES, LANES):
+        v, weight = load_f32(values.x, i), load_f32(values.w, i)
+        u = mul(k, quant(mul(add(v, shift), unit), splat(ZERO), splat(tops.quant)))
+        wu, wo = mul(weight, u), mul(weight, o)
+        uu, uv, vv = add(uu, mul(wu, u)), add(uv, mul(wu, o)), add(vv, mul(wo, o))
+        xu, xv = add(xu, mul(wu, v)), add(xv, mul(wo, v))
+    return uu, uv, vv, xu, xv
+
+
+@njit(inline="always")
+def solve(uu: Lanes, uv: Lanes, vv: Lanes, xu: Lanes, xv: Lanes, d: Lanes, dmin: Lanes) -> tuple[Lanes, Lanes]:
+    """Returns the d and dmin with the least sum(w (x - d u + dmin o)^2); the given ones where that has a negative
+    one."""
+    both = mul(uu, vv)
+    determinant = sub(both, mul(uv, uv))
+    unit = inverse(choose(determinant, mul(splat(_INDEPENDENT), both), determinant, splat(ZERO)))
+    found_d = mul(sub(mul(xu, vv), mul(xv, uv)), unit)
+    found_dmin = mul(sub(mul(xu, uv), mul(xv, uu)), unit)
+    alone = div(xu, larger(uu, splat(TINY)))
+    fine = choose(found_dmin, splat(ZERO), found_d, splat(ZERO))
+    single = choose(vv, splat(ZERO), d, choose(alone, splat(ZERO), alone, d))
+    return choose(fine, splat(ZERO), found_d, single), choose(fine, splat(ZERO), found_dmin, dmin)

@@ -1,13 +1,30 @@
-"""The search of one scale for each block: x near d * q, with q from low (negative) to high."""
+"""The search of one scale for each block: x near d * q, with q from low (negative) to high; and of one for each
+super-block with an integer factor for each sub-block: x near d * k * q."""
 
 import numpy as np
 from numba import njit
 
-from engine.quant.search.lanes import TINY, ZERO, Range, Values, choose, f, gather, inverse, level, quant, weigh
-from engine.simd import F32, LANES, Float, Lanes, add, div, larger, load_f32, mul, splat, store_f32, sub
+from engine.quant.search.lanes import (
+    TINY,
+    ZERO,
+    Range,
+    Values,
+    choose,
+    f,
+    gather,
+    inverse,
+    level,
+    nonzero,
+    quant,
+    to_half,
+    weigh,
+    weigh_squares,
+)  # fmt: skip
+from engine.simd import F32, LANES, Float, Lanes, add, div, larger, load_f32, magnitude, mul, splat, store_f32, sub
 
 STEPS, STEP, UNEVEN_STEP = 9, f(0.1), f(1)
 ROUNDS = 3
+_WORST = f(3e38)
 
 
 @njit(nogil=True, cache=True)
@@ -63,3 +80,83 @@ def better(values: Values, at: int, quants: Range, inverse_d: Lanes, d: Lanes, g
 def round_to(x: Lanes, quants: Range) -> Lanes:
     """The quant nearest to x, or the level nearest to x."""
     return level(x) if quants.uneven else quant(x, splat(quants.low), splat(quants.high))
+
+
+@njit(nogil=True, cache=True)
+def fit_factors(blocks: F32, low: Float, high: Float, least: Float, most: Float, uneven: bool, d: F32, k: F32) -> None:
+    """Writes the scales d [b] (values of float16) and factors k [b, s] of super-blocks [b, s, n]; q from low to high, k
+    from least to most."""
+    subs, n = blocks.shape[1:]
+    size, quants, factors = subs * n, Range(low, high, uneven), Range(least, most, False)
+    values = Values(np.empty(size * LANES, np.float32), np.empty(size * LANES, np.float32), n)
+    real, whole = np.empty(subs * LANES, np.float32), np.empty((subs + 1) * LANES, np.float32)
+    for first in range(0, blocks.shape[0], LANES):
+        gather(blocks.reshape(-1), first, size, values.x)
+        for at in range(0, size * LANES, n * LANES):
+            weigh_squares(values, at)
+            store_f32(real, at // n, best(values, at, quants))
+        search(values, quants, factors, real, whole)
+        for lane in range(min(LANES, blocks.shape[0] - first)):
+            d[first + lane] = whole[subs * LANES + lane]
+            for i in range(subs):
+                k[first + lane, i] = whole[i * LANES + lane]
+
+
+@njit(nogil=True)
+def search(values: Values, quants: Range, factors: Range, real: F32, whole: F32) -> None:
+    """Writes to `whole` the factors of all sub-blocks, and behind them d, from their scales `real`: the best of some
+    rounds."""
+    peak, end = splat(ZERO), real.size
+    for at in range(0, end, LANES):
+        v = load_f32(real, at)
+        peak = choose(magnitude(v), magnitude(peak), v, peak)
+    d, error = to_half(div(peak, splat(factors.low))), splat(_WORST)
+    tried = np.empty(end, np.float32)
+    for _ in range(ROUNDS):
+        found, next_d = try_scale(values, quants, factors, real, d, tried)
+        for at in range(0, end, LANES):
+            store_f32(whole, at, choose(error, found, load_f32(tried, at), load_f32(whole, at)))
+        store_f32(whole, end, choose(error, found, d, load_f32(whole, end)))
+        error, d = choose(error, found, found, error), to_half(next_d)
+
+
+@njit(nogil=True)
+def try_scale(values: Values, quants: Range, factors: Range, real: F32, d: Lanes, tried: F32) -> tuple[Lanes, Lanes]:
+    """Writes the best factors near real / d to `tried`. Returns their error, and the d that would fit their quants
+    best."""
+    total, xu, uu, unit = splat(ZERO), splat(ZERO), splat(ZERO), inverse(d)
+    for row in range(0, real.size, LANES):
+        wanted = mul(load_f32(real, row), unit)
+        k, error = splat(ZERO), splat(_WORST)
+        for step in range(-1, 2):
+            candidate = quant(add(wanted, splat(f(step))), splat(factors.low), splat(factors.high))
+            found = error_of(values, row * values.n, mul(d, candidate), quants)
+            k, error = choose(error, found, candidate, k), choose(error, found, found, error)
+        store_f32(tried, row, k)
+        total = add(total, error)
+        xu_more, uu_more = products(values, row * values.n, mul(d, k), k, quants)
+        xu, uu = add(xu, xu_more), add(uu, uu_more)
+    return total, choose(uu, splat(ZERO), div(xu, nonzero(uu)), d)
+
+
+@njit(nogil=True)
+def error_of(values: Values, at: int, d: Lanes, quants: Range) -> Lanes:
+    """The error sum(w (x - d q)^2) of the n values from `at` on with the best quants q."""
+    total, unit = splat(ZERO), inverse(d)
+    for i in range(at, at + values.n * LANES, LANES):
+        v = load_f32(values.x, i)
+        apart = sub(v, mul(d, round_to(mul(v, unit), quants)))
+        total = add(total, mul(load_f32(values.w, i), mul(apart, apart)))
+    return total
+
+
+@njit(nogil=True)
+def products(values: Values, at: int, d: Lanes, k: Lanes, quants: Range) -> tuple[Lanes, Lanes]:
+    """Returns sum(w x u) and sum(w u^2) with u = k q and the best quants q for d."""
+    xu, uu, unit = splat(ZERO), splat(ZERO), inverse(d)
+    for i in range(at, at + values.n * LANES, LANES):
+        v = load_f32(values.x, i)
+        u = mul(k, round_to(mul(v, unit), quants))
+        wu = mul(load_f32(values.w, i), u)
+        xu, uu = add(xu, mul(wu, v)), add(uu, mul(wu, u))
+    return xu, uu

@@ -1,6 +1,7 @@
-"""Unicode's normalization form C: canonical decomposition, order of marks, composition.
+"""Canonical decomposition, order of marks, and Unicode's normalization form C, which composes again.
 
-Source: Unicode Standard Annex #15. Which code points are composed is a table of this folder, not of a Python version.
+Source: Unicode Standard Annex #15, and sections 3.11 (canonical order) and 3.12 (Hangul) of the standard. Which code
+points are composed is a table of this folder, not of a Python version.
 """
 
 import re
@@ -11,18 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.tokenizer.unicode import tables
-from engine.tokenizer.unicode.codepoints import MAX_KEPT, Ranges
-from engine.tokenizer.unicode.decomposition import (
-    DECOMPOSED,
-    HANGUL_COUNT,
-    HANGUL_FIRST,
-    LEADS,
-    ORDER,
-    TAILS,
-    VOWELS,
-    decompose,
-    in_order,
-)
+from engine.tokenizer.unicode.codepoints import MAX_KEPT, Ranges, text_of
+
+HANGUL_FIRST, HANGUL_COUNT = 0xAC00, 11172
+LEADS, VOWELS, TAILS = 0x1100, 0x1161, 0x11A7
+"""The first leading consonant and vowel, and what comes before the first trailing consonant."""
+
+
+def decompose(number: int) -> str:
+    """Full canonical decomposition of one code point; Hangul by arithmetic."""
+    index = number - HANGUL_FIRST
+    if not 0 <= index < HANGUL_COUNT:
+        return DECOMPOSED.get(number, chr(number))
+    lead, rest = divmod(index, 588)
+    vowel, tail = divmod(rest, 28)
+    return chr(LEADS + lead) + chr(VOWELS + vowel) + (chr(TAILS + tail) if tail else "")
+
+
+def in_order(text: str) -> str:
+    """A decomposed text, each run of its marks sorted by rank; equal ranks keep their order."""
+    return _RUN_OF_MARKS.sub(lambda run: "".join(sorted(run[0], key=ORDER.__getitem__)), text)
 
 
 def nfc(text: str) -> str:
@@ -108,6 +117,31 @@ def _inside(characters: set[str]) -> str:
     return "".join(map(re.escape, sorted(characters)))
 
 
+def _parse(text: str) -> dict[str, list[str]]:
+    """Parses `c0= 41.300 41.301 d1= 4e.303` to {"c0": ["41.300", "41.301"], "d1": ["4e.303"]}."""
+    found: dict[str, list[str]] = {}
+    for item in text.split():
+        if item.endswith("="):
+            found[item[:-1]] = items = []
+        else:
+            items.append(item)
+    return found
+
+
+DECOMPOSED = {
+    int(first, 16) + step: text_of(points)
+    for first, results in _parse(tables.DECOMPOSED).items()
+    for step, points in enumerate(results)
+}
+"""Code point -> full canonical decomposition, Hangul apart."""
+ORDER = {
+    chr(number): int(rank, 16)
+    for rank, marks in _parse(tables.ORDER).items()
+    for first, last in Ranges(" ".join(marks)).spans
+    for number in range(first, last + 1)
+}
+"""Mark -> rank in canonical order, from 1."""
+_RUN_OF_MARKS = re.compile(f"[{''.join(map(re.escape, ORDER))}]{{2,}}")
 _EXCLUDED = Ranges(tables.EXCLUDED)
 _PAIRS = _pairs()
 _SECONDS = {pair[1:] for pair in _PAIRS} | set(ORDER) | {chr(VOWELS + i) for i in range(21)}

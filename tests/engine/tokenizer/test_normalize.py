@@ -12,7 +12,7 @@ from tokenizers import normalizers, pre_tokenizers
 from engine.tokenizer.normalize import Normalizer
 from engine.tokenizer.unicode import tables as unicode_tables
 from engine.tokenizer.unicode.codepoints import MAX_KEPT, Ranges
-from engine.tokenizer.unicode.decomposition import ORDER
+from engine.tokenizer.unicode.nfc import ORDER
 
 # lower_case, strip_accents, chinese_chars
 SETTINGS = [(True, True, True), (True, False, True), (False, True, False), (False, False, False)]

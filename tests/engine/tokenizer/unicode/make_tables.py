@@ -38,8 +38,8 @@ NOTES = {
     "CHINESE": "gets a space on either side",
     "PUNCTUATION": "a word of its own",
     "MARKS": "non-spacing, dropped where accents are stripped",
-    "ORDER": "canonical order of marks, a range and its rank; one that is not here has none",
-    "DECOMPOSED": "canonical decompositions without Hangul: code point = result, result of the next one, and so on",
+    "ORDER": "canonical order of marks: rank = marks; one that is not here has none",
+    "DECOMPOSED": "canonical decompositions without Hangul: code point = its result, that of the next one, and so on",
     "LOWER": "first-last/step and the distance to lower case, or = the result",
     "EXCLUDED": "decomposed, and not composed again by NFC",
     "NUMBERS": "numbers of any kind: {N}",
@@ -135,7 +135,7 @@ def points(text: str) -> str:
 
 def show_decomposed(decomposed: dict[int, str]) -> str:
     return " ".join(
-        f"{first:x}=" + ",".join(points(decomposed[number]) for number in range(first, last + 1))
+        f"{first:x}= " + " ".join(points(decomposed[number]) for number in range(first, last + 1))
         for first, last in ranges(decomposed)
     )
 
@@ -158,13 +158,7 @@ def show_order(nfd: Callable[[str], str]) -> str:
             classes[-1].append(mark)
         else:
             classes.append([mark])
-    ranks = {ord(mark): rank for rank, members in enumerate(classes, 1) for mark in members}
-    spans = [
-        (first, last, rank)
-        for rank in range(1, len(classes) + 1)
-        for first, last in ranges(number for number in ranks if ranks[number] == rank)
-    ]
-    return " ".join(f"{show(first, last)}:{rank:x}" for first, last, rank in sorted(spans))
+    return " ".join(f"{rank:x}= {show_all(map(ord, members))}" for rank, members in enumerate(classes, 1))
 
 
 def members(pattern: str) -> list[int]:
@@ -235,7 +229,7 @@ def tables() -> dict[str, dict[str, str]]:
 def format_module(name: str, found: dict[str, str]) -> str:
     parts = [HEADER.format(title=TITLES[name], version=tokenizers.__version__)]
     for table, text in found.items():
-        lines = textwrap.wrap(text.replace(",", ", "), 118, break_on_hyphens=False)
+        lines = textwrap.wrap(text, 118, break_on_hyphens=False)
         body = "\n".join(lines)
         parts.append(f'# {NOTES[table]}\n{table} = """\n{body}\n"""\n\n')
     return "".join(parts).rstrip("\n") + "\n" + FOOTERS[name]

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import normalizers
 
-from engine.tokenizer.unicode.decomposition import DECOMPOSED, ORDER
-from engine.tokenizer.unicode.nfc import clusters, nfc
+from engine.tokenizer.unicode.nfc import DECOMPOSED, ORDER, clusters, nfc
 
 CODE_POINTS = [number for number in range(0x110000) if not 0xD800 <= number < 0xE000]
 ORACLE = normalizers.NFC().normalize_str
