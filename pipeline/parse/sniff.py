@@ -19,12 +19,11 @@ from pipeline.parse.formats.json import is_json, is_json_lines
 from pipeline.parse.formats.mbox import is_mailbox
 from pipeline.parse.formats.xml import is_xml
 from pipeline.parse.mail.signed import is_cms
-from pipeline.parse.office.binary.ole import CompoundFile
+from pipeline.parse.office.binary.ole import OLE, CompoundFile
 from pipeline.parse.office.package import CONTENT_TYPES, Archive, Package
 from pipeline.parse.unpack.directory import read_directory
 from pipeline.parse.unpack.tape import is_tape
 
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PACKAGES = ("application/vnd.oasis.opendocument.", "application/vnd.sun.xml.", "application/epub+zip")
 _IWORK = re.compile(r"^(Index/.*\.iwa|Index\.zip|index\.apxl(\.gz)?|buildVersionHistory\.plist)$", re.MULTILINE)
 _HTML = re.compile(
@@ -71,7 +70,7 @@ def media_type_of(source: Source) -> str:
     data = source.data
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
         return _zip(data)
-    if data.startswith(_OLE):
+    if data.startswith(OLE):
         return _ole(data)
     if archive := archive_type(data):
         return archive

@@ -126,15 +126,15 @@ class TextWriter:
             raise DocumentError(Failure.TOO_LARGE, f"its text is longer than {self._limit:,} characters")
 
     def inner(self) -> "TextWriter":
-        """A writer of its own for a part that this one will take up, with the limit that is left."""
+        """A writer of its own for a stretch that this one will take up, with the limit that is left."""
         return TextWriter(self._limit - self.length, self._hidden, inner=True)
 
     def unseen(self) -> "TextWriter":
-        """An inner writer for a part that is hidden as a whole: what is hidden within is counted with it, not again."""
+        """An inner writer for what is hidden as a whole: what is hidden within is counted with it, not again."""
         return TextWriter(self._limit - self.length, HiddenText(drop=False), inner=True)
 
     def hidden(self, kind: str, write: Callable[["TextWriter"], object]) -> None:
-        """Count a part that nobody sees as a whole, which `write` writes; what is kept is a block."""
+        """Count a stretch that nobody sees as a whole, which `write` writes; what is kept is a block."""
         unseen = self.unseen()
         write(unseen)
         text, _ = unseen.finish()

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from pipeline.parse.css.syntax import Measure, Token, Value, angle, colour_and_alpha, number, significant, split, word
@@ -186,9 +187,7 @@ def _is_clipped(value: Value, em: float) -> bool:
     if name == "inset":
         return _is_inset(significant(parts[0]), em)
     if name in {"circle", "ellipse"}:
-        before = (
-            parts[0][: [word((one,)) for one in parts[0]].index("at")] if "at" in map(_ident, parts[0]) else parts[0]
-        )
+        before = takewhile(lambda token: _ident(token) != "at", parts[0])
         return any((one := measure.length((token,))) is not None and one <= 1 for token in before)
     if name in {"rect", "xywh"}:
         sides = [one for one in first[:4] if one is not None]
@@ -203,8 +202,7 @@ def _ident(token: Token) -> str:
 
 
 def _is_inset(tokens: Value, em: float) -> bool:
-    idents = [_ident(token) for token in tokens]
-    tokens = tokens[: idents.index("round")] if "round" in idents else tokens
+    tokens = tuple(takewhile(lambda token: _ident(token) != "round", tokens))
     if not tokens:
         return False
     top, right, bottom, left = ([*tokens] * 4)[:4] if len(tokens) != 3 else (*tokens, tokens[1])

@@ -8,15 +8,7 @@ from dataclasses import dataclass, field, replace
 from pipeline.parse.css.boxes import Box, box_of
 from pipeline.parse.css.cascade import Values, Variables, keyword, number_of
 from pipeline.parse.css.declarations import INHERITED, WIDE
-from pipeline.parse.css.effects import (
-    UNMOVED,
-    Recolour,
-    Transform,
-    blending,
-    filters,
-    is_cut_away,
-    transform,
-)
+from pipeline.parse.css.effects import UNMOVED, Recolour, Transform, blending, filters, is_cut_away, transform
 from pipeline.parse.css.paint import UNKNOWN, Paint, background, edge, text_paint
 from pipeline.parse.css.syntax import Measure, font_size, read_value, word
 from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance, squeezed

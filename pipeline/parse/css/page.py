@@ -20,7 +20,6 @@ from pipeline.parse.look.colours import WHITE
 _MOST = 200  # elements in a box that are looked at
 _COVERS = 100  # that are looked for on a page
 _SCREEN = 2000  # characters of a page that fit into a window
-_WIDE, _HIGH = 1280.0, 800.0  # px
 
 
 class Covers:
@@ -71,10 +70,8 @@ def _is_short_page(element: etree._Element) -> bool:
 
 
 def _is_full(values: Values) -> bool:
-    """Whether an element of these values reaches from one edge of the box around it to the other, both ways."""
-    return all(
-        _reaches(values, *names) for names in (("left", "right", "width", _WIDE), ("top", "bottom", "height", _HIGH))
-    )
+    """Whether an element reaches from one edge of the box around it to the other, both ways, in a window in px."""
+    return _reaches(values, "left", "right", "width", 1280.0) and _reaches(values, "top", "bottom", "height", 800.0)
 
 
 def _reaches(values: Values, begin: str, end: str, size: str, whole: float) -> bool:

@@ -78,10 +78,12 @@ def _is_empty(element: etree._Element, budget: Budget) -> bool:
     return len(element) == 0 and not element.text
 
 
-def attribute_test(name: str, sign: str, wanted: str, fold: bool) -> Test:
-    """The test that compares the value of an attribute as a sign of ATTRIBUTES says; `fold`: without regard to case."""
-    test, fold = ATTRIBUTES[sign], fold or name in _FOLDED
+def attribute_test(name: str, sign: str, wanted: str, fold: bool) -> Test | None:
+    """The test that compares the value of an attribute as a sign says, None for no sign; `fold`: whatever the case."""
+    test, fold = _SIGNS.get(sign), fold or name in _FOLDED
     wanted = wanted.lower() if fold else wanted
+    if test is None:
+        return None
 
     def holds(element: etree._Element, budget: Budget) -> bool:
         value = element.get(name)
@@ -100,7 +102,7 @@ def _only(typed: bool) -> Test:
 
 _FOLDED = {"type", "align", "valign", "dir", "lang", "media", "method", "rel", "shape", "bgcolor", "color"}
 """Attributes of HTML whose values are compared without regard to case."""
-ATTRIBUTES: dict[str, Callable[[str, str], bool]] = {
+_SIGNS: dict[str, Callable[[str, str], bool]] = {
     "=": lambda value, wanted: value == wanted,
     "~=": lambda value, wanted: bool(wanted) and wanted in value.split(),
     "|=": lambda value, wanted: value == wanted or value.startswith(f"{wanted}-"),

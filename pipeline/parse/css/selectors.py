@@ -8,16 +8,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from pipeline.parse.css.pseudo import (
-    ATTRIBUTES,
-    NEVER,
-    PSEUDO_CLASSES,
-    Budget,
-    Test,
-    attribute_test,
-    is_root,
-    nth_child,
-)
+from pipeline.parse.css.pseudo import NEVER, PSEUDO_CLASSES, Budget, Test, attribute_test, is_root, nth_child
 from pipeline.parse.css.syntax import Token, every_nth, significant, split
 
 _DEEPEST = 20  # selectors within selectors
@@ -116,8 +107,7 @@ def _compile(tokens: Sequence[Token], outer: tuple[Selector, ...], depth: int) -
     """One selector; None where it is invalid or selects no element."""
     if depth > _DEEPEST:
         raise UndecidedError
-    reader = _Reader(tokens, outer, depth)
-    return reader.selector()
+    return _Reader(tokens, outer, depth).selector()
 
 
 class _Reader:
@@ -224,12 +214,12 @@ class _Reader:
         if len(inside) == 1:
             parts.tests.append(lambda element, budget: name in element.attrib)
             return
-        sign = getattr(inside[1], "value", "")
-        if sign not in ATTRIBUTES or len(inside) not in {3, 4} or inside[2].type not in {"string", "ident"}:
-            self._valid = False
-            return
-        fold = len(inside) == 4 and getattr(inside[3], "lower_value", "") == "i"
-        parts.tests.append(attribute_test(name, sign, inside[2].value, fold))
+        test = None
+        if len(inside) in {3, 4} and inside[2].type in {"string", "ident"}:
+            fold = len(inside) == 4 and getattr(inside[3], "lower_value", "") == "i"
+            test = attribute_test(name, getattr(inside[1], "value", ""), inside[2].value, fold)
+        self._valid = test is not None
+        parts.tests += [test] if test else []
 
     def _pseudo(self, place: int, parts: _Parts) -> int:
         """A pseudo-class or pseudo-element, whose name is at a place; the place of its last token."""

@@ -73,7 +73,7 @@ def every_nth(tokens: Sequence[Token]) -> tuple[int, int] | None:
 
 
 def colour_and_alpha(token: Token) -> tuple[tuple[int, int, int], float] | None:
-    """A colour in sRGB, each part from 0 to 255, and its opacity from 0 to 1; None where it is none that is known."""
+    """A colour in sRGB, each component from 0 to 255, and its opacity from 0 to 1; None where none is known."""
     if token.type == "function" and not significant(token.arguments):
         return None
     try:

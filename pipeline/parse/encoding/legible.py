@@ -35,7 +35,7 @@ _ASIAN_WORDS = 4  # characters, where words are not set apart
 
 
 def share_of_odd_words(text: str) -> float:
-    """The part of a text's characters, 0 to 1, that stand in no word, number or address as anybody spells them.
+    """The share of a text's characters, 0 to 1, that stand in no word, number or address as anybody spells them.
 
     Marks alone and words with digits in them, such as part numbers, count neither way; 0 where nothing else is.
     """

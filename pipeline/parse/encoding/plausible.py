@@ -96,7 +96,7 @@ def readings(data: bytes) -> list[Reading]:
 
 
 def _sample(data: bytes) -> bytes:
-    """The lines with bytes beyond ASCII, or their part around the first such byte; all of a short text."""
+    """The lines with bytes beyond ASCII, or their stretch around the first such byte; all of a short text."""
     if len(data) <= _SAMPLE:
         return data
     pieces, left = [], _SAMPLE

@@ -89,7 +89,7 @@ class _Fields:
 
 
 class _Part:
-    """One part being written: the document, a header, the footnotes."""
+    """One part of the package being written: the document, a header, the footnotes."""
 
     def __init__(
         self, writer: TextWriter, package: Package, part: str, sight: Sight, numbering: Numbering | None = None

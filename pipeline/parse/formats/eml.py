@@ -1,4 +1,4 @@
-"""E-mail (RFC 5322, MIME): headers, the best text part, forwarded messages; what is attached become documents.
+"""E-mail (RFC 5322, MIME): headers, the best MIME part with text, forwarded messages; attachments become documents.
 
 Pictures that are shown in the text (a logo in each signature) are counted and are no documents.
 """
@@ -84,7 +84,7 @@ def _mail(source: Source) -> bytes:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a part stands: the folder of its attachments, its section, whether its text is read, and whether it is
+    """Where a MIME part stands: the folder of its attachments, its section, whether its text is read, and whether it is
     there to be shown in another part.
     """
 
@@ -209,7 +209,7 @@ class _Reading:
 
 
 def _is_text(part: Part) -> bool:
-    """Whether a part is text to be read in its place, as are a multipart without parts and a mail server's report."""
+    """Whether a MIME part is text to be read in place, as are a multipart without parts and a mail server's report."""
     if part.header.get_content_disposition() == "attachment" or part.header.get_filename():
         return part.kind.startswith("multipart/")
     return part.kind.startswith(("text/", "message/", "multipart/")) and part.kind not in _DATA

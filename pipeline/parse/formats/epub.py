@@ -32,7 +32,7 @@ _HEAD = 100_000  # characters of a chapter in which its title and first heading 
 
 @dataclass(frozen=True)
 class _Item:
-    """A file of the book: its part in the container, its media type, and words on what it is for."""
+    """A file of the book: its name in the container, its media type, and words on what it is for."""
 
     part: str
     media_type: str
@@ -86,7 +86,7 @@ def _item(element: etree._Element, opf: str) -> _Item:
 
 
 def _target(base: str, address: str) -> str:
-    """The part that an address in the part `base` names, without the place in it."""
+    """The file that an address in the file `base` names, without the place in it."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(base), unquote(address.partition("#")[0])))
 
 
@@ -144,7 +144,7 @@ def _titles_or_note(archive: Archive, items: list[_Item]) -> tuple[dict[str, str
 
 
 def _titles(archive: Archive, items: list[_Item]) -> dict[str, str]:
-    """The title of each part in the table of contents, by the part's name: in that of EPUB 3, else that of EPUB 2."""
+    """The title of each file in the table of contents, by the file's name: in that of EPUB 3, else that of EPUB 2."""
     for item in items:
         if "nav" in item.properties and archive.has(item.part):
             links = [(one.get("href", ""), "".join(one.itertext())) for one in _contents(_xml(archive, item.part))]
@@ -167,12 +167,11 @@ def _source(point: etree._Element) -> str:
 
 
 def _first(base: str, links: list[tuple[str, str]]) -> dict[str, str]:
-    """The first title of each part."""
+    """The first title of each file."""
     return {_target(base, address): one_line(title) for address, title in reversed(links)}
 
 
 def _notes(spine: list[_Item], items: dict[str, _Item]) -> list[str]:
-    other = [item.part for item in spine if item.media_type not in _CHAPTERS]
     pictures = sum(item.media_type.startswith("image/") for item in items.values())
-    notes = [f"part of the book not read: {part}" for part in other]
+    notes = [f"part of the book not read: {item.part}" for item in spine if item.media_type not in _CHAPTERS]
     return notes + ([f"pictures and other media not read: {pictures}"] if pictures else [])

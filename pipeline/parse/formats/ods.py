@@ -40,7 +40,7 @@ def parse(source: Source, media_type: str) -> Parsed:
         writer.page("" if is_hidden else name, "sheet")
         before = writer.length
         if is_hidden:
-            flow.hidden("hidden_sheet", partial(_write_hidden, flow, table))
+            flow.hidden("hidden_sheet", partial(_write_sheet, flow, table, name))
         else:
             writer.block(name)
             before = writer.length
@@ -53,12 +53,8 @@ def parse(source: Source, media_type: str) -> Parsed:
     return finish(source, writer, media_type, PARSER, notes=document.notes())
 
 
-def _write_hidden(flow: Flow, table: etree._Element) -> None:
-    flow.writer.block(attribute(table, "table:name"))
-    _write_sheet(flow, table)
-
-
-def _write_sheet(flow: Flow, table: etree._Element) -> None:
+def _write_sheet(flow: Flow, table: etree._Element, name: str = "") -> None:
+    flow.writer.block(name)
     sheet = _Sheet(flow)
     sheet.read(table)
     sheet.write()

@@ -92,6 +92,15 @@ def squeezed(spacing: float, size: float) -> float:
     return max(0.0, 1 + spacing / (_ADVANCE * size)) if spacing < 0 < size else 1.0
 
 
+def holds(outer: Box, inner: Box, slack: float = 0.0) -> bool:
+    """Whether one box lies in another, out of which it may reach by `slack` points."""
+    return all(
+        outer[side] - slack <= inner[side]
+        and inner[side] + inner[side + 2] <= outer[side] + outer[side + 2] + slack
+        for side in (0, 1)
+    )  # fmt: skip
+
+
 def overlap(one: Box, other: Box) -> bool:
     """Whether two boxes have more than an edge in common."""
     return all(

@@ -91,7 +91,7 @@ def _lab(colour: tuple[int, int, int]) -> tuple[float, float, float]:
 
 
 def linear(part: float) -> float:
-    """A part of a colour of sRGB, 0 to 1, as light (IEC 61966-2-1)."""
+    """A component of a colour of sRGB, 0 to 1, as light (IEC 61966-2-1)."""
     return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
 
 
@@ -119,7 +119,7 @@ def _of_hex(digits: str) -> Colour:
 
 
 def _of_parts(parts: list[str]) -> Colour | None:
-    """rgb(1, 2, 3) or rgb(1 2 3 / 4%), parts from 0 to 255 or in percent."""
+    """rgb(1, 2, 3) or rgb(1 2 3 / 4%), components from 0 to 255 or in percent."""
     numbers = [_number(part) for part in parts]
     if len(numbers) == 4 and numbers[3] == 0:
         return TRANSPARENT

@@ -1,1 +1,1 @@
-"""The structure of mails: parts (MIME), their encodings, and signed envelopes (CMS)."""
+"""The structure of mails: MIME parts, their encodings, and signed envelopes (CMS)."""

@@ -10,14 +10,14 @@ PICTURES = "pictures shown in its text, not read"
 
 
 class MailLayout:
-    """A mail being written; each of its parts is a section."""
+    """A mail being written; each of its MIME parts is a section."""
 
     def __init__(self, writer: TextWriter) -> None:
         self.writer = writer
         self._title = ""
 
     def enter(self, title: str) -> None:
-        """Begin the section of the part with this title, unless it is the present one."""
+        """Begin the section of the MIME part with this title, unless it is the present one."""
         if title != self._title:
             self.writer.section(title, "mail")
             self._title = title
@@ -37,7 +37,7 @@ class MailLayout:
         self.writer.block(f"Attachment: {name}")
 
     def forwarded(self, subject: str) -> str:
-        """Write a line where a message is forwarded; returns the title of that part."""
+        """Write a line where a message is forwarded; returns the title of its section."""
         title = f"Forwarded message: {subject}" if subject else "Forwarded message"
         self.enter(title)
         self.writer.block("Forwarded message:")

@@ -1,4 +1,4 @@
-"""The parts of a mail (RFC 5322, RFC 2046) as places in its bytes: nothing is copied until it is asked for.
+"""The MIME parts of a mail (RFC 5322, RFC 2046) as places in its bytes: nothing is copied until it is asked for.
 
 Python's own parser goes through a mail line by line, once for each level of parts that is open; a mail of ten thousand
 levels takes it hours. Here a level is one search for its boundary, and levels, parts and headers have limits.
@@ -30,7 +30,7 @@ _UU = {"x-uuencode", "uuencode", "uue", "x-uue"}
 
 @dataclass
 class Part:
-    """A part: its header, its content data[begin:end] as it is encoded, and the parts of a multipart or a message.
+    """A MIME part: its header, its content data[begin:end] as it is encoded, and the parts in a multipart or a message.
 
     `number` counts from 1 through the whole mail.
     """
@@ -44,21 +44,21 @@ class Part:
 
     @property
     def kind(self) -> str:
-        """The media type of the part, in lower case."""
+        """The media type of the MIME part, in lower case."""
         return self.header.get_content_type()
 
     @property
     def is_message(self) -> bool:
-        """Whether the part holds a message of its own."""
+        """Whether the MIME part holds a message of its own."""
         return self.kind in {"message/rfc822", "message/global", "message/news"}
 
     @property
     def encoding(self) -> str:
-        """The encoding of the part's content, in lower case ("base64")."""
+        """The encoding of the MIME part's content, in lower case ("base64")."""
         return str(self.header.get("content-transfer-encoding", "")).strip().lower()
 
     def content(self) -> Iterator[bytes]:
-        """The bytes of the part, decoded, in pieces."""
+        """The bytes of the MIME part, decoded, in pieces."""
         if self.encoding == "base64":
             yield from _base64(self.data, self.begin, self.end)
         elif self.encoding == "quoted-printable":
@@ -84,7 +84,7 @@ class _Reader:
         self.damage: list[str] = []
 
     def part(self, data: bytes, begin: int, end: int, level: int, default: str | None) -> Part:
-        """The part that is data[begin:end], with those in it."""
+        """The MIME part that is data[begin:end], with those in it."""
         self._count += 1
         if level > _LEVELS or self._count > _PARTS:
             raise DocumentError(Failure.BOMB, f"a mail of more than {_LEVELS} levels or {_PARTS:,} parts")
@@ -105,7 +105,7 @@ class _Reader:
         return self.part(part.data, part.begin, part.end, level + 1, None)
 
     def _parts(self, part: Part, level: int) -> Iterator[Part]:
-        """The parts between the boundaries; none where there is no boundary, which is noted in `damage`."""
+        """The MIME parts between the boundaries; none where there is no boundary, which is noted in `damage`."""
         boundary = str(part.header.get_boundary("")).encode("utf-8", "surrogateescape")
         default = "message/rfc822" if part.kind == "multipart/digest" else None
         begin = None

@@ -34,7 +34,7 @@ _STRICT_NAME = re.compile(re.escape(_STRICT) + rb"[A-Za-z/]+")
 
 
 def parse_xml(data: bytes, what: str, *, doctype: bool = False) -> etree._Element:
-    """The root of a part. Raises DocumentError(CORRUPT): not well-formed, or with a document type.
+    """The root of a file of XML. Raises DocumentError(CORRUPT): not well-formed, or with a document type.
 
     Where `doctype` is allowed it may name the type, but declare nothing.
     """
@@ -118,6 +118,14 @@ def _without_entities(root: etree._Element, declared: etree.DTD) -> bool:
 def whole_number(text: str | None, otherwise: int) -> int:
     """A number in an attribute; `otherwise` for what is none, or absurd."""
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else otherwise
+
+
+def decimal(text: str | None) -> float | None:
+    """A number in an attribute, which may have a fraction; None for what is none."""
+    try:
+        return float(text) if text and text.strip() else None
+    except ValueError:
+        return None
 
 
 @lru_cache(4096)

@@ -13,7 +13,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source
 from pipeline.parse.limits import UNSUSPICIOUS
 from pipeline.parse.members import Members
-from pipeline.parse.office.binary.ole import CompoundFile, Storage, Tree, format_compound
+from pipeline.parse.office.binary.ole import OLE, CompoundFile, Storage, Tree, format_compound
 from pipeline.parse.office.binary.slides import STRING, Presentation, Record, string_of
 from pipeline.parse.office.package import Package
 from pipeline.parse.writer import TextWriter
@@ -117,7 +117,6 @@ def _unpacked(storage: Record) -> bytes:
     return data
 
 
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _WHOLE = {"worddocument": ".doc", "workbook": ".xls", "powerpoint document": ".ppt",
           "__properties_version1.0": ".msg", "encryptedpackage": ".bin"}  # fmt: skip
 
@@ -147,7 +146,7 @@ def add_part(members: Members, package: Package, part: str) -> bool:
     name = posixpath.basename(part)
     try:
         data = package.bytes(part) if part.lower().endswith(".bin") else b""
-        if data.startswith(_OLE):
+        if data.startswith(OLE):
             return _add_object(members, name, data)
         members.add(name, [data] if data else package.chunks(part))
     except DocumentError as error:

@@ -12,6 +12,12 @@ _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "x
           (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
 
 
+def count_on(counts: list[int | None], level: int, start: int) -> None:
+    """Count an item of a level, the first as `start`; the levels below it begin anew."""
+    before = counts[level]
+    counts[level:] = [start if before is None else before + 1, *[None] * (len(counts) - level - 1)]
+
+
 def format_number(number: int, form: str | None) -> str:
     """A count in one of the forms of numbers (ST_NumberFormat); unknown ones as decimal."""
     if form in {"lowerLetter", "upperLetter"} and number > 0:

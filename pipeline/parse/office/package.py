@@ -30,7 +30,7 @@ _Bytes = bytes  # a method of Archive has that name
 
 
 class Archive:
-    """An open container of documents' parts; `what` it is. Raises DocumentError for whatever is wrong with it."""
+    """An open container of a document's files; `what` it is. Raises DocumentError for whatever is wrong with it."""
 
     def __init__(self, data: bytes, what: str) -> None:
         with _damage("its ZIP container"):

@@ -120,7 +120,7 @@ class Paper:
             self._parts.append(min(255, max(0, value or 0)))
 
     def end_colours(self, count: int) -> None:
-        """Take up colours that so many semicolons end: the first has parts, or is that of the window."""
+        """Take up colours that so many semicolons end: the first has components, or is that of the window."""
         for _ in range(count):
             parts = self._parts
             self.colours.append((parts[0], parts[1], parts[2]) if len(parts) == 3 else None)

@@ -11,7 +11,7 @@ class Shown:
     """The pictures of one document that its text shows, each by the name of its file, in the order of the text."""
 
     def __init__(self, pictures: Pictures) -> None:
-        self._pictures = pictures
+        self.pictures = pictures
         self._met = set[str]()
 
     def text(self, file: str, read: Callable[[], bytes]) -> str:
@@ -19,28 +19,19 @@ class Shown:
         if file in self._met:
             return ""
         self._met.add(file)
-        return self._pictures.beside(f"picture {len(self._met)}", lambda: _decoded(read))
+        return self.pictures.beside(f"picture {len(self._met)}", lambda: _decoded(read))
 
     @property
     def read(self) -> int:
         """The number of pictures that text recognition looked at."""
-        return len(self._pictures.recognised) + len(self._pictures.wordless)
-
-    @property
-    def pending(self) -> bool:
-        """Whether some pictures wait for text recognition."""
-        return self._pictures.pending
-
-    def reasons(self) -> list[str]:
-        """The reasons why some pictures were not recognised."""
-        return self._pictures.reasons()
+        return len(self.pictures.recognised) + len(self.pictures.wordless)
 
     def notes(self, held: int) -> list[str]:
         """Notes for the row on the pictures of a document that has `held` files of pictures and media."""
         counts = {
             "pictures and other media not read": held - self.read,
-            "text recognised on pictures": len(self._pictures.recognised),
-            "pictures without words": len(self._pictures.wordless),
+            "text recognised on pictures": len(self.pictures.recognised),
+            "pictures without words": len(self.pictures.wordless),
         }
         return [f"{what}: {count}" for what, count in counts.items() if count > 0]
 

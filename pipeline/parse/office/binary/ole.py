@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 from pipeline.errors import DocumentError, Failure
 
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""The first bytes of each file."""
 _LAST = 0xFFFFFFFA  # sector numbers from here on are marks
 _ENTRY = struct.Struct("<64sHBBIII36xIQ")  # name, its bytes, type, colour, left, right, child, first sector, size
 _SECTOR_SIZES = {9: 512, 12: 4096}
@@ -199,7 +201,7 @@ class _Formatting:
         chain = [*self._next, *[_TABLE] * count]
         chain += [_FREE] * (count * _NUMBERS - len(chain))
         header = _HEADER.pack(
-            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0x3E, 4, 0xFFFE, 12, 6, -(-128 * len(entries) // _SECTOR), count,
+            OLE, 0x3E, 4, 0xFFFE, 12, 6, -(-128 * len(entries) // _SECTOR), count,
             directory, 0, _CUTOFF, table, -(-4 * len(self._small_next) // _SECTOR), _END, 0, first,
             *range(first + 1, first + count), *[_FREE] * (_IN_HEADER - count),
         )  # fmt: skip

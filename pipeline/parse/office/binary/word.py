@@ -7,9 +7,9 @@ known of paragraphs and runs is listed by FC, in pages of 512 bytes (FKP).
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.encoding import codepages
@@ -43,8 +43,7 @@ class Paragraph:
     inner_row: bool = False
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """A style's properties: its kind (1 to 9 headings, 62 the title), and the list and level of its paragraphs."""
 
     kind: int = 0
@@ -218,16 +217,13 @@ _PARAGRAPH = {
 
 
 def _characters(page: bytes, at: int) -> Characters:
-    look = Characters()
-    for number, value in _changes(page[at + 1 : at + 1 + page[at]]) if at else ():
-        if number == 0x0800:
-            look = replace(look, deleted=value == 1)
-        elif number == 0x083C:
-            look = replace(look, hidden=value in {1, 0x81})  # 0x81: not as its style
-        elif number == 0x6A09:
-            code = value >> 16
-            look = replace(look, symbol=chr(code - 0xF000 if 0xF020 <= code <= 0xF07E else code))
-    return look
+    found = dict(_changes(page[at + 1 : at + 1 + page[at]])) if at else {}
+    code = found.get(0x6A09, 0) >> 16
+    return Characters(
+        deleted=found.get(0x0800) == 1,
+        hidden=found.get(0x083C) in {1, 0x81},  # 0x81: not as its style
+        symbol=chr(code - 0xF000 if 0xF020 <= code <= 0xF07E else code) if 0x6A09 in found else "",
+    )
 
 
 def _changes(data: bytes) -> Iterator[tuple[int, int]]:
@@ -268,15 +264,11 @@ def _style(entry: bytes, head: int) -> Style:
 
 
 def _inherited(number: int, styles: dict[int, Style], bases: dict[int, int]) -> Style:
-    style, base = styles[number], bases[number]
+    (kind, listed, level), base = styles[number], bases[number]
     for _ in range(_BASES):
-        if base not in styles or (style.listed is not None and style.level is not None):
+        if base not in styles or (listed is not None and level is not None):
             break
-        above = styles[base]
-        style = Style(
-            style.kind,
-            above.listed if style.listed is None else style.listed,
-            above.level if style.level is None else style.level,
-        )
+        listed = styles[base].listed if listed is None else listed
+        level = styles[base].level if level is None else level
         base = bases[base]
-    return style
+    return Style(kind, listed, level)

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.parse.office.numerals import format_number
+from pipeline.parse.office.numerals import count_on, format_number
 
 _LEVELS = 9
 _LIST, _LEVEL, _INSTANCE = struct.Struct("<i22xBx"), struct.Struct("<iB9x2x8xBBxx"), struct.Struct("<i8xBxxx")
@@ -43,9 +43,7 @@ class WordLists:
         if level not in levels:
             return ""
         counts = self._counts.setdefault(key, [None] * _LEVELS)
-        count = counts[level]
-        counts[level] = levels[level].start if count is None else count + 1
-        counts[level + 1 :] = [None] * (_LEVELS - level - 1)
+        count_on(counts, level, levels[level].start)
         return _label(levels, level, counts)
 
 

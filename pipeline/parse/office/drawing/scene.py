@@ -10,14 +10,10 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import EDGE, Box, overlap
+from pipeline.parse.look.appearance import EDGE, Box, holds, overlap
 from pipeline.parse.look.colours import WHITE, Colour, Paint
 from pipeline.parse.markup.reading import local_name
-from pipeline.parse.office.drawing.slide_styles import (
-    USUAL_NAMES,
-    A,
-    SlideStyles,
-)
+from pipeline.parse.office.drawing.slide_styles import USUAL_NAMES, A, SlideStyles
 from pipeline.parse.office.drawing.theme import (
     UNCLEAR,
     UNKNOWN,
@@ -50,7 +46,7 @@ class Shape:
 
     def covers(self, box: Box, pictures: Pictures) -> bool:
         """Whether the shape hides all that lies under it in a box."""
-        if not self.whole or self.box is None or not _holds(self.box, box):
+        if not self.whole or self.box is None or not holds(self.box, box, EDGE):
             return False
         is_picture = local_name(self.element.tag) == "pic"
         return pictures.is_opaque(self.part, self.element) if is_picture else is_opaque(self.fill)
@@ -150,7 +146,7 @@ class Scene:
                 return UNKNOWN
             if not overlap(box, shape.box):
                 continue
-            if not shape.whole or not _holds(shape.box, box):
+            if not shape.whole or not holds(shape.box, box, EDGE):
                 return UNKNOWN
             seen.append(shape.fill)
             if is_opaque(shape.fill):
@@ -182,15 +178,6 @@ def _backdrop(element: etree._Element, theme: Theme) -> Colour:
 
 def _has_text(element: etree._Element) -> bool:
     return local_name(element.tag) in {"sp", "graphicFrame"} and next(element.iter(A + "t"), None) is not None
-
-
-def _holds(outer: Box, inner: Box) -> bool:
-    """Whether one box lies wholly in another."""
-    return all(
-        outer[side] - EDGE <= inner[side]
-        and inner[side] + inner[side + 2] <= outer[side] + outer[side + 2] + EDGE
-        for side in (0, 1)
-    )  # fmt: skip
 
 
 def sheet_scene(package: Package, part: str, tree: etree._Element, theme: Theme) -> Scene:

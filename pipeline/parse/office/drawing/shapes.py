@@ -64,12 +64,11 @@ def _points(holder: etree._Element) -> dict[int, str]:
 def _points_of(holder: etree._Element, code: str) -> dict[int, str]:
     """The points by number; with a number format they are numbers."""
     kind = number_kind(code)
-    points = {whole_number(point.get("idx"), 0): "".join(_texts(point)) for point in holder.iter(C + "pt")}
+    points = {
+        whole_number(point.get("idx"), 0): "".join(value.text or "" for value in point.iterchildren(C + "v"))
+        for point in holder.iter(C + "pt")
+    }
     return {place: number_text(text, kind, 0) if code else text for place, text in points.items()}
-
-
-def _texts(point: etree._Element) -> Iterator[str]:
-    yield from (value.text or "" for value in point.iterchildren(C + "v"))
 
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

@@ -129,7 +129,7 @@ def _blended(colour: RGB, share: float, with_light: float) -> RGB:
 
 
 def _from_parts(name: str, element: etree._Element) -> RGB | None:
-    """A colour from its parts as light (scrgbClr) or from hue, saturation and lightness (hslClr)."""
+    """A colour from its components as light (scrgbClr) or from hue, saturation and lightness (hslClr)."""
     keys = {"scrgbClr": ("r", "g", "b"), "hslClr": ("sat", "lum")}.get(name)
     shares = [_share(attribute(element, key)) for key in keys or ()]
     parts = [min(max(share, 0.0), 1.0) for share in shares if share is not None]

@@ -70,7 +70,7 @@ class OpenDocument:
         self._members = members
         self.shown = shown  # takes its pictures of text, if they are to be read
         self._given: set[str] = set()
-        self._unread = 0
+        self.unread = 0  # embedded documents
         if self._archive is None:
             self.content = self.common = parse_xml(data, "it")
             return
@@ -93,17 +93,9 @@ class OpenDocument:
                 return child
         part = posixpath.join(_path(element), "content.xml")
         if self._archive is None or not self._archive.has(part):
-            self.skip()
+            self.unread += 1
             return None
         return self._xml(part)
-
-    def control(self, name: str) -> etree._Element | None:
-        """The form field that a draw:control shows."""
-        return self._controls.get(name)
-
-    def skip(self) -> None:
-        """Count an embedded document that is not read."""
-        self._unread += 1
 
     def give(self, element: etree._Element) -> None:
         """Hand the file that a draw:object-ole shows to the members, once."""
@@ -117,7 +109,7 @@ class OpenDocument:
                 self._members.add(posixpath.basename(name), self._archive.chunks(name))
             self._given.add(name)
         else:
-            self.skip()
+            self.unread += 1
 
     def picture_text(self, element: etree._Element) -> str:
         """The text recognised on the picture that a draw:image shows; "" where there is none, or not yet."""
@@ -131,7 +123,8 @@ class OpenDocument:
         return self.shown.text(name, partial(self._archive.bytes, name))
 
     @cached_property
-    def _controls(self) -> dict[str, etree._Element]:
+    def controls(self) -> dict[str, etree._Element]:
+        """The form fields that each draw:control shows by its name."""
         fields = [field for forms in named(self.content, "office:forms") for field in forms.iter(etree.Element)]
         identified = [(attribute(one, "xml:id") or attribute(one, "form:id"), one) for one in fields]
         return {name: one for name, one in identified if name}
@@ -145,10 +138,10 @@ class OpenDocument:
 
     def refuse_pictures_alone(self, writer: TextWriter, what: str) -> None:
         """Raise DocumentError(NEEDS_OCR) for a document of nothing but pictures, unless all of them were looked at."""
-        if writer.length or (self.shown and self.shown.pending):
+        if writer.length or (self.shown and self.shown.pictures.pending):
             return
         if self.pictures > (self.shown.read if self.shown else 0):
-            reasons = self.shown.reasons() if self.shown else []
+            reasons = self.shown.pictures.reasons() if self.shown else []
             raise DocumentError(Failure.NEEDS_OCR, "; ".join([f"{what} pictures and no text", *reasons]))
 
     def notes(self) -> list[str]:
@@ -157,7 +150,7 @@ class OpenDocument:
             notes = self.shown.notes(self.pictures)
         else:
             notes = [f"pictures and other media not read: {self.pictures}"] if self.pictures else []
-        return notes + ([f"embedded documents not read: {self._unread}"] if self._unread else [])
+        return notes + ([f"embedded documents not read: {self.unread}"] if self.unread else [])
 
     def _xml(self, part: str) -> etree._Element:
         assert self._archive is not None
@@ -165,7 +158,7 @@ class OpenDocument:
 
 
 def _path(element: etree._Element) -> str:
-    """The part that a relative address names."""
+    """The file that a relative address names."""
     return posixpath.normpath(unquote(attribute(element, "xlink:href"))).lstrip("/")
 
 

@@ -6,6 +6,7 @@ an item of a higher one has come between.
 """
 
 import re
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -111,16 +112,15 @@ _FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upper
 _PLACE = re.compile(r"%(\d+)%")
 
 
-class List:
+class List(NamedTuple):
     """An open list: its style, and how far each level has counted."""
 
-    def __init__(self, style: str, counts: list[int | None]) -> None:
-        self.style = style
-        self.counts = counts
+    style: str
+    counts: list[int | None]
 
 
 class Lists:
-    """The lists of one part, as its text comes by."""
+    """The lists of one text, as its text comes by."""
 
     def __init__(self, styles: Styles) -> None:
         self._styles = styles

@@ -22,7 +22,7 @@ _LEVELS = ("text:list-level-style-number", "text:list-level-style-bullet", "text
 
 
 class Styles:
-    """The styles that hold in one part: the common ones of the document and the part's own automatic ones."""
+    """The styles that hold in one file: the common ones of the document and the file's own automatic ones."""
 
     def __init__(self, common: etree._Element, part: etree._Element) -> None:
         self._styles: dict[tuple[str, str], etree._Element] = {}
@@ -169,7 +169,7 @@ class Look:
 
 
 class Looks:
-    """The looks that the styles of one part give; remembered, for there are few of them."""
+    """The looks that the styles of one file give; remembered, for there are few of them."""
 
     def __init__(self, styles: Styles) -> None:
         self._styles = styles

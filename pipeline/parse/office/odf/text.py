@@ -25,7 +25,7 @@ _TITLES = {"Title": 1, "Subtitle": 2}
 
 
 class Flow:
-    """One part on its way to a writer: the body, a header, a slide, a cell, a chart.
+    """One stretch on its way to a writer: the body, a header, a slide, a cell, a chart.
 
     `inside` is True in an object, whose own objects are not followed. `notes` gathers the texts of notes, by class.
     """
@@ -113,7 +113,7 @@ class Flow:
         return inner.finish()[0]
 
     def hidden(self, kind: str, write: Callable[[], None]) -> None:
-        """Count a part that nobody sees as a whole, with the notes in it; only the rule `keep` has it written."""
+        """Count a stretch that nobody sees as a whole, with the notes in it; only the rule `keep` has it written."""
         before = {name: len(texts) for name, texts in self.notes.items()}
         text = self._text_in(self.writer.unseen(), write)
         notes = [note for name, texts in self.notes.items() for note in texts[before[name] :]]
@@ -219,14 +219,11 @@ class Flow:
             self.writer.cells(cells)
 
     def _look_of(self, family: str, part: etree._Element) -> Look:
-        """The look in a part of a table; a row of a fixed height cuts what is in it."""
+        """The look in a region of a table; a row of a fixed height cuts what is in it."""
         name = attribute(part, "table:style-name")
         look = self.looks.of(family, name, self.look)
-        if family != "table-row":
-            return look
-        return replace(
-            look, line=length(self.styles.value(family, name, "style:table-row-properties", "style:row-height"))
-        )
+        height = self.styles.value(family, name, "style:table-row-properties", "style:row-height")
+        return replace(look, line=length(height)) if family == "table-row" else look
 
     def _cell(self, cell: etree._Element) -> str:
         outer, self.look = self.look, self._look_of("table-cell", cell)
@@ -252,19 +249,19 @@ class Flow:
         self.blocks(image)
 
     def _control(self, shape: etree._Element) -> None:
-        control = self._document.control(attribute(shape, "draw:control"))
+        control = self._document.controls.get(attribute(shape, "draw:control"))
         if control is not None:
             self.writer.block(control_text(control))
 
     def _file(self, element: etree._Element) -> None:
         if self._inside:
-            self._document.skip()
+            self._document.unread += 1
         else:
             self._document.give(element)
 
     def _object(self, element: etree._Element) -> None:
         if self._inside:
-            self._document.skip()
+            self._document.unread += 1
             return
         root = self._document.object(element)
         if root is not None:
@@ -279,7 +276,7 @@ class Flow:
         for chart in charts:
             Flow(self.writer, self._document, Styles(root, root), inside=True).shape(chart)
         if not charts:
-            self._document.skip()
+            self._document.unread += 1
 
     def _inline(self, element: etree._Element, line: Line, look: Look) -> None:
         self._literal(element.text, line, look)

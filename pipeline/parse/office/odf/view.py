@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance, Box, overlap
+from pipeline.parse.look.appearance import Appearance, Box, holds, overlap
 from pipeline.parse.look.colours import WHITE, Colour, colour_of
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
 from pipeline.parse.office.odf.styles import Looks, Styles, length, master_pages
@@ -56,7 +56,7 @@ class Page:
         """Whether an opaque shape that comes later lies over all of it."""
         later = False
         for other, its, fill in self.shapes:
-            if later and isinstance(fill, tuple) and _holds(its, box):
+            if later and isinstance(fill, tuple) and holds(its, box):
                 return True
             later = later or other is shape
         return False
@@ -150,9 +150,3 @@ def _placed(shape: etree._Element, styles: Styles) -> Box | None:
 def _meets(box: Box, shape: etree._Element, other: tuple[etree._Element, Box, Colour | None]) -> bool:
     element, its, fill = other
     return element is not shape and fill != "" and overlap(box, its)
-
-
-def _holds(outer: Box, inner: Box) -> bool:
-    return all(
-        outer[side] <= inner[side] and outer[side] + outer[side + 2] >= inner[side] + inner[side + 2] for side in (0, 1)
-    )

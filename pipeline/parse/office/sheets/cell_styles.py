@@ -14,7 +14,7 @@ from lxml import etree
 
 from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.look.colours import BLACK, RGB, WHITE, Colour, mixed
-from pipeline.parse.markup.reading import whole_number
+from pipeline.parse.markup.reading import decimal, whole_number
 from pipeline.parse.office.cells import number_kind
 from pipeline.parse.office.drawing.theme import UNKNOWN, lightened, read_theme, rgb
 from pipeline.parse.office.package import Package
@@ -182,11 +182,7 @@ class CellStyles:
         if element is None:
             return Font()
         size = element.find(S + "sz")
-        try:
-            points = None if size is None else float(size.get("val", ""))
-        except ValueError:
-            points = None
-        return Font(self._colour(element.find(S + "color")), points)
+        return Font(self._colour(element.find(S + "color")), None if size is None else decimal(size.get("val")))
 
     def _read(self, root: etree._Element) -> None:
         own = [rgb(one.get("rgb", "")[-6:]) for one in root.iterfind(f"{S}colors/{S}indexedColors/{S}rgbColor")]
@@ -246,10 +242,9 @@ def _style(number: str, formats: Mapping[str, str], font: Font, fill: Colour | N
 
 def _tinted(colour: RGB, tint: str | None) -> RGB | None:
     """A colour made darker (a tint from -1) or lighter (up to 1) by its lightness (18.8.19)."""
-    try:
-        share = float(tint or "0")
-    except ValueError:
+    share = decimal(tint or "0")
+    if not share:
+        return colour if share == 0 else None
+    if not -1 <= share <= 1:
         return None
-    if not share or not -1 <= share <= 1:
-        return None if share else colour
     return lightened(colour, lambda one: one * (1 + share) if share < 0 else one + (1 - one) * share)

@@ -13,7 +13,7 @@ from lxml import etree
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.look.colours import BLACK, WHITE, Colour
-from pipeline.parse.markup.reading import stream, whole_number
+from pipeline.parse.markup.reading import decimal, stream, whole_number
 from pipeline.parse.office.cells import column_number, number_text
 from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
 from pipeline.parse.office.package import Package
@@ -217,7 +217,7 @@ class _Rows:
             return text, style.hides(None, style.font, sheet.paper)
         if sheet.covers(*place):
             return text, "covered"
-        number = _size(cell.findtext(S + "v")) if cell.get("t", "n") == "n" else None
+        number = decimal(cell.findtext(S + "v")) if cell.get("t", "n") == "n" else None
         style = sheet.conditions.applied(style, place, text, number)
         paper = sheet.paper if sheet.tables.at(*place) == [] else UNKNOWN
         if runs is None:
@@ -239,21 +239,14 @@ class _Rows:
 
 def _is_cut(height: str | None) -> bool:
     """Whether a row of so many points shows nothing."""
-    found = _size(height)
+    found = decimal(height)
     return found is not None and Appearance(line=found).hides is not None
 
 
 def _width(letters: str | None) -> int:
     """The width class (_WIDE, _TIGHT or _CLOSED) of a column as wide as so many letters."""
-    found = _size(letters)
+    found = decimal(letters)
     return _WIDE if found is None or found > _NARROW else _TIGHT if found > _SHUT else _CLOSED
-
-
-def _size(text: str | None) -> float | None:
-    try:
-        return float(text) if text and text.strip() else None
-    except ValueError:
-        return None
 
 
 def _text(cell: etree._Element, strings: Strings) -> str:

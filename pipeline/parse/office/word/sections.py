@@ -120,7 +120,7 @@ _PLACED = re.compile(r"z-index:\s*-|position:\s*absolute")
 
 @dataclass
 class Sections:
-    """The sections of a document. `headers` and `footers`: the parts, and whether any section shows them.
+    """The sections of a document. `headers` and `footers`: parts of the package, and whether any section shows them.
 
     `behind`: the colour of the pages, UNKNOWN where something may lie behind their text. `floats`: how many drawings
     lie anywhere but in a line of the text.

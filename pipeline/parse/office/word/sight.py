@@ -106,7 +106,7 @@ class Sight:
         return bool(self.styles.defaults.hidden) or sum(bool(style.hidden) for style in styles) % 2 == 1
 
 
-_PARTS = {
+_REGIONS = {
     "firstRow": 0x20,
     "lastRow": 0x40,
     "firstColumn": 0x80,
@@ -127,7 +127,7 @@ class Place(NamedTuple):
 
 
 class _Region(NamedTuple):
-    """The look of letters and the fill that a table style gives a part of the table."""
+    """The look of letters and the fill that a table style gives a region of the table."""
 
     look: Look = PLAIN
     fill: Colour | None = None
@@ -143,7 +143,7 @@ class TableLooks:
         self._regions, self._bands = _read_style(styles, value(properties, "tblStyle"))
         self._origin = around.origin
         self._frame = _read_place(table)
-        self._parts = _read_parts(None if properties is None else properties.find(W + "tblLook"))
+        self._counted = _read_counted(None if properties is None else properties.find(W + "tblLook"))
 
     def hides(self, page: Page) -> str | None:
         """How the table is hidden as a whole by its place on a page, if it is."""
@@ -156,21 +156,21 @@ class TableLooks:
             regions = [self._regions[name] for name in self._names(place) if name in self._regions]
             for region in regions:
                 around = around.on(region.fill)._replace(table=over(region.look, around.table))
-            if self._parts is None and self._regions.keys() - {_WHOLE}:
+            if self._counted is None and self._regions.keys() - {_WHOLE}:
                 around = around._replace(behind=UNKNOWN, table=over(Look(ink=AUTO), around.table))
         return around.on(read_fill(cell.find(W + "tcPr"), self._styles.theme))
 
     def _names(self, place: Place) -> Iterator[str]:
-        """The parts of the table in which a cell lies, those that count more later."""
-        parts = self._parts or set()
-        top, bottom = "firstRow" in parts and place.row == 0, "lastRow" in parts and place.row == place.rows - 1
-        left = "firstColumn" in parts and place.column == 0
-        right = "lastColumn" in parts and place.column == place.columns - 1
-        row, column = place.row - ("firstRow" in parts), place.column - ("firstColumn" in parts)
+        """The regions of the table in which a cell lies, those that count more later."""
+        counted = self._counted or set()
+        top, bottom = "firstRow" in counted and place.row == 0, "lastRow" in counted and place.row == place.rows - 1
+        left = "firstColumn" in counted and place.column == 0
+        right = "lastColumn" in counted and place.column == place.columns - 1
+        row, column = place.row - ("firstRow" in counted), place.column - ("firstColumn" in counted)
         yield _WHOLE
-        if "noVBand" not in parts and not left and not right:
+        if "noVBand" not in counted and not left and not right:
             yield f"band{column // self._bands[1] % 2 + 1}Vert"
-        if "noHBand" not in parts and not top and not bottom:
+        if "noHBand" not in counted and not top and not bottom:
             yield f"band{row // self._bands[0] % 2 + 1}Horz"
         edges = {"firstRow": top, "lastRow": bottom, "firstCol": left, "lastCol": right, "nwCell": top and left,
                  "neCell": top and right, "swCell": bottom and left, "seCell": bottom and right}  # fmt: skip
@@ -206,20 +206,20 @@ def _height(row: etree._Element) -> float:
     return Around().line if found is None else found
 
 
-def _read_parts(look: etree._Element | None) -> set[str] | None:
-    """The parts of the table of which the style counts, and the bands of which it does not; None where not said."""
+def _read_counted(look: etree._Element | None) -> set[str] | None:
+    """The regions of the table of which the style counts, and the bands of which it does not; None where not said."""
     if look is None:
         return None
     try:
         bits = int(look.get(W + "val", "0")[:4] or "0", 16)
     except ValueError:
         bits = 0
-    said = {name: look.get(W + name) for name in _PARTS}
-    return {name for name, one in said.items() if (bits & _PARTS[name] if one is None else one not in OFF)}
+    said = {name: look.get(W + name) for name in _REGIONS}
+    return {name for name, one in said.items() if (bits & _REGIONS[name] if one is None else one not in OFF)}
 
 
 def _read_style(styles: WordStyles, name: str | None) -> tuple[dict[str, _Region], tuple[int, int]]:
-    """The regions of a table style by the names of the parts, and how many rows and columns its bands have."""
+    """The regions of a table style by their names, and how many rows and columns its bands have."""
     regions, bands = dict[str, _Region](), (1, 1)
     for style in reversed(styles.chain(name)):
         for part in (style, *style.iterchildren(W + "tblStylePr")):

@@ -15,7 +15,7 @@ from lxml import etree
 from pipeline.parse.look.colours import Colour
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import Theme
-from pipeline.parse.office.numerals import format_number
+from pipeline.parse.office.numerals import count_on, format_number
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.looks import OFF, PLAIN, Look, W, fill_of, over, points, read_look, word_theme
 from pipeline.parse.office.word.sections import Frame, read_frame
@@ -188,9 +188,7 @@ class Numbering:
         if level not in levels:
             return ""
         counts = self._counts.setdefault(self._list[number], [None] * _LEVELS)
-        count = counts[level]
-        counts[level] = _start(levels[level]) if count is None else count + 1
-        counts[level + 1 :] = [None] * (_LEVELS - level - 1)
+        count_on(counts, level, _start(levels[level]))
         return _label(levels, level, counts)
 
     def level(self, style: Style) -> etree._Element | None:
