@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import audit
@@ -154,7 +153,7 @@ class Expected:
             assert isinstance(part, Part)  # an erasure names it
             documents = documents_at(site, range(part.first, part.first + part.rows))
             kept = [proved_row(entry) for entry in documents if entry.n not in now.gone]
-            yield PartTask(self._root, replace(proved_part(part), sha256=now.sha256), kept, placed=True)
+            yield PartTask(self._root, proved_part(part)._replace(sha256=now.sha256), kept, placed=True)
 
     def _rewritten(self, file: str) -> Rewritten | None:
         """The part as the last erasure made it; the one before, while that waits for its place."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import BadPartError
 from pipeline.inbox.intake import COPY, staging_of
@@ -27,8 +27,7 @@ _SINCE_2 = ("job", "replaces")
 """Those that tables of version 1 do not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProvedPart:
+class ProvedPart(NamedTuple):
     """A part as the entry `n` proves it."""
 
     n: int
@@ -37,8 +36,7 @@ class ProvedPart:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProvedRow:
+class ProvedRow(NamedTuple):
     """A row and its archived document as the entry `n` proves them; `closed`: nothing opens it."""
 
     n: int

@@ -9,7 +9,7 @@ from pathlib import Path
 import audit
 from pipeline.outbox.deletion import Deletions
 from pipeline.proof.finding import Found
-from pipeline.records.private import OPENINGS_NAME, format_openings, opened_by, openings_bytes, parse_openings
+from pipeline.records.private import OPENINGS_NAME, format_openings, openings_bytes, openings_file, parse_openings
 from pipeline.records.types import Deleted, Document, Erased, Held, Inputs, Record, Released, RunStopped, members_of
 
 FOLDER = "private"
@@ -33,7 +33,8 @@ class Openings:
         self._size = entry.n + 1
         if (entry.run and not isinstance(entry, RunStopped)) or isinstance(entry, _COMMANDS):
             self._tidied = entry.n
-        if file := opened_by(Path(), entry):
+        if entry.private is not None:
+            file = openings_file(Path(), entry.job, entry.private)
             self._files[file].add(entry.n)
             if entry.closed:
                 self._closed[entry.n] = entry.job, file

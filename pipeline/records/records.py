@@ -41,7 +41,8 @@ class Untold(Record):
 
 def from_json(said: Mapping[str, Any]) -> Record:
     """The record of an entry, opened where it is private. ValueError where a member is missing that its type has."""
-    said = without_authority(said)
+    if "handed" in said:
+        said = without_authority(said)
     kind = KINDS.get(said["type"])
     return Untold(run=said["run"], job=said.get("job") or "", said=said) if kind is None else kind.from_json(said)
 

@@ -8,8 +8,9 @@ it is, in `said`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from types import NoneType
-from typing import Annotated, Any, ClassVar, Self, TypeVar, dataclass_transform, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, dataclass_transform, get_args, get_origin
 
 Json = dict[str, Any]
 R = TypeVar("R", bound="Record")
@@ -111,8 +112,37 @@ class Record:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:
-        """Read an entry, or a record that is none yet. ValueError where a member is missing."""
-        return cls(**{"run": said["run"], "job": said.get("job") or "", "said": said, **_values(cls, said)})
+        """Read an entry, or a record that is none yet. ValueError where a member is missing.
+
+        A log has millions of entries, of which most readers ask for a few members. So where none is missing, plain
+        values are put where they belong without `__init__`, and the others are made when they are asked for.
+        """
+        plan, record = _plan(cls), object.__new__(cls)
+        try:
+            for member, put in plan.plain:
+                put(record, said[member])
+            for member in plan.later:
+                said[member]  # it is there
+        except KeyError:
+            return cls(**{"run": said["run"], "job": said.get("job") or "", "said": said, **_values(cls, said)})
+        _RUN(record, said["run"])
+        _JOB(record, said.get("job") or "")
+        _SAID(record, said)
+        return record
+
+    if not TYPE_CHECKING:  # of any other name mypy says that there is none
+
+        def __getattr__(self, name: str) -> Any:
+            plan = _plan(type(self))
+            if name not in plan.made:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            said = self.said[next(member for member, own in plan.members if own == name)]
+            value = None if said is None else plan.made[name](said)
+            object.__setattr__(self, name, value)
+            return value
+
+
+_RUN, _JOB, _SAID = (getattr(Record, name).__set__ for name in ("run", "job", "said"))
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -151,27 +181,24 @@ _COMMON = frozenset(each.name for each in fields(Record))
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """How values of a class are read: member -> field, as far as these differ; the members that must be there; and of
-    those that are no plain JSON value, how they are made of one."""
+    those that are no plain JSON value, how they are made of one. `plain`: member -> what puts its value into its slot;
+    `later`: the other members."""
 
     members: tuple[tuple[str, str], ...]
     required: frozenset[str]
     made: dict[str, Callable[[Any], Any]]
+    plain: tuple[tuple[str, Callable[[Any, Any], None]], ...]
+    later: tuple[str, ...]
 
 
-_PLANS: dict[type, _Plan] = {}
-
-
+@cache
 def _plan(cls: type) -> _Plan:
-    if cls not in _PLANS:
-        _PLANS[cls] = _planned(cls)
-    return _PLANS[cls]
-
-
-def _planned(cls: type) -> _Plan:
     own = [(each.metadata.get("member", each.name), each) for each in _own(cls)]
     required = (name for name, each in own if each.default is MISSING and each.default_factory is MISSING)
     made = {each.name: maker for _, each in own if (maker := _maker(each.type))}
-    return _Plan(tuple((name, each.name) for name, each in own), frozenset(required), made)
+    plain = tuple((name, getattr(cls, each.name).__set__) for name, each in own if each.name not in made)
+    later = tuple(name for name, each in own if each.name in made)
+    return _Plan(tuple((name, each.name) for name, each in own), frozenset(required), made, plain, later)
 
 
 def _values(cls: type, said: Mapping[str, Any]) -> Json:
