@@ -117,7 +117,7 @@ class Record:
         A log has millions of entries, of which most readers ask for a few members. So where none is missing, plain
         values are put where they belong without `__init__`, and the others are made when they are asked for.
         """
-        plan, record = _plan(cls), object.__new__(cls)
+        plan, record = _plan(cls), object.__new__(cls)  # type: ignore[arg-type]
         try:
             for member, put in plan.plain:
                 put(record, said[member])

@@ -41,7 +41,7 @@ class Document(Record):
     document: str | None
     path: str
     path_bytes: str | None
-    parent: str | None
+    parent: str | None = None
     size: int
     media_type: str | None = None
     encoding: str | None = None

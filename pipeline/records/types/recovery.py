@@ -21,12 +21,13 @@ class RecoveredUndone(Record):
 
 @kind("handover.refused", "what lay in state/handover/ was no record that may be handed over")
 class HandoverRefused(Record):
-    """The name and owner of the file, why it was refused, and the name under which it is kept."""
+    """The name and owner of the file, why it was refused, and the name under which it is kept (earlier
+    versions did not say it)."""
 
     file: str
     owner: str
     reason: str
-    kept: str
+    kept: str = ""
 
 
 @kind("clock.stepped", "the clock was set since the entry of `before`")

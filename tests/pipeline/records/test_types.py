@@ -88,3 +88,14 @@ def test_an_old_document_says_where_it_came_from() -> None:
     document = from_json(old | ENTRY)
     assert isinstance(document, Document)
     assert (document.replaces, document.unread, document.made_files, document.raw_path) == (None, None, (), "a\udc80")
+
+
+def test_an_entry_of_a_version_that_said_less_is_read() -> None:
+    refused = said(KINDS["handover.refused"])
+    del refused["kept"]
+    assert from_json(refused | ENTRY).to_json()["kept"] == ""
+    old = said(Document)
+    del old["parent"]
+    document = from_json(old | ENTRY)
+    assert isinstance(document, Document)
+    assert document.parent is None
