@@ -46,10 +46,7 @@ _OLE_KINDS = {  # by a stream that it has
     "powerpoint document": "application/vnd.ms-powerpoint",
     "__properties_version1.0": "application/vnd.ms-outlook",
 }
-_OLE_OLDER = {
-    "book": "an Excel 5.0 or 95 workbook (.xls)",
-    "pp40": "a PowerPoint 4.0 or 95 presentation (.ppt)",
-}
+_OLE_OLDER = {"book": "an Excel 5.0 or 95 workbook (.xls)", "pp40": "a PowerPoint 4.0 or 95 presentation (.ppt)"}
 _PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),

@@ -52,7 +52,9 @@ def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict
     except RecursionError:
         return format_failure(DocumentError(Failure.CORRUPT, "it is nested too deep to be read"))
     except BaseException as error:  # a panic of a Rust library is no Exception
-        return format_failure(DocumentError(Failure.CRASHED, f"its parser failed: {_where(error)}"))
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"
+        return format_failure(DocumentError(Failure.CRASHED, f"its parser failed: {where}"))
     finally:
         for fd in fds:
             os.close(fd)
@@ -89,8 +91,3 @@ def _pread_all(fd: int, size: int) -> bytes:
             raise DocumentError(Failure.UNREADABLE, f"it shrank to {read} of {size} bytes")
         read += len(pieces[-1])
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-
-def _where(error: BaseException) -> str:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"

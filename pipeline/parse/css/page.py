@@ -154,7 +154,8 @@ def _sheets(root: etree._Element) -> Sheets:
     """The style sheets of a page that its own file holds, in their order."""
     sheets = Sheets()
     for element in root.iter("style", "link"):
-        if not on_screen(read_value(element.get("media", ""))) or _is_inert(element):
+        inert = next(element.iterancestors("template", "noscript"), None) is not None
+        if inert or not on_screen(read_value(element.get("media", ""))):
             continue
         if element.tag == "style":
             if element.get("type", "").strip().lower() in {"", "text/css"}:
@@ -164,10 +165,6 @@ def _sheets(root: etree._Element) -> Sheets:
             sheets.unread |= css is None
             sheets.read(css or "")
     return sheets
-
-
-def _is_inert(element: etree._Element) -> bool:
-    return next(element.iterancestors("template", "noscript"), None) is not None
 
 
 def _scheme(root: etree._Element) -> str:

@@ -5,22 +5,9 @@ from collections.abc import Iterator
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.office.binary import slides
 from pipeline.parse.office.binary.ole import CompoundFile, Stream
 from pipeline.parse.office.binary.slide_lists import labels
-from pipeline.parse.office.binary.slides import (
-    NOTES,
-    SLIDE,
-    STRING,
-    TITLES,
-    Presentation,
-    Record,
-    Slide,
-    Text,
-    below,
-    records,
-    string_of,
-    texts_of,
-)
 from pipeline.parse.office.embedded import add_objects_of
 from pipeline.parse.writer import TextWriter, one_line
 
@@ -42,7 +29,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     file, writer = CompoundFile(source.data), source.writer()
     root = file.root.storages.get("pp97_dualstorage", file.root)
     current, stream = file.need(root, "Current User"), file.need(root, "PowerPoint Document")
-    presentation = Presentation(current, stream)
+    presentation = slides.Presentation(current, stream)
     reading = _Reading(writer, presentation)
     for number, slide in enumerate(presentation.slides, start=1):
         reading.slide(slide, number)
@@ -56,7 +43,7 @@ def parse(source: Source, media_type: str) -> Parsed:
 class _Reading:
     """A presentation being written."""
 
-    def __init__(self, writer: TextWriter, presentation: Presentation) -> None:
+    def __init__(self, writer: TextWriter, presentation: slides.Presentation) -> None:
         self._outer = self._writer = writer
         self._presentation = presentation
         self._title = ""  # of the slide
@@ -66,9 +53,9 @@ class _Reading:
         atom = document.first(_DOCUMENT_ATOM)
         self._first = atom.number(32, 2) if atom else 1
 
-    def slide(self, slide: Slide, number: int) -> None:
+    def slide(self, slide: slides.Slide, number: int) -> None:
         """Write one slide, its notes, its comments."""
-        record = self._presentation.record(slide, SLIDE)
+        record = self._presentation.record(slide, slides.SLIDE)
         self._furniture = _furniture(record.first(_HEADERS) or self._common.get(3))
         self._furniture["number"] = str(self._first + number - 1)
         transition = record.first(_TRANSITION)
@@ -90,10 +77,10 @@ class _Reading:
         """Notes for the row: whether there are pictures, which are not read."""
         return ["pictures not read"] if pictures and pictures.size else []
 
-    def _shapes(self, record: Record, outline: list[Text]) -> None:
+    def _shapes(self, record: slides.Record, outline: list[slides.Text]) -> None:
         """The texts of a slide's drawing, in its order; those of the outline that no shape refers to come first."""
         drawing = record.first(_DRAWING)
-        shapes = list(below(drawing.children(), _TEXTBOX)) if drawing else []
+        shapes = list(slides.below(drawing.children(), _TEXTBOX)) if drawing else []
         referred = {one.number(0) for shape in shapes for one in shape.children() if one.kind == _OUTLINE}
         for place, text in enumerate(outline):
             if place not in referred:
@@ -102,7 +89,7 @@ class _Reading:
             for one in drawing.children():
                 self._group(one, outline)
 
-    def _group(self, record: Record, outline: list[Text]) -> None:
+    def _group(self, record: slides.Record, outline: list[slides.Text]) -> None:
         if record.kind == _SHAPE:
             for text in self._shape(record, outline):
                 self._write(text)
@@ -112,20 +99,20 @@ class _Reading:
             for child in record.children():
                 self._group(child, outline)
 
-    def _shape(self, shape: Record, outline: list[Text]) -> Iterator[Text]:
+    def _shape(self, shape: slides.Record, outline: list[slides.Text]) -> Iterator[slides.Text]:
         extended = _extension(shape)
         for box in shape.children():
             if box.kind == _TEXTBOX:
                 parts = list(box.children())
                 places = [one.number(0) for one in parts if one.kind == _OUTLINE]
-                for text in [*(outline[place] for place in places if place < len(outline)), *texts_of(parts)]:
+                for text in [*(outline[place] for place in places if place < len(outline)), *slides.texts_of(parts)]:
                     text.labels = labels(text.text, text.looks, extended) if extended else []
                     yield text
 
-    def _table(self, group: Record, outline: list[Text]) -> None:
+    def _table(self, group: slides.Record, outline: list[slides.Text]) -> None:
         """The cells of a table are shapes; those with the same upper edge are a row."""
         rows: dict[int, list[tuple[int, str]]] = {}
-        for shape in below(group.children(), _SHAPE):
+        for shape in slides.below(group.children(), _SHAPE):
             anchor = shape.first(_ANCHOR)
             text = "\n".join(one.shown(self._furniture) for one in self._shape(shape, outline))
             if anchor and shape.first(_TEXTBOX):
@@ -135,62 +122,62 @@ class _Reading:
             self._writer.cells([text for _, text in sorted(rows[top])])
         self._writer.gap()
 
-    def _notes(self, record: Record) -> None:
+    def _notes(self, record: slides.Record) -> None:
         page = self._presentation.notes_of(record)
         if page is None:
             return
-        drawing = self._presentation.record(page, NOTES).first(_DRAWING)
-        shapes = below(drawing.children(), _SHAPE) if drawing else ()
+        drawing = self._presentation.record(page, slides.NOTES).first(_DRAWING)
+        shapes = slides.below(drawing.children(), _SHAPE) if drawing else ()
         texts = [text for shape in shapes if _is_of_notes(shape) for text in self._shape(shape, page.texts)]
         lines = [text.shown(self._furniture) for text in texts]
         if text := "\n".join(line for line in lines if line.strip()):
             self._writer.block(f"Notes: {text}")
 
-    def _comments(self, record: Record) -> None:
+    def _comments(self, record: slides.Record) -> None:
         for tag in (tag for tags in record.children() if tags.kind == _TAGS for tag in tags.children()):
             data = tag.first(_TAG_DATA) if tag.kind == _TAG else None
-            for comment in (one for one in records(data.data) if one.kind == _COMMENT) if data else ():
-                texts = {one.instance: string_of(one) for one in comment.children() if one.kind == STRING}
+            for comment in (one for one in slides.records(data.data) if one.kind == _COMMENT) if data else ():
+                texts = {one.instance: slides.string_of(one) for one in comment.children() if one.kind == slides.STRING}
                 author = one_line(texts.get(0, ""))
                 self._writer.block(f"Comment{f' ({author})' if author else ''}: {texts.get(1, '')}")
 
-    def _write(self, text: Text) -> None:
+    def _write(self, text: slides.Text) -> None:
         shown = text.shown(self._furniture)
-        if text.kind in TITLES:
+        if text.kind in slides.TITLES:
             self._title = self._title or one_line(shown)
         self._writer.block(shown)
 
 
-def _furniture(headers: Record | None) -> dict[str, str]:
+def _furniture(headers: slides.Record | None) -> dict[str, str]:
     """The date, header and footer that are switched on and have a text of their own."""
     atom = headers.first(_HEADERS_ATOM) if headers else None
     if headers is None or atom is None:
         return {}
     flags = atom.number(2, 2)
-    texts = {one.instance: string_of(one) for one in headers.children() if one.kind == STRING}
+    texts = {one.instance: slides.string_of(one) for one in headers.children() if one.kind == slides.STRING}
     return {
         name: texts[place] for place, (bits, name) in _HEADER_FLAGS.items() if flags & bits == bits and place in texts
     }
 
 
-def _extension(shape: Record) -> bytes:
+def _extension(shape: slides.Record) -> bytes:
     """The record that says how the paragraphs of a shape are numbered; b"" where there is none."""
     client = shape.first(_CLIENT_DATA)
     for tags in client.children() if client else ():
         for tag in tags.children() if tags.kind == _TAGS else ():
             data = tag.first(_TAG_DATA) if tag.kind == _TAG else None
-            for record in records(data.data) if data else ():
+            for record in slides.records(data.data) if data else ():
                 if record.kind == _NUMBERED:
                     return bytes(record.data)
     return b""
 
 
-def _is_of_notes(shape: Record) -> bool:
+def _is_of_notes(shape: slides.Record) -> bool:
     placeholder = shape.first(_CLIENT_DATA, _PLACEHOLDER)
     return placeholder is None or placeholder.number(4, 1) not in _NOT_OF_NOTES
 
 
-def _is_table(group: Record) -> bool:
+def _is_table(group: slides.Record) -> bool:
     first = next(group.children(), None)
     options = first.first(_OPTIONS) if first and first.kind == _SHAPE else None
     return options is not None and any(

@@ -85,7 +85,9 @@ class _Prose:
     def element(self, element: etree._Element, level: int) -> None:
         """An element that is no part of a line; `level` is that of its headings."""
         name, children = local_name(element.tag), elements_of(element)
-        if name in _TITLES and _names_its_part(element):
+        parent = element.getparent()
+        of_another = parent is not None and local_name(parent.tag) in _OF_OTHERS
+        if name in _TITLES and not of_another:
             self._writer.heading(one_line(flat_text(element)), level)
         elif name in _AS_TYPED:
             self._writer.block(flat_text(element))
@@ -128,8 +130,3 @@ class _Prose:
     def _flush(self) -> None:
         text, self._line = one_line("".join(self._line)), []
         self._writer.line(text)
-
-
-def _names_its_part(title: etree._Element) -> bool:
-    parent = title.getparent()
-    return parent is None or local_name(parent.tag) not in _OF_OTHERS

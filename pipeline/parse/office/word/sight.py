@@ -224,10 +224,7 @@ def _read_style(styles: WordStyles, name: str | None) -> tuple[dict[str, _Region
     for style in reversed(styles.chain(name)):
         for part in (style, *style.iterchildren(W + "tblStylePr")):
             key = _WHOLE if part is style else part.get(W + "type", "")
-            own = _Region(
-                read_look(part.find(W + "rPr"), styles.theme),
-                read_fill(part.find(W + "tcPr"), styles.theme),
-            )
+            own = _Region(read_look(part.find(W + "rPr"), styles.theme), read_fill(part.find(W + "tcPr"), styles.theme))
             inherited = regions.get(key, _Region())
             fill = inherited.fill if own.fill is None else own.fill
             regions[key] = _Region(over(own.look, inherited.look), None if fill == TRANSPARENT else fill)
