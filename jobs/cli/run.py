@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import Any, NoReturn
 
 import typer
 
@@ -22,10 +23,6 @@ from jobs.progress import watcher_for
 from jobs.stop import Stop
 from jobs.visible import one_line, visible
 from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
-
-if TYPE_CHECKING:
-    import pipeline
-    from jobs.stop import Stop
 
 _FAILED_LISTED = 20
 _LOOK_SECONDS = 0.25  # between two looks whether the workspace is free
@@ -99,6 +96,7 @@ def _plan_of(workspace: Workspace, name: str) -> tuple[LoadedJob, pipeline.RunPl
 def run_all(plans: list[tuple[LoadedJob, pipeline.RunPlan]], wait: float = 0, wrong: Sequence[Ending] = ()) -> Night:
     """Run the jobs; `wrong` tells of those that cannot run. A refused model ends its job only; a log that cannot be
     trusted, or is held for `wait` seconds, ends them all."""
+    begin = pipeline.run  # which loads what a run needs: that takes long on a busy machine, and is no waiting
     night, deadline = Night(refusals=[*wrong]), time.monotonic() + wait
     for each in wrong:
         print(visible(each.message), file=sys.stderr)
@@ -107,7 +105,7 @@ def run_all(plans: list[tuple[LoadedJob, pipeline.RunPlan]], wait: float = 0, wr
             try:
                 with watcher_for(plan.job) as watcher:
                     warming.wait_for(plan, watcher.note, stop)
-                    report = _run_when_free(plan, watcher, stop, deadline)
+                    report = _run_when_free(partial(begin, plan, observer=watcher, stop=stop), watcher, stop, deadline)
             except (pipeline.ModelRefusedError, audit.AuditError) as error:
                 night.refusals.append(ending_of(error, plan.site.root, processing=True))
                 print(visible(night.refusals[-1].message), file=sys.stderr)
@@ -139,13 +137,13 @@ def lost_rows(report: pipeline.RunReport) -> Ending:
 
 
 def _run_when_free(
-    plan: pipeline.RunPlan, observer: pipeline.Observer, stop: Stop, deadline: float
+    begin: Callable[[], pipeline.RunReport], observer: pipeline.Observer, stop: Stop, deadline: float
 ) -> pipeline.RunReport:
     """The run, as soon as nobody else holds the log. LogHeld after the deadline, or when it is to stop."""
     told = False
     while True:
         try:
-            return pipeline.run(plan, observer=observer, stop=stop)
+            return begin()
         except audit.LogHeld as error:
             left = deadline - time.monotonic()
             if left <= 0:

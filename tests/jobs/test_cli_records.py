@@ -241,6 +241,35 @@ def test_a_run_waits_for_the_workspace_as_long_as_it_is_told(ready: Place, clois
     assert len(ready.parts("sort")) == 1
 
 
+SLOW = """
+import sys, time
+from types import SimpleNamespace
+from jobs.cli import main, run
+
+class Slow:
+    late = 0
+    def find_spec(self, name, path=None, target=None):
+        self.late += 3600 * (name == "pipeline.run")
+
+slow = Slow()
+sys.meta_path.insert(0, slow)
+run.time = SimpleNamespace(monotonic=lambda: time.monotonic() + slow.late)
+main()
+"""
+
+
+def test_loading_the_code_of_a_run_is_no_waiting(ready: Place) -> None:
+    """On a busy machine that takes seconds, and a run that may wait so long would not wait at all."""
+    command = [sys.executable, "-P", "-c", SLOW, "run", "sort", "--wait", "60"]
+    with held(ready), subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        while "waiting for the workspace" not in (line := run.stderr.readline()):
+            assert line, "it ended before it waited"
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=60)
+    assert run.returncode == 130
+
+
 def test_a_run_that_waits_can_be_stopped(ready: Place) -> None:
     with held(ready):
         with subprocess.Popen([*COMMAND, "run", "sort", "--wait", "60"], stderr=subprocess.PIPE, text=True) as run:
