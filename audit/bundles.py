@@ -30,19 +30,6 @@ def format_bundle(entries: Sequence[bytes]) -> bytes:
     return b"".join(len(entry).to_bytes(_LENGTH, "big") + entry for entry in entries)
 
 
-def parse_bundle(data: bytes) -> list[bytes]:
-    """The strict inverse; ValueError for bytes that end within an entry."""
-    entries: list[bytes] = []
-    at = 0
-    while at < len(data):
-        length, at = int.from_bytes(data[at : at + _LENGTH], "big"), at + _LENGTH
-        if at + length > len(data):
-            raise ValueError(f"entry {len(entries)} ends behind the end of the bundle")
-        entries.append(data[at : at + length])
-        at += length
-    return entries
-
-
 def bundle_path(tile: Tile) -> str:
     """Where the bundle of the entries lies whose hashes are in this tile of level 0."""
     return f"{store.TILES}/entries" + tile.path.removeprefix(f"{store.TILES}/0")

@@ -13,3 +13,7 @@ class State(StrEnum):
     DUPLICATE = "duplicate"
     IGNORED = "ignored"
     PENDING = "pending"
+
+
+ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
+"""The states of a document that has an answer, be it that there is none."""

@@ -26,7 +26,7 @@ from pipeline.records.entries import documents_at
 from pipeline.records.journal import Journal, Writable
 from pipeline.records.private import hide, openings_file, write_openings
 from pipeline.records.types import Deleted, Deletion, Document, MadeFile, Part, Placed, Record
-from pipeline.states import State
+from pipeline.states import ANSWERED
 from pipeline.tasks import name_of
 
 Row = dict[str, Any]
@@ -35,7 +35,6 @@ _IN_ENTRY = (
     "document", "path", "parent", "size", "media_type", "encoding", "encoding_confidence", "language", "pages",
     "state", "failure", "reason", "duplicate_of", "supersedes", "parser", "text_sha256", "tokens",
 )  # fmt: skip
-_WITH_MARKDOWN = (State.DONE, State.ABSTAINED, State.REVIEW)
 
 
 @dataclass
@@ -145,7 +144,7 @@ class Committer:
 
     def _write_markdown(self, row: Row) -> MadeFile | None:
         """The document's Markdown file in staging; None where the job asks for none or there is no answer."""
-        if "markdown" not in self.plan.formats or row["state"] not in _WITH_MARKDOWN:
+        if "markdown" not in self.plan.formats or row["state"] not in ANSWERED:
             return None
         name = str((self.plan.outbox / "markdown" / markdown_name(row["path"])).relative_to(self.plan.site.root))
         body = format_markdown(row, self.plan.job).encode()

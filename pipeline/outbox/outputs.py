@@ -28,10 +28,9 @@ from pipeline.records.entries import read_entries
 from pipeline.records.history import History
 from pipeline.records.types import Document, MadeFile
 from pipeline.report import Observer
-from pipeline.states import State
+from pipeline.states import ANSWERED
 
 Row = dict[str, Any]
-_ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
 
 
 class Key(NamedTuple):
@@ -81,7 +80,7 @@ class Outputs:
                 self.places.setdefault(key, {})[row["path"]] = Place(part, row["audit_index"])
                 if key in self.closed:
                     due[key] = index
-            elif row["state"] in _ANSWERED:
+            elif row["state"] in ANSWERED:
                 due[Key(row["document"], row["path"])] = index
         return {index: self._write(key, {part: rows}) for key, index in due.items()}
 
@@ -173,7 +172,7 @@ def _proved(
         if entry.parent and entry.parent in documents:
             key = Key(entry.parent, entry.path.rpartition(INSIDE)[0])
             found.setdefault(key, {})[entry.path] = Proved(entry.path, entry.part, entry.n, entry.result_sha256)
-        elif entry.document and entry.document in documents and entry.state in _ANSWERED:
+        elif entry.document and entry.document in documents and entry.state in ANSWERED:
             closed.add(Key(entry.document, entry.path))
     return found, closed, deletions
 

@@ -20,56 +20,27 @@ SALT = "cloister.salt"
 """The key of a private job's table's metadata whose value is random. Without the table nobody can make its sha256,
 which the log has, from rows that he guesses."""
 
-_JOB = (pa.field("job", pa.string()), pa.field("task", pa.string()))
+_TEXT, _COUNT, _SMALL, _REAL = pa.string(), pa.int64(), pa.int32(), pa.float64()
+_HIDDEN = pa.struct([("kind", _TEXT), ("characters", _COUNT)])
+_CHUNK = pa.struct([
+    ("start", _COUNT), ("end", _COUNT), ("tokens", _SMALL), ("passages", _SMALL), ("context_start", _COUNT),
+])  # fmt: skip
 _INPUT = (
-    pa.field("document", pa.string()),
-    pa.field("path", pa.string()),
-    pa.field("parent", pa.string()),
-    pa.field("size", pa.int64()),
-    pa.field("media_type", pa.string()),
-    pa.field("encoding", pa.string()),
-    pa.field("encoding_confidence", pa.float64()),
-    pa.field("language", pa.string()),
-    pa.field("pages", pa.int32()),
-    pa.field("state", pa.string()),
-    pa.field("failure", pa.string()),
-    pa.field("reason", pa.string()),
-    pa.field("notes", pa.list_(pa.string())),
-    pa.field("hidden", pa.list_(pa.struct([pa.field("kind", pa.string()), pa.field("characters", pa.int64())]))),
-    pa.field("duplicate_of", pa.string()),
-    pa.field("supersedes", pa.int64()),
-)
-_CHUNK = pa.struct(
-    [
-        pa.field("start", pa.int64()),
-        pa.field("end", pa.int64()),
-        pa.field("tokens", pa.int32()),
-        pa.field("passages", pa.int32()),
-        pa.field("context_start", pa.int64()),
-    ]
-)
+    ("job", _TEXT), ("task", _TEXT), ("document", _TEXT), ("path", _TEXT), ("parent", _TEXT), ("size", _COUNT),
+    ("media_type", _TEXT), ("encoding", _TEXT), ("encoding_confidence", _REAL), ("language", _TEXT), ("pages", _SMALL),
+    ("state", _TEXT), ("failure", _TEXT), ("reason", _TEXT), ("notes", pa.list_(_TEXT)), ("hidden", pa.list_(_HIDDEN)),
+    ("duplicate_of", _TEXT), ("supersedes", _COUNT),
+)  # fmt: skip
 _ORIGIN = (
-    pa.field("evidence", pa.list_(EVIDENCE)),
-    pa.field("chunks", pa.list_(_CHUNK)),
-    pa.field("model_sha256", pa.string()),
-    pa.field("numerics", pa.string()),
-    pa.field("job_digest", pa.string()),
-    pa.field("parser", pa.string()),
-    pa.field("text_sha256", pa.string()),
-    pa.field("software", pa.string()),
-)
+    ("evidence", pa.list_(EVIDENCE)), ("chunks", pa.list_(_CHUNK)), ("model_sha256", _TEXT), ("numerics", _TEXT),
+    ("job_digest", _TEXT), ("parser", _TEXT), ("text_sha256", _TEXT), ("software", _TEXT),
+)  # fmt: skip
 _RUN = (
-    pa.field("run", pa.string()),
-    pa.field("audit_index", pa.int64()),
-    pa.field("replaces", pa.list_(pa.int64())),
-    pa.field("tokens", pa.int64()),
-    pa.field("seconds", pa.float64()),
-    pa.field("finished_at", pa.timestamp("ms", tz="UTC")),
-)
-RUN_COLUMNS = frozenset(f.name for f in _RUN)
+    ("run", _TEXT), ("audit_index", _COUNT), ("replaces", pa.list_(_COUNT)), ("tokens", _COUNT), ("seconds", _REAL),
+    ("finished_at", pa.timestamp("ms", tz="UTC")),
+)  # fmt: skip
+RUN_COLUMNS = frozenset(name for name, _ in _RUN)
 """The columns that may differ between two runs over the same documents."""
-
-
 _NO_RESULT = RUN_COLUMNS | {"supersedes", "job", "task"}
 
 
@@ -77,7 +48,7 @@ def table_schema() -> pa.Schema:
     """The table of every job, so that parts of all jobs can be read together: in a row the columns of other tasks than
     its own are null."""
     answers = [column for kind in TASKS.values() for column in kind.columns]
-    return pa.schema([*_JOB, *_INPUT, *answers, *_ORIGIN, *_RUN], metadata={"cloister.table": str(VERSION)})
+    return pa.schema([*_INPUT, *answers, *_ORIGIN, *_RUN], metadata={"cloister.table": str(VERSION)})
 
 
 def salted(table: pa.Table) -> pa.Table:

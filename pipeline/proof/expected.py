@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import audit
@@ -13,20 +14,17 @@ from pipeline.plan import Site
 from pipeline.proof.failures import Failures
 from pipeline.proof.finding import UNOPENED, Found
 from pipeline.proof.holding import (
-    ANSWERED,
     FilesTask,
     PartTask,
-    ProvedPart,
     ProvedRow,
     archived_names,
-    proved_part,
     proved_row,
 )
 from pipeline.proof.openings import Openings
 from pipeline.records.entries import documents_at, entries_at
 from pipeline.records.records import UNPROVED, Untold
 from pipeline.records.types import Document, Part, Placed, Record
-from pipeline.states import State
+from pipeline.states import ANSWERED, State
 
 STAGING = ".staging"
 _FILES = 500  # in one task
@@ -39,12 +37,10 @@ class Expected:
     def __init__(self, root: Path) -> None:
         self.size = 0  # entries taken
         self._root = root
-        self.placed: list[
-            PartTask
-        ] = []  # parts of which an entry says that they are in place, until they are asked for
+        self.placed: list[PartTask] = []  # parts that an entry says are in place, until they are asked for
         self._rows: list[ProvedRow] = []
         self._parts: set[str] = set()
-        self._unplaced: dict[str, tuple[ProvedPart, list[ProvedRow]]] = {}
+        self._unplaced: dict[str, tuple[Part, list[ProvedRow]]] = {}
         self._made: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
         self._kept: dict[bytes, int] = {}  # digest of a name in the archive -> the last entry that put it there
         self._openings = Openings(root)
@@ -61,7 +57,7 @@ class Expected:
                 self._take_document(entry)
             case Part():
                 self._parts.add(entry.file)
-                self._unplaced[entry.file] = proved_part(entry), self._rows
+                self._unplaced[entry.file] = entry, self._rows
                 self._rows = []
             case Placed() if entry.file in self._unplaced:
                 self.placed.append(PartTask(self._root, *self._unplaced.pop(entry.file), placed=True))
@@ -153,7 +149,7 @@ class Expected:
             assert isinstance(part, Part)  # an erasure names it
             documents = documents_at(site, range(part.first, part.first + part.rows))
             kept = [proved_row(entry) for entry in documents if entry.n not in now.gone]
-            yield PartTask(self._root, proved_part(part)._replace(sha256=now.sha256), kept, placed=True)
+            yield PartTask(self._root, replace(part, sha256=now.sha256), kept, placed=True)
 
     def _rewritten(self, file: str) -> Rewritten | None:
         """The part as the last erasure made it; the one before, while that waits for its place."""

@@ -18,22 +18,12 @@ from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import archive_name
 from pipeline.proof.finding import Found
 from pipeline.records.types import Document, MadeFile, Part
-from pipeline.states import State
+from pipeline.states import ANSWERED
 
-ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
 _AGAIN = ("run", "tokens", "supersedes")
 """Columns that the result's sha256 leaves out and the entry repeats."""
 _SINCE_2 = ("job", "replaces")
 """Those that tables of version 1 do not have."""
-
-
-class ProvedPart(NamedTuple):
-    """A part as the entry `n` proves it."""
-
-    n: int
-    job: str
-    file: str
-    sha256: str
 
 
 class ProvedRow(NamedTuple):
@@ -56,11 +46,6 @@ class ProvedRow(NamedTuple):
     closed: bool
 
 
-def proved_part(entry: Part) -> ProvedPart:
-    """The facts of its entry that are held against a part."""
-    return ProvedPart(entry.n, entry.job, entry.file, entry.sha256)
-
-
 def proved_row(entry: Document) -> ProvedRow:
     """The facts of its entry that are held against a row."""
     replaces = None if entry.replaces is None else list(entry.replaces)  # as the table has it
@@ -76,7 +61,7 @@ class PartTask:
     """A part with the entries of its rows. One that is not `placed` may wait in staging."""
 
     root: Path
-    part: ProvedPart
+    part: Part
     documents: Sequence[ProvedRow]
     placed: bool
 

@@ -27,9 +27,7 @@ from pipeline.records.types import (
     SettingsPiece,
 )
 from pipeline.records.unread import Unread, remember
-from pipeline.states import State
-
-_ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
+from pipeline.states import ANSWERED, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +163,7 @@ class History:
                 del self.done[document]
         else:
             self.failed.pop((document, path), None)
-        if mine and entry.state in _ANSWERED and document not in self.done:
+        if mine and entry.state in ANSWERED and document not in self.done:
             self.done[document] = path
             self.answered.setdefault(entry.part, []).append(document)
         if mine and not entry.parent:
@@ -180,7 +178,7 @@ class History:
             unpacked = sum(held.size + held.bytes for held in brought.values())
             held = Held(entry.size if document else 0, documents, unpacked)
             self.inner.setdefault(parent, {})[entry.path, document] = held
-        if entry.state in _ANSWERED:
+        if entry.state in ANSWERED:
             self.inner.pop(document or "", None)
 
     def forget(self, parts: Iterable[str]) -> None:

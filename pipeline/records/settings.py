@@ -78,7 +78,7 @@ def restored_plan(values: Mapping[str, Any], site: Site, root: Path, model: Mode
     """A plan with these settings, which works below `root` and takes nothing from a folder. Copies are told of."""
     limits, read = values["limits"], values["read"]
     ocr = Ocr(read["ocr"]["enabled"], tuple(read["ocr"]["languages"]))
-    parse = Limits(**limits["parse"])
+    parse, writing = Limits(**limits["parse"]), values.get("writing")
     return RunPlan(
         site=replace(site, root=root, limits=parse, max_document_bytes=limits["max_document_bytes"]),
         job=values["job"],
@@ -87,14 +87,8 @@ def restored_plan(values: Mapping[str, Any], site: Site, root: Path, model: Mode
         model=replace(model, widen="precision" in values),
         task=from_json(values["task"]),
         formats=(),
-        writing=_restored(values.get("writing")),
+        writing=Writing(**{name: writing[name] for name in writing.keys() - {"prompts"}}) if writing else None,
     )
-
-
-def _restored(values: Mapping[str, Any] | None) -> Writing | None:
-    if values is None:
-        return None
-    return Writing(**{name: value for name, value in values.items() if name != "prompts"})
 
 
 def _sha256(text: str) -> str:

@@ -6,9 +6,22 @@ from pathlib import Path
 import pytest
 
 import audit
-from audit.bundles import format_bundle, parse_bundle
+from audit.bundles import format_bundle
 from audit.merkle import leaf_hash, root_hash
 from tests.audit.conftest import Site
+
+
+def parse_bundle(data: bytes) -> list[bytes]:
+    """The entries of a bundle, each behind its length in two bytes; ValueError where it ends within one."""
+    entries: list[bytes] = []
+    at = 0
+    while at < len(data):
+        length, at = int.from_bytes(data[at : at + 2], "big"), at + 2
+        if at + length > len(data):
+            raise ValueError(f"entry {len(entries)} ends behind the end of the bundle")
+        entries.append(data[at : at + length])
+        at += length
+    return entries
 
 
 def index_path(index: int) -> str:
