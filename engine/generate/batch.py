@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.errors import EngineError
 from engine.generate.answers.detokenize import detokenize
-from engine.generate.answers.jobs import Job, Writing, refused
+from engine.generate.answers.jobs import Job, Writing, check
 from engine.generate.answers.outcome import score, write
 from engine.generate.answers.scoring import Scoring
 from engine.generate.cache.kv import KvCache, pages_of
@@ -86,8 +86,7 @@ class Batch:
     def _job(self, index: int, request: Request) -> Job:
         shape = self._decoder.shape
         try:
-            if reason := refused(request, shape.context, shape.vocab, self.room):
-                raise EngineError(reason)
+            check(request, shape.context, shape.vocab, self.room)
             if request.choices:
                 return Scoring(index, request)
             constraint = self._makes.make(request.constraint) if request.constraint is not None else None

@@ -12,16 +12,6 @@ I32 = NDArray[np.int32]
 F32 = NDArray[np.float32]
 
 
-class Pages(Protocol):
-    """Keys and values of tokens, PAGE tokens a page, for all layers."""
-
-    @property
-    def bytes_per_page(self) -> int: ...
-
-    def copy(self, source: int, target: int) -> None:
-        """Copies the contents of page `source` into page `target`."""
-
-
 class Sizes(Protocol):
     """context: positions of the longest sequence; vocab: numbers of tokens, which are logits of a row."""
 
@@ -38,7 +28,8 @@ class Forward(Protocol):
     def shape(self) -> Sizes: ...
 
     def pages(self, count: int, kind: Any = ...) -> Any:
-        """Returns `Pages` with room for `count` pages; the system gives the memory as they are written."""
+        """Keys and values of tokens for all layers, room for `count` pages of PAGE tokens, of `bytes_per_page` each;
+        the system gives the memory as they are written. `copy(source, target)` copies a page."""
 
     def step(self, ids: I32, positions: I32, sequences: I32, tables: I32, pages: Any, wanted: I32) -> F32:
         """float32 [wanted, vocab]: the logits of the rows `wanted`, in order; others cost less. Row t is the token

@@ -2,11 +2,8 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine import tokenizer
 from engine.compiling import CODE, DECODER, is_whole, note_whole
@@ -14,7 +11,6 @@ from engine.cpu import threads
 from engine.errors import BadModelFile
 from engine.facts import facts
 from engine.generate.constraint.grammar import Grammars
-from engine.generate.constraint.spec import Spec
 from engine.generate.model import LanguageModel, Messages, Wording
 from engine.generate.request import Ids, Request
 from engine.gguf import GgufFile, check_whole
@@ -49,7 +45,7 @@ def make_decoder(
         words, template = reading.result()
     _fit(file, words, decoder.shape.vocab)
     model = LanguageModel(
-        decoder, words, sha256=file.sha256, makes=_Late(words), cache_mib=cache_mib, kv=kv,
+        decoder, words, sha256=file.sha256, makes=_grammars(words), cache_mib=cache_mib, kv=kv,
         chat=_chat(words, template),
         facts=facts(file) | {
             "weights_kept": "yes" if all(kept) else "no", "kv": kv, "chat_template_sha256": template.sha256
@@ -65,7 +61,7 @@ def examine_decoder(file: GgufFile) -> Wording:
     shape = decoders.examine(file)
     words, template = _read_words(file)
     _fit(file, words, shape.vocab)
-    return Wording(words, _chat(words, template), _Late(words), shape.context)
+    return Wording(words, _chat(words, template), _grammars(words), shape.context)
 
 
 def _chat(words: Tokenizer, template: ChatTemplate) -> Callable[[Messages], Ids]:
@@ -85,21 +81,8 @@ def _fit(file: GgufFile, words: Tokenizer, vocab: int) -> None:
     words.token_bytes.extend([b""] * (vocab - len(words.token_bytes)))  # rows that no token has
 
 
-class _Late:
-    """Grammars of a vocabulary, made when the first constraint is: that takes most of a second."""
-
-    def __init__(self, words: Tokenizer) -> None:
-        self._words = words
-
-    @cached_property
-    def _grammars(self) -> Grammars:
-        return Grammars(self._words.token_bytes, self._words.end_ids, self._words.encode_within, threads=threads())
-
-    def make(self, spec: Spec) -> Any:
-        return self._grammars.make(spec)
-
-    def masks(self, constraints: Any) -> NDArray[np.uint32]:
-        return self._grammars.masks(constraints)
+def _grammars(words: Tokenizer) -> Grammars:
+    return Grammars(words.token_bytes, words.end_ids, words.encode_within, threads=threads())
 
 
 def _warm_up(model: LanguageModel, progress: Callable[[str], None]) -> None:

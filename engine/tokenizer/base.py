@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.tokenizer.prompts import Piece, Specials, cut
+from engine.tokenizer.unicode import classes
+from engine.tokenizer.unicode.codepoints import Ranges
 
 CACHED_ITEMS = 1 << 13
 CACHED_CHARS = 64
@@ -72,10 +74,6 @@ class Tokenizer:
     def count(self, text: str) -> int:
         """How many ids `encode` gives."""
         return (len(self._prefix) + len(self._body(text)) + len(self._suffix)) // 4
-
-    def body(self, text: str) -> Ids:
-        """int32 [n], read-only: the ids of the text, and nothing around them."""
-        return np.frombuffer(self._body(text), np.int32)
 
     def encode_with_offsets(self, text: str) -> Encoding:
         """The ids of `encode`, and where in the text each of them lies."""
@@ -208,7 +206,5 @@ def _encoding(parts: list[tuple[Any, int]]) -> Encoding:
     return Encoding(np.array([number for number, _ in items], np.int32), np.array(types, np.int32), offsets)
 
 
-WHITE_SPACE = frozenset("\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | {
-    chr(number) for number in range(0x2000, 0x200B)
-}
-"""Unicode's White_Space, as pre-tokenizers split at it; unicode/classes.py has it too, and a test compares."""
+WHITE_SPACE = frozenset(chr(n) for first, last in Ranges(classes.WHITE_SPACE).spans for n in range(first, last + 1))
+"""Unicode's White_Space, as pre-tokenizers split at it."""

@@ -1,4 +1,5 @@
-"""Byte-level BPE: a text is cut by patterns, and in each part the bytes' pairs are merged in the order of the merges.
+"""Byte-level BPE: a text is cut by patterns into pre-tokens, in which the bytes' pairs are merged in the order of the
+merges.
 
 Source: Sennrich et al. 2016, Radford et al. 2019, and the `tokenizers` package (ByteLevel, BPE). A text never becomes a
 control token; pieces that a model adds to its vocabulary without control meaning ("user-defined", such as runs of
@@ -20,16 +21,7 @@ from engine.kernels.text.pairs import Pieces, find_merges
 from engine.simd import I32
 from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, classes, code_points, piece_table
-from engine.tokenizer.metadata import (
-    USER_DEFINED,
-    Metadata,
-    of_type,
-    read_flag,
-    read_settings,
-    read_template,
-    read_tokens,
-    ruled_out,
-)
+from engine.tokenizer.metadata import USER_DEFINED, Keys, Metadata
 from engine.tokenizer.patterns import PRE, Pre, Splitter
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
 from engine.tokenizer.specials import read_specials
@@ -62,7 +54,7 @@ def bytes_of(piece: str) -> bytes:
 @dataclass(frozen=True)
 class Settings:
     """pre: a key of PRE; nfc: form C first; space: a text gets a space before it unless it begins with one;
-    whole_pieces: a part that is a piece is not merged."""
+    whole_pieces: a pre-token that is a piece is not merged."""
 
     pre: str
     nfc: bool
@@ -139,8 +131,8 @@ class BytePairs(Tokenizer):
         return {number: len(piece) for piece, number in self._vocabulary.pieces.items()}
 
     @cached_property
-    def _parts(self) -> "_Parts":
-        return _Parts(self._vocabulary, self._settings.whole_pieces)
+    def _pre_tokens(self) -> "_PreTokens":
+        return _PreTokens(self._vocabulary, self._settings.whole_pieces)
 
     @cached_property
     def _split(self) -> Callable[[str], list[str]]:
@@ -182,10 +174,10 @@ class BytePairs(Tokenizer):
     def _spans_of(self, fragment: str, spans: list[Span], text: str) -> Iterator[tuple[int, Span]]:
         """`spans` of the fragment's characters; a space that was put before it lies nowhere."""
         spans = [(spans[0][0], spans[0][0])] * (len(fragment) - len(spans)) + spans
-        known = self._parts.known
+        known = self._pre_tokens.known
         of_bytes = [span for c, span in zip(fragment, spans, strict=True) for byte in c.encode() if byte in known]
         at = 0
-        for number in (number for part in self._split(fragment) for number in unpack(self._parts[part])):
+        for number in (number for text in self._split(fragment) for number in unpack(self._pre_tokens[text])):
             end = at + self._sizes[number]
             yield number, trim(text, (of_bytes[at][0], of_bytes[end - 1][1]))
             at = end
@@ -213,8 +205,8 @@ def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], byte
     return PairEncoder(PRE[settings.pre].split, classes(), pairs, bytes_ids=bytes_ids, whole=table).encode
 
 
-class _Parts(Cache):
-    """The ids of each part of a text, computed in Python; the truth for the compiled encoder, and where offsets come
+class _PreTokens(Cache):
+    """The ids of each pre-token, computed in Python; the truth for the compiled encoder, and where offsets come
     from."""
 
     def __init__(self, vocabulary: Vocabulary, whole_pieces: bool) -> None:
@@ -264,22 +256,21 @@ def from_metadata(metadata: Metadata) -> BytePairs:
     name = metadata.get("tokenizer.ggml.pre")
     if not isinstance(name, str) or name not in PRE:
         raise UnsupportedModel(f"tokenizer.ggml.pre: found {name!r:.60}, expected one of {', '.join(PRE)}")
-    pre, tokens = PRE[name], read_tokens(metadata)
-    template = read_template(metadata, len(tokens), bos=pre.adds_bos, eos=False)
-    specials = read_specials(metadata, adds_bos=pre.adds_bos)
-    return BytePairs(_read_vocabulary(metadata, tokens), _read_settings(metadata, name, pre), template, specials)
+    pre, keys = PRE[name], Keys(metadata)
+    template = keys.template(bos=pre.adds_bos, eos=False)
+    specials = read_specials(keys, adds_bos=pre.adds_bos)
+    return BytePairs(_read_vocabulary(keys), _read_settings(keys, name, pre), template, specials)
 
 
-def _read_settings(metadata: Metadata, name: str, pre: Pre) -> Settings:
-    ours = read_settings(metadata, {"nfc": pre.nfc, "whole_pieces": pre.whole_pieces})
-    return Settings(
-        name, ours["nfc"], read_flag(metadata, "tokenizer.ggml.add_space_prefix", False), ours["whole_pieces"]
-    )
+def _read_settings(keys: Keys, name: str, pre: Pre) -> Settings:
+    ours = keys.settings({"nfc": pre.nfc, "whole_pieces": pre.whole_pieces})
+    return Settings(name, ours["nfc"], keys.flag("tokenizer.ggml.add_space_prefix", False), ours["whole_pieces"])
 
 
-def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
-    added = of_type(metadata, len(tokens), USER_DEFINED)
-    out = ruled_out(metadata, len(tokens)) | added
+def _read_vocabulary(keys: Keys) -> Vocabulary:
+    tokens = keys.tokens
+    added = keys.of_type(USER_DEFINED)
+    out = keys.ruled_out() | added
     is_piece = [True] * len(tokens)
     for number in out:
         is_piece[number] = False
@@ -289,7 +280,7 @@ def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
     extra = {tokens[number]: number for number in sorted(added)}
     if "" in extra or "" in pieces:
         raise BadModelFile("tokenizer.ggml.tokens: found an empty piece")
-    merges = metadata.get("tokenizer.ggml.merges")
+    merges = keys.metadata.get("tokenizer.ggml.merges")
     if not isinstance(merges, list):
         raise BadModelFile(f"tokenizer.ggml.merges: found {type(merges).__name__}, expected strings")
     vocabulary = Vocabulary(pieces, extra, merges)

@@ -8,7 +8,7 @@ longest entry at each place; models are used with the former.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class CharsMap:
             raise BadModelFile(f"tokenizer.ggml.precompiled_charsmap: found {found}, expected the trie to fit")
         self._units = np.frombuffer(blob, "<u4", size // 4, 4).tolist()
         self._pool = blob[4 + size :]
-        self._characters = _Characters(self.lookup)
+        self._characters = Replacements(self._replace)
 
     def normalize(self, text: str) -> str:
         """The text without halves of characters (lone surrogates), replaced."""
@@ -82,22 +82,15 @@ class CharsMap:
         start = self._units[at] & _VALUE if at < len(self._units) else len(self._pool)
         return self._pool[start : start + MAX_REPLACEMENT_BYTES].partition(b"\0")[0].decode(errors="replace")
 
+    def _replace(self, number: int) -> str:
+        found = self.lookup(chr(number))
+        return chr(number) if found is None else found
+
     def _graphemes(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Finds graphemes that are replaced as a whole: start, end, replacement."""
         for match in _GRAPHEME.finditer(text):
             if len(match[0].encode()) <= MAX_GRAPHEME_BYTES and (result := self.lookup(match[0])) is not None:
                 yield *match.span(), result
-
-
-class _Characters(Replacements):
-    """The replacements of single characters."""
-
-    def __init__(self, lookup: Callable[[str], str | None]) -> None:
-        self.lookup = lookup
-
-    def replace(self, number: int) -> str:
-        found = self.lookup(chr(number))
-        return chr(number) if found is None else found
 
 
 def _offset(unit: int) -> int:

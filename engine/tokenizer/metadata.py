@@ -1,4 +1,4 @@
-"""Readers of the GGUF metadata that all tokenizers share. Source of the keys: ggml's `docs/gguf.md`."""
+"""The reader of the GGUF metadata that all tokenizers share. Source of the keys: ggml's `docs/gguf.md`."""
 
 from collections.abc import Mapping
 
@@ -23,103 +23,98 @@ ROLES = {
 Metadata = Mapping[str, MetadataValue]
 
 
-def read_tokens(metadata: Metadata) -> list[str]:
-    """The pieces in the order of their ids; at least one. Raises BadModelFile."""
-    tokens = metadata.get("tokenizer.ggml.tokens")
-    if not isinstance(tokens, list) or not tokens:
-        raise BadModelFile(f"tokenizer.ggml.tokens: found {type(tokens).__name__}, expected strings")
-    return tokens
+class Keys:
+    """The keys of a tokenizer; every method raises BadModelFile for what is not as it should be."""
 
+    def __init__(self, metadata: Metadata) -> None:
+        """`tokens` are the pieces in the order of their ids, at least one."""
+        tokens = metadata.get("tokenizer.ggml.tokens")
+        if not isinstance(tokens, list) or not tokens:
+            raise BadModelFile(f"tokenizer.ggml.tokens: found {type(tokens).__name__}, expected strings")
+        self.metadata, self.tokens, self.size = metadata, tokens, len(tokens)
 
-def read_id(metadata: Metadata, role: str, size: int) -> int:
-    """The id of one of ROLES, or of a role that has one key. Raises BadModelFile."""
-    keys = ROLES.get(role, (f"tokenizer.ggml.{role}_token_id",))
-    key = next((key for key in keys if key in metadata), keys[0])
-    value = metadata.get(key)
-    if type(value) is not int or not 0 <= value < size:
-        raise BadModelFile(f"{key}: found {value!r:.60}, expected an id from 0 to {size - 1}")
-    return value
+    def id(self, role: str) -> int:
+        """The id of one of ROLES, or of a role that has one key."""
+        keys = ROLES.get(role, (f"tokenizer.ggml.{role}_token_id",))
+        key = next((key for key in keys if key in self.metadata), keys[0])
+        value = self.metadata.get(key)
+        if type(value) is not int or not 0 <= value < self.size:
+            raise BadModelFile(f"{key}: found {value!r:.60}, expected an id from 0 to {self.size - 1}")
+        return value
 
+    def of_type(self, *types: int) -> set[int]:
+        """The ids of these types; none where the file has no types."""
+        found = self.metadata.get("tokenizer.ggml.token_type")
+        if found is None:
+            return set()
+        if not isinstance(found, np.ndarray) or found.shape != (self.size,):
+            raise BadModelFile(f"tokenizer.ggml.token_type: found {_kind(found)}, expected {self.size} numbers")
+        return {int(number) for number in np.flatnonzero(np.isin(found, types))}
 
-def of_type(metadata: Metadata, size: int, *types: int) -> set[int]:
-    """The ids of these types; none where the file has no types. Raises BadModelFile."""
-    found = metadata.get("tokenizer.ggml.token_type")
-    if found is None:
-        return set()
-    if not isinstance(found, np.ndarray) or found.shape != (size,):
-        raise BadModelFile(f"tokenizer.ggml.token_type: found {_kind(found)}, expected {size} numbers")
-    return {int(number) for number in np.flatnonzero(np.isin(found, types))}
+    def ruled_out(self) -> set[int]:
+        """The ids that no text becomes."""
+        return self.of_type(UNKNOWN, CONTROL, UNUSED)
 
+    def scores(self, key: str) -> list[float]:
+        """A score for each piece."""
+        scores = self.metadata.get(key)
+        if not isinstance(scores, np.ndarray) or scores.shape != (self.size,) or scores.dtype.kind != "f":
+            raise BadModelFile(f"{key}: found {_kind(scores)}, expected {self.size} numbers")
+        if not np.isfinite(scores).all():
+            raise BadModelFile(f"{key}: found a score that is not finite")
+        return [float(score) for score in scores]
 
-def ruled_out(metadata: Metadata, size: int) -> set[int]:
-    """The ids that no text becomes."""
-    return of_type(metadata, size, UNKNOWN, CONTROL, UNUSED)
+    def settings(self, usual: Mapping[str, bool]) -> dict[str, bool]:
+        """Ours where the file has them, else the usual ones."""
+        return {name: self.flag(f"cloister.tokenizer.{name}", default) for name, default in usual.items()}
 
+    def flag(self, key: str, default: bool) -> bool:
+        """The bool at `key`, else the default. Raises BadModelFile for another type."""
+        value = self.metadata.get(key, default)
+        if type(value) is not bool:
+            raise BadModelFile(f"{key}: found {value!r:.60}, expected a bool")
+        return value
 
-def read_scores(metadata: Metadata, key: str, size: int) -> list[float]:
-    """A score for each piece. Raises BadModelFile."""
-    scores = metadata.get(key)
-    if not isinstance(scores, np.ndarray) or scores.shape != (size,) or scores.dtype.kind != "f":
-        raise BadModelFile(f"{key}: found {_kind(scores)}, expected {size} numbers")
-    if not np.isfinite(scores).all():
-        raise BadModelFile(f"{key}: found a score that is not finite")
-    return [float(score) for score in scores]
+    def recorded_template(self) -> Template | None:
+        """The template that the import recorded; None if it did not."""
+        if "cloister.tokenizer.prefix" not in self.metadata:
+            return None
+        kind = self.metadata.get("cloister.tokenizer.second_type", 0)
+        if type(kind) is not int or kind not in (0, 1):
+            raise BadModelFile(f"cloister.tokenizer.second_type: found {kind!r:.60}, expected 0 or 1")
+        prefix, suffix, middle = (self._around(name) for name in ("prefix", "suffix", "middle"))
+        return Template(prefix, suffix, middle, kind)
+
+    def template(self, *, bos: bool, eos: bool) -> Template:
+        """The template that the import recorded, else the one by llama.cpp's keys and, where they are missing, its
+        habits. There a second text is framed like the first."""
+        if (recorded := self.recorded_template()) is not None:
+            return recorded
+        adds_bos = self.flag("tokenizer.ggml.add_bos_token", bos)
+        adds_eos = self.flag("tokenizer.ggml.add_eos_token", eos)
+        prefix = (self.id("bos"),) if adds_bos else ()
+        suffix = (self.id("eos"),) if adds_eos else ()
+        return Template(prefix, suffix, suffix + prefix, 0)
+
+    def _around(self, name: str) -> tuple[int, ...]:
+        ids = self.metadata.get(f"cloister.tokenizer.{name}")
+        if not isinstance(ids, np.ndarray) or ids.dtype.kind not in "iu" or ids.size > MAX_AROUND:
+            expected = f"at most {MAX_AROUND} ids"
+            raise BadModelFile(f"cloister.tokenizer.{name}: found {type(ids).__name__}, expected {expected}")
+        found = tuple(map(int, ids))
+        if not all(0 <= number < self.size for number in found):
+            raise BadModelFile(
+                f"cloister.tokenizer.{name}: found {found!r:.60}, expected ids from 0 to {self.size - 1}"
+            )
+        return found
+
+    def pieces(self, out: set[int]) -> dict[str, int]:
+        """The ids of all pieces but those in `out`; none is empty, none is there twice."""
+        ids = {token: number for number, token in enumerate(self.tokens) if number not in out}
+        if "" in ids or len(ids) != len(set(range(self.size)) - out):
+            raise BadModelFile("tokenizer.ggml.tokens: found an empty piece, or one twice")
+        return ids
 
 
 def _kind(value: object) -> str:
     return f"{value.size} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-
-
-def read_settings(metadata: Metadata, usual: Mapping[str, bool]) -> dict[str, bool]:
-    """Ours where the file has them, else the usual ones. Raises BadModelFile."""
-    return {name: read_flag(metadata, f"cloister.tokenizer.{name}", default) for name, default in usual.items()}
-
-
-def read_flag(metadata: Metadata, key: str, default: bool) -> bool:
-    """The bool at `key`, else the default. Raises BadModelFile for another type."""
-    value = metadata.get(key, default)
-    if type(value) is not bool:
-        raise BadModelFile(f"{key}: found {value!r:.60}, expected a bool")
-    return value
-
-
-def recorded_template(metadata: Metadata, size: int) -> Template | None:
-    """The template that the import recorded; None if it did not. Raises BadModelFile."""
-    if "cloister.tokenizer.prefix" not in metadata:
-        return None
-    kind = metadata.get("cloister.tokenizer.second_type", 0)
-    if type(kind) is not int or kind not in (0, 1):
-        raise BadModelFile(f"cloister.tokenizer.second_type: found {kind!r:.60}, expected 0 or 1")
-    prefix, suffix, middle = (_around(metadata, name, size) for name in ("prefix", "suffix", "middle"))
-    return Template(prefix, suffix, middle, kind)
-
-
-def read_template(metadata: Metadata, size: int, *, bos: bool, eos: bool) -> Template:
-    """The template that the import recorded, else the one by llama.cpp's keys and, where they are missing, its habits.
-    There a second text is framed like the first. Raises BadModelFile."""
-    if (recorded := recorded_template(metadata, size)) is not None:
-        return recorded
-    adds_bos = read_flag(metadata, "tokenizer.ggml.add_bos_token", bos)
-    adds_eos = read_flag(metadata, "tokenizer.ggml.add_eos_token", eos)
-    prefix = (read_id(metadata, "bos", size),) if adds_bos else ()
-    suffix = (read_id(metadata, "eos", size),) if adds_eos else ()
-    return Template(prefix, suffix, suffix + prefix, 0)
-
-
-def _around(metadata: Metadata, name: str, size: int) -> tuple[int, ...]:
-    ids = metadata.get(f"cloister.tokenizer.{name}")
-    if not isinstance(ids, np.ndarray) or ids.dtype.kind not in "iu" or ids.size > MAX_AROUND:
-        expected = f"at most {MAX_AROUND} ids"
-        raise BadModelFile(f"cloister.tokenizer.{name}: found {type(ids).__name__}, expected {expected}")
-    found = tuple(map(int, ids))
-    if not all(0 <= number < size for number in found):
-        raise BadModelFile(f"cloister.tokenizer.{name}: found {found!r:.60}, expected ids from 0 to {size - 1}")
-    return found
-
-
-def number_pieces(tokens: list[str], out: set[int]) -> dict[str, int]:
-    """The ids of all pieces but those in `out`. Raises BadModelFile for an empty piece, or one twice."""
-    ids = {token: number for number, token in enumerate(tokens) if number not in out}
-    if "" in ids or len(ids) != len(set(range(len(tokens))) - out):
-        raise BadModelFile("tokenizer.ggml.tokens: found an empty piece, or one twice")
-    return ids

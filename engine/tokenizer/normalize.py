@@ -7,7 +7,7 @@ punctuation character is a word of its own.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from engine.tokenizer.unicode import tables
 from engine.tokenizer.unicode.codepoints import Ranges, Replacements, span_of, text_of
@@ -18,10 +18,9 @@ class Normalizer:
     """Text to words. One instance may be used by several threads at once."""
 
     def __init__(self, *, lower_case: bool, strip_accents: bool, chinese_chars: bool) -> None:
-        self._first = _Clean(strip_accents, chinese_chars)
-        self._last = _Fold(strip_accents, lower_case)
-        self._strip_accents = strip_accents
-        self._alone = _Alone(self.normalize)
+        self._lower_case, self._strip_accents, self._chinese_chars = lower_case, strip_accents, chinese_chars
+        self._first, self._last = Replacements(self._clean), Replacements(self._fold)
+        self._alone = Replacements(lambda number: self.normalize(chr(number)))
 
     def normalize(self, text: str) -> str:
         """The text as it is cut into words."""
@@ -51,44 +50,20 @@ class Normalizer:
                 found += [(c, (kept[start], kept[end - 1] + 1)) for c in self.normalize(text[start:end])]
         return found
 
-
-class _Clean(Replacements):
-    """Dropped characters, white space, Chinese characters, canonical decomposition."""
-
-    def __init__(self, decompose: bool, chinese_chars: bool) -> None:
-        self.decompose = decompose
-        self.chinese_chars = chinese_chars
-
-    def replace(self, number: int) -> str:
+    def _clean(self, number: int) -> str:
+        """Drops characters, and does white space, Chinese characters, canonical decomposition."""
         if number in _REMOVED:
             return ""
         if number in _SPACE:
             return " "
-        text = decompose(number) if self.decompose else chr(number)
-        return f" {text} " if self.chinese_chars and number in _CHINESE else text
+        text = decompose(number) if self._strip_accents else chr(number)
+        return f" {text} " if self._chinese_chars and number in _CHINESE else text
 
-
-class _Alone(Replacements):
-    """The normalized form of each character by itself."""
-
-    def __init__(self, normalize: Callable[[str], str]) -> None:
-        self.normalize = normalize
-
-    def replace(self, number: int) -> str:
-        return self.normalize(chr(number))
-
-
-class _Fold(Replacements):
-    """Non-spacing marks dropped, letters lowered."""
-
-    def __init__(self, strip_accents: bool, lower_case: bool) -> None:
-        self.strip_accents = strip_accents
-        self.lower_case = lower_case
-
-    def replace(self, number: int) -> str:
-        if self.strip_accents and number in _MARKS:
+    def _fold(self, number: int) -> str:
+        """Drops non-spacing marks, lowers letters."""
+        if self._strip_accents and number in _MARKS:
             return ""
-        return _LOWER.get(number, chr(number)) if self.lower_case else chr(number)
+        return _LOWER.get(number, chr(number)) if self._lower_case else chr(number)
 
 
 def _parse_lower(text: str) -> dict[int, str]:

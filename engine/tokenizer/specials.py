@@ -6,7 +6,7 @@ Source of the keys: ggml's `docs/gguf.md`; of the names that end an answer whate
 
 from itertools import compress
 
-from engine.tokenizer.metadata import CONTROL, USER_DEFINED, Metadata, of_type, read_flag, read_id, read_tokens
+from engine.tokenizer.metadata import CONTROL, USER_DEFINED, Keys, Metadata
 from engine.tokenizer.prompts import Specials
 
 ENDS = ("eos", "eot", "eom")
@@ -19,16 +19,16 @@ END_NAMES = {
 """Many files name the end of the text only, and not the end of a turn."""
 
 
-def read_specials(metadata: Metadata, *, adds_bos: bool = False) -> Specials:
+def read_specials(keys: Keys, *, adds_bos: bool = False) -> Specials:
     """Reads the special tokens; `adds_bos` holds where the file does not say. Raises BadModelFile."""
-    tokens = read_tokens(metadata)
+    tokens, metadata = keys.tokens, keys.metadata
     known = [role for role in ("bos", *ENDS) if metadata.get(f"tokenizer.ggml.{role}_token_id") is not None]
-    ids = {role: read_id(metadata, role, len(tokens)) for role in known}
+    ids = {role: keys.id(role) for role in known}
     bos, ends = ids.get("bos"), {ids[role] for role in ENDS if role in ids}
-    added = of_type(metadata, len(tokens), USER_DEFINED)
+    added = keys.of_type(USER_DEFINED)
     ends |= set(compress(range(len(tokens)), map(END_NAMES.__contains__, tokens)))
-    control = (of_type(metadata, len(tokens), CONTROL) | ends | ({bos} if bos is not None else set())) - added
-    adds = bos is not None and read_flag(metadata, "tokenizer.ggml.add_bos_token", adds_bos)
+    control = (keys.of_type(CONTROL) | ends | ({bos} if bos is not None else set())) - added
+    adds = bos is not None and keys.flag("tokenizer.ggml.add_bos_token", adds_bos)
     names, extra = _named(tokens, control), _named(tokens, added)
     return Specials(len(tokens), names, extra, tuple(sorted(ends)), bos, adds, _strips(metadata, names | extra))
 

@@ -19,19 +19,7 @@ from engine.kernels.text.splits import WORDS
 from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
 from engine.tokenizer.bpe import merge
 from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, Split, classes_of_words, pairs_of_pieces
-from engine.tokenizer.metadata import (
-    BYTE,
-    USER_DEFINED,
-    Metadata,
-    number_pieces,
-    of_type,
-    read_flag,
-    read_id,
-    read_scores,
-    read_template,
-    read_tokens,
-    ruled_out,
-)
+from engine.tokenizer.metadata import BYTE, USER_DEFINED, Keys, Metadata
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
 from engine.tokenizer.specials import read_specials
 
@@ -178,35 +166,35 @@ def from_metadata(metadata: Metadata) -> PiecePairs:
         value = metadata.get(key, False)
         if value is not False and not (isinstance(value, np.ndarray) and not value.size):
             raise UnsupportedModel(f"{key}: found {value!r:.60}, expected none for tokenizer.ggml.model llama")
-    tokens = read_tokens(metadata)
-    template = read_template(metadata, len(tokens), bos=True, eos=False)
-    specials = read_specials(metadata, adds_bos=True)
-    return PiecePairs(_read_vocabulary(metadata, tokens), _read_prefix(metadata, specials), template, specials)
+    keys = Keys(metadata)
+    template = keys.template(bos=True, eos=False)
+    specials = read_specials(keys, adds_bos=True)
+    return PiecePairs(_read_vocabulary(keys), _read_prefix(keys, specials), template, specials)
 
 
-def _read_prefix(metadata: Metadata, specials: Specials) -> str:
+def _read_prefix(keys: Keys, specials: Specials) -> str:
     """Mistral's files from version 3 on, which have control tokens for instructions, put it before the text only."""
-    if not read_flag(metadata, "tokenizer.ggml.add_space_prefix", True):
+    if not keys.flag("tokenizer.ggml.add_space_prefix", True):
         return "none"
     return "first" if "[INST]" in specials.control else "each"
 
 
-def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
-    of_bytes = _read_bytes(metadata, tokens)
-    unknown = -1 if of_bytes else read_id(metadata, "unknown", len(tokens))
-    added = of_type(metadata, len(tokens), USER_DEFINED)
-    out = ruled_out(metadata, len(tokens)) | added | set(of_bytes) | {unknown}
-    ids = number_pieces(tokens, out)
-    scores = read_scores(metadata, "tokenizer.ggml.scores", len(tokens))
-    extra = {tokens[number].replace(" ", SPACE): number for number in sorted(added) if tokens[number]}
+def _read_vocabulary(keys: Keys) -> Vocabulary:
+    of_bytes = _read_bytes(keys)
+    unknown = -1 if of_bytes else keys.id("unknown")
+    added = keys.of_type(USER_DEFINED)
+    out = keys.ruled_out() | added | set(of_bytes) | {unknown}
+    ids = keys.pieces(out)
+    scores = keys.scores("tokenizer.ggml.scores")
+    extra = {keys.tokens[number].replace(" ", SPACE): number for number in sorted(added) if keys.tokens[number]}
     return Vocabulary({token: scores[number] for token, number in ids.items()}, ids, of_bytes, extra, unknown)
 
 
-def _read_bytes(metadata: Metadata, tokens: list[str]) -> tuple[int, ...]:
+def _read_bytes(keys: Keys) -> tuple[int, ...]:
     """The ids of the 256 byte tokens, or nothing if the file has none. Raises BadModelFile for some of them."""
-    known = {token: number for number, token in enumerate(tokens) if token.startswith("<0x")}
+    known = {token: number for number, token in enumerate(keys.tokens) if token.startswith("<0x")}
     found = [known.get(f"<0x{byte:02X}>", -1) for byte in range(256)]
-    kinds = of_type(metadata, len(tokens), BYTE)
+    kinds = keys.of_type(BYTE)
     if kinds and kinds != set(found):
         raise BadModelFile(f"tokenizer.ggml.token_type: found {len(kinds)} bytes, expected <0x00> to <0xFF>")
     return tuple(found) if -1 not in found else ()

@@ -14,16 +14,7 @@ import numpy as np
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, trim
 from engine.tokenizer.charsmap import NO_CHANGES, CharsMap
-from engine.tokenizer.metadata import (
-    Metadata,
-    number_pieces,
-    read_flag,
-    read_id,
-    read_scores,
-    read_template,
-    read_tokens,
-    ruled_out,
-)
+from engine.tokenizer.metadata import Keys, Metadata
 from engine.tokenizer.prompts import Specials
 from engine.tokenizer.specials import read_specials
 from engine.tokenizer.unicode import classes
@@ -137,26 +128,26 @@ def _cut(chunk: str) -> list[str]:
 
 def from_metadata(metadata: Metadata) -> Unigram:
     """The tokenizer that a GGUF file describes. Raises BadModelFile; UnsupportedModel for other ways of white space."""
-    tokens = read_tokens(metadata)
+    keys = Keys(metadata)
     white_space = metadata.get("cloister.tokenizer.white_space", "split")
     if not isinstance(white_space, str) or white_space not in WHITE_SPACE_WAYS:
         expected = " or ".join(WHITE_SPACE_WAYS)
         raise UnsupportedModel(f"cloister.tokenizer.white_space: found {white_space!r:.60}, expected {expected}")
     for key in ("add_space_prefix", "remove_extra_whitespaces"):
-        if not read_flag(metadata, f"tokenizer.ggml.{key}", True):
+        if not keys.flag(f"tokenizer.ggml.{key}", True):
             raise UnsupportedModel(f"tokenizer.ggml.{key}: found False, expected True")
-    template = read_template(metadata, len(tokens), bos=False, eos=True)
-    return Unigram(_read_vocabulary(metadata, tokens), white_space, template, read_specials(metadata))
+    template = keys.template(bos=False, eos=True)
+    return Unigram(_read_vocabulary(keys), white_space, template, read_specials(keys))
 
 
-def _read_vocabulary(metadata: Metadata, tokens: list[str]) -> Vocabulary:
-    unknown = read_id(metadata, "unknown", len(tokens))
-    out = ruled_out(metadata, len(tokens)) | {unknown}
-    ids = number_pieces(tokens, out)
+def _read_vocabulary(keys: Keys) -> Vocabulary:
+    unknown = keys.id("unknown")
+    out = keys.ruled_out() | {unknown}
+    ids = keys.pieces(out)
     # ours, in float64, where float32 would round them
-    key = "cloister.tokenizer.scores" if "cloister.tokenizer.scores" in metadata else "tokenizer.ggml.scores"
-    scores = read_scores(metadata, key, len(tokens))
-    return Vocabulary({token: scores[number] for token, number in ids.items()}, ids, unknown, _read_charsmap(metadata))
+    key = "cloister.tokenizer.scores" if "cloister.tokenizer.scores" in keys.metadata else "tokenizer.ggml.scores"
+    scores, charsmap = keys.scores(key), _read_charsmap(keys.metadata)
+    return Vocabulary({token: scores[number] for token, number in ids.items()}, ids, unknown, charsmap)
 
 
 def _read_charsmap(metadata: Metadata) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.errors import BadModelFile
 from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, unpack
-from engine.tokenizer.metadata import Metadata, read_id, read_settings, read_tokens, recorded_template, ruled_out
+from engine.tokenizer.metadata import Keys, Metadata
 from engine.tokenizer.normalize import Normalizer
 from engine.tokenizer.prompts import Specials
 from engine.tokenizer.specials import read_specials
@@ -131,13 +131,13 @@ class _Words(Cache):
 
 def from_metadata(metadata: Metadata) -> WordPiece:
     """The tokenizer that a GGUF file describes. Raises BadModelFile."""
-    tokens = read_tokens(metadata)
-    ids = {role: read_id(metadata, role, len(tokens)) for role in ("cls", "sep", "unknown")}
-    starts, continuations = _pieces(tokens, ruled_out(metadata, len(tokens)) | set(ids.values()))
+    keys = Keys(metadata)
+    ids = {role: keys.id(role) for role in ("cls", "sep", "unknown")}
+    starts, continuations = _pieces(keys.tokens, keys.ruled_out() | set(ids.values()))
     vocabulary = Vocabulary(starts, continuations, ids["cls"], ids["sep"], ids["unknown"])
-    settings = read_settings(metadata, dict.fromkeys(("lower_case", "strip_accents", "chinese_chars"), True))
-    template = recorded_template(metadata, len(tokens))
-    return WordPiece(vocabulary, Settings(**settings), template, read_specials(metadata))
+    settings = keys.settings(dict.fromkeys(("lower_case", "strip_accents", "chinese_chars"), True))
+    template = keys.recorded_template()
+    return WordPiece(vocabulary, Settings(**settings), template, read_specials(keys))
 
 
 def _pieces(tokens: list[str], control: set[int]) -> tuple[dict[str, int], dict[str, int]]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from collections.abc import Sequence as Many
 
+from engine.errors import EngineError
 from engine.generate.answers.endings import Endings
 from engine.generate.answers.guess import Guesser
 from engine.generate.cache.sequence import Sequence
@@ -102,20 +103,19 @@ class Writing(Job):
         return len(forced)
 
 
-def refused(request: Request, context: int, vocab: int, tokens: int) -> str:
-    """Why a request cannot be done at all, with pages for so many tokens; "" if it can."""
+def check(request: Request, context: int, vocab: int, tokens: int) -> None:
+    """Raise EngineError for a request that cannot be done at all, with pages for so many tokens."""
     if not request.prompt.size:
-        return "the prompt has no tokens"
+        raise EngineError("the prompt has no tokens")
     for ids in (request.prompt, *request.choices):
         if ids.size and not (ids.min() >= 0 and ids.max() < vocab):
             wrong = ids.max() if ids.max() >= vocab else ids.min()
-            return f"found the token {wrong}, expected one of 0 to {vocab - 1}"
+            raise EngineError(f"found the token {wrong}, expected one of 0 to {vocab - 1}")
     if request.limit < 0:
-        return f"found the limit {request.limit}, expected 0 or more"
+        raise EngineError(f"found the limit {request.limit}, expected 0 or more")
     more = max((choice.size for choice in request.choices), default=request.limit)
     asked = f"the prompt has {request.prompt.size} tokens, and up to {more} may follow"
     if request.prompt.size + more > context:
-        return f"{asked}; the model takes {context}"
+        raise EngineError(f"{asked}; the model takes {context}")
     if request.prompt.size + more > tokens:
-        return f"{asked}; the memory for keys and values (cache_mib) holds {tokens}"
-    return ""
+        raise EngineError(f"{asked}; the memory for keys and values (cache_mib) holds {tokens}")

@@ -1,6 +1,7 @@
 """Constraints by llguidance, for one vocabulary: what may follow, what must, and whether guesses hold."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 from llguidance import LLExecutor, LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
@@ -96,7 +97,7 @@ class Matched:
 
 
 class Grammars:
-    """Makes constraints for one vocabulary.
+    """Makes constraints for one vocabulary, of which nothing is made before the first constraint is.
 
     token_bytes: what each id stands for, b"" for control tokens, which then no answer can hold. end_ids: what may stand
     after an answer. encode: the model's own tokenizer, `Tokenizer.encode_within`; tokens are forced only
@@ -105,23 +106,30 @@ class Grammars:
     def __init__(
         self, token_bytes: Sequence[bytes], end_ids: Sequence[int], encode: Encode | None = None, *, threads: int = 1
     ) -> None:
-        if not end_ids or not all(0 <= i < len(token_bytes) for i in end_ids):
-            raise EngineError(f"end tokens: found {list(end_ids)}, expected ids below {len(token_bytes)}")
-        self._words = (len(token_bytes) + 31) // 32
-        self._ends = frozenset(end_ids)
-        vocabulary = _Vocabulary(token_bytes, end_ids, encode)
-        self._forces = encode is not None
-        self._tokenizer = LLTokenizer(
-            TokenizerWrapper(vocabulary), eos_token=list(end_ids), slices=LLTokenizer.json_slices()
-        )
-        vocabulary.greedy = self._tokenizer.greedy_tokenize
-        self._executor = LLExecutor(threads)
+        self._token_bytes, self._end_ids, self._encode = token_bytes, end_ids, encode
+        self._words, self._ends = (len(token_bytes) + 31) // 32, frozenset(end_ids)
+        self._threads = threads
+
+    @cached_property
+    def _executor(self) -> LLExecutor:
+        return LLExecutor(self._threads)
+
+    @cached_property
+    def _tokenizer(self) -> LLTokenizer:
+        """llguidance's form of the vocabulary, which takes most of a second to make."""
+        ends, size = list(self._end_ids), len(self._token_bytes)
+        if not ends or not all(0 <= i < size for i in ends):
+            raise EngineError(f"end tokens: found {ends}, expected ids below {size}")
+        vocabulary = _Vocabulary(self._token_bytes, ends, self._encode)
+        tokenizer = LLTokenizer(TokenizerWrapper(vocabulary), eos_token=ends, slices=LLTokenizer.json_slices())
+        vocabulary.greedy = tokenizer.greedy_tokenize
+        return tokenizer
 
     def make(self, spec: Spec) -> Matched:
         """The constraint at its start. Raises EngineError that names the JSON pointer and keyword, what was found and
         what is expected, when the spec is not supported, too large, or allows nothing."""
         matcher = _matcher(self._tokenizer, spec)
-        return Matched(matcher, self._words, self._ends, forces=self._forces)
+        return Matched(matcher, self._words, self._ends, forces=self._encode is not None)
 
     def masks(self, constraints: Sequence[Matched]) -> NDArray[np.uint32]:
         """`mask()` of many constraints at once, uint32 [constraints, words]."""

@@ -15,7 +15,7 @@ from typing import Any
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.tokenizer.chat.marked import pieces_of, written
 from engine.tokenizer.chat.sandbox import Program, TemplateFailure
-from engine.tokenizer.metadata import Metadata, read_tokens
+from engine.tokenizer.metadata import Keys, Metadata
 from engine.tokenizer.prompts import Piece, Specials, cut
 
 KEY = "tokenizer.chat_template"
@@ -110,7 +110,7 @@ def read_chat_template(metadata: Metadata, specials: Specials) -> ChatTemplate:
         source = CHATML if {"<|im_start|>", "<|im_end|>"} <= set(specials.control) else PLAIN
     if not isinstance(source, str):
         raise BadModelFile(f"{KEY}: found {type(source).__name__}, expected text")
-    tokens = read_tokens(metadata)
+    tokens = Keys(metadata).tokens
     ids = {role: metadata.get(f"tokenizer.ggml.{role}_token_id") for role in ("bos", "eos")}
     known = {role: number for role, number in ids.items() if type(number) is int and 0 <= number < len(tokens)}
     return ChatTemplate(

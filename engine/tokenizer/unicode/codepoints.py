@@ -1,6 +1,7 @@
 """Sets of code points, and replacements of code points."""
 
 from bisect import bisect_right
+from collections.abc import Callable
 
 MAX_KEPT = 1 << 14
 """Code points whose replacement is remembered, some 200 bytes each; a text may hold any number of different ones."""
@@ -29,15 +30,16 @@ class Ranges:
 class Replacements(dict[int, str]):
     """A table for str.translate that is filled as code points turn up; when it is full it starts anew."""
 
+    def __init__(self, replace: Callable[[int], str]) -> None:
+        super().__init__()
+        self._replace = replace
+
     def __missing__(self, number: int) -> str:
-        result = self.replace(number)
+        result = self._replace(number)
         if len(self) >= MAX_KEPT:
             self.clear()
         self[number] = result
         return result
-
-    def replace(self, number: int) -> str:
-        raise NotImplementedError
 
 
 def span_of(item: str) -> tuple[int, int]:

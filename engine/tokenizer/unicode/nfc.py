@@ -42,7 +42,7 @@ def nfc(text: str) -> str:
 
 
 def clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Where parts of the text begin and end that are composed independently of each other."""
+    """Where the clusters of the text begin and end: each is composed independently of the others."""
     return (match.span() for match in _CLUSTER.finditer(text))
 
 
@@ -50,9 +50,9 @@ def aligned(text: str) -> list[tuple[str, tuple[int, int]]]:
     """Each character of `nfc(text)` with the span of the text it was made of."""
     found = []
     for start, end in clusters(text):
-        part = text[start:end]
-        if (composed := nfc(part)) == part:
-            found += [(c, (at, at + 1)) for at, c in enumerate(part, start)]
+        cluster = text[start:end]
+        if (composed := nfc(cluster)) == cluster:
+            found += [(c, (at, at + 1)) for at, c in enumerate(cluster, start)]
         else:
             found += [(c, (start, end)) for c in composed]
     return found
@@ -70,14 +70,14 @@ def _suspects() -> NDArray[np.bool_]:
 
 
 class _Composed(dict[str, str]):
-    """The form C of each part of a text that is composed by itself; when it is full it starts anew."""
+    """The form C of each cluster; when it is full it starts anew."""
 
-    def __missing__(self, part: str) -> str:
-        found = _compose(in_order("".join(map(decompose, map(ord, part)))))
-        if len(part) <= _SHORT:
+    def __missing__(self, cluster: str) -> str:
+        found = _compose(in_order("".join(map(decompose, map(ord, cluster)))))
+        if len(cluster) <= _SHORT:
             if len(self) >= MAX_KEPT:
                 self.clear()
-            self[part] = found
+            self[cluster] = found
         return found
 
 

@@ -336,7 +336,7 @@ def test_a_tokenizer_that_says_something_else_is_not_believed(ids: list[int]) ->
 @pytest.mark.parametrize("ends", [(), (-1,), (len(TOKENS),)])
 def test_end_tokens_are_ids(ends: tuple[int, ...]) -> None:
     with pytest.raises(EngineError, match="end tokens: found"):
-        Grammars(TOKENS, ends)
+        Grammars(TOKENS, ends).make(Choice(("yes",)))
 
 
 def test_the_document_is_in_no_message() -> None:

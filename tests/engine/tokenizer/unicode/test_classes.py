@@ -5,7 +5,6 @@ import re
 import pytest
 from tokenizers import normalizers
 
-from engine.tokenizer.base import WHITE_SPACE
 from engine.tokenizer.unicode import classes as classes
 from engine.tokenizer.unicode.codepoints import Ranges
 from tests.engine.tokenizer.charsmaps import charsmap
@@ -22,11 +21,6 @@ from tests.engine.tokenizer.unicode.make_tables import CODE_POINTS, HEADS, TAILS
 def test_classes_of_regular_expressions(table: str, pattern: str) -> None:
     found = Ranges(table)
     assert [number for number in CODE_POINTS if number in found] == members(pattern)
-
-
-def test_white_space_is_written_twice_alike() -> None:
-    table = Ranges(classes.WHITE_SPACE)
-    assert {number for number in CODE_POINTS if number in table} == set(map(ord, WHITE_SPACE))
 
 
 def test_what_joins_the_grapheme_before() -> None:
