@@ -259,7 +259,7 @@ def test_full_caches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "CACHED_ITEMS", 3)
     tokenizer = from_metadata(found)
     assert [ids.tolist() for ids in tokenizer.encode_many(LEARNED)] == expected
-    assert len(tokenizer._parts) <= 3
+    assert len(tokenizer._pre_tokens) <= 3
 
 
 def test_digest_changes_with_everything_that_determines_ids() -> None:
