@@ -6,7 +6,7 @@ number is a C int to them.
 """
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from ctypes import addressof, c_int, c_uint, c_ulong, c_void_p
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -152,9 +152,9 @@ def borders_of_text(text: int) -> Any:
     return argument(_clip_of(argument(text)))
 
 
-def count_borders(text: int) -> int:
-    """How many borders a text has; 0 or less: none."""
-    return int(_count_clips(borders_of_text(text)))
+def count_borders(texts: Iterable[int]) -> list[int]:
+    """How many borders each text has; 0 or less: none."""
+    return list(map(_count_clips, map(argument, map(_clip_of, map(argument, texts)))))
 
 
 def count_points(borders: Any, number: int) -> int:

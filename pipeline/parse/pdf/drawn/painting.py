@@ -1,10 +1,12 @@
 """How the texts of a page are painted: colour, size, opacity and borders; objects are known by their addresses."""
 
 import ctypes
-from collections.abc import Sequence
-from ctypes import addressof, c_int, c_void_p
+from collections import deque
+from collections.abc import Iterator, Sequence
+from ctypes import addressof, c_bool, c_void_p
+from itertools import chain
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import Rectangle
@@ -16,23 +18,27 @@ from pipeline.parse.pdf.objects import (
     bounds_of,
     count_points,
     fast,
-    is_mixed,
     point_of,
 )
 
 _BOX = frozenset({4, 5})  # segments of a border that may be a box
+_MANY = 512  # texts that are asked in one go
 _LETTERS = Struct("=4I5f")  # red, green, blue, alpha; the size of the letters; a, b, c, d of their matrix
+_SLOT = Struct(f"={_LETTERS.size}s8x")  # what pdfium writes of a text: _LETTERS, and e and f of the matrix
+_SIDES = Struct(f"=4f{_SLOT.size - 16}x")  # or its box
 _get_font = fast(raw.FPDFTextObj_GetFont, c_void_p)
-_get_fill = fast(raw.FPDFPageObj_GetFillColor, c_int)
-_get_size = fast(raw.FPDFTextObj_GetFontSize, c_int)
-_get_matrix = fast(raw.FPDFPageObj_GetMatrix, c_int)
-_memory = ctypes.create_string_buffer(_LETTERS.size + 8)  # pdfium writes _LETTERS here, and e and f of the matrix
-_COLOUR = [argument(addressof(_memory) + 4 * place) for place in range(4)]
-_SIZE, _MATRIX = argument(addressof(_memory) + 16), argument(addressof(_memory) + 20)
-_letters = memoryview(_memory).cast("B")[: _LETTERS.size]
-_NOTHING = bytes(_LETTERS.size)
+_get_fill = fast(raw.FPDFPageObj_GetFillColor, c_bool)
+_get_size = fast(raw.FPDFTextObj_GetFontSize, None)
+_get_matrix = fast(raw.FPDFPageObj_GetMatrix, None)
+_get_bounds = fast(raw.FPDFPageObj_GetBounds, c_bool)
+_is_mixed = fast(raw.FPDFPageObj_HasTransparency, c_bool)
+_memory = ctypes.create_string_buffer(_SLOT.size * _MANY)
+_slots = memoryview(_memory)
+_FIRST, _SECOND, _THIRD, _FOURTH, _SIZES, _MATRICES = (
+    [argument(addressof(_memory) + _SLOT.size * slot + 4 * place) for slot in range(_MANY)] for place in range(6)
+)
 
-State = tuple[int, bool, bool, bytes]
+State = tuple[int | None, bool, bool, bytes]
 """A text's font, whether it is mixed with what is behind it, whether pdfium tells its colour, and its _LETTERS."""
 
 
@@ -50,14 +56,23 @@ class Painting(NamedTuple):
     most: float
 
 
-def state_of(text: int) -> State:
-    """The key of how a text is painted, which texts of the same look share; `painting` takes it apart."""
-    handle = argument(text)
-    _letters[:] = _NOTHING
-    plain = bool(_get_fill(handle, *_COLOUR))
-    _get_size(handle, _SIZE)
-    _get_matrix(handle, _MATRIX)
-    return _get_font(handle) or 0, is_mixed(text), plain, _letters.tobytes()
+def states_of(texts: Sequence[int]) -> list[State]:
+    """The key of how each text is painted, which texts of the same look share; `painting` takes it apart."""
+    return [state for handles in _portions(texts) for state in _states(handles)]
+
+
+def _portions(texts: Sequence[int]) -> Iterator[list[Any]]:
+    """The texts as arguments of pdfium's functions, as many at once as there are slots."""
+    return (list(map(argument, texts[start : start + _MANY])) for start in range(0, len(texts), _MANY))
+
+
+def _states(texts: list[Any]) -> Iterator[State]:
+    ctypes.memset(_memory, 0, _SLOT.size * len(texts))
+    plain = list(map(_get_fill, texts, _FIRST, _SECOND, _THIRD, _FOURTH))
+    deque(map(_get_size, texts, _SIZES), 0)
+    deque(map(_get_matrix, texts, _MATRICES), 0)
+    letters = chain.from_iterable(_SLOT.iter_unpack(_slots[: _SLOT.size * len(texts)]))
+    return zip(map(_get_font, texts), map(_is_mixed, texts), plain, letters, strict=True)
 
 
 def painting(state: State) -> Painting:
@@ -65,7 +80,7 @@ def painting(state: State) -> Painting:
     font, mixed, plain, letters = state
     red, green, blue, alpha, size, a, b, c, d = _LETTERS.unpack(letters)
     least, most = sorted((size * size * (a * a + b * b), size * size * (c * c + d * d)))
-    return Painting(font, mixed, (red, green, blue, alpha) if plain else None, least, most)
+    return Painting(font or 0, mixed, (red, green, blue, alpha) if plain else None, least, most)
 
 
 def may_reach_beyond(items: Sequence[int], box: Rectangle) -> list[bool]:
@@ -75,11 +90,16 @@ def may_reach_beyond(items: Sequence[int], box: Rectangle) -> list[bool]:
     """
     x0, y0, x1, y1 = box
     return [
-        (left, bottom, right, top) == NOWHERE
-        or not (x0 <= left and y0 <= bottom and right <= x1 and top <= y1)
-        or (left < right) != (bottom < top)
-        for left, bottom, right, top in map(bounds_of, items)
+        not told or not (x0 <= left and y0 <= bottom and right <= x1 and top <= y1) or (left < right) != (bottom < top)
+        for texts in _portions(items)
+        for told, (left, bottom, right, top) in _boxes(texts)
     ]
+
+
+def _boxes(texts: list[Any]) -> Iterator[tuple[bool, Rectangle]]:
+    """Whether pdfium tells the box around each text, and the box."""
+    told = list(map(_get_bounds, texts, _FIRST, _SECOND, _THIRD, _FOURTH))
+    return zip(told, _SIDES.iter_unpack(_slots[: _SLOT.size * len(texts)]), strict=True)
 
 
 def may_cross_border(text: int, number: int, margin: float) -> bool:

@@ -15,7 +15,7 @@ from pipeline.parse.pdf.drawn.painting import (
     may_cross_border,
     may_reach_beyond,
     painting,
-    state_of,
+    states_of,
 )
 from pipeline.parse.pdf.drawn.scenery import PAPER, Scenery, near
 from pipeline.parse.pdf.geometry import (
@@ -139,8 +139,8 @@ class _Judge:
     def __init__(self, found: Survey, layers: bool) -> None:
         self._found = found
         self._layers = layers
-        self._states = list(map(state_of, found.texts))
-        self._borders = list(map(pdf.count_borders, found.texts))
+        self._states = states_of(found.texts)
+        self._borders = pdf.count_borders(found.texts)
         self._kinds = {state: painting(state) for state in set(self._states)}
         found.fonts.update(of.font for of in self._kinds.values())
         self._blank = set(filter(may_be_blank, found.fonts))

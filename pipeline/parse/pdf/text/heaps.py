@@ -7,8 +7,8 @@ stand as near as a heap's do, all around them are.
 import unicodedata
 from collections import deque
 from collections.abc import Container, Iterator
-from ctypes import addressof, c_double, c_int
-from itertools import repeat
+from ctypes import addressof, c_double
+from itertools import repeat, starmap
 from operator import sub
 from typing import Any
 
@@ -19,7 +19,7 @@ from pipeline.parse.pdf.text.page import Page
 _LEAST = 8  # characters; ligatures have up to four, and those of Arabic whole words
 _NEAR = 0.25  # points
 _STEP = _LEAST // 2  # of _LEAST characters in a row two places are multiples of this
-_get_origin = fast(raw.FPDFText_GetCharOrigin, c_int)
+_get_origin = fast(raw.FPDFText_GetCharOrigin, None)  # it fails for no character that there is
 _REACH = _STEP * _NEAR
 _MANY = 512  # characters that are asked for in one go
 _origins = (c_double * (2 * _MANY))()
@@ -56,9 +56,11 @@ def _may_have_heap(characters: Any, count: int) -> bool:
     """Whether two characters that are _STEP places apart stand so near as if all between them stood on one spot."""
     for start in range(0, count, _STEP * (_MANY - 1)):  # each portion begins with the last one of that before
         places = range(start, min(count, start + _STEP * _MANY), _STEP)
-        deque(map(_get_origin, repeat(characters), places, _XS, _YS), 0)
-        beside, above = _distances(2 * len(places), 0), _distances(2 * len(places), 1)
-        if min(beside, default=_REACH) < _REACH and any(x + y < _REACH for x, y in zip(beside, above, strict=True)):
+        deque(starmap(_get_origin, zip(repeat(characters), places, _XS, _YS, strict=False)), 0)
+        beside = _distances(2 * len(places), 0)
+        if min(beside, default=_REACH) >= _REACH:  # on nearly every page: letters stand along a line
+            continue
+        if any(x + y < _REACH for x, y in zip(beside, _distances(2 * len(places), 1), strict=True)):
             return True
     return False
 

@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Iterable
 from ctypes import addressof, c_double, c_int, c_uint, c_void_p
-from itertools import repeat
+from itertools import repeat, starmap
 from types import TracebackType
 from typing import Any, Self
 
@@ -98,8 +98,10 @@ class Page:
 
     def unmapped(self) -> list[int]:
         """The places of those characters for which their font does not say what they are."""
-        found = list(map(_has_no_mapping, repeat(argument(self.characters)), range(self.count_characters())))
-        return [place for place, one in enumerate(found) if one > 0] if any(found) else []  # on nearly every page
+        characters, count = argument(self.characters), self.count_characters()
+        if not any(starmap(_has_no_mapping, zip(repeat(characters, count), range(count), strict=True))):
+            return []  # on nearly every page
+        return [place for place in range(count) if _has_no_mapping(characters, place) > 0]
 
     def box_of_character(self, place: int) -> Rectangle:
         """The box around the character at a place, in points of the page."""

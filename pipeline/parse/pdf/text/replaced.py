@@ -51,7 +51,8 @@ class _Replacement:
 
 def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool) -> list[str]:
     """The replacements on a page that are other texts; the page's text is loaded anew, without them if `remove`."""
-    found = _replacements(list(filter(_may_be_replaced, texts)))
+    marks = map(_count_marks, map(argument, texts))
+    found = _replacements([item for item, count in zip(texts, marks, strict=True) if _may_be_replaced(item, count)])
     if not found:
         return []
     for one in found:
@@ -69,12 +70,12 @@ def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool
     return [one.value for one in others]
 
 
-def _may_be_replaced(text: int) -> bool:
-    """Whether something else may have to be read in a text's place: it has an ActualText, or too many marks."""
+def _may_be_replaced(text: int, count: int) -> bool:
+    """Whether a text may be replaced by another: an ActualText is among its `count` marks, or they are too many."""
+    if not 0 < count <= _MARKS:
+        return count > _MARKS
     handle = argument(text)
-    count = _count_marks(handle)
-    marks = (argument(_get_mark(handle, index(place))) for place in range(count))
-    return count > _MARKS or any(_type_of(mark, _KEY_ARGUMENT) for mark in marks)
+    return any(_type_of(argument(_get_mark(handle, index(place))), _KEY_ARGUMENT) for place in range(count))
 
 
 def _replacements(texts: Sequence[int]) -> list[_Replacement]:

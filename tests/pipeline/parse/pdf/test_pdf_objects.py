@@ -10,7 +10,7 @@ import pytest
 from reportlab.lib.colors import Color
 from reportlab.pdfgen.canvas import Canvas
 
-from pipeline.parse.pdf.drawn.painting import may_cross_border, may_reach_beyond, painting, state_of
+from pipeline.parse.pdf.drawn.painting import may_cross_border, may_reach_beyond, painting, states_of
 from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.objects import bounds_of, count_borders, inner_objects_of, objects_of
 from tests.pdf_files import pdf
@@ -88,8 +88,8 @@ def test_objects_and_what_they_are(page: Any) -> None:
 
 def test_states_and_borders_of_texts(page: Any) -> None:
     texts = texts_of(page)
-    states = [state_of(address(item)) for item in texts]
-    borders = [count_borders(address(item)) for item in texts]
+    states = states_of(list(map(address, texts)))
+    borders = count_borders(map(address, texts))
     assert len(set(states)) > 30
     assert borders == [raw.FPDFClipPath_CountPaths(raw.FPDFPageObj_GetClipPath(item)) for item in texts]
     for item, state in zip(texts, states, strict=True):
