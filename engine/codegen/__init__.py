@@ -12,7 +12,7 @@ from engine.codegen.amx import (
 )
 from engine.codegen.amx_group import ALL, BEGIN, CONTINUE, END, NOTHING, Finish, Products, amx_group
 from engine.codegen.int8_layout import EIGHT, FLOAT
-from engine.codegen.int8_tile import coded_tile, digits
+from engine.codegen.int8_tile import digits, int8_tile
 from engine.codegen.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
 from engine.codegen.sub_block_tile import run_tile
 from engine.codegen.tiles import float_tile, pair_tile, pair_tiles
@@ -33,9 +33,9 @@ __all__ = [
     "Products",
     "amx_group",
     "clear_tiles",
-    "coded_tile",
     "digits",
     "float_tile",
+    "int8_tile",
     "keep_four",
     "keep_six",
     "multiply_narrow",

@@ -36,8 +36,8 @@ def emit_numbers(b: Any, turn: Any, p: int) -> Any:
     return b.sext(b.load(pointer(b, turn, const(place), _I8X32), align=1), _I16X32)
 
 
-def numbers_at(codes: int, side: int, turns: int) -> NDArray[np.int32]:
+def numbers_at(quants: int, side: int, turns: int) -> NDArray[np.int32]:
     """The numbers of one side of the chunks at an address, so many turns of it: [turns][16 vectors][16 columns][2]."""
-    data = view(codes, -(-turns // 2) * CHUNK_BYTES, np.int8).reshape(-1, VECTORS // 2, SIDES, 2, LANES, 2)
+    data = view(quants, -(-turns // 2) * CHUNK_BYTES, np.int8).reshape(-1, VECTORS // 2, SIDES, 2, LANES, 2)
     numbers: NDArray[np.int32] = data[:turns, :, side].reshape(-1, VECTORS, LANES, 2).astype(np.int32)
     return numbers

@@ -1,4 +1,4 @@
-"""The loop in which products of rows and numbers of 8 bits (`codes.py`) spend their time, and what AMX makes of these.
+"""The loop in which products of rows and numbers of 8 bits (the arena) spend their time, and what AMX makes of these.
 
 Rows are whole numbers of 16 bits, pairs as `operands.store_row` makes them: chunk after chunk of 64 along k, in each of
 them the rows, 128 bytes each. Addresses and strides are in bytes.
@@ -28,8 +28,8 @@ _I32X16, _I8X64 = ir.VectorType(_I32, LANES), ir.VectorType(_I8, 64)
 _VECTOR = 4 * LANES  # bytes of 16 factors or totals
 
 
-def coded_tile(sizes: Sequence[int], isa: str) -> Any:
-    """tile(rows, a, chunk, steps, codes, group, factors, out): to float32 [rows][32] at `out`, which are -0 at first,
+def int8_tile(sizes: Sequence[int], isa: str) -> Any:
+    """tile(rows, a, chunk, steps, quants, group, factors, out): to float32 [rows][32] at `out`, which are -0 at first,
     come `steps` chunks of the rows, `chunk` bytes from one to the next, times 32 columns: of each group of `group`
     chunks the exact int32 sums, and then total = fma(sum, factor of the group and column, total). `rows` is one of
     `sizes`, and factors are [groups][32]."""
@@ -50,7 +50,7 @@ def _emit_tile(
     b: Any, rows: int, wide: int, isa: str, args: tuple[Any, ...], vector: Any, carried: list[Any]
 ) -> list[Any]:  # fmt: skip
     """The totals of `wide` vectors; `vector` times so many come before them."""
-    a, chunk, steps, codes, group, factors, out = args
+    a, chunk, steps, quants, group, factors, out = args
     ways, chains = max(1, _WAYS // (rows * wide)), rows * wide
     zeros = [ir.Constant(_I32X16, [0] * LANES)] * (chains * ways)
     sides = [b.add(b.mul(vector, const(wide)), const(v)) for v in range(wide)]
@@ -61,7 +61,7 @@ def _emit_tile(
         of_columns = b.add(factors, b.mul(g, const(SIDES * _VECTOR)))
         for line in range(0, wide * _VECTOR, 64):
             prefetch_line(b, of_columns, _FACTORS_AHEAD + line, 1)
-        left, right = b.add(a, b.mul(first, chunk)), b.add(codes, b.mul(first, const(CHUNK_BYTES)))
+        left, right = b.add(a, b.mul(first, chunk)), b.add(quants, b.mul(first, const(CHUNK_BYTES)))
 
         def of_turn(i: Any, sums: list[Any]) -> list[Any]:
             step, half = b.ashr(i, const(1)), b.and_(i, const(1))
@@ -112,12 +112,12 @@ def _smaller(b: Any, x: Any, y: Any) -> Any:
 
 
 def digits() -> Any:
-    """digits(codes, side, turns, out, step): the numbers of so many turns of one side of chunks, `step` bytes from one
+    """digits(quants, side, turns, out, step): the numbers of so many turns of one side of chunks, `step` bytes from one
     to the next, as int8 [8][16 columns][4], where k has the order of `operands.CODED`."""
 
-    def emit(b: Any, codes: Any, side: Any, turns: Any, out: Any, step: Any) -> None:
+    def emit(b: Any, quants: Any, side: Any, turns: Any, out: Any, step: Any) -> None:
         def turn(i: Any, carried: list[Any]) -> list[Any]:
-            chunk, to = b.add(codes, b.mul(b.ashr(i, const(1)), const(CHUNK_BYTES))), b.add(out, b.mul(i, step))
+            chunk, to = b.add(quants, b.mul(b.ashr(i, const(1)), const(CHUNK_BYTES))), b.add(out, b.mul(i, step))
             here = turn_at(b, chunk, b.and_(i, const(1)), side)
             for line in range(TURN_BYTES // LINE):
                 _ask_for(b, here, line)
@@ -136,13 +136,13 @@ def _mixed(b: Any, turn: Any, offset: int) -> Any:
     return b.shuffle_vector(both, both, ir.Constant(ir.VectorType(_I32, 64), order))
 
 
-def _meaning(rows: int, a: int, chunk: int, steps: int, codes: int, group: int, factors: int, out: int) -> None:
+def _meaning(rows: int, a: int, chunk: int, steps: int, quants: int, group: int, factors: int, out: int) -> None:
     width = SIDES * LANES
     total = view(out, rows * width, np.float32).reshape(rows, width).copy()
     for g, first in enumerate(range(0, steps, group)):
         count = min(group, steps - first)
         left = _rows_at(a + first * chunk, chunk, count, rows)
-        right = [numbers_at(codes + first * CHUNK_BYTES, side, 2 * count) for side in range(SIDES)]
+        right = [numbers_at(quants + first * CHUNK_BYTES, side, 2 * count) for side in range(SIDES)]
         sums = [(left * part.reshape(-1, LANES, 2)).sum((1, 3), dtype=np.int32) for part in right]
         whole = np.concatenate(sums, axis=1).astype(np.float32)
         total = fma(whole, view(factors + 4 * g * width, width, np.float32), total)
@@ -155,6 +155,6 @@ def _rows_at(a: int, chunk: int, steps: int, rows: int) -> NDArray[np.int32]:
     return np.concatenate(found, axis=1).astype(np.int32)
 
 
-def _digits(codes: int, side: int, turns: int, out: int, step: int) -> None:
-    for i, numbers in enumerate(numbers_at(codes, side, turns).reshape(turns, VECTORS // 2, 2, LANES, 2)):
+def _digits(quants: int, side: int, turns: int, out: int, step: int) -> None:
+    for i, numbers in enumerate(numbers_at(quants, side, turns).reshape(turns, VECTORS // 2, 2, LANES, 2)):
         view(out + i * step, numbers.size, np.int8)[:] = numbers.transpose(0, 2, 3, 1).reshape(-1)

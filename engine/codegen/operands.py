@@ -210,7 +210,7 @@ class Operands(NamedTuple):
     store_small_row: Any
     store_weights: Any
     store_part: Any  # where no tile of a product is as wide as half a chunk
-    store_coded_row: Any  # that of a product with codes
+    store_int8_row: Any  # that of a product with quants
 
 
 def operands(isa: str) -> Operands:

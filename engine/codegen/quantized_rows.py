@@ -1,12 +1,14 @@
-"""Rows of activations as bytes, and how they are read where they are multiplied with codes in runs (`run_tiles.py`).
+"""Rows of activations as bytes, and how they are read where they are multiplied with quants in sub-blocks
+(`sub_block_tile.py`).
 
-A row is a record of 52 bytes for each run of 32 values: numbers x within 127, int8, and five more of 32 bits, at SCALE,
-PAIR, HALVES and GROUP.
+A row is a record of 52 bytes for each sub-block of 32 values: numbers x within 127, int8, and five more of 32 bits, at
+SCALE, PAIR, HALVES and GROUP.
 
-For NESTED eight runs have one scale S at GROUP, float32, and each of them a whole number m of it, within 127: s = S * m
-is at SCALE. The m of two runs are in the record of the first of them at PAIR, int16, that of the second run in front;
-in the record of the second h = (m * (sum of x) + 8) // 16. At HALVES there is -32 * sum of x of the first and of the
-last 16 values, int32. Sums of the numbers of either sign are within SIDE_TOP, so those of 15 times as much are int16.
+For NESTED eight sub-blocks have one scale S at GROUP, float32, and each of them a whole number m of it, within 127: s =
+S * m is at SCALE. The m of two sub-blocks are in the record of the first of them at PAIR, int16, that of the second
+sub-block in front; in the record of the second h = (m * (sum of x) + 8) // 16. At HALVES there is -32 * sum of x of the
+first and of the last 16 values, int32. Sums of the numbers of either sign are within SIDE_TOP, so those of 15 times as
+much are int16.
 
 For the other kinds there are two scales at SCALE, s1 of the first 16 values, s2 of the last ones, and -8 * sums.
 """
@@ -23,18 +25,18 @@ from engine.simd.vector import LANES, f32x16, i32x16
 
 RECORD = 52
 SCALE, PAIR, HALVES, GROUP = 32, 36, 40, 48
-"""Where in a record its scale lies, or that of the first half and behind it the last one's; what two runs have beside
-their numbers; multiples of sums of both halves, -32 or -8 times; and the scale of its group."""
+"""Where in a record its scale lies, or that of the first half and behind it the last one's; what two sub-blocks have
+beside their numbers; multiples of sums of both halves, -32 or -8 times; and the scale of its group."""
 SIDE_TOP = (2**15 - 1) // 15
-"""Of the sum of a run's numbers of either sign."""
+"""Of the sum of a sub-block's numbers of either sign."""
 OF_OFFSETS = 16
 """What h is divided by, so that it is int16, and what offsets are multiplied by in its place."""
 _I16X32, _I32X16, _F32X16 = ir.VectorType(ir.IntType(16), 2 * LANES), i32x16.llvm, f32x16.llvm
 
 
 class Rows:
-    """Records of one run, and products with them. With AVX-512 these are read and made where they are written: LLVM
-    moves them together, and then has too few registers."""
+    """Records of one sub-block, and products with them. With AVX-512 these are read and made where they are written:
+    LLVM moves them together, and then has too few registers."""
 
     def __init__(self, b: Any, isa: str, first: Any, strides: tuple[Any, Any], rows: int) -> None:
         self.b, self.isa, self.vnni, self.strides = b, isa, isa == "avx512_vnni", strides
@@ -53,11 +55,12 @@ class Rows:
     def floats(self, r: int, offset: int) -> Any:
         return self.b.bitcast(self.ints(r, offset), _F32X16)
 
-    def offset(self, r: int, run: int = 0) -> Any:
-        """The factor of the columns' offsets: the sum of the sub-block `run` bytes on, in units of the row's scales."""
-        b, first = self.b, run + HALVES
+    def offset(self, r: int, sub_block: int = 0) -> Any:
+        """The factor of the columns' offsets: the sum of the sub-block `sub_block` bytes on, in units of the row's
+        scales."""
+        b, first = self.b, sub_block + HALVES
         sums = [b.sitofp(self.ints(r, first + 4 * half), _F32X16) for half in range(2)]
-        scales = [self.floats(r, run + SCALE + 4 * half) for half in range(2)]
+        scales = [self.floats(r, sub_block + SCALE + 4 * half) for half in range(2)]
         return emit_fma(b, sums[1], scales[1], b.fmul(sums[0], scales[0]))
 
     def pair(self, r: int, offset: int) -> Any:

@@ -1,17 +1,16 @@
-"""The loop of `run_tiles.py` for many rows, on AMX: the same exact sums, and the same float32 operations in the same
-order.
+"""The loop of `sub_block_tile.py` for many rows, on AMX: the same exact sums, and the same float32 operations in the
+same order.
 
-Some runs of 32 columns become a panel once: run after run, of one side and of the other, codes without their middle,
-int8 [8][16 columns][4], which are two tiles, or where halves are summed by themselves four, and behind them two slots
-of [2 sides][16] values of 32 bits. These hold what `emit_factors` gives; where sums are of groups there are in the
-second slot of the first of two runs the pairs of their offsets, and of the group's second run -16 * dmin. With 4 bits
-the first slots hold, in the same runs, pairs of scales and d.
+Some sub-blocks of 32 columns become a panel once: sub-block after sub-block, of one side and of the other, quants
+without their zero point, int8 [8][16 columns][4], which are two tiles, or where halves are summed by themselves four,
+and behind them two slots of [2 sides][16] values of 32 bits. These hold what `emit_factors` gives; where sums are of
+groups there are in the second slot of the first of two sub-blocks the pairs of their offsets, and of the group's second
+sub-block -16 * dmin. With 4 bits the first slots hold, in the same sub-blocks, pairs of scales and d.
 
-Eight rows at a time pass the panel. In a turn a run, or half of one, is multiplied with both sides; the sums of the
-turn before leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for the
-other, from the first turn of all rows to the last. Eight rows, because their totals stay in registers for both sides,
-which then share what is read of a row.
-"""
+Eight rows at a time pass the panel. In a turn a sub-block, or half of one, is multiplied with both sides; the sums of
+the turn before leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for
+the other, from the first turn of all rows to the last. Eight rows, because their totals stay in registers for both
+sides, which then share what is read of a row."""
 
 from functools import partial
 from typing import Any
@@ -23,10 +22,10 @@ from engine.codegen.int8_layout import SIDES
 from engine.codegen.quantized_rows import PAIR, RECORD, SCALE, Rows
 from engine.codegen.sub_block_tile import AHEAD
 from engine.codegen.sub_blocks import (
-    CODES,
+    LAYOUTS,
     NESTED4,
     NESTED6,
-    RUN,
+    SUB_BLOCK,
     VECTORS,
     emit_factors,
     emit_pair,
@@ -46,11 +45,11 @@ from engine.simd.vector import LANES, all_i32, f32x16, i32x16, operation_on
 ROWS = 8
 """That are multiplied together."""
 _VECTOR = 4 * LANES
-_CODES, _SUMS = VECTORS * _VECTOR, ROWS * _VECTOR  # bytes of a run and a side, and of its sums
-_RUN = SIDES * (_CODES + 2 * _VECTOR)
-MOST_RUNS, FEW_RUNS = 8, 2
+_QUANTS, _SUMS = VECTORS * _VECTOR, ROWS * _VECTOR  # bytes of a sub-block and a side, and of its sums
+_SUB_BLOCK_BYTES = SIDES * (_QUANTS + 2 * _VECTOR)
+MOST_SUB_BLOCKS, FEW_SUB_BLOCKS = 8, 2
 """Of a panel: those of a group of NESTED, or if there are not so many left those of a chunk."""
-PANEL_BYTES = MOST_RUNS * _RUN
+PANEL_BYTES = MOST_SUB_BLOCKS * _SUB_BLOCK_BYTES
 _NOWHERE, _KEPT = 2 * SIDES * _SUMS, 3 * SIDES * _SUMS
 SUMS_BYTES = 4 * SIDES * _SUMS
 """That products need: sums of two turns, room for totals of none, and what is kept of the first halves."""
@@ -58,38 +57,38 @@ _LATER = 2  # turns from products to their vectors
 _I8X64, _F32X16, _I32X16 = ir.VectorType(ir.IntType(8), 4 * LANES), f32x16.llvm, i32x16.llvm
 _I16X32 = ir.VectorType(ir.IntType(16), 2 * LANES)
 
-start_runs, start_halves = starting(ROWS, RUN), starting(ROWS, RUN // 2)
+start_sub_blocks, start_halves = starting(ROWS, SUB_BLOCK), starting(ROWS, SUB_BLOCK // 2)
 
 
-def run_panel() -> Any:
-    """panel(kind, codes, runs, out): so many runs of codes at an address, a group if there are groups, as a panel at
-    `out`."""
+def sub_block_panel() -> Any:
+    """panel(kind, quants, sub_blocks, out): so many sub-blocks of quants at an address, a group if there are groups, as
+    a panel at `out`."""
 
-    def emit(b: Any, kind: Any, codes: Any, runs: Any, out: Any) -> None:
+    def emit(b: Any, kind: Any, quants: Any, sub_blocks: Any, out: Any) -> None:
         def of_kind(k: int) -> None:
-            units = [emit_units(b, k, codes, const(side)) for side in range(SIDES)]
-            first = b.add(codes, const(SIDES * CODES[k].unit_bytes))
-            loop(b, runs, [], partial(_unpack, b, k, first, out, units))
+            units = [emit_units(b, k, quants, const(side)) for side in range(SIDES)]
+            first = b.add(quants, const(SIDES * LAYOUTS[k].unit_bytes))
+            loop(b, sub_blocks, [], partial(_unpack, b, k, first, out, units))
             if sums_groups(k):
-                _unpack_group(b, k, codes, first, out)
+                _unpack_group(b, k, quants, first, out)
 
-        switched(b, kind, {k: partial(of_kind, k) for k in CODES})
+        switched(b, kind, {k: partial(of_kind, k) for k in LAYOUTS})
 
     return operation_on(emit, 4)
 
 
 def _unpack(b: Any, kind: int, first: Any, out: Any, units: list[Any], i: Any, carried: list[Any]) -> list[Any]:
-    """A run of both sides."""
-    code = CODES[kind]
-    run, to = b.add(first, b.mul(i, const(code.run_bytes))), b.add(out, b.mul(i, const(_RUN)))
-    for line in range(0, code.run_bytes, 64):
-        prefetch_line(b, run, AHEAD + line, 1)
+    """A sub-block of both sides."""
+    layout = LAYOUTS[kind]
+    sub_block, to = b.add(first, b.mul(i, const(layout.sub_block_bytes))), b.add(out, b.mul(i, const(_SUB_BLOCK_BYTES)))
+    for line in range(0, layout.sub_block_bytes, 64):
+        prefetch_line(b, sub_block, AHEAD + line, 1)
     for v in range(SIDES):
-        side = side_of(b, kind, run, const(v))
+        side = side_of(b, kind, sub_block, const(v))
         for n in range(VECTORS):
-            q = emit_vector(b, kind, side.codes, n)
-            q = b.sub(q, ir.Constant(_I8X64, [code.middle] * 64)) if code.middle else q
-            b.store(q, pointer(b, to, const(_CODES * v + _VECTOR * n), _I8X64), align=4)
+            q = emit_vector(b, kind, side.quants, n)
+            q = b.sub(q, ir.Constant(_I8X64, [layout.zero_point] * 64)) if layout.zero_point else q
+            b.store(q, pointer(b, to, const(_QUANTS * v + _VECTOR * n), _I8X64), align=4)
         for n, factor in enumerate(emit_factors(b, kind, side.head, units[v]) if kind != NESTED4 else ()):
             b.store(factor, pointer(b, to, const(_factor_at(n, v)), _F32X16), align=4)
     return carried
@@ -98,32 +97,32 @@ def _unpack(b: Any, kind: int, first: Any, out: Any, units: list[Any], i: Any, c
 def _unpack_group(b: Any, kind: int, group: Any, first: Any, out: Any) -> None:
     """Write a super-block's offsets, and the scales of its sub-blocks two by two, to the panel."""
     sides = [const(v) for v in range(SIDES)]
-    factors, code = emit_of_group(b, kind, group, first, sides), CODES[kind]
+    factors, layout = emit_of_group(b, kind, group, first, sides), LAYOUTS[kind]
     for v, side in enumerate(sides):
         pairs = {1: factors.pairs[v]}
         if kind == NESTED4:
-            runs = [b.add(first, const(i * code.run_bytes)) for i in range(0, code.runs, 2)]
-            pairs[0] = [emit_pair(b, kind, run, side, 0) for run in runs]
-            b.store(factors.scales[v], pointer(b, out, const(_RUN + _factor_at(0, v)), _F32X16), align=4)
-        b.store(factors.offsets[v], pointer(b, out, const(_RUN + _factor_at(1, v)), _F32X16), align=4)
+            sub_blocks = [b.add(first, const(i * layout.sub_block_bytes)) for i in range(0, layout.sub_blocks, 2)]
+            pairs[0] = [emit_pair(b, kind, sub_block, side, 0) for sub_block in sub_blocks]
+            b.store(factors.scales[v], pointer(b, out, const(_SUB_BLOCK_BYTES + _factor_at(0, v)), _F32X16), align=4)
+        b.store(factors.offsets[v], pointer(b, out, const(_SUB_BLOCK_BYTES + _factor_at(1, v)), _F32X16), align=4)
         for n, values in pairs.items():
             for i, value in enumerate(values):
-                b.store(value, pointer(b, out, const(2 * i * _RUN + _factor_at(n, v)), _I16X32), align=4)
+                b.store(value, pointer(b, out, const(2 * i * _SUB_BLOCK_BYTES + _factor_at(n, v)), _I16X32), align=4)
 
 
 def _factor_at(number: int, side: int) -> int:
     """Byte of a factor of one side within a sub-block of a panel."""
-    return SIDES * (_CODES + _VECTOR * number) + _VECTOR * side
+    return SIDES * (_QUANTS + _VECTOR * number) + _VECTOR * side
 
 
-def run_products(kind: int, runs: int) -> Any:
+def sub_block_products(kind: int, sub_blocks: int) -> Any:
     """products(a, stride, count, panel, totals, sums): to float32 [8 * count][32] at `totals` come the products of so
-    many times eight rows of records, `stride` bytes from one to the next, with a panel of `runs`, of this kind or one
-    that has the same but for bits of codes. Tiles are those of `start_halves`, or where halves are not summed by
-    themselves of `start_runs`; `sums` are SUMS_BYTES of scratch."""
+    many times eight rows of quantized activations, `stride` bytes from one to the next, with a panel of `sub_blocks`,
+    of this kind or one that has the same but for bits of quants. Tiles are those of `start_halves`, or where halves are
+    not summed by themselves of `start_sub_blocks`; `sums` are SUMS_BYTES of scratch."""
 
     def emit(b: Any, a: Any, stride: Any, count: Any, panel: Any, totals: Any, sums: Any) -> None:
-        _Products(b, kind, runs, stride, panel, sums).emit(a, count, totals)
+        _Products(b, kind, sub_blocks, stride, panel, sums).emit(a, count, totals)
 
     return operation_on(emit, 6)
 
@@ -131,10 +130,10 @@ def run_products(kind: int, runs: int) -> Any:
 class _Products:
     """The loop over any number of rows for one panel. `parts` counts the products of a sub-block and a side."""
 
-    def __init__(self, b: Any, kind: int, runs: int, stride: Any, panel: Any, sums: Any) -> None:
+    def __init__(self, b: Any, kind: int, sub_blocks: int, stride: Any, panel: Any, sums: Any) -> None:
         self.b, self.kind, self.panel, self.sums, self.stride = b, kind, panel, sums, stride
         self.parts, self.strides = 1 + in_halves(kind), (stride, b.mul(stride, const(3)))
-        self.turns = runs * self.parts
+        self.turns = sub_blocks * self.parts
 
     def emit(self, a: Any, count: Any, totals: Any) -> None:
         """Vectors of the first turns, which have none before them, go nowhere."""
@@ -175,12 +174,12 @@ class _Products:
         self._store(to, rows, now)
 
     def _multiply(self, turn: int, a: Any, side: int) -> None:
-        """The rows of records at an address, of a turn, and a side."""
-        b, (run, part), size = self.b, divmod(turn, self.parts), RUN // self.parts
+        """The rows of quantized activations at an address, of a turn, and a side."""
+        b, (sub_block, part), size = self.b, divmod(turn, self.parts), SUB_BLOCK // self.parts
         rows, columns, sums = 4 + turn % 2, 6 + side, _tile(turn, side)
         if side == 0:
-            load(b, rows, a, RECORD * run + size * part, self.stride)
-        load(b, columns, self.panel, _RUN * run + _CODES * side + _CODES // self.parts * part)
+            load(b, rows, a, RECORD * sub_block + size * part, self.stride)
+        load(b, columns, self.panel, _SUB_BLOCK_BYTES * sub_block + _QUANTS * side + _QUANTS // self.parts * part)
         zero(b, sums)
         dot(b, sums, rows, columns)
 
@@ -190,17 +189,19 @@ class _Products:
 
     def _add(self, turn: int, rows: Rows, some: range, factors: list[list[Any]], totals: list[Any]) -> None:
         """The sums of a turn of these rows; turns below 0 are the last ones."""
-        run, half = divmod(turn % self.turns, self.parts)
+        sub_block, half = divmod(turn % self.turns, self.parts)
         for r in some:
             sums = [self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16) for v in range(SIDES)]
             if self.kind == NESTED4:
-                self._add_whole(run, r, rows, sums, factors[0], totals)
+                self._add_whole(sub_block, r, rows, sums, factors[0], totals)
             else:
-                self._add_float(run, half, r, rows, sums, factors, totals)
+                self._add_float(sub_block, half, r, rows, sums, factors, totals)
 
-    def _add_whole(self, run: int, r: int, rows: Rows, sums: list[Any], scales: list[Any], totals: list[Any]) -> None:
-        """Two runs together: those of the first one wait for those of the second."""
-        b, steps = self.b, rows.pair(r, RECORD * (run - 1) + PAIR) if run % 2 else None
+    def _add_whole(
+        self, sub_block: int, r: int, rows: Rows, sums: list[Any], scales: list[Any], totals: list[Any]
+    ) -> None:
+        """Two sub-blocks together: those of the first one wait for those of the second."""
+        b, steps = self.b, rows.pair(r, RECORD * (sub_block - 1) + PAIR) if sub_block % 2 else None
         for v, own in enumerate(sums):
             waiting, i = _KEPT + _VECTOR * (SIDES * r + v), SIDES * r + v
             if steps is None:
@@ -210,9 +211,16 @@ class _Products:
             totals[i] = rows.pairs(totals[i], both, b.mul(scales[v], steps))
 
     def _add_float(
-        self, run: int, half: int, r: int, rows: Rows, sums: list[Any], factors: list[list[Any]], totals: list[Any]
-    ) -> None:  # fmt: skip
-        b, at = self.b, RECORD * run
+        self,
+        sub_block: int,
+        half: int,
+        r: int,
+        rows: Rows,
+        sums: list[Any],
+        factors: list[list[Any]],
+        totals: list[Any],
+    ) -> None:
+        b, at = self.b, RECORD * sub_block
         own = rows.floats(r, at + SCALE + 4 * half) if not is_nested(self.kind) else None
         scale = rows.floats(r, at + SCALE) if own is None and half + 1 == self.parts else None
         offset = rows.offset(r, at) if has_offset(self.kind) and half else None
@@ -231,15 +239,17 @@ class _Products:
 
     def _factors(self, turn: int) -> list[list[Any]]:
         """Factors of the columns of both sides for the products of a turn."""
-        run, half = divmod(turn % self.turns, self.parts)
+        sub_block, half = divmod(turn % self.turns, self.parts)
         which = (half,) if self.kind == NESTED6 else (0, 1) if has_offset(self.kind) else (0,)
         if self.kind == NESTED4:
-            return [self._of_sides(run // 2 * 2, 0, _I16X32)]
-        return [self._of_sides(run, n) for n in which]
+            return [self._of_sides(sub_block // 2 * 2, 0, _I16X32)]
+        return [self._of_sides(sub_block, n) for n in which]
 
-    def _of_sides(self, run: int, number: int, kind: Any = _F32X16) -> list[Any]:
+    def _of_sides(self, sub_block: int, number: int, kind: Any = _F32X16) -> list[Any]:
         """A factor of a sub-block in the panel, for each side."""
-        return [self._read(self.panel, _RUN * run + _factor_at(number, v), kind) for v in range(SIDES)]
+        return [
+            self._read(self.panel, _SUB_BLOCK_BYTES * sub_block + _factor_at(number, v), kind) for v in range(SIDES)
+        ]
 
     def _rows(self, first: Any) -> Rows:
         return Rows(self.b, "avx512_vnni", first, self.strides, ROWS)
@@ -262,7 +272,7 @@ class _Products:
 
     def _group(self, address: Any, rows: Rows, sums: list[Any]) -> list[Any]:
         whole, result = self.kind == NESTED4, []
-        pairs = [self._of_sides(run, 1, _I16X32) for run in range(0, MOST_RUNS, 2)]
+        pairs = [self._of_sides(sub_block, 1, _I16X32) for sub_block in range(0, MOST_SUB_BLOCKS, 2)]
         scales = self._of_sides(1, 0) if whole else ()
         factors = OfGroup(self._of_sides(1, 1), list(zip(*pairs, strict=True)), scales)
         for r in range(ROWS):

@@ -5,19 +5,20 @@ Sums of products are exact. NESTED with 4 and 5 bits: group after group, with 4 
     A = sum of a * m * (sum of q * x), int32;        B = sum of b * h, int32
     part = fma(float32(B), -16 * dmin, float32(A) * d),        total = fma(part, S, total)
 
-Sums of q * x are within 32767, so those of two runs are multiplied as one pair of int16. With 5 bits they are not: run
-after run, and then for the group,
+Sums of q * x are within 32767, so those of two sub-blocks are multiplied as one pair of int16. With 5 bits they are
+not: sub-block after sub-block, and then for the group,
 
     total = fma(float32(sum of q * x) * (d * a), s, total),        total = fma(float32(B) * (-16 * dmin), S, total)
 
-With 6 bits, run after run,
+With 6 bits, sub-block after sub-block,
 
     part = fma(float32(last sum of (q - 32) * x), d * last a, float32(first sum) * (d * a)),
     total = fma(part, s, total)
 
 In the other kinds rows have a scale for 16 values:
 
-    part = fma(float32(last sum of (q - middle) * x), s2, float32(first sum) * s1),        total = fma(part, d, total)
+    part = fma(float32(last sum of (q - zero point) * x), s2, float32(first sum) * s1),
+    total = fma(part, d, total)
 
 and then, where there are offsets, total = fma(t, -m / 8, total) with t made as a part is, of -8 * sums of x.
 """
@@ -31,9 +32,9 @@ from numba.core import cgutils
 
 from engine.codegen.int8_layout import SIDES
 from engine.codegen.quantized_rows import HALVES, PAIR, RECORD, SCALE, Rows
-from engine.codegen.sub_block_meaning import multiply_runs
+from engine.codegen.sub_block_meaning import multiply_sub_blocks
 from engine.codegen.sub_blocks import (
-    CODES,
+    LAYOUTS,
     NESTED4,
     NESTED6,
     OF_HALVES,
@@ -56,8 +57,8 @@ from engine.simd.arithmetic import emit_fma, emit_sum
 from engine.simd.vector import JIT, LANES, all_i32, f32x16, i32x16, operation_on
 
 _WIDE = {"avx512_vnni": 2}  # vectors of columns that are multiplied together: as many as there are registers for, or 1
-AHEAD = 4096  # bytes from codes in use to those that are asked for: what the CPU fetches by itself ends at each page
-_FEW_ROWS = {"avx512_vnni": 4}  # that wait for nothing but memory, or 1: the CPU alone then fetches codes sooner
+AHEAD = 4096  # bytes from quants in use to those that are asked for: what the CPU fetches by itself ends at each page
+_FEW_ROWS = {"avx512_vnni": 4}  # that wait for nothing but memory, or 1: the CPU alone then fetches quants sooner
 _FEW = 4  # totals that stay in registers; more of them would be in the way of sums
 _MOST_HALVES = 12  # sums of halves at the same time: those of first halves then stay in registers beside them
 _WAYS = 4  # sums that are made at the same time, at least: a product needs the one before it in its sum
@@ -66,18 +67,18 @@ _I32X16, _F32X16 = i32x16.llvm, f32x16.llvm
 
 
 def run_tile(sizes: Sequence[int], isa: str) -> Any:
-    """tile(kind, rows, a, stride, runs, codes, out): to float32 [rows][32] at `out` come the products of so many rows
-    of records, `stride` bytes from one to the next, with 32 columns of so many runs, whole groups. `rows` is one of
-    `sizes_of` the kind."""
+    """tile(kind, rows, a, stride, sub_blocks, quants, out): to float32 [rows][32] at `out` come the products of so many
+    rows of quantized activations, `stride` bytes from one to the next, with 32 columns of so many sub-blocks, whole
+    groups. `rows` is one of `sizes_of` the kind."""
     if not JIT:
-        return multiply_runs
+        return multiply_sub_blocks
     wide = _WIDE.get(isa, 1)
 
     def emit(b: Any, kind: Any, rows: Any, *args: Any) -> None:
         def tile(of: int, size: int) -> None:
             loop(b, const(SIDES // wide), [], partial(_Tile(b, isa, of, size, wide).emit, *args))
 
-        cases = {256 * of + size: partial(tile, of, size) for of in CODES for size in sizes_of(of, sizes, isa)}
+        cases = {256 * of + size: partial(tile, of, size) for of in LAYOUTS for size in sizes_of(of, sizes, isa)}
         switched(b, b.add(b.mul(kind, const(256)), rows), cases)
 
     return operation_on(emit, 7)
@@ -90,31 +91,31 @@ def sizes_of(kind: int, sizes: Sequence[int], isa: str) -> tuple[int, ...]:
 
 
 def asks_ahead(rows: int, isa: str) -> bool:
-    """Whether a tile of so many rows asks for codes itself."""
+    """Whether a tile of so many rows asks for quants itself."""
     return rows > _FEW_ROWS.get(isa, 1)
 
 
 class _Tile:
-    """Rows of one number times `wide` sides of codes of one kind."""
+    """Rows of one number times `wide` sides of quants of one kind."""
 
     def __init__(self, b: Any, isa: str, kind: int, rows: int, wide: int) -> None:
-        self.b, self.isa, self.kind, self.rows, self.wide, self.code = b, isa, kind, rows, wide, CODES[kind]
+        self.b, self.isa, self.kind, self.rows, self.wide, self.layout = b, isa, kind, rows, wide, LAYOUTS[kind]
         self.chains = [(r, v) for r in range(rows) for v in range(wide)]
         self.kept = len(self.chains) <= _FEW
 
     def emit(
-        self, a: Any, stride: Any, runs: Any, codes: Any, out: Any, vector: Any, carried: list[Any]
+        self, a: Any, stride: Any, sub_blocks: Any, quants: Any, out: Any, vector: Any, carried: list[Any]
     ) -> list[Any]:  # fmt: skip
-        b, code = self.b, self.code
+        b, layout = self.b, self.layout
         self.sides = [b.add(b.mul(vector, const(self.wide)), const(v)) for v in range(self.wide)]
         self.strides = stride, b.mul(stride, const(3))
         out = b.add(out, b.mul(self.sides[0], const(_VECTOR)))
         self.totals = [pointer(b, out, const(_VECTOR * (SIDES * r + v)), _F32X16) for r, v in self.chains]
 
         def of_group(g: Any, totals: list[Any]) -> list[Any]:
-            group = b.add(codes, b.mul(g, const(code.group_bytes)))
-            first = b.add(group, const(SIDES * code.unit_bytes))
-            left = b.add(a, b.mul(g, const(code.runs * RECORD)))
+            group = b.add(quants, b.mul(g, const(layout.group_bytes)))
+            first = b.add(group, const(SIDES * layout.unit_bytes))
+            left = b.add(a, b.mul(g, const(layout.sub_blocks * RECORD)))
             if self.kind == NESTED4:
                 places = self._room()
                 return self._group(group, first, left, totals, self._pairs(first, left, places), places)
@@ -122,25 +123,25 @@ class _Tile:
             return self._group(group, first, left, totals) if sums_groups(self.kind) else totals
 
         starts = [b.load(place, align=4) for place in self.totals] if self.kept else []
-        groups = b.sdiv(runs, const(code.runs))
+        groups = b.sdiv(sub_blocks, const(layout.sub_blocks))
         for total, place in zip(loop(b, groups, starts, of_group), self.totals, strict=False):
             b.store(total, place, align=4)
         return carried
 
     def _runs(self, group: Any, first: Any, left: Any, totals: list[Any]) -> list[Any]:
-        """The totals after a group's runs."""
-        b, code = self.b, self.code
+        """The totals after a group's sub-blocks."""
+        b, layout = self.b, self.layout
         units = [emit_units(b, self.kind, group, side) for side in self.sides]
 
-        def of_run(i: Any, totals: list[Any]) -> list[Any]:
-            run = b.add(first, b.mul(i, const(code.run_bytes)))
-            return self._run(self._rows(left, i), self._sides(run), units, totals)
+        def of_sub_block(i: Any, totals: list[Any]) -> list[Any]:
+            sub_block = b.add(first, b.mul(i, const(layout.sub_block_bytes)))
+            return self._sub_block(self._rows(left, i), self._sides(sub_block), units, totals)
 
-        if code.runs == 1:
-            return of_run(const(0), totals)
-        return loop(b, const(code.runs), list(totals), of_run)
+        if layout.sub_blocks == 1:
+            return of_sub_block(const(0), totals)
+        return loop(b, const(layout.sub_blocks), list(totals), of_sub_block)
 
-    def _run(self, rows: Rows, sides: list[Side], units: list[list[Any]], totals: list[Any]) -> list[Any]:
+    def _sub_block(self, rows: Rows, sides: list[Side], units: list[list[Any]], totals: list[Any]) -> list[Any]:
         b = self.b
         factors = [emit_factors(b, self.kind, side.head, each) for side, each in zip(sides, units, strict=True)]
         parts = self._halves(rows, sides, factors) if in_halves(self.kind) else self._whole(rows, sides, factors)
@@ -161,17 +162,17 @@ class _Tile:
 
     def _pairs(self, first: Any, left: Any, places: list[Any]) -> list[Any]:
         """Sums of a group's products as whole numbers."""
-        b, code = self.b, self.code
+        b, layout = self.b, self.layout
 
         def of_pair(i: Any, wholes: list[Any]) -> list[Any]:
-            run = b.add(first, b.mul(i, const(2 * code.run_bytes)))
+            sub_block = b.add(first, b.mul(i, const(2 * layout.sub_block_bytes)))
             both: list[Any] = []
             rows = self._rows(left, b.shl(i, const(1)))
             for n in range(2):
                 starts = [b.shl(each, all_i32(16)) for each in both]
-                sides = self._sides(b.add(run, const(n * code.run_bytes)))
+                sides = self._sides(b.add(sub_block, const(n * layout.sub_block_bytes)))
                 both = self._sums(rows, sides, range(VECTORS), starts, n * RECORD)
-            scales, result = [emit_pair(b, self.kind, run, side, 0) for side in self.sides], []
+            scales, result = [emit_pair(b, self.kind, sub_block, side, 0) for side in self.sides], []
             steps = self._of_rows(lambda r: rows.pair(r, PAIR))
             for i, ((_, v), step) in enumerate(zip(self.chains, steps, strict=True)):
                 whole = rows.pairs(self._at(wholes, i, places), emit_joined(b, both[i]), b.mul(scales[v], step))
@@ -179,7 +180,7 @@ class _Tile:
             return result
 
         starts = [start for place in places for start in self._keep(all_i32(0), place)]
-        return loop(b, const(code.runs // 2), starts, of_pair)
+        return loop(b, const(layout.sub_blocks // 2), starts, of_pair)
 
     def _group(
         self, group: Any, first: Any, left: Any, totals: list[Any], wholes: Sequence[Any] = (),
@@ -206,12 +207,12 @@ class _Tile:
         self.b.store(value, place, align=4)
         return []
 
-    def _rows(self, left: Any, run: Any) -> Rows:
+    def _rows(self, left: Any, sub_block: Any) -> Rows:
         """The rows at an address, from a sub-block on."""
-        return Rows(self.b, self.isa, self.b.add(left, self.b.mul(run, const(RECORD))), self.strides, self.rows)
+        return Rows(self.b, self.isa, self.b.add(left, self.b.mul(sub_block, const(RECORD))), self.strides, self.rows)
 
-    def _sides(self, run: Any) -> list[Side]:
-        return [side_of(self.b, self.kind, run, side) for side in self.sides]
+    def _sides(self, sub_block: Any) -> list[Side]:
+        return [side_of(self.b, self.kind, sub_block, side) for side in self.sides]
 
     def _of_rows(self, read: Callable[[int], Any]) -> Iterator[Any]:
         """Yield for each chain a value of its row; each row is read once."""
@@ -243,11 +244,11 @@ class _Tile:
         return self.b.fmul(self.b.sitofp(whole, _F32X16), factor)
 
     def _half(self, rows: Rows, sides: list[Side], half: int) -> list[Any]:
-        if not self.code.middle:
+        if not self.layout.zero_point:
             return self._sums(rows, sides, range(4 * half, 4 * half + 4), [])
         starts = list(self._of_rows(lambda r: rows.ints(r, HALVES + 4 * half)))
-        if not is_nested(self.kind) and self.code.middle > OF_HALVES:  # a power of two times as much
-            shift = all_i32((self.code.middle // OF_HALVES).bit_length() - 1)
+        if not is_nested(self.kind) and self.layout.zero_point > OF_HALVES:  # a power of two times as much
+            shift = all_i32((self.layout.zero_point // OF_HALVES).bit_length() - 1)
             starts = [self.b.shl(start, shift) for start in starts]
         return self._sums(rows, sides, range(4 * half, 4 * half + 4), starts)
 
@@ -255,12 +256,12 @@ class _Tile:
         """Integer sums of each chain over these vectors, of rows `at` bytes on, from its start or 0."""
         ways, zero = max(1, _WAYS // len(self.chains)), all_i32(0)
         sums = [[start, *[zero] * (ways - 1)] for start in starts or [zero] * len(self.chains)]
-        following = [emit_vector(self.b, self.kind, side.codes, vectors[0]) for side in sides]
+        following = [emit_vector(self.b, self.kind, side.quants, vectors[0]) for side in sides]
         for n in vectors:
-            self._expect(sides[0].codes, n)
+            self._expect(sides[0].quants, n)
             weights = [rows.weights(each) for each in following]
             if n + 1 in vectors:  # made before products need them
-                following = [emit_vector(self.b, self.kind, side.codes, n + 1) for side in sides]
+                following = [emit_vector(self.b, self.kind, side.quants, n + 1) for side in sides]
             for r in range(self.rows):
                 x = rows.numbers(r, at + 4 * n)
                 for v in range(self.wide):
@@ -268,9 +269,9 @@ class _Tile:
                     chain[n % ways] = rows.dot(chain[n % ways], weights[v], x)
         return [emit_sum(self.b, chain) for chain in sums]
 
-    def _expect(self, codes: Any, n: int) -> None:
-        """The codes that many rows will need are asked for bit by bit, lest products wait for room to ask."""
+    def _expect(self, quants: Any, n: int) -> None:
+        """The quants that many rows will need are asked for bit by bit, lest products wait for room to ask."""
         if asks_ahead(self.rows, self.isa):
-            lines = range(0, self.code.run_bytes, WORD)
+            lines = range(0, self.layout.sub_block_bytes, WORD)
             for line in lines[n * len(lines) // VECTORS : (n + 1) * len(lines) // VECTORS]:
-                prefetch_line(self.b, codes, AHEAD + line, 1)
+                prefetch_line(self.b, quants, AHEAD + line, 1)

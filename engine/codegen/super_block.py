@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from engine.codegen.quantized_rows import GROUP, OF_OFFSETS, PAIR, RECORD, Rows
-from engine.codegen.sub_blocks import CODES, emit_pair, emit_units
+from engine.codegen.sub_blocks import LAYOUTS, emit_pair, emit_units
 from engine.simd.address import const
 from engine.simd.arithmetic import emit_fma
 from engine.simd.vector import LANES, all_i32, f32x16
@@ -36,16 +36,16 @@ class OfGroup(NamedTuple):
 
 def emit_of_group(b: Any, kind: int, group: Any, first: Any, sides: Sequence[Any]) -> OfGroup:
     """Read the factors of a super-block from its address and that of its first sub-block."""
-    code, times = CODES[kind], ir.Constant(_F32X16, [-OF_OFFSETS] * LANES)
+    layout, times = LAYOUTS[kind], ir.Constant(_F32X16, [-OF_OFFSETS] * LANES)
     units = [emit_units(b, kind, group, side) for side in sides]
-    runs = [b.add(first, const(i * code.run_bytes)) for i in range(0, code.runs, 2)]
-    pairs = [[emit_pair(b, kind, run, side, 1) for run in runs] for side in sides]
+    sub_blocks = [b.add(first, const(i * layout.sub_block_bytes)) for i in range(0, layout.sub_blocks, 2)]
+    pairs = [[emit_pair(b, kind, sub_block, side, 1) for sub_block in sub_blocks] for side in sides]
     return OfGroup([b.fmul(dmin, times) for _, dmin in units], pairs, [d for d, _ in units])
 
 
 def emit_group(rows: Rows, r: int, factors: OfGroup, wholes: Sequence[Any], totals: Sequence[Any]) -> list[Any]:
-    """The totals of row r, whose records begin with those of a group, and of each side, with what the group adds:
-    its offsets, and products where there are `wholes`, the sums of them."""
+    """The totals of row r, whose quantized activations begin with those of a group, and of each side, with what the
+    group adds: its offsets, and products where there are `wholes`, the sums of them."""
     b, sums = rows.b, [all_i32(0) for _ in totals]
     for i in range(len(factors.pairs[0])):
         h = rows.pair(r, RECORD * (2 * i + 1) + PAIR)

@@ -15,7 +15,7 @@ from tests.reference.whole_numbers import ROWS, Floats, by_lanes, fma, numbers
 GROUPS = {GgmlType.Q2_K: 256, GgmlType.Q3_K: 256, GgmlType.IQ4_XS: 256}
 """Values of k that share a scale; 128 of other types."""
 NESTED = (GgmlType.Q4_K, GgmlType.Q5_K, GgmlType.Q6_K)
-RUNS = (GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q5_0, GgmlType.Q5_1, GgmlType.Q8_0, *NESTED)
+IN_SUB_BLOCKS = (GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q5_0, GgmlType.Q5_1, GgmlType.Q8_0, *NESTED)
 """Types whose codes stay what they are."""
 DIVISORS = range(127, 111, -1)
 """Of a group's greatest magnitude, which give the scales that are tried."""

@@ -1,9 +1,8 @@
-"""Matrices of a decoder in memory: codes near the size of the file, all matrices of a model in two flat arrays.
+"""Matrices of a decoder in memory: quants near the size of the file, all matrices of a model in two flat arrays.
 
-Where the file has codes in runs of 32 values (RUNS), they and their scales stay as they are (`sub_blocks.py`). Of
-other types integers are made, w / D rounded, w the values of the file, with a scale D of each column (an output)
-and group along k (`group_scales.py`); they have eight bits (`codegen/int8_layout.py`).
-"""
+Where the file has quants in sub-blocks of 32 values (IN_SUB_BLOCKS), they and their scales stay as they are
+(`sub_blocks.py`). Of other types integers are made, w / D rounded, w the values of the file, with a scale D of each
+column (an output) and group along k (`group_scales.py`); they have eight bits (`codegen/int8_layout.py`)."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,13 +18,13 @@ from engine.codegen.sub_blocks import (
     CENTRED4,
     CENTRED5,
     CENTRED8,
-    CODES,
+    LAYOUTS,
     NESTED4,
     NESTED5,
     NESTED6,
     OFFSET4,
     OFFSET5,
-    RUN,
+    SUB_BLOCK,
     words_of,
 )
 from engine.cpu import threads
@@ -38,15 +37,16 @@ from engine.simd import F32, I8, I64, LANES
 BLOCK = 2 * LANES
 """Columns that lie together, and are computed together; n is padded to a multiple of them, k of CHUNK."""
 FACTS = 8
-KIND, CODES_AT, FLOATS, N, K, GROUP, BIAS, STEP = range(FACTS)
-"""What a row of the table says: the kind of codes; where the matrix begins in `codes` and in `floats`; n and k, padded;
-how many values of k share a scale; where its bias begins in `floats`; bytes of CHUNK values of a block of columns."""
-RUNS = {
+KIND, QUANTS_AT, FLOATS, N, K, GROUP, BIAS, STEP = range(FACTS)
+"""What a row of the table says: the kind of quants; where the matrix begins in `quants` and in `floats`; n and k,
+padded; how many values of k share a scale; where its bias begins in `floats`; bytes of CHUNK values of a block of
+columns."""
+IN_SUB_BLOCKS = {
     GgmlType.Q4_0: CENTRED4, GgmlType.Q4_1: OFFSET4, GgmlType.Q5_0: CENTRED5, GgmlType.Q5_1: OFFSET5,
     GgmlType.Q8_0: CENTRED8,
     GgmlType.Q4_K: NESTED4, GgmlType.Q5_K: NESTED5, GgmlType.Q6_K: NESTED6,
 }  # fmt: skip
-"""Types whose codes stay what they are in the file."""
+"""Types whose quants stay what they are in the file."""
 _SMALL_GROUP, _GROUP = 128, 256
 _OF_256 = {GgmlType.Q2_K, GgmlType.Q3_K, GgmlType.IQ4_XS}
 _PART = 128  # columns that a thread makes at a time
@@ -62,7 +62,7 @@ class Matrix:
 
     @property
     def kind(self) -> int:
-        return FLOAT if self.type == GgmlType.F32 else RUNS.get(self.type, EIGHT)
+        return FLOAT if self.type == GgmlType.F32 else IN_SUB_BLOCKS.get(self.type, EIGHT)
 
     @property
     def group(self) -> int:
@@ -84,49 +84,49 @@ class Matrix:
     @property
     def step(self) -> int:
         """Bytes of CHUNK values of a block of columns."""
-        if self.type in RUNS:
-            code = CODES[self.kind]
-            return code.group_bytes * CHUNK // (code.runs * RUN)
+        if self.type in IN_SUB_BLOCKS:
+            layout = LAYOUTS[self.kind]
+            return layout.group_bytes * CHUNK // (layout.sub_blocks * SUB_BLOCK)
         return CHUNK_BYTES if self.kind == EIGHT else 0
 
     @property
-    def code_bytes(self) -> int:
+    def quant_bytes(self) -> int:
         """Bytes of all its quants, a multiple of 64."""
         return self.padded_n // BLOCK * self.padded_k // CHUNK * self.step
 
     @property
     def weights(self) -> int:
         """float32 values before the bias: scales, or the weights themselves."""
-        if self.type in RUNS:
+        if self.type in IN_SUB_BLOCKS:
             return 0
         return self.padded_n * (self.padded_k if self.kind == FLOAT else self.groups)
 
 
 class Arena:
-    """The memory of all matrices of a model: `codes` int8, `floats` float32, and a row of FACTS for each, `table`."""
+    """The memory of all matrices of a model: `quants` int8, `floats` float32, and a row of FACTS for each, `table`."""
 
     def __init__(self, matrices: Sequence[Matrix]) -> None:
         self.matrices = tuple(matrices)
         self.table: I64 = np.zeros((len(self.matrices), FACTS), np.int64)
-        codes = floats = 0
+        quants = floats = 0
         for row, matrix in zip(self.table, self.matrices, strict=True):
-            row[[KIND, CODES_AT, FLOATS, N, K]] = matrix.kind, codes, floats, matrix.padded_n, matrix.padded_k
+            row[[KIND, QUANTS_AT, FLOATS, N, K]] = matrix.kind, quants, floats, matrix.padded_n, matrix.padded_k
             row[[GROUP, BIAS, STEP]] = matrix.group, floats + matrix.weights, matrix.step
-            codes, floats = codes + matrix.code_bytes, floats + matrix.weights + matrix.padded_n
-        self.codes: I8 = _aligned(codes, np.int8)
+            quants, floats = quants + matrix.quant_bytes, floats + matrix.weights + matrix.padded_n
+        self.quants: I8 = _aligned(quants, np.int8)
         self.floats: F32 = _aligned(floats, np.float32)
 
     def fill(self, number: int, data: Bytes, bias: F32 | None = None) -> None:
         """Matrix `number`, from the bytes of its rows in the file, uint8 [n, bytes], and its bias [n], else zeros."""
         matrix, row = self.matrices[number], self.table[number]
         rows = np.ascontiguousarray(data).view(np.uint8).reshape(matrix.n, -1)
-        code_step, float_step = (size // (matrix.padded_n // BLOCK) for size in (matrix.code_bytes, matrix.weights))
+        quant_step, float_step = (size // (matrix.padded_n // BLOCK) for size in (matrix.quant_bytes, matrix.weights))
 
         def pack(first: int) -> None:
-            codes, floats = pack_matrix(matrix.type, rows[first : first + _PART], matrix.k)
-            code_at = row[CODES_AT] + first // BLOCK * code_step
+            quants, floats = pack_matrix(matrix.type, rows[first : first + _PART], matrix.k)
+            quant_at = row[QUANTS_AT] + first // BLOCK * quant_step
             float_at = row[FLOATS] + first // BLOCK * float_step
-            self.codes[code_at : code_at + codes.size] = codes
+            self.quants[quant_at : quant_at + quants.size] = quants
             self.floats[float_at : float_at + floats.size] = floats
 
         with ThreadPoolExecutor(threads()) as pool:
@@ -143,20 +143,20 @@ def _aligned(count: int, dtype: Any) -> Any:
 
 
 def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
-    """The rows of a file's tensor, uint8 [n, bytes], as codes and scales, or as float32 weights; both flat.
+    """The rows of a file's tensor, uint8 [n, bytes], as quants and scales, or as float32 weights; both flat.
 
-    Codes: [n / 32] times the chunks or groups of 32 columns (engine.codegen.int8_layout, .sub_blocks); scales:
+    Quants: [n / 32] times the chunks or groups of 32 columns (engine.codegen.int8_layout, .sub_blocks); scales:
     [n / 32][groups][32]; weights: [n / 32][k][32].
     """
     matrix = Matrix(type_, data.shape[0], k)
-    if type_ in RUNS:
+    if type_ in IN_SUB_BLOCKS:
         return _codes_in_runs(matrix, data), np.zeros(0, np.float32)
     w = np.zeros((matrix.padded_n, matrix.padded_k), np.float32)
     w[: matrix.n, :k] = TYPES[type_].dequantize(data)
     if matrix.kind == FLOAT:
         return np.zeros(0, np.int8), _in_blocks(w)
-    codes, scales = _eight_bits(w, matrix.group)
-    return codes.reshape(-1), _in_blocks(scales)
+    quants, scales = _eight_bits(w, matrix.group)
+    return quants.reshape(-1), _in_blocks(scales)
 
 
 def _in_blocks(values: F32) -> F32:
@@ -184,19 +184,24 @@ def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
 def _codes_in_runs(matrix: Matrix, data: Bytes) -> I8:
     """Groups as `engine.codegen.sub_blocks` says."""
     found: Quants = TYPES[matrix.type].quants_of(data)  # type: ignore[attr-defined]
-    code, n, runs = CODES[matrix.kind], matrix.padded_n, matrix.padded_k // RUN
-    blocks, groups, before, heads = n // BLOCK, runs // code.runs, SIDES * code.unit_bytes, SIDES * code.head_bytes
-    out = np.empty((blocks, groups, code.group_bytes), np.uint8)
+    layout, n, sub_blocks = LAYOUTS[matrix.kind], matrix.padded_n, matrix.padded_k // SUB_BLOCK
+    blocks, groups, before, heads = (
+        n // BLOCK,
+        sub_blocks // layout.sub_blocks,
+        SIDES * layout.unit_bytes,
+        SIDES * layout.head_bytes,
+    )
+    out = np.empty((blocks, groups, layout.group_bytes), np.uint8)
     if found.super_scales is not None:
         units = _padded(found.super_scales, n, groups).reshape(blocks, 2, LANES, groups, -1)
         out[..., :before] = _bytes(units.transpose(0, 3, 1, 4, 2)).reshape(blocks, groups, -1)
-    own = _padded(found.scales, n, runs).reshape(blocks, 2, LANES, groups, code.runs, -1)
-    codes = _padded(found.quants, n, matrix.padded_k).reshape(blocks, 2, LANES, groups, code.runs, RUN)
-    of_runs = np.empty((blocks, groups, code.runs, code.run_bytes), np.uint8)
-    of_runs[..., :heads] = _bytes(own.transpose(0, 3, 4, 1, 5, 2)).reshape(*of_runs.shape[:3], -1)
-    words = words_of(matrix.kind, codes.transpose(0, 3, 4, 1, 2, 5))
-    of_runs[..., heads:] = words.swapaxes(3, 4).reshape(*of_runs.shape[:3], -1)
-    out[..., before:] = of_runs.reshape(blocks, groups, -1)
+    own = _padded(found.scales, n, sub_blocks).reshape(blocks, 2, LANES, groups, layout.sub_blocks, -1)
+    quants = _padded(found.quants, n, matrix.padded_k).reshape(blocks, 2, LANES, groups, layout.sub_blocks, SUB_BLOCK)
+    of_sub_blocks = np.empty((blocks, groups, layout.sub_blocks, layout.sub_block_bytes), np.uint8)
+    of_sub_blocks[..., :heads] = _bytes(own.transpose(0, 3, 4, 1, 5, 2)).reshape(*of_sub_blocks.shape[:3], -1)
+    words = words_of(matrix.kind, quants.transpose(0, 3, 4, 1, 2, 5))
+    of_sub_blocks[..., heads:] = words.swapaxes(3, 4).reshape(*of_sub_blocks.shape[:3], -1)
+    out[..., before:] = of_sub_blocks.reshape(blocks, groups, -1)
     return out.view(np.int8).reshape(-1)
 
 

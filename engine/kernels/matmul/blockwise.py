@@ -1,6 +1,6 @@
 """Products of a decoder's rows with matrices whose quants are those of the file (`engine.codegen.sub_blocks`).
 
-Few values of a row share a scale, so that 8 bits hold them, and codes are multiplied as they are in the file: twice as
+Few values of a row share a scale, so that 8 bits hold them, and quants are multiplied as they are in the file: twice as
 many products in an instruction as of 16 bits, and none of a weight's precision lost.
 """
 
@@ -12,9 +12,9 @@ import numpy as np
 from engine.codegen import CHUNK, SMALL_TOP, run_tile
 from engine.codegen.quantized_rows import GROUP, HALVES, OF_OFFSETS, PAIR, RECORD, SCALE, SIDE_TOP
 from engine.codegen.sub_block_tile import sizes_of
-from engine.codegen.sub_blocks import CENTRED4, CODES, NESTED4, OF_HALVES, OF_NESTED, RUN, in_halves, is_nested
+from engine.codegen.sub_blocks import CENTRED4, LAYOUTS, NESTED4, OF_HALVES, OF_NESTED, SUB_BLOCK, in_halves, is_nested
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul.arena import BIAS, BLOCK, CODES_AT, KIND, STEP, K
+from engine.kernels.matmul.arena import BIAS, BLOCK, KIND, QUANTS_AT, STEP, K
 from engine.kernels.matmul.arguments import Matrices, Scratch, Target
 from engine.kernels.matmul.linear import ADD, VECTORS_ISA
 from engine.kernels.places import TILE, place
@@ -44,10 +44,10 @@ _SIZES = {"avx512_vnni": (1, 2, 4, 6, 8)}
 SIZES = _SIZES.get(VECTORS_ISA, (1, 2, 4))
 """Rows that are multiplied together."""
 _MOST, _MOST_HALVES = (sizes_of(kind, SIZES, VECTORS_ISA)[-1] for kind in (NESTED4, CENTRED4))
-GROUP_RUNS = CODES[NESTED4].runs
+GROUP_SUB_BLOCKS = LAYOUTS[NESTED4].sub_blocks
 """Sub-blocks that share a scale where quants are NESTED."""
 _TOP, _TINY, _ZERO, _HALF, _ONE = map(np.float32, (SMALL_TOP, 1e-30, 0, 0.5, 1))
-_OF_SIDE = np.float32(SMALL_TOP / (SIDE_TOP - RUN // 2 - 1))  # what rounding adds to 32 numbers, and to their sum
+_OF_SIDE = np.float32(SMALL_TOP / (SIDE_TOP - SUB_BLOCK // 2 - 1))  # what rounding adds to 32 numbers, and to their sum
 _ROWS_BYTES = 1 << 19
 """Bytes of rows that pass one block of columns after another: half of a second cache."""
 
@@ -63,9 +63,9 @@ def which(kind: int) -> int:
 _tile = run_tile(SIZES, VECTORS_ISA)
 
 
-def record_bytes(rows: int, k: int) -> int:
-    """Bytes of quantized rows that `take_records` writes and `run_columns` may read."""
-    return (rows + _MOST) * k // RUN * RECORD
+def quantized_bytes(rows: int, k: int) -> int:
+    """Bytes of quantized rows that `quantize_sub_blocks` writes and `multiply_columns` may read."""
+    return (rows + _MOST) * k // SUB_BLOCK * RECORD
 
 
 @kernel
@@ -80,49 +80,52 @@ def tile_rows(count: int, most: int, sizes: Sequence[int]) -> int:
 
 
 @kernel
-def take_records(x: F32, r: int, k: int, kind: int, records: I8) -> None:
-    """Row r of x [tokens, k] as records (`codegen/quantized_rows.py`); a scale of values that are not finite is NaN."""
-    first, base = place(r, 0, k), r * (k // RUN) * RECORD
+def quantize_sub_blocks(x: F32, r: int, k: int, kind: int, quantized: I8) -> None:
+    """Row r of x [tokens, k] as quantized activations (`codegen/quantized_rows.py`); a scale of values that are not
+    finite is NaN."""
+    first, base = place(r, 0, k), r * (k // SUB_BLOCK) * RECORD
     if nested(kind):
-        for group in range(k // (RUN * GROUP_RUNS)):
-            _take_group(x, first + 2 * group * GROUP_RUNS * TILE, records, base + group * GROUP_RUNS * RECORD)
+        for group in range(k // (SUB_BLOCK * GROUP_SUB_BLOCKS)):
+            _quantize_super_block(
+                x, first + 2 * group * GROUP_SUB_BLOCKS * TILE, quantized, base + group * GROUP_SUB_BLOCKS * RECORD
+            )
         return
-    floats, ints = records.view(np.float32), records.view(np.int32)
-    for run in range(k // RUN):
-        i, to = first + 2 * run * TILE, base + run * RECORD
+    floats, ints = quantized.view(np.float32), quantized.view(np.int32)
+    for sub_block in range(k // SUB_BLOCK):
+        i, to = first + 2 * sub_block * TILE, base + sub_block * RECORD
         for half in range(2):
             v = load_f32(x, i + half * TILE)
             top = of_bits(largest_i32(magnitude_bits(v)))
-            ints[(to + HALVES) // 4 + half] = -OF_HALVES * _numbers(v, _inverse(top), records, to + half * LANES)
+            ints[(to + HALVES) // 4 + half] = -OF_HALVES * _numbers(v, _inverse(top), quantized, to + half * LANES)
             floats[(to + SCALE) // 4 + half] = _scale(top)
 
 
 @kernel
-def _take_group(x: F32, first: int, records: I8, base: int) -> None:
-    """Eight runs of a row, whose scales are integer multiples of one."""
-    floats, ints, shorts = records.view(np.float32), records.view(np.int32), records.view(np.int16)
+def _quantize_super_block(x: F32, first: int, quantized: I8, base: int) -> None:
+    """Eight sub-blocks of a row, whose scales are integer multiples of one."""
+    floats, ints, shorts = quantized.view(np.float32), quantized.view(np.int32), quantized.view(np.int16)
     top, not_finite = _ZERO, _ZERO  # 0, else NaN
-    for run in range(GROUP_RUNS):
-        least = _least(load_f32(x, first + 2 * run * TILE), load_f32(x, first + (2 * run + 1) * TILE))
+    for sub_block in range(GROUP_SUB_BLOCKS):
+        least = _least(load_f32(x, first + 2 * sub_block * TILE), load_f32(x, first + (2 * sub_block + 1) * TILE))
         top, not_finite = max(top, least), not_finite + (least - least)
-        floats[(base + run * RECORD + SCALE) // 4] = least  # until its scale is known
+        floats[(base + sub_block * RECORD + SCALE) // 4] = least  # until its scale is known
     inverse, scale = _inverse(top) if not_finite == _ZERO else _ZERO, top / _TOP / _TOP + not_finite
-    for run in range(GROUP_RUNS):
-        i, to, pair = first + 2 * run * TILE, base + run * RECORD, base + run // 2 * 2 * RECORD + PAIR
+    for sub_block in range(GROUP_SUB_BLOCKS):
+        i, to, pair = first + 2 * sub_block * TILE, base + sub_block * RECORD, base + sub_block // 2 * 2 * RECORD + PAIR
         steps = _steps(floats[(to + SCALE) // 4] * inverse) if inverse > _ZERO else 0
         own = scale * np.float32(steps)
         unit = _ONE / own if steps else _ZERO
-        low = _numbers(load_f32(x, i), unit, records, to)
-        high = _numbers(load_f32(x, i + TILE), unit, records, to + LANES)
-        shorts[pair // 2 + 1 - run % 2] = steps
-        shorts[(pair + RECORD) // 2 + 1 - run % 2] = (steps * (low + high) + OF_OFFSETS // 2) // OF_OFFSETS
+        low = _numbers(load_f32(x, i), unit, quantized, to)
+        high = _numbers(load_f32(x, i + TILE), unit, quantized, to + LANES)
+        shorts[pair // 2 + 1 - sub_block % 2] = steps
+        shorts[(pair + RECORD) // 2 + 1 - sub_block % 2] = (steps * (low + high) + OF_OFFSETS // 2) // OF_OFFSETS
         ints[(to + HALVES) // 4], ints[(to + HALVES) // 4 + 1] = -OF_NESTED * low, -OF_NESTED * high
         floats[(to + SCALE) // 4], floats[(to + GROUP) // 4] = own, scale
 
 
 @kernel
 def _least(low: Float, high: Float) -> Any:
-    """127 times the least scale of a run's values."""
+    """127 times the least scale of a sub-block's values."""
     top = of_bits(largest_i32(larger_i32(magnitude_bits(low), magnitude_bits(high))))
     both = total(add(as_floats(magnitude_bits(low)), as_floats(magnitude_bits(high))))
     of_side = _HALF * (both + abs(total(add(low, high)))) * _OF_SIDE  # values of one sign, or of the other
@@ -142,10 +145,10 @@ def _inverse(top: float) -> Any:
 
 
 @kernel
-def _numbers(v: Float, inverse: float, records: I8, to: int) -> Any:
-    """Sixteen values become numbers at a place of the records; their sum."""
+def _numbers(v: Float, inverse: float, quantized: I8, to: int) -> Any:
+    """Sixteen values become numbers at a place of the quantized activations; their sum."""
     n = to_i32(mul(v, splat(inverse)))
-    store_bytes(np.int64(records.ctypes.data) + to, n)
+    store_bytes(np.int64(quantized.ctypes.data) + to, n)
     return total_i32(n)
 
 
@@ -155,15 +158,15 @@ def _scale(top: float) -> Any:
 
 
 @kernel
-def run_columns(
+def multiply_columns(
     first: int, end: int, count: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch, thread: int
 ) -> None:
     """Blocks first..end of columns, as `decoder.product` says."""
     facts, floats, totals = matrices.table[matrix], matrices.floats, scratch.totals[thread]
-    records, out, width, column = scratch.quantized[which(facts[KIND])], target.out, target.width, target.column
-    k, stride, most = facts[K], facts[K] // RUN * RECORD, _MOST_HALVES if by_halves(facts[KIND]) else _MOST
+    quantized, out, width, column = scratch.quantized[which(facts[KIND])], target.out, target.width, target.column
+    k, stride, most = facts[K], facts[K] // SUB_BLOCK * RECORD, _MOST_HALVES if by_halves(facts[KIND]) else _MOST
     size, some = k // CHUNK * facts[STEP], max(most, _ROWS_BYTES // stride // most * most)
-    base, left = np.int64(matrices.quants.ctypes.data) + facts[CODES_AT], np.int64(records.ctypes.data)
+    base, left = np.int64(matrices.quants.ctypes.data) + facts[QUANTS_AT], np.int64(quantized.ctypes.data)
     to = np.int64(totals.ctypes.data)
     for at in range(0, count, some):
         last = min(at + some, count)
@@ -177,7 +180,7 @@ def run_columns(
                     store_f32(totals, BLOCK * r + LANES, b1)
                     _expect(out, place(row + r, column + j * BLOCK, width))
                     _expect(out, place(row + r, column + j * BLOCK + LANES, width))
-                _tile(facts[KIND], rows, left + row * stride, stride, k // RUN, base + j * size, to)
+                _tile(facts[KIND], rows, left + row * stride, stride, k // SUB_BLOCK, base + j * size, to)
                 for r in range(min(rows, count - row)):
                     put(totals, BLOCK * r, out, place(row + r, column + j * BLOCK, width), target.mode)
                     put(totals, BLOCK * r + LANES, out, place(row + r, column + j * BLOCK + LANES, width), target.mode)

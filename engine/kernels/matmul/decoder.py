@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from engine.codegen import CHUNK, EIGHT, FLOAT, ROW_TOP, coded_tile, operands
+from engine.codegen import CHUNK, EIGHT, FLOAT, ROW_TOP, int8_tile, operands
 from engine.codegen.sub_block_amx import PANEL_BYTES, SUMS_BYTES
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul.arena import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, KIND, STEP, K, N
+from engine.kernels.matmul.arena import BIAS, BLOCK, FLOATS, GROUP, KIND, QUANTS_AT, STEP, K, N
 from engine.kernels.matmul.arguments import Matrices, Scratch, Target, Team
-from engine.kernels.matmul.blockwise import record_bytes, run_columns, take_records, tile_rows, which
-from engine.kernels.matmul.blockwise_amx import run_columns_amx
+from engine.kernels.matmul.blockwise import multiply_columns, quantize_sub_blocks, quantized_bytes, tile_rows, which
+from engine.kernels.matmul.blockwise_amx import multiply_columns_amx
 from engine.kernels.matmul.int8_amx import PANEL, TOTALS, WIDEST, columns
 from engine.kernels.matmul.linear import ADD, ISA, OPERANDS, PLAIN, SUMS, VECTORS_ISA
 from engine.kernels.matmul.linear_float import FloatLayer, linear_float
@@ -48,16 +48,16 @@ SIZES = _SIZES[ISA]
 FEW = 8
 """Rows that AMX is not used for."""
 _MOST = SIZES[-1]
-_PAIR_ROW, _DIGIT_ROW = operands(VECTORS_ISA).store_row, OPERANDS.store_coded_row
+_PAIR_ROW, _DIGIT_ROW = operands(VECTORS_ISA).store_row, OPERANDS.store_int8_row
 _ZERO, _TOP, _TINY = np.float32(0), np.float32(ROW_TOP), np.float32(1e-30)
 _FIRST = np.int64(0)
 _NOTHING = np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
 _ROW_BYTES = 2 * CHUNK  # of a chunk of a row
 _CLAIMS, _PANEL_CLAIMS = 8, 4  # for each thread, or more; and where panels pay for their width
-_NEAR = 1 << 21  # bytes of codes in runs that are near when the next rows pass them
+_NEAR = 1 << 21  # bytes of quants in sub-blocks that are near when the next rows pass them
 _PASS = 128  # rows that pass one after another, as many as the second cache holds
 
-_tile = coded_tile(SIZES, VECTORS_ISA)
+_tile = int8_tile(SIZES, VECTORS_ISA)
 
 
 def coded_scratch(rows: int, k: int, threads: int) -> Scratch:
@@ -68,7 +68,7 @@ def coded_scratch(rows: int, k: int, threads: int) -> Scratch:
         _lines(threads * max(rows * BLOCK, TOTALS if _AMX else 0), np.float32).reshape(threads, -1),
         _lines(threads * (max(PANEL, BLOCK * k, PANEL_BYTES) if _AMX else 0), np.int8).reshape(threads, -1),
         _lines(threads * max(2 * SUMS, SUMS_BYTES // 4), np.int32).reshape(threads, -1),
-        _lines(2 * record_bytes(rows, k), np.int8).reshape(2, -1),
+        _lines(2 * quantized_bytes(rows, k), np.int8).reshape(2, -1),
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def take(team: Team, x: F32, count: int, k: int, kind: int, scratch: Scratch) ->
         line_up(x, first, end - first, k, scratch.lined[first * k :])
     elif kind != EIGHT:
         for r in range(first, end):
-            take_records(x, r, k, kind, scratch.quantized[which(kind)])
+            quantize_sub_blocks(x, r, k, kind, scratch.quantized[which(kind)])
     else:
         for r in range(first, end):
             scratch.scales[r] = _take_row(x, r, count, k, np.int64(scratch.quants.ctypes.data))
@@ -158,9 +158,9 @@ def product(
             for j in range(first, end):
                 _float_block(j, count, matrices, matrix, target, scratch, thread)
         elif _AMX and count > FEW and in_runs:  # compiled with AMX alone
-            run_columns_amx(first, end, count, matrices, matrix, target, scratch, thread)
+            multiply_columns_amx(first, end, count, matrices, matrix, target, scratch, thread)
         elif in_runs:
-            run_columns(first, end, count, matrices, matrix, target, scratch, thread)
+            multiply_columns(first, end, count, matrices, matrix, target, scratch, thread)
         elif tiles:
             columns(first, end, count, matrices, matrix, target, scratch, thread)
         else:
@@ -199,7 +199,7 @@ def _block(
     """The totals of `count` rows from `row` on, of `rows`, and block j of columns."""
     facts = matrices.table[matrix]
     steps, group = facts[K] // CHUNK, facts[GROUP] // CHUNK
-    here = np.int64(matrices.quants.ctypes.data) + facts[CODES_AT] + j * steps * facts[STEP]
+    here = np.int64(matrices.quants.ctypes.data) + facts[QUANTS_AT] + j * steps * facts[STEP]
     factors = np.int64(matrices.floats.ctypes.data) + 4 * (facts[FLOATS] + j * ((steps + group - 1) // group) * BLOCK)
     left, totals = np.int64(scratch.quants.ctypes.data), np.int64(scratch.totals[thread].ctypes.data)
     i = 0

@@ -1,4 +1,4 @@
-"""Products of many rows with codes on AMX: codes become tiles of digits once, which all rows then pass.
+"""Products of many rows with quants on AMX: quants become tiles of digits once, which all rows then pass.
 
 A product of tiles takes 16 cycles, and its operands come from a cache in less only if it is a near one. So 32 rows of
 a part of k stay in the first cache while the columns of a panel pass them. What is next is fetched meanwhile: columns
@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.codegen import CHUNK, Finish, Products, amx_group, digits
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul.arena import BIAS, BLOCK, CODES_AT, FLOATS, GROUP, STEP, K
+from engine.kernels.matmul.arena import BIAS, BLOCK, FLOATS, GROUP, QUANTS_AT, STEP, K
 from engine.kernels.matmul.arguments import Matrices, Scratch, Target
 from engine.kernels.matmul.linear import SUMS_APART, address, flush, group_kind, no_finish
 from engine.kernels.places import place
@@ -67,7 +67,7 @@ def columns(
 def _unpack(panel: int, first: int, blocks: int, matrices: Matrices, facts: I64) -> None:
     """The quants of some blocks of columns as tiles of digits: block after block, side after side, [k / 64][1024]."""
     steps, group, step = facts[K] // CHUNK, facts[GROUP] // CHUNK, facts[STEP]
-    base = np.int64(matrices.quants.ctypes.data) + facts[CODES_AT] + first * steps * step
+    base = np.int64(matrices.quants.ctypes.data) + facts[QUANTS_AT] + first * steps * step
     for j in range(blocks):
         for q in range(0, steps, group):
             for side in range(2):

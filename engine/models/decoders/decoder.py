@@ -110,7 +110,7 @@ class Decoder:
         arrays, far, near = self._arrays, *self._angles
         step = self._step(positions, sequences, tables, pages, wanted)
         model = Model(
-            Matrices(arrays["codes"], arrays["floats"], self._table), arrays["norms"], self._windows, far, near,
+            Matrices(arrays["quants"], arrays["floats"], self._table), arrays["norms"], self._windows, far, near,
             self._sizes, self._rules,
         )  # fmt: skip
         flat = out.reshape(-1)

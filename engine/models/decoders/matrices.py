@@ -90,7 +90,7 @@ class Plan:
         for number, rows in enumerate(self.rows):
             rows.fill(arena, number)
             self._file.release()  # else the whole file would be in memory beside the arena
-        return {"codes": arena.codes, "floats": arena.floats, "norms": self.norms}
+        return {"quants": arena.quants, "floats": arena.floats, "norms": self.norms}
 
     def _tensor(self, name: str, *sizes: int, needed: bool = True) -> Tensor | None:
         if not needed and name not in self._file.tensors:

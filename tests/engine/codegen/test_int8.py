@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from engine.codegen import coded_tile, digits
+from engine.codegen import digits, int8_tile
 from engine.codegen.int8_layout import numbers_at
 from engine.codegen.operands import CODED
 from engine.kernels.compiled import kernel
@@ -38,8 +38,8 @@ def test_digits() -> None:
     operation, turns = digits(), 2 * CHUNKS
 
     @njit
-    def run(codes: Any, side: int, step: int, out: Any) -> None:
-        operation(codes.ctypes.data, side, turns, out.ctypes.data, step)
+    def run(quants: Any, side: int, step: int, out: Any) -> None:
+        operation(quants.ctypes.data, side, turns, out.ctypes.data, step)
 
     memory, numbers = made_up()
     for side in range(2):
@@ -52,13 +52,13 @@ def test_digits() -> None:
         assert (out.reshape(turns, 600)[:, 512:] == 77).all()
 
 
-_tile = coded_tile(SIZES, VECTORS_ISA)
+_tile = int8_tile(SIZES, VECTORS_ISA)
 
 
 @called
 @kernel
-def run_tile(rows: int, a: Any, steps: int, codes: Any, group: int, factors: Any, out: Any) -> None:
-    _tile(rows, a.ctypes.data, 128 * rows, steps, codes.ctypes.data, group, factors.ctypes.data, out.ctypes.data)
+def run_tile(rows: int, a: Any, steps: int, quants: Any, group: int, factors: Any, out: Any) -> None:
+    _tile(rows, a.ctypes.data, 128 * rows, steps, quants.ctypes.data, group, factors.ctypes.data, out.ctypes.data)
 
 
 @pytest.mark.parametrize("rows", SIZES)
@@ -67,10 +67,10 @@ def test_tile(rows: int, steps: int, group: int) -> None:
     random = np.random.default_rng(rows)
     a = random.integers(-32767, 32768, (steps, rows, 64)).astype(np.int16)
     a[:, 0] = 32767
-    (codes, numbers), out = made_up(), np.full((rows + 1) * 32, 77, np.float32)
+    (quants, numbers), out = made_up(), np.full((rows + 1) * 32, 77, np.float32)
     out[: 32 * rows] = before = random.integers(-5, 5, 32 * rows)
     factors = np.ldexp(np.float32(1), random.integers(-3, 3, (4, 32))).astype(np.float32)  # so that float64 is exact
-    run_tile(rows, a.reshape(-1), steps, codes, group, factors.reshape(-1), out)
+    run_tile(rows, a.reshape(-1), steps, quants, group, factors.reshape(-1), out)
     w = numbers.transpose(0, 2, 1, 3, 4).reshape(CHUNKS, 32, 32, 2)[:steps]
     sums = np.einsum("srpw,spcw->src", a.astype(np.int64).reshape(steps, rows, 32, 2), w)
     expected = before.reshape(rows, 32).astype(np.float32)

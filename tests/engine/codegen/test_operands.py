@@ -73,7 +73,7 @@ def test_pairs() -> None:
 def test_digits() -> None:
     found = operands(in_use("digits"))
     for v in numbers(ROW_TOP):
-        for store, order in ((found.store_row, range(CHUNK)), (found.store_coded_row, CODED)):
+        for store, order in ((found.store_row, range(CHUNK)), (found.store_int8_row, CODED)):
             row, x = stored(store, v, 2048), v.reshape(-1)[order]
             assert np.array_equal(row[:64], x >> 8)
             assert np.array_equal(row[1024:1088].view(np.uint8), x & 255)

@@ -1,4 +1,4 @@
-"""Codes in runs: what their memory means, and the products of rows with them, against plain Python."""
+"""Quants in sub-blocks: what their memory means, and the products of rows with them, against plain Python."""
 
 from itertools import product
 from typing import Any
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from engine.codegen import run_tile, stop_tiles
 from engine.codegen.quantized_rows import RECORD, SIDE_TOP
 from engine.codegen.sub_block_amx import (
-    FEW_RUNS,
-    MOST_RUNS,
+    FEW_SUB_BLOCKS,
+    MOST_SUB_BLOCKS,
     PANEL_BYTES,
     SUMS_BYTES,
-    run_panel,
-    run_products,
     start_halves,
-    start_runs,
+    start_sub_blocks,
+    sub_block_panel,
+    sub_block_products,
 )
 from engine.codegen.sub_block_tile import sizes_of
 from engine.codegen.sub_blocks import (
@@ -29,8 +29,8 @@ from engine.codegen.sub_blocks import (
     NESTED6,
     OFFSET4,
     OFFSET5,
-    codes_in,
-    run_at,
+    quants_in,
+    sub_block_at,
     words_of,
 )
 from engine.kernels.compiled import kernel
@@ -46,15 +46,15 @@ GROUPS = (NESTED4, NESTED5)
 BITS = {CENTRED4: 4, OFFSET4: 4, CENTRED5: 5, OFFSET5: 5, CENTRED8: 8, NESTED4: 4, NESTED5: 5, NESTED6: 6}
 UNITS = {NESTED4: 64, NESTED5: 64, NESTED6: 32}
 HEADS = {kind: 64 if kind in (OFFSET4, OFFSET5) else 32 for kind in BITS}
-MIDDLE = {CENTRED4: 8, CENTRED5: 16, CENTRED8: 128, NESTED6: 32}
+ZERO_POINT = {CENTRED4: 8, CENTRED5: 16, CENTRED8: 128, NESTED6: 32}
 SIZES = (1, 2, 3, 4, 6, 8)
-RUNS = 16
+IN_SUB_BLOCKS = 16
 Ints, Floats = NDArray[np.int64], NDArray[np.float32]
 
 
-def code(codes: Any, kind: int, column: int, k: int) -> int:
+def layout(quants: Any, kind: int, column: int, k: int) -> int:
     """That of a run's value k in words [words][columns][4], as `engine.codegen.sub_blocks` says."""
-    words, i = codes[:, column], k % 4
+    words, i = quants[:, column], k % 4
     half, t = divmod(k // 4, 4)
     if kind == CENTRED8:
         return int(words[k // 4, i])
@@ -67,16 +67,17 @@ def code(codes: Any, kind: int, column: int, k: int) -> int:
 
 
 def made_up(kind: int) -> tuple[Any, Ints, Floats]:
-    """Memory of runs; codes [runs][32 columns][32] without their middle; factors [runs][1, 2 or 4][32 columns]: a, b, d
+    """Memory of sub-blocks; quants [sub_blocks][32 columns][32] without their zero point; factors
+    [sub_blocks][1, 2 or 4][32 columns]: a, b, d
     and dmin, or d * a of both halves, or d and m. All numbers of the first columns are the greatest."""
     random, group = np.random.default_rng(kind), 8 if kind in NESTED else 1
-    run, before = 2 * (HEADS[kind] + 64 * BITS[kind]), 2 * UNITS.get(kind, 0)
-    memory = aligned(RUNS // group * (before + group * run) + 16384, np.uint8)
+    sub_block, before = 2 * (HEADS[kind] + 64 * BITS[kind]), 2 * UNITS.get(kind, 0)
+    memory = aligned(IN_SUB_BLOCKS // group * (before + group * sub_block) + 16384, np.uint8)
     memory[:] = random.integers(0, 256, memory.size)
-    codes, factors = np.empty((RUNS, 32, 32), int), []
-    for i in range(RUNS):
-        here = memory[i // group * (before + group * run) :]
-        part = here[before + i % group * run :][:run]
+    quants, factors = np.empty((IN_SUB_BLOCKS, 32, 32), int), []
+    for i in range(IN_SUB_BLOCKS):
+        here = memory[i // group * (before + group * sub_block) :]
+        part = here[before + i % group * sub_block :][:sub_block]
         if kind in NESTED:
             units = here[:before].view(np.float16)
             if i % group == 0:
@@ -96,8 +97,8 @@ def made_up(kind: int) -> tuple[Any, Ints, Floats]:
             factors.append(columns(own.reshape(2, -1, 16)))
         words = part[2 * HEADS[kind] :].reshape(-1, 32, 4)  # of one side and of the other
         for c in range(32):
-            codes[i, c] = [code(words, kind, c, k) - MIDDLE.get(kind, 0) for k in range(32)]
-    return memory, codes, np.array(factors, np.float32)
+            quants[i, c] = [layout(words, kind, c, k) - ZERO_POINT.get(kind, 0) for k in range(32)]
+    return memory, quants, np.array(factors, np.float32)
 
 
 def columns(values: Any) -> Floats:
@@ -107,30 +108,31 @@ def columns(values: Any) -> Floats:
 
 
 class Left:
-    """Rows of numbers x [rows][runs][32], those of the first row at their ends, with their scales [rows][runs][1 or 2],
-    or of eight runs one and whole numbers of it [rows][runs], as records, of so many runs, and behind them more."""
+    """Rows of numbers x [rows][sub_blocks][32], those of the first row at their ends, with their scales
+    [rows][sub_blocks][1 or 2], or of eight sub-blocks one and integers of it [rows][sub_blocks], as quantized
+    activations of so many sub-blocks, and behind them more."""
 
-    def __init__(self, kind: int, rows: int, runs: int) -> None:
+    def __init__(self, kind: int, rows: int, sub_blocks: int) -> None:
         random = np.random.default_rng(rows)
-        self.x = random.integers(-127, 128, (rows, runs, 32)).astype(np.int8)
+        self.x = random.integers(-127, 128, (rows, sub_blocks, 32)).astype(np.int8)
         self.x[0, 0], self.x[0, 1] = 127, -127
-        self.scales = random.standard_normal((rows, runs, 2)).astype(np.float32)
-        self.steps = random.integers(0, 128, (rows, runs)).astype(np.int16)
+        self.scales = random.standard_normal((rows, sub_blocks, 2)).astype(np.float32)
+        self.steps = random.integers(0, 128, (rows, sub_blocks)).astype(np.int16)
         if kind in NESTED:
             self.x //= 2
             self.x[0], self.steps[0] = 0, 127
             self.x[0, :, : SIDE_TOP // 127], self.x[0, :, SIDE_TOP // 127] = 127, SIDE_TOP % 127
             self.x[0, 8:] *= -1
-            self.scales[:] = self.scales[:, np.arange(runs) // 8 * 8, :1]
-        self.sums = self.x.astype(np.int32).reshape(rows, runs, 2, 16).sum(3)
+            self.scales[:] = self.scales[:, np.arange(sub_blocks) // 8 * 8, :1]
+        self.sums = self.x.astype(np.int32).reshape(rows, sub_blocks, 2, 16).sum(3)
         self.offsets = (self.steps * self.sums.sum(2) + 8) // 16
-        self.memory = aligned(rows * (RECORD * runs + 64), np.int8).reshape(rows, -1)
-        out = self.memory[:, : RECORD * runs].reshape(rows, runs, RECORD)
+        self.memory = aligned(rows * (RECORD * sub_blocks + 64), np.int8).reshape(rows, -1)
+        out = self.memory[:, : RECORD * sub_blocks].reshape(rows, sub_blocks, RECORD)
         out[..., :32] = self.x
         if kind in NESTED:
             both = np.stack([self.steps, self.offsets.astype(np.int16)], 2).reshape(rows, -1, 2, 2)
             out[..., 32:36] = self.own_scales()[..., None].view(np.int8)
-            out[..., 36:40] = both[:, :, ::-1].swapaxes(2, 3).reshape(rows, runs, 2).view(np.int8)
+            out[..., 36:40] = both[:, :, ::-1].swapaxes(2, 3).reshape(rows, sub_blocks, 2).view(np.int8)
             out[..., 48:] = self.scales[..., :1].copy().view(np.int8)
         else:
             out[..., 32:40] = self.scales.view(np.int8)
@@ -142,13 +144,13 @@ class Left:
         own: Floats = self.scales[..., 0] * self.steps
         return own
 
-    def product(self, kind: int, codes: Ints, factors: Floats) -> Floats:
+    def product(self, kind: int, quants: Ints, factors: Floats) -> Floats:
         """`before` and the products, every float32 operation where it is said."""
         total, halves = self.before, (slice(16), slice(16, 32))
         whole = offsets = np.zeros((len(total), 32), np.int64)
         for i in range(self.x.shape[1]):
             x, scale, own = self.x[:, i].astype(int), self.scales[:, i].T[:, :, None], factors[i]
-            first, second = (x[:, half] @ codes[i][:, half].T for half in halves)
+            first, second = (x[:, half] @ quants[i][:, half].T for half in halves)
             if kind in GROUPS:
                 (a, b, d, dmin), step = own, self.steps[:, i, None].astype(int)
                 if kind == NESTED4:
@@ -182,18 +184,18 @@ def test_words_hold_codes(kind: int) -> None:
     q = np.random.default_rng(kind).integers(0, 1 << BITS[kind], (3, 16, 32)).astype(np.uint8)
     words = words_of(kind, q)
     assert words.shape == (3, BITS[kind], 16, 4)
-    assert np.array_equal(codes_in(kind, words), q)
-    assert [code(words[1], kind, 5, k) for k in range(32)] == q[1, 5].tolist()
+    assert np.array_equal(quants_in(kind, words), q)
+    assert [layout(words[1], kind, 5, k) for k in range(32)] == q[1, 5].tolist()
 
 
 @pytest.mark.parametrize("kind", BITS)
 @pytest.mark.parametrize("side", [0, 1])
 def test_meaning(kind: int, side: int) -> None:
-    memory, codes, factors = made_up(kind)
+    memory, quants, factors = made_up(kind)
     own = slice(16 * side, 16 * side + 16)
-    for i in range(RUNS):
-        found, of_columns = run_at(kind, memory.ctypes.data, i, side)
-        assert np.array_equal(found, codes[i, own])
+    for i in range(IN_SUB_BLOCKS):
+        found, of_columns = sub_block_at(kind, memory.ctypes.data, i, side)
+        assert np.array_equal(found, quants[i, own])
         times = np.ones((len(of_columns), 1), np.float32)
         if kind not in NESTED:
             times[1:] = -1 / 8
@@ -205,48 +207,58 @@ _tile = run_tile(SIZES, VECTORS_ISA)
 
 @called
 @kernel
-def multiply(kind: int, rows: int, a: Any, stride: int, runs: int, codes: Any, out: Any) -> None:
-    _tile(kind, rows, a.ctypes.data, stride, runs, codes.ctypes.data, out.ctypes.data)
+def multiply(kind: int, rows: int, a: Any, stride: int, sub_blocks: int, quants: Any, out: Any) -> None:
+    _tile(kind, rows, a.ctypes.data, stride, sub_blocks, quants.ctypes.data, out.ctypes.data)
 
 
-@pytest.mark.parametrize(("kind", "runs"), [*product(BITS, (8, RUNS)), (CENTRED4, 6), (OFFSET5, 2), (CENTRED8, 4)])
+@pytest.mark.parametrize(
+    ("kind", "sub_blocks"), [*product(BITS, (8, IN_SUB_BLOCKS)), (CENTRED4, 6), (OFFSET5, 2), (CENTRED8, 4)]
+)
 @pytest.mark.parametrize("rows", SIZES)
-def test_tile(kind: int, runs: int, rows: int) -> None:
+def test_tile(kind: int, sub_blocks: int, rows: int) -> None:
     """With numbers at their ends too: sums are exact, and every float32 operation is where it is said."""
     if JIT and rows not in sizes_of(kind, SIZES, VECTORS_ISA):
         pytest.skip("there is no such tile of this kind")
-    memory, codes, factors = made_up(kind)
-    left, out = Left(kind, rows, runs), np.full(32 * (rows + 1), 77, np.float32)
+    memory, quants, factors = made_up(kind)
+    left, out = Left(kind, rows, sub_blocks), np.full(32 * (rows + 1), 77, np.float32)
     out[: 32 * rows] = left.before.reshape(-1)
-    multiply(kind, rows, left.memory.reshape(-1), left.memory.shape[1], runs, memory, out)
-    assert np.array_equal(out[: 32 * rows].reshape(rows, 32), left.product(kind, codes, factors))
+    multiply(kind, rows, left.memory.reshape(-1), left.memory.shape[1], sub_blocks, memory, out)
+    assert np.array_equal(out[: 32 * rows].reshape(rows, 32), left.product(kind, quants, factors))
     assert (out[32 * rows :] == 77).all()
 
 
-_panel = run_panel()
-_centred, _offset = run_products(CENTRED5, MOST_RUNS), run_products(OFFSET5, MOST_RUNS)
-_few_centred, _few_offset = run_products(CENTRED4, FEW_RUNS), run_products(OFFSET4, FEW_RUNS)
-_nested4, _nested5, _nested6 = (run_products(kind, MOST_RUNS) for kind in NESTED)
+_panel = sub_block_panel()
+_centred, _offset = sub_block_products(CENTRED5, MOST_SUB_BLOCKS), sub_block_products(OFFSET5, MOST_SUB_BLOCKS)
+_few_centred, _few_offset = sub_block_products(CENTRED4, FEW_SUB_BLOCKS), sub_block_products(OFFSET4, FEW_SUB_BLOCKS)
+_nested4, _nested5, _nested6 = (sub_block_products(kind, MOST_SUB_BLOCKS) for kind in NESTED)
 
 
 @called
 @kernel
-def make_panel(kind: int, codes: Any, panel: Any) -> None:
-    _panel(kind, codes.ctypes.data, MOST_RUNS, panel.ctypes.data)
+def make_panel(kind: int, quants: Any, panel: Any) -> None:
+    _panel(kind, quants.ctypes.data, MOST_SUB_BLOCKS, panel.ctypes.data)
 
 
 @pytest.mark.skipif(not JIT, reason="panels are made by compiled code alone")
 @pytest.mark.parametrize("kind", BITS)
 def test_panel(kind: int) -> None:
     """What tiles of AMX take, made without it."""
-    (memory, codes, factors), panel = made_up(kind), aligned(PANEL_BYTES + 64, np.int8)
+    (memory, quants, factors), panel = made_up(kind), aligned(PANEL_BYTES + 64, np.int8)
     panel[-64:] = 77
     make_panel(kind, memory, panel)
-    runs = panel[:-64].reshape(MOST_RUNS, -1)
-    found = runs[:, :1024].reshape(MOST_RUNS, 2, 8, 16, 4).transpose(0, 1, 3, 2, 4).reshape(MOST_RUNS, 32, 32)
-    assert np.array_equal(found, codes[:MOST_RUNS])
+    sub_blocks = panel[:-64].reshape(MOST_SUB_BLOCKS, -1)
+    found = (
+        sub_blocks[:, :1024]
+        .reshape(MOST_SUB_BLOCKS, 2, 8, 16, 4)
+        .transpose(0, 1, 3, 2, 4)
+        .reshape(MOST_SUB_BLOCKS, 32, 32)
+    )
+    assert np.array_equal(found, quants[:MOST_SUB_BLOCKS])
     assert (panel[-64:] == 77).all()
-    of_columns, factors = runs[:, 1024:].copy().view(np.float32).reshape(MOST_RUNS, 2, 32), factors[:MOST_RUNS]
+    of_columns, factors = (
+        sub_blocks[:, 1024:].copy().view(np.float32).reshape(MOST_SUB_BLOCKS, 2, 32),
+        factors[:MOST_SUB_BLOCKS],
+    )
     if kind not in GROUPS:
         of_columns = of_columns[:, : factors.shape[1]]
         of_columns[:, 1:] *= -8 if kind in (OFFSET4, OFFSET5) else 1
@@ -262,11 +274,11 @@ def test_panel(kind: int) -> None:
 
 @called
 @kernel
-def run_panels(kind: int, runs: int, codes: Any, a: Any, stride: int, count: int, panel: Any, out: Any) -> None:
+def run_panels(kind: int, sub_blocks: int, quants: Any, a: Any, stride: int, count: int, panel: Any, out: Any) -> None:
     here, totals, sums = panel.ctypes.data, out.ctypes.data, panel.ctypes.data + PANEL_BYTES
-    _panel(kind, codes.ctypes.data, runs, here)
+    _panel(kind, quants.ctypes.data, sub_blocks, here)
     if kind in (NESTED4, NESTED5):
-        start_runs()
+        start_sub_blocks()
         if kind == NESTED4:
             _nested4(a.ctypes.data, stride, count, here, totals, sums)
         else:
@@ -276,11 +288,11 @@ def run_panels(kind: int, runs: int, codes: Any, a: Any, stride: int, count: int
         if kind == NESTED6:
             _nested6(a.ctypes.data, stride, count, here, totals, sums)
         elif kind in (CENTRED4, CENTRED5, CENTRED8):
-            if runs == MOST_RUNS:
+            if sub_blocks == MOST_SUB_BLOCKS:
                 _centred(a.ctypes.data, stride, count, here, totals, sums)
             else:
                 _few_centred(a.ctypes.data, stride, count, here, totals, sums)
-        elif runs == MOST_RUNS:
+        elif sub_blocks == MOST_SUB_BLOCKS:
             _offset(a.ctypes.data, stride, count, here, totals, sums)
         else:
             _few_offset(a.ctypes.data, stride, count, here, totals, sums)
@@ -288,22 +300,22 @@ def run_panels(kind: int, runs: int, codes: Any, a: Any, stride: int, count: int
 
 
 @pytest.mark.parametrize("kind", BITS)
-@pytest.mark.parametrize("runs", [FEW_RUNS, MOST_RUNS])
+@pytest.mark.parametrize("sub_blocks", [FEW_SUB_BLOCKS, MOST_SUB_BLOCKS])
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_panels(kind: int, runs: int, count: int) -> None:
+def test_panels(kind: int, sub_blocks: int, count: int) -> None:
     """On AMX many rows have the same bits."""
     need("amx")
     if ISA != "amx" or not JIT:
         pytest.skip("kernels are compiled for another instruction set here")
-    if kind in NESTED and runs < MOST_RUNS:
+    if kind in NESTED and sub_blocks < MOST_SUB_BLOCKS:
         pytest.skip("these have groups")
     rows = 8 * count
-    memory, codes, factors = made_up(kind)
-    left, out = Left(kind, rows, runs), np.full(32 * (rows + 1), 77, np.float32)
+    memory, quants, factors = made_up(kind)
+    left, out = Left(kind, rows, sub_blocks), np.full(32 * (rows + 1), 77, np.float32)
     out[: 32 * rows] = left.before.reshape(-1)
     panel = aligned(PANEL_BYTES + SUMS_BYTES + 64, np.int8)
     panel[-64:] = 77
-    run_panels(kind, runs, memory, left.memory.reshape(-1), left.memory.shape[1], count, panel, out)
-    assert np.array_equal(out[: 32 * rows].reshape(rows, 32), left.product(kind, codes, factors))
+    run_panels(kind, sub_blocks, memory, left.memory.reshape(-1), left.memory.shape[1], count, panel, out)
+    assert np.array_equal(out[: 32 * rows].reshape(rows, 32), left.product(kind, quants, factors))
     assert (out[32 * rows :] == 77).all()
     assert (panel[-64:] == 77).all()

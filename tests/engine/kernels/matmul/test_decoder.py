@@ -23,7 +23,7 @@ from engine.quant import TYPES
 from engine.simd import JIT
 from tests.engine.isas import need
 from tests.engine.kernels.tiles import from_tiles, to_tiles
-from tests.reference.coded import GROUPS, RUNS, coded_product, matrix_numbers, run_product
+from tests.reference.coded import GROUPS, IN_SUB_BLOCKS, coded_product, matrix_numbers, run_product
 from tests.reference.whole_numbers import in_order
 
 Floats = NDArray[np.float32]
@@ -58,7 +58,7 @@ def product(
     scratch = coded.coded_scratch(count, k, threads)
 
     def work(thread: int) -> None:
-        run(team, thread, threads, tiles, count, arena.codes, arena.floats, arena.table, brought.start, brought.stop,
+        run(team, thread, threads, tiles, count, arena.quants, arena.floats, arena.table, brought.start, brought.stop,
             row, mode, out, before.shape[1], column, scratch)  # fmt: skip
 
     others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
@@ -100,7 +100,7 @@ class Example:
     def expected(self, x: Floats) -> Floats:
         if self.kind == T.F32:
             return in_order(x, TYPES[T.F32].dequantize(self.data).T) + self.bias
-        if self.kind in RUNS:
+        if self.kind in IN_SUB_BLOCKS:
             return run_product(x, self.kind, self.data, self.bias)
         whole, scales = matrix_numbers(self.kind, self.data)
         return coded_product(x, whole, scales, GROUPS.get(self.kind, 128), self.bias)
@@ -213,7 +213,7 @@ def test_a_row_that_is_not_finite_gives_nan() -> None:
             assert np.isfinite(found[[0, 2]]).all()
 
 
-@pytest.mark.parametrize("kind", [T.Q2_K, *RUNS], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [T.Q2_K, *IN_SUB_BLOCKS], ids=lambda kind: kind.name)
 def test_a_file_may_hold_anything(kind: GgmlType) -> None:
     """Random bytes: no row of weights changes another one, what is not finite gives NaN, and a few rows the same as
     many."""
@@ -226,7 +226,7 @@ def test_a_file_may_hold_anything(kind: GgmlType) -> None:
     found = product(arena, 0, x, before=before, column=0)
     finite = np.isfinite(w).all(1)
     assert finite.sum() > 0 or kind == T.Q8_0
-    assert (np.isnan if kind not in RUNS else lambda y: ~np.isfinite(y))(found[:, ~finite]).all()
+    assert (np.isnan if kind not in IN_SUB_BLOCKS else lambda y: ~np.isfinite(y))(found[:, ~finite]).all()
     exact = x @ w[finite].T
     length = np.abs(x).max(1)[:, None] * np.abs(w[finite]).max(1)
     assert (np.abs(found[:, finite] - exact) <= 512 * length / 127).all()
@@ -234,7 +234,7 @@ def test_a_file_may_hold_anything(kind: GgmlType) -> None:
     assert np.array_equal(found, few, equal_nan=True)
 
 
-@pytest.mark.parametrize("kind", RUNS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", IN_SUB_BLOCKS, ids=lambda kind: kind.name)
 def test_scales_and_codes_at_their_ends(kind: GgmlType) -> None:
     """Scales of no size, the least and the greatest, whole numbers of runs at their ends, blocks of one code, where an
     offset may undo steps; k that is no multiple of a chunk, n none of a block."""
@@ -289,7 +289,7 @@ def test_memory_is_near_the_size_of_the_file() -> None:
     exact = dict.fromkeys((T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q8_0), 1.002)
     for kind, most in (exact | {T.Q4_K: 1.03, T.Q5_K: 1.03, T.Q6_K: 1.01}).items():
         matrix = Matrix(kind, 4096, 4096)
-        held = matrix.code_bytes + 4 * (matrix.weights + matrix.padded_n)
+        held = matrix.quant_bytes + 4 * (matrix.weights + matrix.padded_n)
         size = 4096 * 4096 // TYPES[kind].BLOCK_VALUES * TYPES[kind].BLOCK_BYTES
         assert held <= most * size
 
