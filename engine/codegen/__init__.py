@@ -14,7 +14,7 @@ from engine.codegen.amx_group import ALL, BEGIN, CONTINUE, END, NOTHING, Finish,
 from engine.codegen.int8_layout import EIGHT, FLOAT
 from engine.codegen.int8_tile import digits, int8_tile
 from engine.codegen.operands import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
-from engine.codegen.sub_block_tile import run_tile
+from engine.codegen.sub_block_tile import sub_block_tile
 from engine.codegen.tiles import float_tile, pair_tile, pair_tiles
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
     "operands",
     "pair_tile",
     "pair_tiles",
-    "run_tile",
     "start_tiles",
     "stop_tiles",
+    "sub_block_tile",
 ]  # fmt: skip

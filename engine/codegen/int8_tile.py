@@ -49,7 +49,16 @@ def int8_tile(sizes: Sequence[int], isa: str) -> Any:
 def _emit_tile(
     b: Any, rows: int, wide: int, isa: str, args: tuple[Any, ...], vector: Any, carried: list[Any]
 ) -> list[Any]:  # fmt: skip
-    """The totals of `wide` vectors; `vector` times so many come before them."""
+    """Write the loop of `wide` vectors of a tile; `vector` times so many come before them:
+
+    for g in groups of `group` chunks:
+        sums[rows, wide] = 0                             (several of each, added at the end: products wait for sums)
+        for chunk in group g:
+            for half in (0, 1):
+                for p in pairs of k of the half:
+                    sums[r, v] += a[r, p] . weights[p, v]    for every row r and vector v
+        totals[r, v] = fma(float32(sums[r, v]), factors[g, v], totals[r, v])
+    """
     a, chunk, steps, quants, group, factors, out = args
     ways, chains = max(1, _WAYS // (rows * wide)), rows * wide
     zeros = [ir.Constant(_I32X16, [0] * LANES)] * (chains * ways)

@@ -128,7 +128,15 @@ def sub_block_products(kind: int, sub_blocks: int) -> Any:
 
 
 class _Products:
-    """The loop over any number of rows for one panel. `parts` counts the products of a sub-block and a side."""
+    """The loop over any number of rows for one panel, in which `parts` counts the products of a sub-block and a side:
+
+    for eight in rows:
+        for turn in sub-blocks * parts:
+            AMX:      tiles = quantized[eight, turn] @ panel[turn], both sides
+            memory:   sums[turn - 1] = tiles of the turn before
+            vectors:  totals += sums[turn - 2] by their factors; for the first two turns those of the eight rows before
+        store the totals of the eight rows before, when their last turn is added
+    """
 
     def __init__(self, b: Any, kind: int, sub_blocks: int, stride: Any, panel: Any, sums: Any) -> None:
         self.b, self.kind, self.panel, self.sums, self.stride = b, kind, panel, sums, stride

@@ -18,7 +18,7 @@ _SUB_BLOCK_HALVES = slice(SUB_BLOCK // 2), slice(SUB_BLOCK // 2, SUB_BLOCK)
 
 
 def multiply_sub_blocks(kind: int, rows: int, a: int, stride: int, sub_blocks: int, quants: int, out: int) -> None:
-    """A tile as `run_tile` makes it."""
+    """A tile as `sub_block_tile` makes it."""
     total = view(out, rows * SIDES * LANES, np.float32).reshape(rows, -1).copy()
     for side in range(SIDES):
         columns = slice(side * LANES, (side + 1) * LANES)

@@ -66,7 +66,7 @@ _VECTOR = 4 * LANES
 _I32X16, _F32X16 = i32x16.llvm, f32x16.llvm
 
 
-def run_tile(sizes: Sequence[int], isa: str) -> Any:
+def sub_block_tile(sizes: Sequence[int], isa: str) -> Any:
     """tile(kind, rows, a, stride, sub_blocks, quants, out): to float32 [rows][32] at `out` come the products of so many
     rows of quantized activations, `stride` bytes from one to the next, with 32 columns of so many sub-blocks, whole
     groups. `rows` is one of `sizes_of` the kind."""
@@ -96,7 +96,15 @@ def asks_ahead(rows: int, isa: str) -> bool:
 
 
 class _Tile:
-    """Rows of one number times `wide` sides of quants of one kind."""
+    """The loop over rows of one number and `wide` sides of quants of one kind:
+
+    for group in groups of sub-blocks:
+        for sub_block in group:
+            sums[r, v] = the exact sum of quants[v] * x[r], of the whole sub-block or of either half
+            totals[r, v] (or of a group: A[r, v], int32) += sums[r, v] by the scales of sub-block and row
+        of a group with offsets, or of 4 and 5 bits:
+            totals[r, v] = fma(part of A and B, the row's scale, totals[r, v])
+    """
 
     def __init__(self, b: Any, isa: str, kind: int, rows: int, wide: int) -> None:
         self.b, self.isa, self.kind, self.rows, self.wide, self.layout = b, isa, kind, rows, wide, LAYOUTS[kind]
@@ -119,7 +127,7 @@ class _Tile:
             if self.kind == NESTED4:
                 places = self._room()
                 return self._group(group, first, left, totals, self._pairs(first, left, places), places)
-            totals = self._runs(group, first, left, totals)
+            totals = self._all_sub_blocks(group, first, left, totals)
             return self._group(group, first, left, totals) if sums_groups(self.kind) else totals
 
         starts = [b.load(place, align=4) for place in self.totals] if self.kept else []
@@ -128,7 +136,7 @@ class _Tile:
             b.store(total, place, align=4)
         return carried
 
-    def _runs(self, group: Any, first: Any, left: Any, totals: list[Any]) -> list[Any]:
+    def _all_sub_blocks(self, group: Any, first: Any, left: Any, totals: list[Any]) -> list[Any]:
         """The totals after a group's sub-blocks."""
         b, layout = self.b, self.layout
         units = [emit_units(b, self.kind, group, side) for side in self.sides]

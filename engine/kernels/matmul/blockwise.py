@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.codegen import CHUNK, SMALL_TOP, run_tile
+from engine.codegen import CHUNK, SMALL_TOP, sub_block_tile
 from engine.codegen.quantized_rows import GROUP, HALVES, OF_OFFSETS, PAIR, RECORD, SCALE, SIDE_TOP
 from engine.codegen.sub_block_tile import sizes_of
 from engine.codegen.sub_blocks import CENTRED4, LAYOUTS, NESTED4, OF_HALVES, OF_NESTED, SUB_BLOCK, in_halves, is_nested
@@ -60,7 +60,7 @@ def which(kind: int) -> int:
     return 1 if nested(kind) else 0
 
 
-_tile = run_tile(SIZES, VECTORS_ISA)
+_tile = sub_block_tile(SIZES, VECTORS_ISA)
 
 
 def quantized_bytes(rows: int, k: int) -> int:

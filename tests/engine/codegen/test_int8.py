@@ -57,7 +57,7 @@ _tile = int8_tile(SIZES, VECTORS_ISA)
 
 @called
 @kernel
-def run_tile(rows: int, a: Any, steps: int, quants: Any, group: int, factors: Any, out: Any) -> None:
+def sub_block_tile(rows: int, a: Any, steps: int, quants: Any, group: int, factors: Any, out: Any) -> None:
     _tile(rows, a.ctypes.data, 128 * rows, steps, quants.ctypes.data, group, factors.ctypes.data, out.ctypes.data)
 
 
@@ -70,7 +70,7 @@ def test_tile(rows: int, steps: int, group: int) -> None:
     (quants, numbers), out = made_up(), np.full((rows + 1) * 32, 77, np.float32)
     out[: 32 * rows] = before = random.integers(-5, 5, 32 * rows)
     factors = np.ldexp(np.float32(1), random.integers(-3, 3, (4, 32))).astype(np.float32)  # so that float64 is exact
-    run_tile(rows, a.reshape(-1), steps, quants, group, factors.reshape(-1), out)
+    sub_block_tile(rows, a.reshape(-1), steps, quants, group, factors.reshape(-1), out)
     w = numbers.transpose(0, 2, 1, 3, 4).reshape(CHUNKS, 32, 32, 2)[:steps]
     sums = np.einsum("srpw,spcw->src", a.astype(np.int64).reshape(steps, rows, 32, 2), w)
     expected = before.reshape(rows, 32).astype(np.float32)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.codegen import run_tile, stop_tiles
+from engine.codegen import stop_tiles, sub_block_tile
 from engine.codegen.quantized_rows import RECORD, SIDE_TOP
 from engine.codegen.sub_block_amx import (
     FEW_SUB_BLOCKS,
@@ -202,7 +202,7 @@ def test_meaning(kind: int, side: int) -> None:
         assert np.array_equal(of_columns, factors[i, :, own] * times)
 
 
-_tile = run_tile(SIZES, VECTORS_ISA)
+_tile = sub_block_tile(SIZES, VECTORS_ISA)
 
 
 @called
