@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from engine.generate.constraint.quotes import locate
     from engine.generate.model import LanguageModel
     from engine.generate.request import Completion, Request
+    from engine.heads.logistic import Logistic, fit_logistic
+    from engine.heads.products import Bags
     from engine.kernels.vectors import similarity, softmax
     from engine.quantize import MIXES, Quantized, quantize_model
     from engine.spans import Answer
@@ -31,11 +33,13 @@ __all__ = [
     "Answer",
     "AnyObject",
     "BadModelFile",
+    "Bags",
     "Choice",
     "Completion",
     "EngineError",
     "InputTooLong",
     "LanguageModel",
+    "Logistic",
     "Model",
     "ModelFacts",
     "Pattern",
@@ -47,6 +51,7 @@ __all__ = [
     "bench",
     "check_constraint",
     "examine",
+    "fit_logistic",
     "head_of",
     "import_model",
     "inspect",
@@ -68,6 +73,8 @@ _LATER = {
     "engine.generate.model": ("LanguageModel",),
     "engine.generate.constraint.quotes": ("locate",),
     "engine.generate.request": ("Completion", "Request"),
+    "engine.heads.logistic": ("Logistic", "fit_logistic"),
+    "engine.heads.products": ("Bags",),
     "engine.kernels.vectors": ("similarity", "softmax"),
     "engine.quantize": ("MIXES", "Quantized", "quantize_model"),
     "engine.spans": ("Answer",),

@@ -41,13 +41,14 @@ from engine.simd.arithmetic import (
 from engine.simd.atomic import atomic_add, atomic_load, atomic_store, give_way, pause
 from engine.simd.gelu import gelu_near
 from engine.simd.memory import load_f32, load_i32, store_f32, store_i32
-from engine.simd.names import F32, I8, I32, I64, Float, Integer, Lanes
+from engine.simd.names import F32, F64, I8, I32, I64, Float, Integer, Lanes
 from engine.simd.narrow import fetch, fetch_to_write, load_bytes, load_half, store_bytes, store_half, store_pairs
 from engine.simd.transpose import transpose
 from engine.simd.vector import JIT, LANES, LLVM_VERSION
 
 __all__ = [
     "F32",
+    "F64",
     "I8",
     "I32",
     "I64",
