@@ -2,6 +2,7 @@
 # make install  the software alone, into .venv
 # make bench  our engine beside its peers                       make lint   ruff and mypy
 # make bench-lm  language models beside llama.cpp: tests/benchmarks/lm/__main__.py says what it needs
+# make bench-quality  how often answers are right, on documents below CLOISTER_DATA
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
 # make test-amx  the engine's kernels on AMX, emulated where the processor has none but AVX-512 VBMI
 # make torture  1,000 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again: an hour or more
@@ -74,6 +75,9 @@ bench: $(VENV)/.test $(GGUF)
 
 bench-lm: $(VENV)/.test
 	$(BIN)/python -m tests.benchmarks.lm --report bench-lm.md $(BENCH_LM)
+
+bench-quality: $(VENV)/.test $(GGUF)
+	$(BIN)/python -m tests.benchmarks.bench_classify $(GGUF)
 
 torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.torture --number 1000

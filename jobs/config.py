@@ -142,6 +142,15 @@ class ScheduleConfig(Section):
     )
 
 
+class HeadConfig(Section):
+    """What was learned from examples and answers."""
+
+    name: ModelName = Field(description="the file models/NAME.head of the workspace, which `cloister learn` makes")
+    sha256: Sha256 | None = Field(
+        None, description="64 hexadecimal digits in lower case: the head file's sha256; any file will do if left out"
+    )
+
+
 class ModelConfig(Section):
     """The model that answers."""
 
@@ -153,6 +162,11 @@ class ModelConfig(Section):
         None,
         description="file: weights that the model file has in 16-bit floats (F16, BF16) are computed as they are, in "
         "float32, which takes two to six times as long; left out, they are computed as integers of 8 bits",
+    )
+    head: HeadConfig | None = Field(
+        None,
+        description="of a model that gives embeddings: what was learned from examples on its vectors, which then "
+        "answers",
     )
     context: int | None = Field(
         None,

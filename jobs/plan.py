@@ -68,7 +68,11 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
         job_file_sha256=job.source.sha256,
         input=_input(workspace, job),
         model=pipeline.ModelRef(
-            config.model.name, model_file(workspace, job), config.model.sha256, config.model.precision == "file"
+            config.model.name,
+            model_file(workspace, job),
+            config.model.sha256,
+            config.model.precision == "file",
+            _head(workspace, config),
         ),
         task=task,
         writing=_writing(config),
@@ -78,6 +82,11 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
         retention=_retention(config.retention),
         private=config.private,
     )
+
+
+def _head(workspace: Workspace, config: JobConfig) -> pipeline.HeadRef | None:
+    said = config.model.head
+    return pipeline.HeadRef(said.name, workspace.root / "models" / f"{said.name}.head", said.sha256) if said else None
 
 
 def _writing(config: JobConfig) -> pipeline.Writing | None:

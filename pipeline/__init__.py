@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pipeline.answer.heads import with_head
     from pipeline.answer.models import (
         check_machine,
         check_model,
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
     from pipeline.inbox.unread import set_aside
     from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
     from pipeline.keep.holds import Hold, hold, holds, release
+    from pipeline.learn.examples import ExamplesRefusedError
+    from pipeline.learn.learning import LearnReport, learn_head
     from pipeline.outbox.results import results
     from pipeline.outbox.running import Running, running
     from pipeline.parse import Limits, find_tesseract
-    from pipeline.plan import Input, ModelRef, Ocr, Retention, RunPlan, Site
+    from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Retention, RunPlan, Site
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
     from pipeline.proof.judge import Replayed, Verdict
@@ -84,6 +87,7 @@ if TYPE_CHECKING:
     )
 
 _LATER = {
+    "pipeline.answer.heads": "with_head",
     "pipeline.answer.models": (
         "check_machine check_model copy_model examine_model existing glance_at_model import_model inspect_model "
         "list_models model_sha256 quantize_model writing_of"
@@ -98,10 +102,12 @@ _LATER = {
     "pipeline.inbox.unread": "set_aside",
     "pipeline.keep.erasure": "Erased ErasureRefusedError erase",
     "pipeline.keep.holds": "Hold hold holds release",
+    "pipeline.learn.examples": "ExamplesRefusedError",
+    "pipeline.learn.learning": "LearnReport learn_head",
     "pipeline.outbox.results": "results",
     "pipeline.outbox.running": "Running running",
     "pipeline.parse": "Limits find_tesseract",
-    "pipeline.plan": "Input ModelRef Ocr Retention RunPlan Site",
+    "pipeline.plan": "HeadRef Input ModelRef Ocr Retention RunPlan Site",
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
     "pipeline.proof.judge": "Replayed Verdict",

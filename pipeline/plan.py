@@ -71,14 +71,24 @@ class Input:
 
 
 @dataclass(frozen=True)
+class HeadRef:
+    """The file of a learned head, and the sha256 it must have; None accepts any and reports which to pin."""
+
+    name: str
+    path: Path
+    sha256: str | None
+
+
+@dataclass(frozen=True)
 class ModelRef:
     """A model file, and the sha256 it must have; None accepts any and reports which to pin. `widen`: its weights of 16
-    bits are computed in float32, and not in 8 bits."""
+    bits are computed in float32, and not in 8 bits. `head`: what was learned on its vectors answers."""
 
     name: str
     path: Path
     sha256: str | None
     widen: bool = False
+    head: HeadRef | None = None
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ FORMAT_LIBRARIES = {
 NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
 # pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
 ROOMS = (
-    *("errors", "states", "document", "paths", "text", "openai", "parse", "tasks", "plan", "records", "report"),
-    *("inbox", "answer", "outbox", "keep", "proof", "bench", "stages", "run"),
+    *("errors", "states", "document", "paths", "text", "openai", "parse", "heads", "tasks", "plan", "records"),
+    *("report", "inbox", "answer", "learn", "outbox", "keep", "proof", "bench", "stages", "run"),
 )
 # rooms and files within a room, each of which may import those that stand before it in its folder
 INNER_ROOMS = {

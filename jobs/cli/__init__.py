@@ -35,6 +35,7 @@ from jobs.cli import (
     bench,
     check,
     init,
+    learn,
     model_import,
     model_inspect,
     model_list,
@@ -58,6 +59,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "serve": serve.serve,
     "status": status_command.status,
     "results": results.results,
+    "learn": learn.learn,
     "bench": bench.bench,
 }
 # a group of commands: what its help says, or a command that it is by itself; and those in it, which may be groups too

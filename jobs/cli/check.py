@@ -69,6 +69,7 @@ def _check(workspace: Workspace, name: str) -> Checked:
         plan = make_plan(workspace, job)
         pipeline.check_inbox(plan.input)
         sha256 = pipeline.check_model(plan)
+        plan = pipeline.with_head(plan, sha256)
         pipeline.examine_model(plan)
         facts = pipeline.inspect_model(plan.model.path)
     except ConfigError as error:
@@ -94,10 +95,20 @@ def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, 
         "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
         "model": f"{plan.model.name}, {facts['architecture']}",
         "sha256": sha256 + ("" if plan.model.sha256 else " (not pinned: write it into the job as model.sha256)"),
+        **_learned(plan, job),
         **_writes(plan, facts),
         "task": one_line(plan.task.in_words()),
         "output": f"{shown(plan.outbox)} ({', '.join(plan.formats)})",
     }
+
+
+def _learned(plan: pipeline.RunPlan, job: LoadedJob) -> dict[str, str]:
+    """The learned head that answers; nothing where there is none."""
+    if plan.model.head is None:
+        return {}
+    pinned = job.config.model.head is not None and job.config.model.head.sha256
+    unpinned = "" if pinned else " (not pinned: write it into the job as model.head.sha256)"
+    return {"head": f"{plan.model.head.name}, sha256 {plan.model.head.sha256}{unpinned}"}
 
 
 def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:

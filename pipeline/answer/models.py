@@ -10,6 +10,7 @@ from typing import Any
 import engine
 from pipeline.answer.compute import Embedding
 from pipeline.answer.converse import Conversing
+from pipeline.answer.heads import load_head
 from pipeline.errors import MachineRefusedError, ModelRefusedError
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
@@ -125,6 +126,8 @@ def _check_head(plan: RunPlan, head: str) -> None:
     if plan.task.needs not in (head, None):
         kind = {EMBEDDING: "gives embeddings", TEXT: "writes text"}[plan.task.needs]
         raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} needs one that {kind}")
+    if head == TEXT and plan.model.head:
+        raise ModelRefusedError(f"{here}; model.head is for models that give embeddings: remove it")
     if head == TEXT:
         return
     if plan.task.writing_only:
@@ -155,7 +158,9 @@ def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
     """Make what answers documents as the plan says, on its model. Raises ModelRefusedError."""
     try:
         if isinstance(model, engine.Model):
-            return Embedding(plan.task.on_embedding(model), model)
+            head = plan.model.head
+            task = plan.task.on_head(model, load_head(head)) if head else plan.task.on_embedding(model)
+            return Embedding(task, model)
         writing = plan.writing or Writing()
         _check_context(model, writing)
         _check_room(model, writing)

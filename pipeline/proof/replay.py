@@ -7,14 +7,14 @@ sha256, the settings by their digest. Today's job files are not asked.
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pipeline.answer.models import Loaded, answerer, check_machine, load_model
 from pipeline.errors import ModelRefusedError
 from pipeline.paths.digest import file_sha256
-from pipeline.plan import ModelRef, RunPlan, Site
+from pipeline.plan import HeadRef, ModelRef, RunPlan, Site
 from pipeline.proof.choose import Choice, Chosen, Group, choose
 from pipeline.proof.judge import Judge, Replayed, Verdict, verdict_of
 from pipeline.proof.kept import BytesGoneError
@@ -94,7 +94,7 @@ class _Replaying:
 
     def _of_group(self, group: Group, models: "_Models") -> Iterator[Replayed]:
         entries = documents_at(self.site, self.chosen.groups[group])
-        plan = self._plan(group, models.path(group))
+        plan = self._plan(group, models)
         if isinstance(plan, str):
             return (yield from _all(entries, plan, "settings"))
         model = models.load(plan)
@@ -109,14 +109,16 @@ class _Replaying:
             for batch in _batches(entries, self.together):
                 yield from self._compared(batch, again, judge)
 
-    def _plan(self, group: Group, model: Path) -> RunPlan | str:
+    def _plan(self, group: Group, models: "_Models") -> RunPlan | str:
         """The plan that the runs were told; or why that is not known."""
         values = self.chosen.settings.get(group.job_digest)
         if values is None:
             return (
                 f"settings: the log does not have those of the digest {group.job_digest}, or not as this program does"
             )
-        plan = restored_plan(values, self.site, self.scratch, ModelRef(group.model, model, group.model_sha256))
+        model = ModelRef(group.model, models.path(group), group.model_sha256)
+        plan = restored_plan(values, self.site, self.scratch, model)
+        plan = replace(plan, model=replace(plan.model, head=models.head(plan.model.head)))
         if job_digest(plan, group.model_sha256) != group.job_digest:
             return f"settings: those of the digest {group.job_digest} mean something else to this program"
         return plan
@@ -148,6 +150,14 @@ class _Models:
         named = self.site.models / f"{group.model}.gguf"
         others = (path for path in sorted(self.site.models.glob("*.gguf")) if path != named)
         return next((path for path in (named, *others) if self._of(path) == group.model_sha256), named)
+
+    def head(self, ref: HeadRef | None) -> HeadRef | None:
+        """The learned head with the file that has its bytes, whatever that is called now; if none has them, where it
+        was."""
+        if ref is None:
+            return None
+        others = (path for path in sorted(self.site.models.glob("*.head")) if path != ref.path)
+        return replace(ref, path=next((path for path in (ref.path, *others) if self._of(path) == ref.sha256), ref.path))
 
     def load(self, plan: RunPlan) -> Loaded | str:
         """The model; or why it cannot be had."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import audit
 from pipeline.parse import Limits
-from pipeline.plan import Input, ModelRef, Ocr, RunPlan, Site
+from pipeline.plan import HeadRef, Input, ModelRef, Ocr, RunPlan, Site
 from pipeline.records.types import Record, SettingsPiece
 from pipeline.tasks import PROMPTS, Writing, from_json, to_json
 
@@ -28,6 +28,7 @@ def settings_text(plan: RunPlan, model_sha256: str) -> str:
     whole = {
         "digest": VERSION, "job": plan.job, "task": to_json(plan.task), "model_sha256": model_sha256, "limits": limits,
         "read": read, **_writing(plan.writing), **({"precision": "file"} if plan.model.widen else {}),
+        **({"head": {"name": plan.model.head.name, "sha256": plan.model.head.sha256}} if plan.model.head else {}),
     }  # fmt: skip
     return audit.canonical(whole).decode()
 
@@ -84,11 +85,15 @@ def restored_plan(values: Mapping[str, Any], site: Site, root: Path, model: Mode
         job=values["job"],
         job_file_sha256="",
         input=Input(root, (), 0.0, "keep", duplicates="warn", hidden=read["hidden"], ocr=ocr),
-        model=replace(model, widen="precision" in values),
+        model=replace(model, widen="precision" in values, head=_head(values.get("head"), site)),
         task=from_json(values["task"]),
         formats=(),
         writing=Writing(**{name: writing[name] for name in writing.keys() - {"prompts"}}) if writing else None,
     )
+
+
+def _head(values: Mapping[str, Any] | None, site: Site) -> HeadRef | None:
+    return HeadRef(values["name"], site.models / f"{values['name']}.head", values["sha256"]) if values else None
 
 
 def _sha256(text: str) -> str:

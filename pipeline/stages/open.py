@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipeline.answer.heads import with_head
 from pipeline.answer.memory import give_back_freed
 from pipeline.answer.models import check_machine, check_model, writing_of
 from pipeline.inbox.find import check_inbox
@@ -63,7 +64,7 @@ def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
         if plan.private:
             refuse_open(site.root)
         model_sha256 = check_model(plan)
-        plan = replace(plan, writing=writing_of(plan))
+        plan = replace(with_head(plan, model_sha256), writing=writing_of(plan))
         digest, shelf = job_digest(plan, model_sha256), Shelf(plan.job)
         history = _history(plan, digest, log.next_index, shelf)
         recovered = recover(site, log, history)

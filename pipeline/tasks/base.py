@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import Failure
+from pipeline.heads.file import HeadFile
 from pipeline.tasks.settings import Settings, SettingsError, made, plain
 
 Ids = NDArray[np.int32]
@@ -82,6 +83,14 @@ class Task(Settings):
     def on_embedding(self, model: "Embedder") -> "EmbeddingTask":
         """The task on a model that embeds; made once a run. TaskRefusedError."""
         raise TaskRefusedError("the task needs a model that writes text")
+
+    def check_head(self, head: HeadFile) -> None:
+        """TaskRefusedError unless the task can be answered by what was learned."""
+        raise TaskRefusedError("no head can be learned for the task")
+
+    def on_head(self, model: "Embedder", head: HeadFile) -> "EmbeddingTask":
+        """The task on a model that embeds, answered by what was learned on its vectors."""
+        raise NotImplementedError  # `check_head` has refused it
 
     def on_writing(self, model: "Writer", writing: "Writing") -> "WritingTask":
         """The task on a model that writes; made once a run. TaskRefusedError."""

@@ -6,6 +6,9 @@ document is as like a label as the mean of two: the most similar of its first fo
 mean of the three most similar anywhere. Scores are a softmax over the labels and a likeness of 0.25 that stands for
 "none of them"; pipeline/DECISIONS.md has the measurements behind these numbers.
 
+With a head that was learned from examples (`cloister learn`): the label that the head finds most probable, by the mean
+of the passages' vectors and perhaps by the words; its score is how often such an answer was right.
+
 On a model that writes: the label that it would answer, by the exact probability of each. Nothing is written and nothing
 is parsed. The probabilities of the labels, and of a further one that stands for "none of them", are made to sum to 1. A
 small model likes some names better than others whatever it reads: with `calibrate` each label's probability is divided
@@ -26,6 +29,7 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.document import Evidence, Parsed, Span
+from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import (
     Answer,
     Answerer,
@@ -39,6 +43,7 @@ from pipeline.tasks.base import (
     Writer,
     Writing,
 )
+from pipeline.tasks.embedding.learned import Learned, classifier_of
 from pipeline.tasks.embedding.meanings import Meanings, called
 from pipeline.tasks.embedding.passages import passages
 from pipeline.tasks.settings import Key, Settings, Text, check_unique
@@ -114,6 +119,12 @@ class ClassifySettings(Task):
 
     def on_embedding(self, model: Embedder) -> "_ByMeaning":
         return _ByMeaning(self, model)
+
+    def check_head(self, head: HeadFile) -> None:
+        classifier_of(head, [label.name for label in self.labels])
+
+    def on_head(self, model: Embedder, head: HeadFile) -> Learned:
+        return Learned(classifier_of(head, [label.name for label in self.labels]), model, self.threshold)
 
     def on_writing(self, model: Writer, writing: Writing) -> "_ByProbability":
         return _ByProbability(self, model, writing)

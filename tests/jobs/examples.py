@@ -26,6 +26,12 @@ JOB = {
     "model.name": "model: {name: smollm2-135m-instruct-q4_1}",
     "model.sha256": "model: {name: small, sha256: b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53}",
     "model.precision": "model: {name: minilm-f16, precision: file}",
+    "model.head": "model: {name: small, head: {name: contract-triage}}",
+    "model.head.name": "model: {name: small, head: {name: contract-triage}}",
+    "model.head.sha256": """\
+model:
+  name: small
+  head: {name: triage, sha256: b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53}""",
     "model.context": "model: {name: smollm2-135m-instruct-q4_1, context: 4096}",
     "model.kv": "model: {name: smollm2-135m-instruct-q4_1, kv: int8}",
     "model.cache_mib": "model: {name: smollm2-135m-instruct-q4_1, cache_mib: 4096}",

@@ -24,7 +24,8 @@ LEAVES = {name: command for name, command in ALL.items() if not hasattr(command,
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert {name.removeprefix("cloister ") for name in LEAVES} == {
-        "init", "check", "run", "retry", "serve", "status", "results", "bench", "model import", "model quantize",
+        "init", "check", "run", "retry", "serve", "status", "results", "bench", "learn", "model import",
+        "model quantize",
         "model inspect", "model list", "audit verify", "audit show", "audit search", "audit recall", "audit replay",
         "audit hold", "audit release", "audit export", "audit erase",
         "audit key new", "audit key show", "audit key rotate", "audit prove", "audit check",

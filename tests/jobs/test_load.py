@@ -137,7 +137,7 @@ MISTAKES: list[tuple[str, tuple[str, str] | str, list[tuple[int, int, str, str, 
     ("several at once, in the order of the file", "job: J\nmodel: {nam: m}\ntask: {type: summarize, sentences: x}\n",
      [(1, 6, "'job' is the text 'J'", "a-z, 0-9, '.', '_' and '-', at most 64, first a letter or digit: the job's name", None),
       (2, 1, "no key 'name' in model", "the key 'name'", None),
-      (2, 9, "unknown key 'nam' in model", "one of cache_mib, context, kv, name, precision, sha256", "did you mean 'name'?"),
+      (2, 9, "unknown key 'nam' in model", "one of cache_mib, context, head, kv, name, precision, sha256", "did you mean 'name'?"),
       (3, 36, "'sentences' in task is the text 'x'", "a whole number", None)]),
 ]  # fmt: skip
 

@@ -11,6 +11,7 @@ from pipeline.text.fitting import fitting
 from pipeline.text.sentences import each_sentence
 
 TRAINED_TOKENS: Final = 256  # sentence encoders are trained on texts up to here, however large their context is
+PARAGRAPH_TOKENS: Final = 64  # of sentences that are read together: measured beside single ones, and 256
 MOST_PASSAGES: Final = 20_000  # a document of more sentences is embedded by windows: a vector is 1.5 KiB
 
 
@@ -33,6 +34,16 @@ def passages(document: Parsed, model: Embedder, overlap: int = 0) -> list[Span]:
         window
         for start, end in sections
         for window in windows(document.text, each_sentence(document.text, start, end), model, limit, overlap)
+    ]
+
+
+def paragraphs(document: Parsed, model: Embedder) -> list[Span]:
+    """The sentences of each page and section, neighbours joined up to PARAGRAPH_TOKENS: what heads are learned on."""
+    sections = pairwise([*borders(document), len(document.text)])
+    return [
+        window
+        for start, end in sections
+        for window in windows(document.text, each_sentence(document.text, start, end), model, PARAGRAPH_TOKENS)
     ]
 
 

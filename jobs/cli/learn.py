@@ -1,0 +1,66 @@
+"""`cloister learn`: what was learned from examples answers a job."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import pipeline
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import counted, print_json, say
+from jobs.errors import ConfigError, Problem
+from jobs.plan import make_plan
+from jobs.progress import telling
+from jobs.workspace import find_job, load_job_of, open_workspace
+
+SHOWN = 20  # mistakes in examples
+
+
+def learn(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="The job: its name, or the path of its file.")],
+    examples: Annotated[
+        Path,
+        typer.Option(
+            "--examples",
+            metavar="PATH",
+            help="A folder with a folder for each label, or a CSV or JSONL file with `label` and `text` or `document`.",
+        ),
+    ],
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn from labelled examples how to answer a job that classifies on a model that gives embeddings.
+
+    Writes models/JOB.head and says what to write into the job for it to be used, and how often it was right on examples
+    that it had not seen. Exit 2 if an example is not as it must be, 3 for a refused model; the old head then stays.
+    """
+    place = open_workspace(workspace)
+    plan = make_plan(place, load_job_of(place, find_job(place, job)))
+    try:
+        with telling("learn") as progress:
+            report = pipeline.learn_head(plan, examples, progress)
+    except pipeline.ExamplesRefusedError as error:
+        shown = [Problem(one.where, one.found, one.expected, one.remedy) for one in error.mistakes[:SHOWN]]
+        if more := len(error.mistakes) - len(shown):
+            shown.append(Problem(str(examples), f"{counted(more, 'further mistake')} like these"))
+        raise ConfigError(*shown) from None
+    if as_json:
+        print_json(report)
+        return
+    _print(report)
+
+
+def _print(report: "pipeline.LearnReport") -> None:
+    again = f", {report.again:,} of them given twice and learned once" if report.again else ""
+    say(f"learned {report.name} from {counted(report.examples, 'example')} in {report.seconds:.1f} s{again}")
+    for name, count in report.labels.items():
+        say(f"  {count:>7,}  {name}")
+    say(f"  right     {report.right:.1%} of examples that it had not seen")
+    say(f"  scores    wrong by {report.calibration_error:.3f} on average")
+    say(f"  looks at  {'passages' if not report.words else f'passages and {report.words:,} words'}")
+    say(f"  file      {report.path}")
+    say("To use it, write into the job:")
+    say("  model:")
+    say("    head:")
+    say(f"      name: {report.name}")
+    say(f"      sha256: {report.sha256}")

@@ -1,0 +1,93 @@
+"""The file of a head: a line of text, a line of facts as canonical JSON, then arrays, little-endian, in a row.
+
+The facts name the arrays in their order, with type and shape, so that the file has one length only.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import audit
+from pipeline.errors import ModelRefusedError
+
+Array = NDArray[Any]
+_MAGIC: Final = b"cloister head 1\n"
+_TYPES: Final[dict[str, np.dtype[Any]]] = {"float32": np.dtype("<f4"), "uint8": np.dtype("u1")}
+_MOST_BYTES: Final = 1 << 30
+
+
+@dataclass(frozen=True)
+class HeadFile:
+    """The facts of a head and its arrays by name."""
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, Array]
+
+    def to_bytes(self) -> bytes:
+        """The file; the same head has the same bytes."""
+        listed = [{"name": name, "type": str(one.dtype), "shape": list(one.shape)} for name, one in self.arrays.items()]
+        line = audit.canonical({**self.facts, "arrays": listed})
+        parts = (one.astype(_TYPES[str(one.dtype)]).tobytes() for one in self.arrays.values())
+        return b"".join([_MAGIC, line, b"\n", *parts])
+
+
+def write_head(path: Path, head: HeadFile) -> None:
+    """Put the file in place, whole or not at all. OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with partial.open("wb") as file:
+            file.write(head.to_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_head(path: Path) -> HeadFile:
+    """Read a head's file. ModelRefusedError if it is not there, cannot be read or is none."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise _refused(path, f"{path.stat().st_size:,} bytes, expected at most {_MOST_BYTES:,}")
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise ModelRefusedError(f"there is no file {path}; `cloister learn JOB --examples FILE` makes it") from error
+    except OSError as error:
+        told = f"{path} cannot be read: {error.strerror}; allow the user who runs cloister to read it"
+        raise ModelRefusedError(told) from error
+    if not data.startswith(_MAGIC):
+        raise _refused(path, f"it begins with {data[: len(_MAGIC)]!r}, expected {_MAGIC!r}")
+    line, _, rest = data[len(_MAGIC) :].partition(b"\n")
+    try:
+        facts = audit.parse_canonical(line)
+        return HeadFile(facts, _arrays(facts["arrays"], rest))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _refused(path, f"{error}") from error
+
+
+def _arrays(listed: list[dict[str, Any]], data: bytes) -> dict[str, Array]:
+    arrays, at = dict[str, Array](), 0
+    for one in listed:
+        kind, shape = _TYPES[one["type"]], tuple(one["shape"])
+        if any(not isinstance(size, int) or size < 0 for size in shape):
+            raise ValueError(f"the array {one['name']} has the shape {shape}")
+        size = kind.itemsize * int(np.prod(shape, dtype=object))
+        if at + size > len(data):
+            raise ValueError(f"the array {one['name']} ends beyond the file")
+        array = np.frombuffer(data[at : at + size], kind).reshape(shape)
+        if kind.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"the array {one['name']} has values that are no numbers")
+        arrays[one["name"]], at = array, at + size
+    if at != len(data):
+        raise ValueError(f"{len(data) - at} bytes follow the last array")
+    return arrays
+
+
+def _refused(path: Path, what: str) -> ModelRefusedError:
+    return ModelRefusedError(f"{path} is no head that can be used: {what}; learn it again with `cloister learn`")

@@ -1,0 +1,66 @@
+"""Classify by a head that was learned from examples."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.document import Parsed, Span
+from pipeline.heads.classifier import Classifier, mean
+from pipeline.heads.file import HeadFile
+from pipeline.tasks.base import Answer, Embedder, TaskRefusedError
+from pipeline.tasks.embedding.passages import paragraphs
+
+EVIDENCE: Final = 3  # passages, at most
+
+
+def classifier_of(head: HeadFile, labels: Sequence[str]) -> Classifier:
+    """The classifier in a head's file. TaskRefusedError if it is none, or knows other labels than these."""
+    try:
+        found = Classifier.from_file(head)
+    except (ValueError, KeyError, TypeError) as error:
+        raise TaskRefusedError(f"its head cannot be used: {error}; learn it again with `cloister learn`") from error
+    if found.labels != tuple(labels):
+        others = [*(set(found.labels) ^ set(labels)), "their order"][0]
+        raise TaskRefusedError(
+            f"its head was learned for other labels ({others}); learn it again with `cloister learn`"
+        )
+    return found
+
+
+class Learned:
+    """The task on a model that embeds, answered by a classifier."""
+
+    def __init__(self, classifier: Classifier, model: Embedder, threshold: float) -> None:
+        self._classifier, self._model, self._threshold = classifier, model, threshold
+
+    def spans(self, document: Parsed) -> list[Span]:
+        return paragraphs(document, self._model)
+
+    def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
+        if not spans:
+            return Answer({"label": None, "score": None, "scores": []}, abstained=True, reason="no text")
+        labels = self._classifier.labels
+        shares = self._classifier.probabilities(mean(vectors)[None], [document.text])[0].tolist()
+        scores = [round(share, 6) for share in shares]
+        ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
+        best, score = ranked[0], scores[ranked[0]]
+        abstained = score < self._threshold
+        reason = f"the best label, {labels[best]}, scored {score:.3f}, less than {self._threshold:g}"
+        return Answer(
+            columns={
+                "label": None if abstained else labels[best],
+                "score": score,
+                "scores": [{"label": labels[i], "score": scores[i]} for i in ranked],
+            },
+            evidence=[document.evidence(spans[i].start, spans[i].end) for i in self._telling(vectors, best)],
+            abstained=abstained,
+            reason=reason if abstained else None,
+        )
+
+    def _telling(self, vectors: NDArray[np.float32], label: int) -> list[int]:
+        """The passages that speak most for a label, in the order of the text."""
+        view, logistic = self._classifier.view, self._classifier.logistic
+        said = logistic.logits(view.vectors(vectors))[:, label].tolist()
+        return sorted(sorted(range(len(said)), key=lambda index: (-said[index], index))[:EVIDENCE])

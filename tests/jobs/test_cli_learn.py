@@ -1,0 +1,163 @@
+"""`cloister learn`: a head from examples answers a job, is pinned, proved and replayed; what is wrong is named."""
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.conftest import Cloister, Place, entries
+
+SORT = """\
+job: {name}
+input: {{settle_seconds: 0, afterwards: {afterwards}}}
+model: {{name: tiny}}
+task:
+  type: classify
+  threshold: 0.0
+  labels:
+    - {{name: lease, description: "a lease of a flat: landlord, tenant"}}
+    - {{name: invoice, description: "an invoice: total due"}}
+    - {{name: report}}
+"""
+SAID = {
+    "lease": ["The landlord leases the flat", "The tenant pays the landlord", "A lease of the flat", "Der Mietvertrag"],
+    "invoice": ["The total is due", "Invoice of the date", "Die Rechnung: total", "The invoice is due"],
+    "report": ["The report of the date", "A report", "The report and the report", "Report der report"],
+}
+
+
+@pytest.fixture
+def sorting(place: Place, tiny_model: Path) -> Place:
+    """A workspace with a job that classifies, and letters to learn from."""
+    shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
+    place.job("sort", SORT)
+    return place
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """A CSV file of examples."""
+    file = tmp_path / "examples.csv"
+    with file.open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["text", "label"])
+        for label, texts in SAID.items():
+            writer.writerows([f"{text}. Number {n}.", label] for n, text in enumerate(texts))
+    return file
+
+
+def pin(place: Place, out: str) -> str:
+    """Write into the job what the command says is to be written there."""
+    sha256 = re.findall(r"sha256: ([0-9a-f]{64})", out)[-1]
+    file = place.root / "jobs" / "sort.yaml"
+    file.write_text(file.read_text().replace("{name: tiny}", f"{{name: tiny, head: {{name: sort, sha256: {sha256}}}}}"))
+    return str(sha256)
+
+
+def test_a_head_answers_and_is_proved(sorting: Place, cloister: Cloister, examples: Path) -> None:
+    told = cloister("learn", "sort", "--examples", examples)
+    assert (told.code, "learned sort from 12 examples" in told.out) == (0, True)
+    sorting.drop("sort", "letter.txt", "The landlord and the tenant.\n\nThe lease of the flat.\n")
+    assert cloister("run", "sort").code == 0
+    (before,) = cloister("results", "sort", "--json").json
+    sha256 = pin(sorting, told.out)
+    checked = cloister("check", "sort")
+    assert (checked.code, f"head    sort, sha256 {sha256}" in checked.out) == (0, True)
+    sorting.drop("sort", "letter.txt", "The landlord and the tenant.\n\nThe lease of the flat.\n")
+    assert cloister("run", "sort").code == 0
+    (row,) = cloister("results", "sort", "--json").json
+    assert (row["state"], row["label"]) == ("done", "lease")
+    assert sum(one["score"] for one in row["scores"]) == pytest.approx(1, abs=1e-5)
+    assert row["job_digest"] != before["job_digest"], "the head is among the settings that determine results"
+    assert all(one["text"] in "The landlord and the tenant.\n\nThe lease of the flat.\n" for one in row["evidence"])
+    assert cloister("audit", "verify").code == 0
+    replayed = cloister("audit", "replay", "letter.txt")
+    assert (replayed.code, "identical" in replayed.out) == (0, True)
+    (settings,) = {
+        entry["text"] for entry in entries(sorting) if entry["type"] == "settings" and sha256 in entry["text"]
+    }
+    assert json.loads(settings)["head"] == {"name": "sort", "sha256": sha256}
+
+
+def test_learning_again_gives_the_same_file_and_keeps_the_old_one(
+    sorting: Place, cloister: Cloister, examples: Path
+) -> None:
+    models = sorting.root / "models"
+    assert cloister("learn", "sort", "--examples", examples).code == 0
+    first = (models / "sort.head").read_bytes()
+    assert cloister("learn", "sort", "--examples", examples).code == 0
+    assert [path.name for path in sorted(models.glob("*.head"))] == ["sort.head"]
+    assert (models / "sort.head").read_bytes() == first
+    with examples.open("a") as more:
+        more.write("The landlord and the lease,lease\n")
+    report = cloister("learn", "sort", "--examples", examples, "--json").json
+    kept = sorted(models.glob("sort.*.head"))
+    assert [path.read_bytes() for path in kept] == [first]
+    assert (report["examples"], report["labels"]) == (13, {"lease": 5, "invoice": 4, "report": 4})
+    assert 0 <= report["right"] <= 1
+
+
+def test_examples_are_a_folder_for_each_label(sorting: Place, cloister: Cloister, tmp_path: Path) -> None:
+    for label, texts in SAID.items():
+        for number, text in enumerate(texts):
+            file = tmp_path / "examples" / label / f"{number}.txt"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    report = cloister("learn", "sort", "--examples", tmp_path / "examples", "--json").json
+    assert report["examples"] == 12
+
+
+def test_a_head_for_other_labels_or_another_model_is_refused(
+    sorting: Place, cloister: Cloister, examples: Path, tmp_path: Path
+) -> None:
+    pin(sorting, cloister("learn", "sort", "--examples", examples).out)
+    job = sorting.root / "jobs" / "sort.yaml"
+    text = job.read_text()
+    job.write_text(text.replace("name: report", "name: letter"))
+    refused = cloister("check", "sort")
+    assert (refused.code, "learned for other labels" in refused.out) == (3, True)
+    job.write_text(text)
+    head = sorting.root / "models" / "sort.head"
+    head.write_bytes(head.read_bytes()[:-1])
+    refused = cloister("run", "sort")
+    assert (refused.code, "the job pins" in refused.out + refused.err) == (3, True)
+    assert cloister("audit", "verify").code == 0
+
+
+WRONG = {
+    "The landlord,lodger\n": ("examples.csv:14", "the label 'lodger'"),
+    "   ,lease\n": ("examples.csv:14", "a text that says nothing"),
+    ",lease\n": ("examples.csv:14", "only label"),
+    "The total is due. Number 0.,lease\n": ("examples.csv:14", "there with the label 'invoice', here 'lease'"),
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_what_is_wrong_is_named_with_its_line(line: str, sorting: Place, cloister: Cloister, examples: Path) -> None:
+    with examples.open("a") as more:
+        more.write(line)
+    refused = cloister("learn", "sort", "--examples", examples)
+    assert refused.code == 2
+    assert all(part in refused.out + refused.err for part in WRONG[line])
+    assert not list((sorting.root / "models").glob("*.head"))
+
+
+def test_wrong_files_are_named(sorting: Place, cloister: Cloister, tmp_path: Path) -> None:
+    file = tmp_path / "examples.csv"
+    for data, told in [
+        (b"text,label\nM\xfcller,lease\n", "examples.csv:2: the byte 0xfc"),
+        (b"words,label\na,lease\n", "the columns words, label"),
+        (b"text,label\nthe landlord,lease\n", "different documents with the label 'invoice'"),
+        (b"document,label\nthere/is/none.pdf,lease\n", "there is no file"),
+    ]:
+        file.write_bytes(data)
+        refused = cloister("learn", "sort", "--examples", file)
+        assert (refused.code, told in refused.out + refused.err) == (2, True), refused.err
+    lines = tmp_path / "examples.jsonl"
+    lines.write_text('{"text": "the lease", "label": "lease"}\n{"text": \n[1]\n')
+    refused = cloister("learn", "sort", "--examples", lines)
+    assert all(told in refused.err for told in ("examples.jsonl:2: no JSON", "examples.jsonl:3: a JSON list"))
+    assert cloister("learn", "sort", "--examples", tmp_path / "none").code == 2
