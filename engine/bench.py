@@ -39,7 +39,7 @@ from engine.simd import F32, I8, I32, I64, LANES, add_i32, load_i32, no_i32, tot
 READ_BYTES = 2**28  # what one thread reads at a time: more than a core's caches hold
 _PEAK = peak_loop(ISA)
 _PEAK_RUN = _PEAK.run
-_TURNS = 10_000
+_ROUNDS = 10_000
 _QUERIES, _ATTENTION, _OUT, _UP, _DOWN = 1, 2, 4, 8, 16
 _DIGITS = 2 if ISA == "amx" else 1  # of activations, and of what attention adds up
 _MATRICES = _QUERIES | _OUT | _UP | _DOWN
@@ -68,8 +68,8 @@ class Work:
 def peak() -> Work:
     """The integer products of the instruction set in use, on registers alone."""
     data = np.random.default_rng(0).integers(-128, 128, _PEAK.room).astype(np.int8)
-    count = _TURNS * _PEAK.multiply_adds
-    return Work("peak", lambda times: _run_peak(data, times * _TURNS), count, count)
+    count = _ROUNDS * _PEAK.multiply_adds
+    return Work("peak", lambda times: _run_peak(data, times * _ROUNDS), count, count)
 
 
 def reading(size: int = READ_BYTES) -> Work:
@@ -138,9 +138,9 @@ def _parts(parts: int, times: int, starts: I64, weights: Weights, gated: bool, s
 
 
 @entry
-def _run_peak(data: I8, turns: int) -> None:
+def _run_peak(data: I8, rounds: int) -> None:
     start()
-    _PEAK_RUN(data.ctypes.data, turns)
+    _PEAK_RUN(data.ctypes.data, rounds)
     stop()
 
 

@@ -1,6 +1,7 @@
-"""The keys of a job file and of a site file. Each has a description; the JSON Schema in configs/ comes from here.
+"""The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here.
 
-Pydantic lives in this file and two that it imports: `section.py`, and `asked.py` with the tasks.
+Pydantic lives in this file, in `site.py` with the keys of a site file, and in two that both import: `section.py`, and
+`asked.py` with the tasks.
 """
 
 import re
@@ -47,7 +48,7 @@ def _timezone(name: str) -> str:
     return name
 
 
-def _inside(path: str) -> str:
+def inside(path: str) -> str:
     if path.startswith("~"):
         raise RefusedValueError(f"the folder {path!r}", "a path without '~'", "write the whole path")
     if not path.startswith("/") and ".." in path.split("/"):
@@ -96,7 +97,7 @@ def _off(value: Any) -> Any:
 class InputConfig(Section):
     """Where documents come from."""
 
-    folder: Annotated[Text, AfterValidator(_inside)] | None = Field(
+    folder: Annotated[Text, AfterValidator(inside)] | None = Field(
         None, description="the folder of the documents, absolute or below the workspace; inbox/<job> if left out"
     )
     include: Annotated[tuple[Text, ...], Items] = Field(
@@ -143,7 +144,7 @@ class ScheduleConfig(Section):
 
 
 class HeadConfig(Section):
-    """What was learned from examples and answers."""
+    """The head that was learned from examples and answers."""
 
     name: ModelName = Field(description="the file models/NAME.head of the workspace, which `cloister learn` makes")
     sha256: Sha256 | None = Field(
@@ -189,7 +190,7 @@ class ModelConfig(Section):
 
 
 class OutputConfig(Section):
-    """What is written to outbox/<job>/."""
+    """The results that are written to outbox/<job>/."""
 
     formats: Annotated[tuple[Literal["parquet", "markdown"], ...], Items] = Field(
         ("parquet",), description="parquet always, and markdown for a file a person can read for each document"
@@ -210,7 +211,7 @@ class OutputConfig(Section):
 
 
 class RetentionConfig(Section):
-    """What is deleted by rule, at the start of a run; legal holds go before it."""
+    """Rules by which a run deletes at its start; legal holds go before them."""
 
     archive_days: int | None = Field(None, ge=1, le=36500, description="archived documents and text: for so many days")
     rows_days: int | None = Field(None, ge=1, le=36500, description="parts and Markdown files: for so many days")
@@ -278,50 +279,6 @@ def _with_tasks(tasks: "tuple[tuple[str, type[pipeline.Task]], ...]") -> type[Jo
     described = JobConfig.model_fields["task"].description
     task = Field(discriminator="type", description=described, json_schema_extra=by_type)
     return create_model("JobConfig", __base__=JobConfig, __doc__=JobConfig.__doc__, task=(asked, task))
-
-
-ORIGIN = r"^[^\s+]{1,200}$"
-ORIGIN_MEANS = "a name without spaces and '+', at most 200 characters, that no other log has"
-
-
-class LogConfig(Section):
-    """The audit log of the workspace."""
-
-    origin: Annotated[str, StringConstraints(pattern=ORIGIN)] = Field(description=ORIGIN_MEANS)
-    key: Annotated[Text, AfterValidator(_inside)] = Field(description="the file of the signing key")
-    public_key: Text = Field(description="the public half, as a C2SP verifier key; what verification trusts")
-    passphrase_file: Annotated[Text, AfterValidator(_inside)] | None = Field(
-        None,
-        description="the file of the signing key's passphrase, if it has one; if left out, the systemd credential "
-        "cloister-key-passphrase",
-    )
-
-
-class LimitsConfig(Section):
-    """Limits for all jobs; what goes beyond them is that document's failure."""
-
-    document_mib: int = Field(256, ge=1, le=65536, description="size of one document, in MiB")
-    parse_seconds: float = Field(60.0, gt=0, le=86400, description="time to read one document, in seconds")
-    parse_memory_mib: int = Field(1024, ge=128, le=1_048_576, description="memory to read one document, in MiB")
-    text_characters: int = Field(10_000_000, ge=1000, le=10**9, description="length of the text of one document")
-    isolation: Literal["required", "best_effort"] = Field(
-        "required", description="whether documents are read where the machine does not let parsers be held"
-    )
-    unpacked_depth: int = Field(5, ge=1, le=50, description="how deep archives and mails may lie in one another")
-    unpacked_documents: int = Field(
-        10_000, ge=1, le=1_000_000, description="documents in one archive or mail, with those in what it holds"
-    )
-    unpacked_mib: int = Field(1024, ge=1, le=1_048_576, description="size to which one archive or mail unpacks, in MiB")
-    unpacked_ratio: int = Field(
-        200, ge=2, le=100_000, description="beyond 64 MiB, how many times its own size an archive may unpack to"
-    )
-
-
-class SiteConfig(Section):
-    """A workspace of Cloister."""
-
-    log: LogConfig = Field(description="the audit log")
-    limits: LimitsConfig = Field(LimitsConfig(), description="limits for all jobs")  # type: ignore[call-arg]
 
 
 class InvalidError(Exception):

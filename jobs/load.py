@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 import audit
 from jobs.asked import task_names
-from jobs.config import InvalidError, JobConfig, SiteConfig, job_config, section_at, validate
+from jobs.config import InvalidError, JobConfig, job_config, section_at, validate
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.section import RefusedValueError, Section, keys_of
+from jobs.site import SiteConfig
 from jobs.source import Source, describe, read_source
 
 T = TypeVar("T", bound=Section)

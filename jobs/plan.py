@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pipeline
-from jobs.config import NO_OCR, JobConfig, LimitsConfig, RetentionConfig
+from jobs.config import NO_OCR, JobConfig, RetentionConfig
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.load import LoadedJob, shown
+from jobs.site import LimitsConfig
 from jobs.workspace import FOLDERS, Workspace
 
 _MIB = 2**20

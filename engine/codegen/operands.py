@@ -27,7 +27,7 @@ from engine.simd.vector import JIT, LANES, i32x16
 CHUNK = 64
 TOP, ROW_TOP, SMALL_TOP = 8191, 32767, 127
 """The greatest integer of two digits in what attention adds up, that in rows of activations, and that of one digit."""
-CODED = [32 * turn + 2 * pair + k for turn in range(2) for pair in range(8) for k in (0, 1, 16, 17)]
+CODED = [32 * half + 2 * pair + k for half in range(2) for pair in range(8) for k in (0, 1, 16, 17)]
 """The order of k in a chunk of rows that are multiplied with a decoder's quants on AMX (`int8_tile.digits`)."""
 _I8, _I16, _I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 _I16X32, _I8X64 = ir.VectorType(_I16, 32), ir.VectorType(_I8, 64)

@@ -20,11 +20,11 @@ _SUMS = {"amx": 6, "avx512_vnni": 12, "avx2": 6, "portable": 3}  # enough of the
 
 
 class PeakLoop(NamedTuple):
-    """`run(address, turns)` on `room` bytes at an address, which hold operands and the sums after them; a turn is so
+    """`run(address, rounds)` on `room` bytes at an address, which hold operands and the sums after them; a round is so
     many multiply-adds.
 
     AMX: tiles A [16][64] and B, int8, and six sums s [16][16], int32: s += A B. The others: a vector w of 8 int16, four
-    times, and sums s of 16 int32: s += the pairs of s, read as int16, times those of w; so each turn needs the last.
+    times, and sums s of 16 int32: s += the pairs of s, read as int16, times those of w; so each round needs the last.
     """
 
     run: Any
@@ -44,7 +44,7 @@ def peak_loop(isa: str) -> PeakLoop:
 
 def _intrinsic(emit: Callable[[Any, Any, Any], None]) -> Any:
     @intrinsic
-    def run(typing: Any, address: Any, turns: Any) -> Any:
+    def run(typing: Any, address: Any, rounds: Any) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
             emit(b, *args)
             return context.get_dummy_value()
@@ -54,7 +54,7 @@ def _intrinsic(emit: Callable[[Any, Any, Any], None]) -> Any:
     return run
 
 
-def _emit_tiles(b: Any, address: Any, turns: Any) -> None:
+def _emit_tiles(b: Any, address: Any, rounds: Any) -> None:
     sums = range(_SUMS["amx"])
 
     def move(name: str, tile: int, place: int) -> None:
@@ -67,7 +67,7 @@ def _emit_tiles(b: Any, address: Any, turns: Any) -> None:
 
     for tile, place in ((6, 0), (7, 1), *((tile, 2 + tile) for tile in sums)):
         move("tileloadd64", tile, place)
-    loop(b, turns, [], body)
+    loop(b, rounds, [], body)
     for tile in sums:
         move("tilestored64", tile, 2 + tile)
 
@@ -78,7 +78,7 @@ def _call(b: Any, name: str, *arguments: Any) -> None:
 
 
 def _emit_pairs(isa: str) -> Callable[[Any, Any, Any], None]:
-    def emit(b: Any, address: Any, turns: Any) -> None:
+    def emit(b: Any, address: Any, rounds: Any) -> None:
         eight = b.load(pointer(b, address, const(0), _I16X8), align=1)
         weights = b.shuffle_vector(eight, eight, ir.Constant(ir.VectorType(_I32, 32), [*range(8)] * 4))
         places = [pointer(b, address, const(64 * (1 + i)), _I32X16) for i in range(_SUMS[isa])]
@@ -86,17 +86,17 @@ def _emit_pairs(isa: str) -> Callable[[Any, Any, Any], None]:
         def body(i: Any, sums: list[Any]) -> list[Any]:
             return [DOTS[isa](b, each, b.bitcast(each, _I16X32), weights) for each in sums]
 
-        for place, value in zip(places, loop(b, turns, [b.load(p, align=1) for p in places], body), strict=True):
+        for place, value in zip(places, loop(b, rounds, [b.load(p, align=1) for p in places], body), strict=True):
             b.store(value, place, align=1)
 
     return emit
 
 
 def _meaning(sums: int) -> Callable[[int, int], None]:
-    def run(address: int, turns: int) -> None:
+    def run(address: int, rounds: int) -> None:
         weights = np.tile(view(address, 8, np.int16).astype(np.int32), 4)
         values = view(address + 64, LANES * sums, np.int32)
-        for _ in range(turns):
+        for _ in range(rounds):
             products = values.view(np.int16).reshape(-1, 2 * LANES) * weights
             values += products.reshape(-1, 2).sum(1, dtype=np.int32)
 

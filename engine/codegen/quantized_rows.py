@@ -4,7 +4,7 @@
 A row is a record of 52 bytes for each sub-block of 32 values: numbers x within 127, int8, and five more of 32 bits, at
 SCALE, PAIR, HALVES and GROUP.
 
-For NESTED eight sub-blocks have one scale S at GROUP, float32, and each of them a whole number m of it, within 127: s =
+For NESTED eight sub-blocks have one scale S at GROUP, float32, and each of them an integer m of it, within 127: s =
 S * m is at SCALE. The m of two sub-blocks are in the record of the first of them at PAIR, int16, that of the second
 sub-block in front; in the record of the second h = (m * (sum of x) + 8) // 16. At HALVES there is -32 * sum of x of the
 first and of the last 16 values, int32. Sums of the numbers of either sign are within SIDE_TOP, so those of 15 times as

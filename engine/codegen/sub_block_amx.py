@@ -7,9 +7,9 @@ and behind them two slots of [2 sides][16] values of 32 bits. These hold what `e
 groups there are in the second slot of the first of two sub-blocks the pairs of their offsets, and of the group's second
 sub-block -16 * dmin. With 4 bits the first slots hold, in the same sub-blocks, pairs of scales and d.
 
-Eight rows at a time pass the panel. In a turn a sub-block, or half of one, is multiplied with both sides; the sums of
-the turn before leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for
-the other, from the first turn of all rows to the last. Eight rows, because their totals stay in registers for both
+Eight rows at a time pass the panel. In a stage a sub-block, or half of one, is multiplied with both sides; the sums of
+the stage before leave their tiles, and those of the one before that are finished as vectors. So neither unit waits for
+the other, from the first stage of all rows to the last. Eight rows, because their totals stay in registers for both
 sides, which then share what is read of a row."""
 
 from functools import partial
@@ -52,8 +52,8 @@ MOST_SUB_BLOCKS, FEW_SUB_BLOCKS = 8, 2
 PANEL_BYTES = MOST_SUB_BLOCKS * _SUB_BLOCK_BYTES
 _NOWHERE, _KEPT = 2 * SIDES * _SUMS, 3 * SIDES * _SUMS
 SUMS_BYTES = 4 * SIDES * _SUMS
-"""That products need: sums of two turns, room for totals of none, and what is kept of the first halves."""
-_LATER = 2  # turns from products to their vectors
+"""That products need: sums of two stages, room for totals of none, and what is kept of the first halves."""
+_LATER = 2  # stages from products to their vectors
 _I8X64, _F32X16, _I32X16 = ir.VectorType(ir.IntType(8), 4 * LANES), f32x16.llvm, i32x16.llvm
 _I16X32 = ir.VectorType(ir.IntType(16), 2 * LANES)
 
@@ -131,20 +131,20 @@ class _Products:
     """The loop over any number of rows for one panel, in which `parts` counts the products of a sub-block and a side:
 
     for eight in rows:
-        for turn in sub-blocks * parts:
-            AMX:      tiles = quantized[eight, turn] @ panel[turn], both sides
-            memory:   sums[turn - 1] = tiles of the turn before
-            vectors:  totals += sums[turn - 2] by their factors; for the first two turns those of the eight rows before
-        store the totals of the eight rows before, when their last turn is added
+        for stage in sub-blocks * parts:
+            AMX:      tiles = quantized[eight, stage] @ panel[stage], both sides
+            memory:   sums[stage - 1] = tiles of the stage before
+            vectors:  totals += sums[stage - 2] by their factors; for the first two those of the eight rows before
+        store the totals of the eight rows before, when their last stage is added
     """
 
     def __init__(self, b: Any, kind: int, sub_blocks: int, stride: Any, panel: Any, sums: Any) -> None:
         self.b, self.kind, self.panel, self.sums, self.stride = b, kind, panel, sums, stride
         self.parts, self.strides = 1 + in_halves(kind), (stride, b.mul(stride, const(3)))
-        self.turns = sub_blocks * self.parts
+        self.stages = sub_blocks * self.parts
 
     def emit(self, a: Any, count: Any, totals: Any) -> None:
-        """Vectors of the first turns, which have none before them, go nowhere."""
+        """Vectors of the first stages, which have none before them, go nowhere."""
         b, step = self.b, self.b.shl(self.stride, const(3))
         nowhere = b.add(self.sums, const(_NOWHERE))
         nothing = all_i32(0) if self.kind == NESTED4 else ir.Constant(_F32X16, [0.0] * LANES)
@@ -157,49 +157,49 @@ class _Products:
         self._end(*last)
 
     def _pass(self, here: Any, to: Any, before: Any, to_before: Any, *totals: Any) -> list[Any]:
-        """All turns of eight rows, with the last vectors of those before them and without their own last ones."""
+        """All stages of eight rows, with the last vectors of those before them and without their own last ones."""
         now, rows = list(totals), self._rows(before)
-        for turn in range(self.turns):
-            if turn == _LATER:
+        for stage in range(self.stages):
+            if stage == _LATER:
                 self._store(to_before, rows, now)
                 now, rows = self._start(to), self._rows(here)
-            factors = self._factors(turn - _LATER)
+            factors = self._factors(stage - _LATER)
             for share in range(4):  # of the vectors, two rows
                 if share < SIDES:
-                    self._multiply(turn, here, share)
+                    self._multiply(stage, here, share)
                 else:
-                    self._leave(turn - 1, share - SIDES)
-                self._add(turn - _LATER, rows, range(2 * share, 2 * share + 2), factors, now)
+                    self._store_sums(stage - 1, share - SIDES)
+                self._add(stage - _LATER, rows, range(2 * share, 2 * share + 2), factors, now)
         return now
 
     def _end(self, here: Any, to: Any, *totals: Any) -> None:
         """The vectors that the last eight rows are without."""
         now, rows = list(totals), self._rows(here)
         for side in range(SIDES):
-            self._leave(-1, side)
-        for turn in range(-_LATER, 0):
-            self._add(turn, rows, range(ROWS), self._factors(turn), now)
+            self._store_sums(-1, side)
+        for stage in range(-_LATER, 0):
+            self._add(stage, rows, range(ROWS), self._factors(stage), now)
         self._store(to, rows, now)
 
-    def _multiply(self, turn: int, a: Any, side: int) -> None:
-        """The rows of quantized activations at an address, of a turn, and a side."""
-        b, (sub_block, part), size = self.b, divmod(turn, self.parts), SUB_BLOCK // self.parts
-        rows, columns, sums = 4 + turn % 2, 6 + side, _tile(turn, side)
+    def _multiply(self, stage: int, a: Any, side: int) -> None:
+        """The rows of quantized activations at an address, of a stage, and a side."""
+        b, (sub_block, part), size = self.b, divmod(stage, self.parts), SUB_BLOCK // self.parts
+        rows, columns, sums = 4 + stage % 2, 6 + side, _tile(stage, side)
         if side == 0:
             load(b, rows, a, RECORD * sub_block + size * part, self.stride)
         load(b, columns, self.panel, _SUB_BLOCK_BYTES * sub_block + _QUANTS * side + _QUANTS // self.parts * part)
         zero(b, sums)
         dot(b, sums, rows, columns)
 
-    def _leave(self, turn: int, side: int) -> None:
+    def _store_sums(self, stage: int, side: int) -> None:
         """Sums leave their tile."""
-        store(self.b, _tile(turn, side), self.sums, _SUMS * _tile(turn, side))
+        store(self.b, _tile(stage, side), self.sums, _SUMS * _tile(stage, side))
 
-    def _add(self, turn: int, rows: Rows, some: range, factors: list[list[Any]], totals: list[Any]) -> None:
-        """The sums of a turn of these rows; turns below 0 are the last ones."""
-        sub_block, half = divmod(turn % self.turns, self.parts)
+    def _add(self, stage: int, rows: Rows, some: range, factors: list[list[Any]], totals: list[Any]) -> None:
+        """The sums of a stage of these rows; stages below 0 are the last ones."""
+        sub_block, half = divmod(stage % self.stages, self.parts)
         for r in some:
-            sums = [self._read(self.sums, _SUMS * _tile(turn, v) + _VECTOR * r, _I32X16) for v in range(SIDES)]
+            sums = [self._read(self.sums, _SUMS * _tile(stage, v) + _VECTOR * r, _I32X16) for v in range(SIDES)]
             if self.kind == NESTED4:
                 self._add_whole(sub_block, r, rows, sums, factors[0], totals)
             else:
@@ -245,9 +245,9 @@ class _Products:
             if offset is not None:
                 totals[i] = rows.scaled(totals[i], offset, factors[1][v])
 
-    def _factors(self, turn: int) -> list[list[Any]]:
-        """Factors of the columns of both sides for the products of a turn."""
-        sub_block, half = divmod(turn % self.turns, self.parts)
+    def _factors(self, stage: int) -> list[list[Any]]:
+        """Factors of the columns of both sides for the products of a stage."""
+        sub_block, half = divmod(stage % self.stages, self.parts)
         which = (half,) if self.kind == NESTED6 else (0, 1) if has_offset(self.kind) else (0,)
         if self.kind == NESTED4:
             return [self._of_sides(sub_block // 2 * 2, 0, _I16X32)]
@@ -296,6 +296,6 @@ class _Products:
         return self.b.load(pointer(self.b, address, const(offset), kind), align=4)
 
 
-def _tile(turn: int, side: int) -> int:
-    """Index of the accumulator tile of a turn and a side; two turns alternate."""
-    return SIDES * (turn % 2) + side
+def _tile(stage: int, side: int) -> int:
+    """Index of the accumulator tile of a stage and a side; two stages alternate."""
+    return SIDES * (stage % 2) + side

@@ -164,12 +164,12 @@ class _Tile:
         return result
 
     def _room(self) -> list[Any]:
-        """Places for whole numbers of all chains."""
+        """Places for integers of all chains."""
         room = cgutils.alloca_once(self.b, ir.ArrayType(_I32X16, len(self.chains)))
         return [self.b.gep(room, [const(0), const(i)]) for i in range(len(self.chains))]
 
     def _pairs(self, first: Any, left: Any, places: list[Any]) -> list[Any]:
-        """Sums of a group's products as whole numbers."""
+        """Sums of a group's products as integers."""
         b, layout = self.b, self.layout
 
         def of_pair(i: Any, wholes: list[Any]) -> list[Any]:

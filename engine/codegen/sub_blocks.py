@@ -9,7 +9,7 @@ A block has 32 columns, two sides of 16, and all values of k. In memory it is gr
 so that what is read lies in the order in which it is read: CPUs then fetch it from memory by themselves.
 
 NESTED (Q4_K, Q5_K, Q6_K) has groups of 8 sub-blocks. Units are float16 d [16], and where there are offsets dmin [16]; a
-head has whole numbers, the scales a and the offsets b of the sub-block, uint8 [2][16]; of 6 bits the scales of its
+head has integers, the scales a and the offsets b of the sub-block, uint8 [2][16]; of 6 bits the scales of its
 first and of its last 16 values, int8. In the other kinds a sub-block is a group: there are no units, and a head is
 float16 d [16], and where there are offsets (OFFSET: Q4_1, Q5_1) m [16].
 
@@ -79,7 +79,7 @@ def is_nested(kind: int) -> bool:
 
 
 def sums_groups(kind: int) -> bool:
-    """Whether a group's offsets are summed as whole numbers, of 4 bits its products as well."""
+    """Whether a group's offsets are summed as integers, of 4 bits its products as well."""
     return kind in (NESTED4, NESTED5)
 
 

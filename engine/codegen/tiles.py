@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from engine.simd.address import const, loop, pointer, switched, view
 from engine.simd.vector import JIT, LANES, operation_on
 
-PAIRS = 16  # of int16 in one turn of the loop: half a chunk
+PAIRS = 16  # of int16 in one iteration of the loop: half a chunk
 _I16, _I32, _F32 = ir.IntType(16), ir.IntType(32), ir.FloatType()
 _I32X16, _F32X16, _I16X32 = ir.VectorType(_I32, LANES), ir.VectorType(_F32, LANES), ir.VectorType(_I16, 2 * LANES)
 
@@ -89,13 +89,13 @@ def pair_tile(rows: int, columns: int, isa: str) -> Any:
     """out[r, n] = sum over k of a[r, k] * w[k, n], int32, exact while it fits.
 
     Addresses and strides in bytes: rows of `a` (int16) are `lda` apart, vectors of 16 columns of `w` (int16
-    [k / 2][16][2]) `ldw`, rows of `out` `ldo` and its vectors `ldc`; `turns` is k / 32.
+    [k / 2][16][2]) `ldw`, rows of `out` `ldo` and its vectors `ldc`; `steps` is k / 32.
     """
     if not JIT:
         return _pair_tile_meaning(rows, columns)
 
     @intrinsic
-    def tile(typing: Any, a: Any, lda: Any, w: Any, ldw: Any, turns: Any, out: Any, ldo: Any, ldc: Any) -> Any:
+    def tile(typing: Any, a: Any, lda: Any, w: Any, ldw: Any, steps: Any, out: Any, ldo: Any, ldc: Any) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
             _emit_pair_tile(b, rows, columns, DOTS[isa], PairTile(*args))
             return context.get_dummy_value()
@@ -141,7 +141,7 @@ def _emit_pair_tile(b: Any, rows: int, columns: int, dot: Callable[..., Any], ti
                     sums[r, c] += a[r, 2 values] . w[c, 2 values of 16 columns]
     out[rows, columns] = sums
     """
-    a, lda, w, ldw, turns, out, ldo, ldc = tile
+    a, lda, w, ldw, steps, out, ldo, ldc = tile
 
     def body(i: Any, sums: list[Any]) -> list[Any]:
         sums = list(sums)
@@ -159,7 +159,7 @@ def _emit_pair_tile(b: Any, rows: int, columns: int, dot: Callable[..., Any], ti
         return sums
 
     zero = ir.Constant(_I32X16, [0] * LANES)
-    for i, value in enumerate(loop(b, turns, [zero] * (rows * columns), body)):
+    for i, value in enumerate(loop(b, steps, [zero] * (rows * columns), body)):
         r, c = divmod(i, columns)
         b.store(value, pointer(b, out, b.add(b.mul(ldo, const(r)), b.mul(ldc, const(c))), _I32X16), align=4)
 
@@ -197,8 +197,8 @@ def float_tile(rows: int, columns: int) -> Any:
 
 
 def _pair_tile_meaning(rows: int, columns: int) -> Callable[..., None]:
-    def tile(a: int, lda: int, w: int, ldw: int, turns: int, out: int, ldo: int, ldc: int) -> None:
-        k = 2 * PAIRS * int(turns)
+    def tile(a: int, lda: int, w: int, ldw: int, steps: int, out: int, ldo: int, ldc: int) -> None:
+        k = 2 * PAIRS * int(steps)
         right = [view(w + c * ldw, k * LANES, np.int16).reshape(k // 2, LANES, 2) for c in range(columns)]
         for r in range(rows):
             left = view(a + r * lda, k, np.int16).astype(np.int32).reshape(k // 2, 1, 2)

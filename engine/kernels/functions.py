@@ -89,7 +89,7 @@ def whole_power_of(x: float) -> np.float32:
 
 @njit(inline="always")
 def whole_power(x: Lanes) -> Lanes:
-    """MAGIC + the whole number nearest to 2**x, from x moved by `whole_power_of`, up to 13: the number is in the low
+    """MAGIC + the integer nearest to 2**x, from x moved by `whole_power_of`, up to 13: the number is in the low
     half of the bits. 2**x is within 8e-5 of itself; 0 for x <= -2 and for NaN."""
     x = larger(x, splat(_FAINT))
     n = add(x, splat(_EXPONENT))

@@ -21,7 +21,7 @@ def pointer(b: Any, base: Any, offset: Any, kind: Any) -> Any:
 
 
 def loop(b: Any, count: Any, starts: list[Any], body: Callable[[Any, list[Any]], list[Any]]) -> list[Any]:
-    """for i in range(count), count >= 1, with values carried from one turn to the next."""
+    """for i in range(count), count >= 1, with values carried from one iteration to the next."""
     entry, again, done = b.block, b.append_basic_block("loop"), b.append_basic_block("done")
     b.branch(again)
     b.position_at_end(again)

@@ -169,7 +169,7 @@ emit_to_i32 = _call("llvm.lrint.v16i32.v16f32", i32x16)
 
 @operation(i32x16, f32x16)(emit_to_i32)
 def to_i32(x: Any) -> Any:
-    """The nearest whole number, halves to the even one; anything for what int32 does not hold."""
+    """The nearest integer, halves to the even one; anything for what int32 does not hold."""
     return np.rint(x).astype(np.int32)
 
 
@@ -247,7 +247,7 @@ def _magnitude_bits(b: Any, x: Any) -> Any:
 
 @operation(i32x16, f32x16)(_magnitude_bits)
 def magnitude_bits(x: Any) -> Any:
-    """The bits of |x|: as whole numbers they are in the order of the floats, infinity and then NaN on top."""
+    """The bits of |x|: as integers they are in the order of the floats, infinity and then NaN on top."""
     return x.view(np.int32) & np.int32(0x7FFFFFFF)
 
 
@@ -318,7 +318,7 @@ def _low_exponent(b: Any, n: Any) -> Any:
 
 @operation(f32x16, f32x16)(_low_exponent)
 def low_exponent(n: Any) -> Any:
-    """2**(m - 127) for n = MAGIC + m, whose lowest bits are those of the whole number m from 1 to 254."""
+    """2**(m - 127) for n = MAGIC + m, whose lowest bits are those of the integer m from 1 to 254."""
     return (n.view(np.int32) << 23).view(np.float32)
 
 

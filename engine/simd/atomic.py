@@ -1,4 +1,4 @@
-"""Counters that several threads share: whole numbers in an int64 array, read and changed by one thread at a time."""
+"""Counters that several threads share: integers in an int64 array, read and changed by one thread at a time."""
 
 import os
 import threading

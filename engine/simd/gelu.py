@@ -40,7 +40,7 @@ def emit_gelu(b: Any, y: Any) -> Any:
 
 @operation(f32x16, f32x16)(emit_gelu)
 def gelu_near(y: Any) -> Any:
-    """GELU within 2.4e-4, for values that are rounded to whole numbers anyway; NaN for NaN."""
+    """GELU within 2.4e-4, for values that are rounded to integers anyway; NaN for NaN."""
     inside = np.where(y > END, END, y)
     inside = np.where(inside < -END, -END, inside)
     square, p = inside * inside, np.full(LANES, POWERS[0], f)

@@ -1,4 +1,4 @@
-"""Sixteen values in fewer bits, by address: float16 as IEEE 754 has it, on every CPU, and whole numbers of 8 and of 16
+"""Sixteen values in fewer bits, by address: float16 as IEEE 754 has it, on every CPU, and integers of 8 and of 16
 bits; and what will be read soon."""
 
 from typing import Any

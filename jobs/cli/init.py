@@ -12,9 +12,9 @@ import audit
 import jobs
 from jobs.cli.options import JsonOption
 from jobs.cli.output import print_json, say
-from jobs.config import ORIGIN, ORIGIN_MEANS
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, load_job, load_site, shown
+from jobs.site import ORIGIN, ORIGIN_MEANS
 from jobs.workspace import FOLDERS, SCHEMA
 
 _CONFIGS = Path(jobs.__file__).parent.parent / "configs"

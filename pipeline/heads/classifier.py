@@ -21,7 +21,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class View:
-    """What is seen of a document: the mean of its vectors minus `centre`, times `scale`, and the words it knows."""
+    """The features of a document: the mean of its vectors minus `centre`, times `scale`, and the words it knows."""
 
     centre: Vectors
     scale: float

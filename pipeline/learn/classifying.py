@@ -89,7 +89,7 @@ class _Learning:
         self._whole: engine.Logistic | None = None
 
     def whole(self) -> engine.Logistic:
-        """What is learned from all examples."""
+        """Learn from all examples."""
         if self._whole is None:
             self._whole = self._fit(np.arange(len(self._examples.labels)))
         return self._whole

@@ -24,7 +24,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong with an example, and where."""
+    """A mistake in an example: where it is, what was found, what is expected there, and what helps."""
 
     where: str
     found: str

@@ -29,7 +29,9 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class LearnReport:
-    """What was learned. `right`: the share of the examples that got their label from what was learned without them;
+    """The head that was learned, and how good it is.
+
+    `right`: the share of the examples that got their label from a head that was learned without them;
     `calibration_error`: by how much their scores were wrong on average, by tenths of the score (Guo et al. 2017);
     `words`: how many words are looked at, 0 where they did not help; `again`: examples that were there before."""
 

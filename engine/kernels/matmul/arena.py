@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.codegen import CHUNK, EIGHT, FLOAT
-from engine.codegen.int8_layout import CHUNK_BYTES, SIDES, TURN
+from engine.codegen.int8_layout import CHUNK_BYTES, HALF, SIDES
 from engine.codegen.sub_blocks import (
     CENTRED4,
     CENTRED5,
@@ -165,10 +165,10 @@ def _in_blocks(values: F32) -> F32:
     return values.reshape(n // BLOCK, BLOCK, m).transpose(0, 2, 1).reshape(-1)
 
 
-def _in_turns(values: NDArray[Any]) -> NDArray[Any]:
+def _in_halves(values: NDArray[Any]) -> NDArray[Any]:
     """Reorder [n, k] to [n / 32][k / 32][8 lines][2 sides][2 vectors][16 columns][2]."""
     n, k = values.shape
-    return values.reshape(n // BLOCK, 2, LANES, k // TURN, 2, TURN // 4, 2).transpose(0, 3, 5, 1, 6, 2, 4)
+    return values.reshape(n // BLOCK, 2, LANES, k // HALF, 2, HALF // 4, 2).transpose(0, 3, 5, 1, 6, 2, 4)
 
 
 @np.errstate(invalid="ignore", over="ignore")  # a file may hold anything; what is not finite is in the scales too
@@ -178,7 +178,7 @@ def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
     unit = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=scales > 0)
     for i, at in enumerate(range(0, w.shape[1], group)):
         w[:, at : at + group] = np.rint(w[:, at : at + group] * unit[:, i, None])
-    return np.ascontiguousarray(_in_turns(np.where(np.isfinite(w), w, 0).astype(np.int8))), scales
+    return np.ascontiguousarray(_in_halves(np.where(np.isfinite(w), w, 0).astype(np.int8))), scales
 
 
 def _codes_in_runs(matrix: Matrix, data: Bytes) -> I8:

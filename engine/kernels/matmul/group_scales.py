@@ -1,6 +1,6 @@
 """The scale of each group of a decoder's weights: of some that hold all of its numbers the one with the least error.
 
-Weights w become whole numbers, and a number times the scale d stands for its weight. The smallest d that holds the
+Weights w become integers, and a number times the scale d stands for its weight. The smallest d that holds the
 greatest weight has the finest steps, but a larger one may lie better for the few values that weights of few bits have.
 So d = max|w| / divisor is tried for divisors from FIRST down to LAST: with x, the weights in units of d, and
 r = x - rint(x), the error is sum(r * r) * d * d. The first of the least errors counts.
@@ -26,7 +26,7 @@ def _first(top: float) -> Any:
 
 @entry
 def fit_values(values: F32, k: int, group: int, scales: F32) -> None:
-    """scales [n * groups] of float32 values [n * k], flat; k is a multiple of 16. The whole numbers are
+    """scales [n * groups] of float32 values [n * k], flat; k is a multiple of 16. The integers are
     rint(value * (1 / d)). `scales` has the greatest magnitudes when it is called."""
     groups = (k + group - 1) // group
     for i in range(scales.size):

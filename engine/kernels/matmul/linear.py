@@ -199,8 +199,8 @@ def _blocks_pairs(left: Operand, layer: Layer, target: Target, first: int, work:
         for i in range(0, left.rows, ROWS):
             rows = np.int64(left.quants.ctypes.data) + i * steps * _ROW_BYTES
             for q in range(0, steps, group):
-                turns = 2 * min(group, steps - q)
-                _pair_tile(rows + 128 * q, 128 * steps, here + 2048 * q, 2048 * steps, turns, work.sums.ctypes.data,
+                halves = 2 * min(group, steps - q)
+                _pair_tile(rows + 128 * q, 128 * steps, here + 2048 * q, 2048 * steps, halves, work.sums.ctypes.data,
                            64 * COLUMNS, 64)  # fmt: skip
                 tile = Tile(i, j, factors + q // group * layer.n + j, q == 0, q + group >= steps)
                 _finish(tile, left, layer, target, first, work)

@@ -13,7 +13,7 @@ SLOTS = 16
 """Counters of claims: so many products may stand between two barriers."""
 _LINE = 8  # int64 of a cache line: each counter has its own
 _ARRIVED, _PHASE, _CLAIMS = 0, _LINE, 2 * _LINE
-_PATIENCE = 2000  # turns of waiting, some ten microseconds, before others get the processor
+_PATIENCE = 2000  # rounds of waiting, some ten microseconds, before others get the processor
 
 
 def new_team() -> I64:
@@ -31,10 +31,10 @@ def barrier(team: I64, threads: int) -> None:
         atomic_store(team, _ARRIVED, 0)
         atomic_store(team, _PHASE, phase + 1)
         return
-    turns = 0
+    rounds = 0
     while atomic_load(team, _PHASE) == phase:
-        turns += 1
-        if turns < _PATIENCE:
+        rounds += 1
+        if rounds < _PATIENCE:
             pause()
         else:
             give_way()

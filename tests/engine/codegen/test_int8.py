@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.codegen import digits, int8_tile
-from engine.codegen.int8_layout import numbers_at
+from engine.codegen.int8_layout import quants_at
 from engine.codegen.operands import CODED
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.linear import VECTORS_ISA
@@ -20,7 +20,7 @@ CHUNKS = 4
 
 
 def made_up() -> tuple[Any, NDArray[np.int64]]:
-    """Memory of chunks, and behind it more; the numbers: [chunks * 2 turns][2 sides][16 vectors][16 columns][2]."""
+    """Memory of chunks, and behind it more; the numbers: [chunks * 2 halves][2 sides][16 vectors][16 columns][2]."""
     memory = aligned(CHUNKS * 2048 + 8192, np.int8)
     memory[:] = np.random.default_rng(8).integers(-127, 128, memory.size)
     numbers = memory[: CHUNKS * 2048].reshape(2 * CHUNKS, 8, 2, 2, 16, 2).swapaxes(1, 2)
@@ -30,26 +30,26 @@ def made_up() -> tuple[Any, NDArray[np.int64]]:
 @pytest.mark.parametrize("side", [0, 1])
 def test_meaning(side: int) -> None:
     memory, numbers = made_up()
-    for turns in (2 * CHUNKS, 3):
-        assert np.array_equal(numbers_at(memory.ctypes.data, side, turns), numbers[:turns, side])
+    for halves in (2 * CHUNKS, 3):
+        assert np.array_equal(quants_at(memory.ctypes.data, side, halves), numbers[:halves, side])
 
 
 def test_digits() -> None:
-    operation, turns = digits(), 2 * CHUNKS
+    operation, halves = digits(), 2 * CHUNKS
 
     @njit
     def run(quants: Any, side: int, step: int, out: Any) -> None:
-        operation(quants.ctypes.data, side, turns, out.ctypes.data, step)
+        operation(quants.ctypes.data, side, halves, out.ctypes.data, step)
 
     memory, numbers = made_up()
     for side in range(2):
-        out = np.full(turns * 600, 77, np.int8)
+        out = np.full(halves * 600, 77, np.int8)
         run(memory, side, 600, out)
-        # [k / 4][16 columns][4]; of a turn k is [2 places][16 vectors]
+        # [k / 4][16 columns][4]; of half a chunk k is [2 places][16 vectors]
         in_order = numbers[:, side].reshape(CHUNKS, 2, 16, 16, 2).transpose(0, 1, 4, 2, 3).reshape(-1, 64, 16)
-        expected = in_order[:, CODED].reshape(-1, 4, 16).transpose(0, 2, 1).reshape(turns, 512)
-        assert np.array_equal(out.reshape(turns, 600)[:, :512], expected.astype(np.int8))
-        assert (out.reshape(turns, 600)[:, 512:] == 77).all()
+        expected = in_order[:, CODED].reshape(-1, 4, 16).transpose(0, 2, 1).reshape(halves, 512)
+        assert np.array_equal(out.reshape(halves, 600)[:, :512], expected.astype(np.int8))
+        assert (out.reshape(halves, 600)[:, 512:] == 77).all()
 
 
 _tile = int8_tile(SIZES, VECTORS_ISA)

@@ -10,7 +10,7 @@ import pytest
 import jobs.errors
 import pipeline
 from jobs.cli.results import _check_known
-from jobs.config import SiteConfig
+from jobs.site import SiteConfig
 from jobs.workspace import Workspace
 from pipeline import BadPartError, RunPlan, Site
 from tests.pipeline.conftest import Witness

@@ -1,0 +1,51 @@
+"""The keys of a site file, which hold for all jobs of a workspace."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from jobs.config import inside
+from jobs.section import Section, Text
+
+ORIGIN = r"^[^\s+]{1,200}$"
+ORIGIN_MEANS = "a name without spaces and '+', at most 200 characters, that no other log has"
+
+
+class LogConfig(Section):
+    """The audit log of the workspace."""
+
+    origin: Annotated[str, StringConstraints(pattern=ORIGIN)] = Field(description=ORIGIN_MEANS)
+    key: Annotated[Text, AfterValidator(inside)] = Field(description="the file of the signing key")
+    public_key: Text = Field(description="the public half, as a C2SP verifier key; what verification trusts")
+    passphrase_file: Annotated[Text, AfterValidator(inside)] | None = Field(
+        None,
+        description="the file of the signing key's passphrase, if it has one; if left out, the systemd credential "
+        "cloister-key-passphrase",
+    )
+
+
+class LimitsConfig(Section):
+    """Limits for all jobs; what goes beyond them is that document's failure."""
+
+    document_mib: int = Field(256, ge=1, le=65536, description="size of one document, in MiB")
+    parse_seconds: float = Field(60.0, gt=0, le=86400, description="time to read one document, in seconds")
+    parse_memory_mib: int = Field(1024, ge=128, le=1_048_576, description="memory to read one document, in MiB")
+    text_characters: int = Field(10_000_000, ge=1000, le=10**9, description="length of the text of one document")
+    isolation: Literal["required", "best_effort"] = Field(
+        "required", description="whether documents are read where the machine does not let parsers be held"
+    )
+    unpacked_depth: int = Field(5, ge=1, le=50, description="how deep archives and mails may lie in one another")
+    unpacked_documents: int = Field(
+        10_000, ge=1, le=1_000_000, description="documents in one archive or mail, with those in what it holds"
+    )
+    unpacked_mib: int = Field(1024, ge=1, le=1_048_576, description="size to which one archive or mail unpacks, in MiB")
+    unpacked_ratio: int = Field(
+        200, ge=2, le=100_000, description="beyond 64 MiB, how many times its own size an archive may unpack to"
+    )
+
+
+class SiteConfig(Section):
+    """A workspace of Cloister."""
+
+    log: LogConfig = Field(description="the audit log")
+    limits: LimitsConfig = Field(LimitsConfig(), description="limits for all jobs")  # type: ignore[call-arg]
