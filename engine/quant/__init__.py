@@ -38,7 +38,7 @@ def to_float32(tensor: Tensor) -> Floats:
 
 
 def is_finite(tensor: Tensor) -> bool:
-    """Whether all values of a tensor, of a type in TYPES, are: by the scales where it has blocks."""
+    """Whether all values of a tensor, of a type in TYPES, are finite; of types with blocks the scales are looked at."""
     kind, size, data = TYPES[tensor.type], TYPES[tensor.type].BLOCK_BYTES * _BLOCKS, tensor.data
     return all(_is_finite(kind, data[at : at + size]) for at in range(0, data.size, size))
 

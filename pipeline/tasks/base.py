@@ -186,8 +186,8 @@ class Window:
 class Answer:
     """One document's answer: `columns` are those that the task declares; `abstained` when it would not say.
 
-    `windows`: in which a model that writes read the document. `failure`: what it has is no whole answer, and the row a
-    failed one that keeps it."""
+    `windows`: the pieces in which a model that writes read the document. `failure`: if it is set, the answer is not
+    whole; the row is then `failed` with this class, and keeps the columns."""
 
     columns: Mapping[str, Any]
     evidence: Sequence[Evidence] = ()

@@ -241,8 +241,8 @@ def _free(names: Sequence[str]) -> str:
 
 
 def choices(options: Sequence[Ids], ends: Sequence[int]) -> tuple[list[Ids], list[int]]:
-    """The beginnings of an answer, and for each of them the index of its option. An option with which another one
-    begins is told from it by what ends an answer: it has one of these for each token that does."""
+    """The token sequences that an answer may be, and for each of them the index of its option. An option with which
+    another one begins is there once for each token that ends an answer, with that token behind it."""
     found, of = list[Ids](), list[int]()
     for index, ids in enumerate(options):
         begins = any(
@@ -255,7 +255,7 @@ def choices(options: Sequence[Ids], ends: Sequence[int]) -> tuple[list[Ids], lis
 
 
 def _liked(completion: engine.Completion, of: Sequence[int]) -> list[float]:
-    """How often the labels are answered to nothing, beside what would be usual, 1; that of no label, the last, is 1."""
+    """The probability of each label for an empty document, divided by their mean; the last, of no label, is 1."""
     if completion.finish == "failed":
         raise TaskRefusedError(f"the labels cannot be weighed: {completion.reason}")
     labels = _shares(completion, of)[:-1]

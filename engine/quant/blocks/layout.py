@@ -53,7 +53,8 @@ def to_values(
 def unpack(data: Bytes, bits: int, run: int) -> Bytes:
     """Unpacks quants of 1, 2 or 4 bits: uint8 [..., m] -> uint8 [..., m * 8 / bits].
 
-    In each `run` bytes lie first the lowest bits of all, then the next higher bits of all, and so on.
+    The quants of `run` bytes are in this order: the lowest `bits` bits of each byte, then the next `bits` bits of each
+    byte, and so on.
     """
     planes = data.reshape(*data.shape[:-1], -1, 1, run) >> _shifts(bits)
     return (planes & np.uint8((1 << bits) - 1)).reshape(*data.shape[:-1], -1)
@@ -79,8 +80,8 @@ def to_half(values: Floats) -> NDArray[np.float16]:
 def nearest_quants(
     blocks: Records, values: Floats, scale: NDArray[Any], low: int, high: int, offset: NDArray[Any] | None = None
 ) -> Bytes:
-    """The quants q from low to high for which scale * q + offset is nearest to the values [..., n], less low: uint8
-    [..., b, values of a block].
+    """For each of the values [..., n] the integer q from low to high with scale * q + offset nearest to it; stored as
+    q - low, uint8 [..., b, values of a block].
 
     `scale` and `offset` [...] are those of blocks or sub-blocks; where a scale is 0 or not finite, q is the integer
     nearest to 0.
