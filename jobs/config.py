@@ -1,7 +1,7 @@
 """The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here.
 
-Pydantic lives in this file, in `site.py` with the keys of a site file, and in two that both import: `section.py`, and
-`asked.py` with the tasks.
+Pydantic lives in this file, in `site.py` with the keys of a site file, and in three that these import: `section.py`,
+`asked.py` with the tasks, and `quality.py` with what a job demands.
 """
 
 import re
@@ -23,7 +23,8 @@ import pipeline
 from jobs.asked import TaskConfig, section_of_task
 from jobs.errors import Steps
 from jobs.nights.cron import find_zone, parse_cron
-from jobs.section import Items, RefusedValueError, Section, Text, check_unique
+from jobs.quality import QualityConfig
+from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
 
 T = TypeVar("T", bound="Section")
 
@@ -46,14 +47,6 @@ def _timezone(name: str) -> str:
             str(error), "a name of the IANA time zone data base, such as Europe/Berlin or UTC"
         ) from error
     return name
-
-
-def inside(path: str) -> str:
-    if path.startswith("~"):
-        raise RefusedValueError(f"the folder {path!r}", "a path without '~'", "write the whole path")
-    if not path.startswith("/") and ".." in path.split("/"):
-        raise RefusedValueError(f"the folder {path!r}", "a path below the workspace, or an absolute one", "remove '..'")
-    return path
 
 
 def _below(pattern: str) -> str:
@@ -249,6 +242,9 @@ class JobConfig(Section):
         False,
         description="the log has salted commitments for whatever names or confirms a document; private/ opens them",
     )
+    quality: QualityConfig | None = Field(
+        None, description="what must have been measured of the answers before the job may run; nothing if left out"
+    )
     retention: RetentionConfig | None = Field(
         None, description="for how many days archived documents and results are kept; without end if left out"
     )
@@ -265,6 +261,12 @@ class JobConfig(Section):
         if "markdown" in self.output.formats:
             expected = "parquet alone: answers are in the output and the error file"
             raise RefusedValueError("the format markdown with the task batch", expected, at=("output", "formats"))
+        return self
+
+    @model_validator(mode="after")
+    def _floor_fits(self) -> "JobConfig":
+        if self.quality:
+            self.quality.check_task(self.task.type)
         return self
 
 

@@ -81,6 +81,7 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
         part_documents=config.output.part_documents,
         part_seconds=config.output.part_minutes * 60,
         retention=_retention(config.retention),
+        quality=_quality(workspace, config),
         private=config.private,
     )
 
@@ -88,6 +89,11 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
 def _head(workspace: Workspace, config: JobConfig) -> pipeline.HeadRef | None:
     said = config.model.head
     return pipeline.HeadRef(said.name, workspace.root / "models" / f"{said.name}.head", said.sha256) if said else None
+
+
+def _quality(workspace: Workspace, config: JobConfig) -> pipeline.Quality | None:
+    said = config.quality
+    return pipeline.Quality(workspace.root / said.eval, said.floor.said(), said.require) if said else None
 
 
 def _writing(config: JobConfig) -> pipeline.Writing | None:

@@ -38,6 +38,15 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def inside(path: str) -> str:
+    """A path below the workspace, or an absolute one. RefusedValueError."""
+    if path.startswith("~"):
+        raise RefusedValueError(f"the folder {path!r}", "a path without '~'", "write the whole path")
+    if not path.startswith("/") and ".." in path.split("/"):
+        raise RefusedValueError(f"the folder {path!r}", "a path below the workspace, or an absolute one", "remove '..'")
+    return path
+
+
 def check_unique(items: tuple[Any, ...], key: Callable[[Any], str], at: Callable[[int], Steps], what: str) -> None:
     """RefusedValueError unless each item has a key of its own; `at` says where that of an item stands."""
     seen: dict[str, int] = {}

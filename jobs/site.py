@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from jobs.config import inside
-from jobs.section import Section, Text
+from jobs.section import Section, Text, inside
 
 ORIGIN = r"^[^\s+]{1,200}$"
 ORIGIN_MEANS = "a name without spaces and '+', at most 200 characters, that no other log has"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pipeline.outbox.results import results
     from pipeline.outbox.running import Running, running
     from pipeline.parse import Limits, find_tesseract
-    from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Retention, RunPlan, Site
+    from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Retention, RunPlan, Site
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
     from pipeline.proof.judge import Replayed, Verdict
@@ -47,6 +47,14 @@ if TYPE_CHECKING:
     from pipeline.proof.story import Story, story
     from pipeline.proof.verify import Verification, verify
     from pipeline.proof.words import members_in_words
+    from pipeline.quality.bootstrap import Figure
+    from pipeline.quality.classes import LabelScore
+    from pipeline.quality.costs import Prices
+    from pipeline.quality.fields import FieldScore
+    from pipeline.quality.floors import MEASURES, WORDS
+    from pipeline.quality.gate import check_quality
+    from pipeline.quality.page import write_page
+    from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
     from pipeline.records.journal import Recorded, open_journal, record
     from pipeline.records.records import says
     from pipeline.records.register import model_news
@@ -107,7 +115,7 @@ _LATER = {
     "pipeline.outbox.results": "results",
     "pipeline.outbox.running": "Running running",
     "pipeline.parse": "Limits find_tesseract",
-    "pipeline.plan": "HeadRef Input ModelRef Ocr Retention RunPlan Site",
+    "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Retention RunPlan Site",
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
     "pipeline.proof.judge": "Replayed Verdict",
@@ -117,6 +125,14 @@ _LATER = {
     "pipeline.proof.story": "Story story",
     "pipeline.proof.verify": "Verification verify",
     "pipeline.proof.words": "members_in_words",
+    "pipeline.quality.bootstrap": "Figure",
+    "pipeline.quality.classes": "LabelScore",
+    "pipeline.quality.costs": "Prices",
+    "pipeline.quality.fields": "FieldScore",
+    "pipeline.quality.floors": "MEASURES WORDS",
+    "pipeline.quality.gate": "check_quality",
+    "pipeline.quality.page": "write_page",
+    "pipeline.quality.qualify": "Asked Measured Qualification qualify",
     "pipeline.records.journal": "Recorded open_journal record",
     "pipeline.records.records": "says",
     "pipeline.records.register": "model_news",

@@ -1,5 +1,6 @@
 """The plan of a run: frozen values without YAML, defaults or environment. `jobs` makes them, `pipeline.run` obeys."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,6 +106,16 @@ class Retention:
 
 
 @dataclass(frozen=True)
+class Quality:
+    """The evaluation file of a job, the least that figures must reach on it, and whether a run is refused otherwise. It
+    is not among what determines results."""
+
+    eval: Path
+    floor: Mapping[str, float]
+    require: bool = True
+
+
+@dataclass(frozen=True)
 class RunPlan:
     """One run of one job. A part is committed after `part_documents` rows or `part_seconds`, whichever is first."""
 
@@ -120,6 +131,7 @@ class RunPlan:
     part_seconds: float = 300.0
     retention: Retention = Retention()
     writing: Writing | None = None  # how a model that writes is used; None: nothing is said of it, or it does not write
+    quality: Quality | None = None  # what must have been measured of its answers before they count
     private: bool = False  # the log holds commitments instead of names and digests of documents
 
     @property

@@ -27,8 +27,8 @@ ALLOWED = {
         "pipeline/proof/export/mirror.py",
         "pipeline/tasks/",
     ),
-    "jinja2": ("engine/tokenizer/chat/sandbox.py", "pipeline/proof/export/page.py"),
-    "pydantic": ("jobs/config.py", "jobs/site.py", "jobs/asked.py", "jobs/section.py"),
+    "jinja2": ("engine/tokenizer/chat/sandbox.py", "pipeline/proof/export/page.py", "pipeline/quality/page.py"),
+    "pydantic": ("jobs/config.py", "jobs/site.py", "jobs/asked.py", "jobs/quality.py", "jobs/section.py"),
     "ruamel": ("jobs/source.py",),
     "apscheduler": ("jobs/nights/schedule.py",),
     "watchfiles": ("jobs/nights/wake.py",),
@@ -50,7 +50,7 @@ NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlr
 # pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
 ROOMS = (
     *("errors", "states", "document", "paths", "text", "openai", "parse", "heads", "tasks", "plan", "records"),
-    *("report", "inbox", "answer", "learn", "outbox", "keep", "proof", "bench", "stages", "run"),
+    *("report", "inbox", "answer", "learn", "quality", "outbox", "keep", "proof", "bench", "stages", "run"),
 )
 # rooms and files within a room, each of which may import those that stand before it in its folder
 INNER_ROOMS = {

@@ -40,6 +40,7 @@ from jobs.cli import (
     model_inspect,
     model_list,
     model_quantize,
+    qualify,
     results,
     retry,
     run,
@@ -60,6 +61,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "status": status_command.status,
     "results": results.results,
     "learn": learn.learn,
+    "qualify": qualify.qualify,
     "bench": bench.bench,
 }
 # a group of commands: what its help says, or a command that it is by itself; and those in it, which may be groups too

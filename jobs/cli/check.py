@@ -34,8 +34,9 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
     """Check jobs without running them, all of the workspace if none is named: YAML, folders, model file, its sha256
     and what it is for.
 
-    Tells all problems at once, or what the job would do. Exit 2 for a mistake in the job, or where this machine does
-    not have what CLOISTER_ISA, CLOISTER_THREADS or limits.isolation ask for; 3 for a refused model.
+    Where a job demands quality, the log is read for whether that was measured, and not held. Tells all problems at
+    once, or what the job would do. Exit 2 for a mistake in the job, or where this machine does not have what
+    CLOISTER_ISA, CLOISTER_THREADS or limits.isolation ask for; 3 for a refused model.
     """
     place = open_workspace(workspace)
     names = jobs or [shown(path) for path in place.job_files()]
@@ -71,6 +72,7 @@ def _check(workspace: Workspace, name: str) -> Checked:
         sha256 = pipeline.check_model(plan)
         plan = pipeline.with_head(plan, sha256)
         pipeline.examine_model(plan)
+        quality = pipeline.check_quality(plan, sha256)
         facts = pipeline.inspect_model(plan.model.path)
     except ConfigError as error:
         return Checked(name, ExitCode.BAD_CONFIG, problems=error.problems)
@@ -78,7 +80,8 @@ def _check(workspace: Workspace, name: str) -> Checked:
         return Checked(name, ExitCode.BAD_CONFIG, problems=(Problem(str(error.filename), str(error.strerror)),))
     except pipeline.ModelRefusedError as error:
         return Checked(name, ExitCode.MODEL_REFUSED, refusal=str(error))
-    return Checked(job.name, ExitCode.DONE, plan=_told(job, plan, sha256, facts))
+    told = _told(job, plan, sha256, facts)
+    return Checked(job.name, ExitCode.DONE, plan=told | ({"quality": quality} if quality else {}))
 
 
 def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, Any]) -> dict[str, Any]:

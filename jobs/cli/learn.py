@@ -40,14 +40,19 @@ def learn(
         with telling("learn") as progress:
             report = pipeline.learn_head(plan, examples, progress)
     except pipeline.ExamplesRefusedError as error:
-        shown = [Problem(one.where, one.found, one.expected, one.remedy) for one in error.mistakes[:SHOWN]]
-        if more := len(error.mistakes) - len(shown):
-            shown.append(Problem(str(examples), f"{counted(more, 'further mistake')} like these"))
-        raise ConfigError(*shown) from None
+        raise refusal_of(error, examples) from None
     if as_json:
         print_json(report)
         return
     _print(report)
+
+
+def refusal_of(error: "pipeline.ExamplesRefusedError", examples: Path) -> ConfigError:
+    """The refusal of examples with their mistakes, each with its place."""
+    shown = [Problem(one.where, one.found, one.expected, one.remedy) for one in error.mistakes[:SHOWN]]
+    if more := len(error.mistakes) - len(shown):
+        shown.append(Problem(str(examples), f"{counted(more, 'further mistake')} like these"))
+    return ConfigError(*shown)
 
 
 def _print(report: "pipeline.LearnReport") -> None:

@@ -33,7 +33,7 @@ RETRY_SECONDS = 10.0
 QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
 LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
 
-Refusal = tuple[Stamp, Stamp, bool]
+Refusal = tuple[Stamp, Stamp, bool, Stamp]
 
 
 @dataclass
@@ -215,4 +215,10 @@ class Service:
 
     def _refusal(self, served: Served) -> Refusal:
         job = served.job
-        return (stamp_of(job.path), stamp_of(model_file(self.workspace, job)), self._folder(job).is_dir())
+        measured = self.workspace.root / "audit" / "checkpoint" if job.config.quality else None
+        return (
+            stamp_of(job.path),
+            stamp_of(model_file(self.workspace, job)),
+            self._folder(job).is_dir(),
+            stamp_of(measured) if measured else None,
+        )

@@ -18,6 +18,7 @@ from pipeline.heads.file import HeadFile, write_head
 from pipeline.learn.classifying import Examples, Learned, learn
 from pipeline.learn.examples import ExamplesRefusedError, Mistake, read_examples
 from pipeline.learn.reading import Read, means_of, read_documents
+from pipeline.learn.seen import Seen
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import RunPlan
 from pipeline.tasks import ClassifySettings
@@ -107,15 +108,17 @@ def _check_counts(where: str, counts: Counter[str], names: Sequence[str]) -> Non
 
 def _file(plan: RunPlan, model_sha256: str, read: Sequence[Read], learned: Learned) -> HeadFile:
     """The head with what made it: the model, the arithmetic, and the digest of the examples in their order."""
+    seen = Seen.of(one.document.text for one in read)
     taught = [[one.document.text_sha256, one.example.label] for one in read]
     facts = {
         "job": plan.job, "model_name": plan.model.name, "model_sha256": model_sha256, "numerics": engine.NUMERICS,
         "examples": len(read), "examples_sha256": hashlib.sha256(audit.canonical(taught)).hexdigest(),
+        **seen.facts(),
     }  # fmt: skip
     head = learned.classifier.to_file(facts)
     best = learned.unseen.max(1)
     right = (learned.unseen.argmax(1) == learned.labels).astype(np.uint8)
-    return HeadFile(head.facts, {**head.arrays, "unseen_scores": best, "unseen_right": right})
+    return HeadFile(head.facts, {**head.arrays, **seen.arrays(), "unseen_scores": best, "unseen_right": right})
 
 
 def _right(learned: Learned) -> float:

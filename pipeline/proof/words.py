@@ -30,6 +30,12 @@ _OF_TYPES = {
     "hold": {"entries": "held"},
     "job.changed": {"after": "now"},
     "model.changed": {"after": "now"},
+    "qualified": {
+        "eval": "measured on",
+        "eval_sha256": "file and documents",
+        "examples_sha256": "texts",
+        "metrics": "figures",
+    },
     "released": {"hold": "the hold of"},
     "replayed": {"asked": "asked for", "different": "came out differently"},
 }

@@ -19,6 +19,7 @@ from pipeline.records.types import (
     Inputs,
     Part,
     Placed,
+    Qualified,
     Record,
     RunEmpty,
     RunFinished,
@@ -66,6 +67,7 @@ class History:
     `answered`: part -> the documents that are `done` by a row of it. `deletions`: those not yet said to be done.
     `register`, `dispositions`: what is known of keys, jobs and models, and of this job's inputs that have no row.
     `empty`: the entry of this job's last run, if that had nothing to do.
+    `qualified`: digest of an evaluation file -> what was last measured on it of this job with these settings.
     """
 
     done: MutableMapping[str, str] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class History:
     register: Register = field(default_factory=Register)
     dispositions: Dispositions = field(default_factory=Dispositions)
     empty: RunEmpty | None = None
+    qualified: dict[str, Qualified] = field(default_factory=dict)
     job: str = ""
     job_digest: str = ""
     _rows: list[Document] = field(default_factory=list)  # of which no part has come yet
@@ -114,6 +117,8 @@ class History:
                 self.deletions.pop(entry.deletion, None)
             case DeletedByRule() | Erased():
                 self._take_deletion(entry)
+            case Qualified() if (entry.of_job, entry.job_digest) == (self.job, self.job_digest):
+                self.qualified[entry.eval_sha256] = entry
             case _:
                 self.register.take(entry)
 

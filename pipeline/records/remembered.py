@@ -17,7 +17,7 @@ from pipeline.records.current import Identity
 from pipeline.records.dispositions import Dispositions
 from pipeline.records.history import FailedBefore, Held, History
 from pipeline.records.register import Register
-from pipeline.records.types import DeletedByRule, Deletion, Document, Erased, JobFile, Json, Part, RunEmpty
+from pipeline.records.types import DeletedByRule, Deletion, Document, Erased, JobFile, Json, Part, Qualified, RunEmpty
 from pipeline.records.unread import Unread
 
 K = TypeVar("K")
@@ -137,6 +137,7 @@ class Tables:
             "register": asdict(history.register),
             "dispositions": history.dispositions.to_plain(),
             "empty": history.empty.said if history.empty else None,
+            "qualified": [entry.said for entry in history.qualified.values()],
         }
 
 
@@ -191,6 +192,8 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
     jobs = {job: JobFile(**file) for job, file in register["jobs"].items()}
     history.register = Register(register["key"], jobs, register["models"])
     history.dispositions = Dispositions.from_plain(rest["dispositions"])
+    qualified = map(Qualified.from_json, rest["qualified"])
+    history.qualified = {entry.eval_sha256: entry for entry in qualified}
     history.empty = None if rest["empty"] is None else RunEmpty.from_json(rest["empty"])
 
 

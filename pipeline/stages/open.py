@@ -17,6 +17,7 @@ from pipeline.outbox.recover import describe, recover
 from pipeline.outbox.running import announced
 from pipeline.outbox.space import hold_reserve
 from pipeline.plan import RunPlan
+from pipeline.quality.gate import refuse_unqualified
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.history import History
 from pipeline.records.index import job_history
@@ -67,6 +68,7 @@ def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
         plan = replace(with_head(plan, model_sha256), writing=writing_of(plan))
         digest, shelf = job_digest(plan, model_sha256), Shelf(plan.job)
         history = _history(plan, digest, log.next_index, shelf)
+        refuse_unqualified(plan, history.qualified)
         recovered = recover(site, log, history)
         _tell(recovered, history, observer)
         check_inbox(plan.input)

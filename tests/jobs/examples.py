@@ -1,6 +1,8 @@
 """An example for each key of a job and of site.yaml, as it stands in such a file: configs/README.md shows them."""
 
 _LABELS = "labels: [{name: nda}, {name: lease}]"
+_SORT = f"task: {{type: classify, {_LABELS}}}\n"
+_FIND = "task: {type: extract, fields: [{name: total, type: money}]}\n"
 _LOG = """\
 log:
   origin: example.org/cloister
@@ -70,6 +72,21 @@ task:
     "task<batch>.max_tokens": "task: {type: batch, max_tokens: 500}",
     "task<batch>.models": "task: {type: batch, models: [gpt-4o-mini]}",
     "private": "private: true",
+    "quality": f"{_SORT}quality: {{eval: evaluation/contracts.csv, floor: {{macro_f1: 0.9}}}}",
+    "quality.eval": "quality: {eval: evaluation/digests.jsonl}",
+    "quality.floor": f"{_SORT}quality: {{eval: evaluation/contracts.csv, floor: {{macro_f1: 0.9, answered: 0.95}}}}",
+    "quality.floor.accuracy": f"{_SORT}quality: {{eval: evaluation/contracts.csv, floor: {{accuracy: 0.95}}}}",
+    "quality.floor.macro_f1": f"{_SORT}quality: {{eval: evaluation/contracts.csv, floor: {{macro_f1: 0.9}}}}",
+    "quality.floor.answered": f"{_SORT}quality: {{eval: evaluation/contracts.csv, floor: {{answered: 0.98}}}}",
+    "quality.floor.token_f1": f"{_FIND}quality: {{eval: evaluation/invoices.jsonl, floor: {{token_f1: 0.85}}}}",
+    "quality.floor.exact": f"{_FIND}quality: {{eval: evaluation/invoices.jsonl, floor: {{exact: 0.7}}}}",
+    "quality.floor.normalised": f"{_FIND}quality: {{eval: evaluation/invoices.jsonl, floor: {{normalised: 0.8}}}}",
+    "quality.floor.absent_empty": f"{_FIND}quality: {{eval: evaluation/invoices.jsonl, floor: {{absent_empty: 0.9}}}}",
+    "quality.floor.rouge_1": "quality: {eval: evaluation/digests.jsonl, floor: {rouge_1: 0.35}}",
+    "quality.floor.rouge_2": "quality: {eval: evaluation/digests.jsonl, floor: {rouge_2: 0.15}}",
+    "quality.floor.rouge_l": "quality: {eval: evaluation/digests.jsonl, floor: {rouge_l: 0.3}}",
+    "quality.floor.over_lead": "quality: {eval: evaluation/digests.jsonl, floor: {over_lead: 0.0}}",
+    "quality.require": "quality: {eval: evaluation/digests.jsonl, require: false}",
     "retention": "retention: {archive_days: 90, rows_days: 3650}",
     "retention.archive_days": "retention: {archive_days: 90}",
     "retention.rows_days": "retention: {rows_days: 3650}",

@@ -24,7 +24,7 @@ LEAVES = {name: command for name, command in ALL.items() if not hasattr(command,
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert {name.removeprefix("cloister ") for name in LEAVES} == {
-        "init", "check", "run", "retry", "serve", "status", "results", "bench", "learn", "model import",
+        "init", "check", "run", "retry", "serve", "status", "results", "bench", "learn", "qualify", "model import",
         "model quantize",
         "model inspect", "model list", "audit verify", "audit show", "audit search", "audit recall", "audit replay",
         "audit hold", "audit release", "audit export", "audit erase",

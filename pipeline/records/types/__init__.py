@@ -33,6 +33,7 @@ from pipeline.records.types.deletions import (
     RewrittenPart,
 )
 from pipeline.records.types.documents import Document, MadeFile, ParseOptions, Part, Placed
+from pipeline.records.types.quality import Qualified
 from pipeline.records.types.recovery import ClockStepped, HandoverRefused, RecoveredCut, RecoveredUndone
 from pipeline.records.types.runs import (
     Inputs,
@@ -53,6 +54,7 @@ _ALL: tuple[type[Record], ...] = (
     *(DeletedByRule, Erased, Deleted, Held, Released),
     *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
     *(Verified, LogExported, ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
+    Qualified,
 )
 
 KINDS = {each.TYPE: each for each in _ALL}

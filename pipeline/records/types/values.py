@@ -6,6 +6,7 @@ can write into the workspace's state/, so each of its values is checked: whoever
 
 import re
 from collections.abc import Callable, Mapping
+from math import isfinite
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
@@ -13,6 +14,8 @@ _MOST_TEXT = 4_096  # characters
 _MOST_INTEGER = 2**53 - 1  # of an entry (audit/FORMAT.md)
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _MOST_VERDICTS = 16
+_MOST_MEASURES = 64
+_MEASURE = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
 _WORD = re.compile(r"[a-z]{1,32}", re.ASCII)
 _DOCUMENT = re.compile(r"[0-9a-f]{64}|entry [0-9]{1,15}", re.ASCII)
 _QUERY = frozenset({"document", "name", "job", "model", "outcome", "since", "until", "run"})
@@ -56,6 +59,11 @@ def _is_verdicts(value: Any) -> bool:
     return words and all(map(_is_count, value.values()))
 
 
+def _is_measures(value: Any) -> bool:
+    named = isinstance(value, dict) and len(value) <= _MOST_MEASURES and all(map(_MEASURE.fullmatch, value))
+    return named and all(type(one) in (int, float) and isfinite(one) for one in value.values())
+
+
 def _is_numbers(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_count, value))
 
@@ -72,6 +80,8 @@ Asked = Annotated[Mapping[str, Any], _is_asked]
 """What a replay was asked for: document, run, share and seed."""
 Verdicts = Annotated[Mapping[str, int], _is_verdicts]
 """How often each verdict of a replay fell."""
+Measures = Annotated[Mapping[str, float], _is_measures]
+"""What was measured, or must be reached: numbers by their names."""
 Numbers = Annotated[tuple[int, ...], _is_numbers]
 """Numbers of entries."""
 

@@ -172,6 +172,17 @@ def test_a_refused_model_is_told_once_and_tried_again_when_it_changed(bench: Ben
     assert "run finished" in bench.turn()
 
 
+def test_a_job_that_demands_quality_runs_once_it_was_measured(bench: Bench, cloister: Cloister) -> None:
+    (bench.place.root / "eval.csv").write_text("text,label\nThe rent of the flat,lease\nPlease pay the total,invoice\n")
+    bench.place.job("sort", SORT + "quality: {{eval: eval.csv, floor: {{answered: 0.5}}}}\n")
+    bench.place.drop("sort", "lease.txt", LEASE)
+    assert bench.turn()[-1] == "job refused until its files change"
+    assert bench.turn() == []
+    assert cloister("qualify", "sort").code == 0
+    bench.turn()
+    assert len(bench.place.parts("sort")) == 1
+
+
 def test_what_would_keep_a_job_from_running_tonight_is_told_today(bench: Bench) -> None:
     bench.place.job("sort", CRON.replace("name: tiny", "name: absent"))
     assert bench.turn() == ["job read", "job refused until its files change"]

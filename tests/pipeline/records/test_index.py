@@ -52,6 +52,8 @@ def commit(chance: random.Random, number: int) -> list[dict[str, Any]]:
         {"type": "placed", **run, "file": f"part {max(0, number - chance.randrange(3))}"},
         {"type": "erased", "run": "", "parts": [f"part {number - 2}"], "entries": [], "failed": [], "archive": [],
          "markdown": []},
+        {"type": "qualified", "run": "", "job": JOB, "job_digest": chance.choice([DIGEST, "d0"]),
+         "eval_sha256": f"e{number % 3}", "examples": number},
         {"type": "deleted", "run": "", "deletion": chance.randrange(max(1, number))},
     ]  # fmt: skip
     if chance.random() < 0.5:
@@ -72,7 +74,7 @@ def said(history: History) -> dict[str, Any]:
         "failed": dict(history.failed.items()),
         "answered": {f"part {n}": history.answered.get(f"part {n}") or None for n in range(60)},
         "rest": (history.inner, history.has_settings, history.cut_off, history.register, history.dispositions,
-                 history.copies),
+                 history.copies, {key: one.said for key, one in history.qualified.items()}),
         "unplaced": {name: [part.said, *(row.said for row in rows)] for name, (part, rows) in history.unplaced.items()},
         "deletions": {number: deletion.said for number, deletion in history.deletions.items()},
         "empty": history.empty and history.empty.said,

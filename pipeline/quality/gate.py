@@ -1,0 +1,69 @@
+"""The gate of a job: its model must have passed on the job's evaluation file with these settings, or does not run."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import engine
+from pipeline.answer.models import writing_of
+from pipeline.errors import ModelRefusedError
+from pipeline.learn.examples import ExamplesRefusedError
+from pipeline.plan import Quality, RunPlan
+from pipeline.quality.floors import missed
+from pipeline.quality.truths import eval_digest, read_truths
+from pipeline.records.entries import fold, read_entries
+from pipeline.records.qualifications import Qualifications
+from pipeline.records.settings import job_digest
+from pipeline.records.types import Qualified
+
+
+def check_quality(plan: RunPlan, model_sha256: str) -> str | None:
+    """What the log says of the quality of a plan whose model and head are pinned, in words; None for a job that does
+    not demand any. ModelRefusedError where a run would be refused; audit.AuditError. The log is read, not held."""
+    if plan.quality is None:
+        return None
+    digest = job_digest(replace(plan, writing=writing_of(plan)), model_sha256)
+    known = fold(read_entries(plan.site), Qualifications(plan.job, digest)).by_eval
+    try:
+        passed = demand(plan, plan.quality, known)
+    except ModelRefusedError as error:
+        if plan.quality.require:
+            raise
+        return f"not demanded, and not there: {error}"
+    figures = ", ".join(f"{name} {value:.4f}" for name, value in passed.metrics.items() if name in plan.quality.floor)
+    return f"{figures} on {passed.examples:,} documents of {plan.quality.eval.name} (entry {passed.n})"
+
+
+def refuse_unqualified(plan: RunPlan, known: Mapping[str, Qualified]) -> None:
+    """ModelRefusedError for a job that demands quality which the log does not tell of; `known`: digest of an evaluation
+    file -> what was last measured on it with the settings of the plan."""
+    if plan.quality is not None and plan.quality.require:
+        demand(plan, plan.quality, known)
+
+
+def demand(plan: RunPlan, quality: Quality, known: Mapping[str, Qualified]) -> Qualified:
+    """The record by which the job has passed. ModelRefusedError where there is none, with the remedy."""
+    remedy = f"`cloister qualify {plan.job}` measures it"
+    try:
+        digest = eval_digest(quality.eval, read_truths(quality.eval, plan.task))
+    except ExamplesRefusedError as error:
+        first, more = error.mistakes[0], len(error.mistakes) - 1
+        told = f"{first.where}: {first.found}" + (f", and {more:,} more" if more else "")
+        raise _refused(plan, f"its evaluation file cannot be used ({told})", "correct it") from error
+    except OSError as error:
+        raise _refused(plan, f"{quality.eval} cannot be read: {error.strerror}", "allow it to be read") from error
+    found = known.get(digest)
+    if found is None:
+        told = f"with these settings it was not measured on {quality.eval.name} as it is now"
+        raise _refused(plan, told, remedy)
+    if found.numerics != engine.NUMERICS:
+        told = f"it was measured with the arithmetic {found.numerics}, and this version computes with {engine.NUMERICS}"
+        raise _refused(plan, told, remedy)
+    if below := missed(found.metrics, quality.floor):
+        told = f"on {found.examples:,} documents of {quality.eval.name} (entry {found.n}) {'; '.join(below)}"
+        raise _refused(plan, told, f"let the job use another model or head, then {remedy}")
+    return found
+
+
+def _refused(plan: RunPlan, told: str, remedy: str) -> ModelRefusedError:
+    head = f" with the head {plan.model.head.name}" if plan.model.head else ""
+    return ModelRefusedError(f"model {plan.model.name}{head}: quality is demanded, and {told}; {remedy}")

@@ -1,0 +1,93 @@
+"""The report of a qualification as one HTML page without scripts, links or other files, which prints well."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline.quality import plots
+from pipeline.quality.bootstrap import DRAWS
+from pipeline.quality.classes import Confusion
+from pipeline.quality.floors import MEASURES, WORDS
+from pipeline.quality.qualify import Qualification
+
+_MOST_CELLS: Final = 24
+"""Labels up to which the whole confusion fits on a page; of more, the commonest mistakes are listed."""
+_MISTAKES: Final = 40
+_NOTHING: Final = "\u2013"
+
+
+def write_page(path: Path, found: Qualification, made: str) -> None:
+    """Put the page in place, whole or not at all; `made` says when and by what. OSError."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(page(found, made), encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def page(found: Qualification, made: str) -> str:
+    """The page as HTML."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # no other command has to load it
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": _percent, "number": _number, "size": _size, "price": _price}
+    return environment.get_template("report.html").render(**_shown(found), found=found, made=made)
+
+
+def _shown(found: Qualification) -> dict[str, Any]:
+    """What the template draws and lists beside the qualification itself."""
+    own, compared = found.measured[0].judgement, found.compared
+    floor = found.floor.get(compared)
+    several = len(found.measured) > 1
+    wanted = [name for name in MEASURES[found.task] if name != compared]
+    bars = [plots.intervals(found.measured, name, found.floor.get(name)) for name in (compared, *wanted)]
+    return {
+        "words": WORDS,
+        "draws": DRAWS,
+        "bars": [one for one in bars if one],
+        "scatters": [plots.scatter(found.measured, compared, floor, by) for by in ("speed", "size")] if several else [],
+        "curves": [
+            (one, plots.curve(one.judgement.calibration)) for one in found.measured if one.judgement.calibration
+        ],
+        "width": plots.WIDTH,
+        "height": plots.HEIGHT,
+        "matrix": own.confusion if own.confusion and len(own.confusion.labels) <= _MOST_CELLS else None,
+        "mistakes": mistakes(own.confusion) if own.confusion else [],
+    }
+
+
+def mistakes(confusion: Confusion) -> Sequence[tuple[str, str, int]]:
+    """The commonest mistakes: the label of documents, the one they got, how often."""
+    names = (*confusion.labels, "no label")
+    wrong = [
+        (count, row, column)
+        for row, counts in enumerate(confusion.counts)
+        for column, count in enumerate(counts)
+        if count and row != column
+    ]
+    order = sorted(wrong, key=lambda one: (-one[0], one[1:]))[:_MISTAKES]
+    return [(names[row], names[column], count) for count, row, column in order]
+
+
+def _percent(value: float | None) -> str:
+    return _NOTHING if value is None else f"{100 * value:.1f} %"
+
+
+def _number(value: float | None) -> str:
+    return _NOTHING if value is None else f"{value:,.0f}"
+
+
+def _size(value: int | None) -> str:
+    return _NOTHING if value is None else f"{value / 2**20:,.1f} MiB"
+
+
+def _price(value: float) -> str:
+    return f"{value:,.4f}"

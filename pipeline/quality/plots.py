@@ -1,0 +1,155 @@
+"""Plots of a report as places on paper: what is drawn where, for the template that writes them as SVG."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from typing import Final
+
+from pipeline.quality.bootstrap import Figure
+from pipeline.quality.calibration import Calibration
+from pipeline.quality.qualify import Measured
+
+WIDTH: Final = 360.0
+HEIGHT: Final = 230.0
+LEFT: Final = 46.0
+TOP: Final = 12.0
+RIGHT: Final = 14.0
+BOTTOM: Final = 38.0
+_TICKS: Final = 5
+_ROW: Final = 22.0
+_NAMES: Final = 150.0
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark of an axis: its place, and what it says."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis from `low` to `high`, drawn from `begin` to `end`."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    ticks: tuple[Tick, ...]
+
+    def place(self, value: float) -> float:
+        """The place of a value."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.begin + share * (self.end - self.begin), 2)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point with its name; `marked`: it is drawn full."""
+
+    x: float
+    y: float
+    size: float
+    marked: bool
+    label: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot with its axes, points and lines; `floor`: the height of a line across."""
+
+    title: str
+    x: Axis
+    y: Axis
+    x_label: str
+    y_label: str
+    points: tuple[Point, ...]
+    line: tuple[tuple[float, float], ...] = ()
+    floor: float | None = None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A figure with its interval: where its value, low and high are."""
+
+    label: str
+    y: float
+    value: float
+    low: float
+    high: float
+    told: str
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Figures with their intervals below one another."""
+
+    title: str
+    x: Axis
+    bars: tuple[Bar, ...]
+    height: float
+    floor: float | None
+
+
+def axis(values: Sequence[float], begin: float, end: float, low: float | None = None) -> Axis:
+    """An axis with round ticks on which all values lie; `low`: where it begins at the latest."""
+    least, most = min([*values, *([low] if low is not None else [])]), max(values)
+    if least == most:
+        least, most = least - (abs(least) or 1) / 10, most + (abs(most) or 1) / 10
+    step = _round_step((most - least) / _TICKS)
+    first, last = floor(least / step), -floor(-most / step)
+    ticks = [number * step for number in range(first, last + 1)]
+    made = Axis(first * step, last * step, begin, end, ())
+    digits = max(0, -floor(log10(step)))
+    return Axis(made.low, made.high, begin, end, tuple(Tick(made.place(t), f"{t:,.{digits}f}") for t in ticks))
+
+
+def _round_step(step: float) -> float:
+    """The least of 1, 2, 5, 10 times a power of ten that is no less than this."""
+    power = 10.0 ** floor(log10(step))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= step * (1 - 1e-9))
+
+
+def scatter(measured: Sequence[Measured], compared: str, floor_at: float | None, by: str) -> Plot:
+    """Quality against documents an hour (`by` "speed") or the size of the files in MiB ("size")."""
+    values = [one.figure(compared).value or 0.0 for one in measured]
+    across = [one.documents_an_hour if by == "speed" else one.bytes / 2**20 for one in measured]
+    x = axis(across, LEFT, WIDTH - RIGHT, low=0.0)
+    y = axis([*values, *([floor_at] if floor_at is not None else [])], HEIGHT - BOTTOM, TOP)
+    points = tuple(
+        Point(x.place(a), y.place(v), 4.0, one.frontier, str(number))
+        for number, (one, a, v) in enumerate(zip(measured, across, values, strict=True), 1)
+    )
+    edge = sorted((point.x, point.y) for point in points if point.marked)
+    x_label = "documents an hour" if by == "speed" else "model and head, MiB"
+    title = f"{compared} and {'speed' if by == 'speed' else 'size'}"
+    return Plot(title, x, y, x_label, compared, points, tuple(edge), None if floor_at is None else y.place(floor_at))
+
+
+def curve(found: Calibration) -> Plot:
+    """The calibration curve: the share that is right by the mean score of each bin, larger for more answers."""
+    x, y = axis((0.0, 1.0), LEFT, WIDTH - RIGHT), axis((0.0, 1.0), HEIGHT - BOTTOM, TOP)
+    most = max(one.answers for one in found.bins)
+    points = tuple(
+        Point(x.place(one.score), y.place(one.right), round(2 + 6 * (one.answers / most) ** 0.5, 2), True, "")
+        for one in found.bins
+    )
+    diagonal = ((x.place(0), y.place(0)), (x.place(1), y.place(1)))
+    return Plot("calibration", x, y, "score", "share that is right", points, diagonal)
+
+
+def intervals(measured: Sequence[Measured], name: str, floor_at: float | None) -> Bars | None:
+    """A figure of all that were measured, with its interval; None where it could not be measured."""
+    known = [(one.name, figure) for one in measured if (figure := one.figure(name)).value is not None]
+    ends = [end for _, figure in known for end in (figure.low, figure.high) if end is not None]
+    if not ends:
+        return None
+    x = axis([*ends, *([floor_at] if floor_at is not None else [])], _NAMES, WIDTH * 2 - 90)
+    bars = tuple(_bar(x, index, label, figure) for index, (label, figure) in enumerate(known))
+    return Bars(name, x, bars, _ROW * len(bars) + 34, None if floor_at is None else x.place(floor_at))
+
+
+def _bar(x: Axis, index: int, label: str, figure: Figure) -> Bar:
+    value, low, high = figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
+    return Bar(label, _ROW * index + 14, x.place(value), x.place(low), x.place(high), f"{value:.3f}")

@@ -1,0 +1,224 @@
+"""`qualify`: a job answers documents whose answers are known, on one model or several, and is measured."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import audit
+import engine
+from pipeline.answer.models import check_machine
+from pipeline.learn.examples import ExamplesRefusedError, Mistake
+from pipeline.learn.seen import Seen
+from pipeline.plan import RunPlan
+from pipeline.quality.answers import Answered, answer
+from pipeline.quality.bootstrap import Figure
+from pipeline.quality.costs import Costs, Prices, costs
+from pipeline.quality.floors import MEASURES, metrics_of, missed
+from pipeline.quality.judge import Judgement, judge_of
+from pipeline.quality.overlap import overlaps, seen_by_task
+from pipeline.quality.reading import Documents, Progress, read_documents
+from pipeline.quality.truths import eval_digest, read_truths
+from pipeline.quality.variants import Variant, variants
+from pipeline.records.types import Qualified
+from pipeline.states import State
+from pipeline.tasks import ExtractSettings, name_of
+
+_HOUR: Final = 3600
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A model, perhaps with a learned head, as the job uses it: how good its answers are, how fast, and how large it
+    is. `own`: it is the one of the job. `seconds`: to read and to answer all documents. `missed`: what is below the
+    floor. `frontier`: no other is at least as good, as fast and as small, and better in one of these."""
+
+    name: str
+    own: bool
+    model: str
+    model_sha256: str
+    head: str | None
+    head_sha256: str | None
+    job_digest: str
+    bytes: int
+    judgement: Judgement
+    states: Mapping[str, int]
+    tokens: int
+    seconds: float
+    documents_an_hour: float
+    tokens_an_hour: float
+    peak_bytes: int | None
+    missed: tuple[str, ...]
+    costs: Costs | None
+    frontier: bool = False
+
+    def figure(self, name: str) -> Figure:
+        """The figure of this name."""
+        return next(figure for figure in self.judgement.figures if figure.name == name)
+
+
+@dataclass(frozen=True)
+class Qualification:
+    """A job measured on an evaluation file. `compared`: the name of the figure by which models are compared; `again`:
+    examples that were there before; `files`: how many documents were files, which were read by parsers; `notes`: what
+    a reader of the figures should know."""
+
+    job: str
+    task: str
+    eval: Path
+    eval_sha256: str
+    examples_sha256: str
+    documents: int
+    again: int
+    files: int
+    compared: str
+    floor: Mapping[str, float]
+    prices: Prices | None
+    numerics: str
+    threads: int
+    isa: str
+    notes: tuple[str, ...]
+    measured: tuple[Measured, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the job as it is reaches the floor."""
+        return not self.measured[0].missed
+
+    def records(self, told: str) -> list[Qualified]:
+        """The records for the log, one for each that was measured; `told`: the evaluation file as it is told there."""
+        return [self._record(one, told) for one in self.measured]
+
+    def _record(self, one: Measured, told: str) -> Qualified:
+        return Qualified(
+            of_job=self.job, task=self.task, eval=told, eval_sha256=self.eval_sha256, examples=self.documents,
+            examples_sha256=self.examples_sha256, job_digest=one.job_digest, model=one.model,
+            model_sha256=one.model_sha256, head=one.head, head_sha256=one.head_sha256, numerics=self.numerics,
+            metrics=metrics_of(one.judgement.figures), floor=dict(self.floor), passed=not one.missed,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be measured: the evaluation file, other models and heads, the floor, and prices."""
+
+    source: Path
+    models: Sequence[str] = ()
+    heads: Sequence[str] = ()
+    floor: Mapping[str, float] | None = None
+    prices: Prices | None = None
+
+
+def qualify(plan: RunPlan, asked: Asked, progress: Progress) -> Qualification:
+    """Measure a job; nothing is committed. ExamplesRefusedError for examples that cannot be used, also where they were
+    learned from; ModelRefusedError, MachineRefusedError and OSError."""
+    check_machine()
+    compared = variants(plan, asked.models, asked.heads)
+    truths = read_truths(asked.source, plan.task)
+    documents = read_documents(plan, truths, progress)
+    notes = [*_refuse_overlaps(plan, documents, compared), *_notes(plan, documents)]
+    judge, name = judge_of(plan.task, documents), name_of(plan.task)
+    floor = dict(asked.floor or {})
+    measured = list[Measured]()
+    for variant in compared:
+        answered = answer(variant.plan, variant.model_sha256, documents.works, progress)
+        measured.append(_measured(variant, documents, answered, judge(answered.rows), floor, asked.prices))
+    digests = sorted(work.parsed.text_sha256 for work in documents.works)
+    return Qualification(
+        job=plan.job,
+        task=name,
+        eval=asked.source,
+        eval_sha256=eval_digest(asked.source, truths),
+        examples_sha256=hashlib.sha256(audit.canonical(digests)).hexdigest(),
+        documents=len(documents.works),
+        again=documents.again,
+        files=documents.files,
+        compared=MEASURES[name][0],
+        floor=floor,
+        prices=asked.prices,
+        numerics=engine.NUMERICS,
+        threads=engine.threads(),
+        isa=engine.isa(),
+        notes=tuple(notes),
+        measured=tuple(with_frontier(measured, MEASURES[name][0])),
+    )
+
+
+def _refuse_overlaps(plan: RunPlan, documents: Documents, compared: Sequence[Variant]) -> list[str]:
+    """What cannot be told of overlaps. ExamplesRefusedError for documents that something was learned from."""
+    known = {"the examples of labels in the job": seen_by_task(plan.task)}
+    notes = list[str]()
+    for variant in compared:
+        if (head := variant.head_file) and variant.plan.model.head:
+            name = variant.plan.model.head.name
+            known[f"the examples that the head {name} was learned from"] = seen = Seen.of_head(head)
+            if seen is None:
+                notes.append(
+                    f"the head {name} does not tell what it was learned from, so that its examples may be among these "
+                    "documents; learn it again to be sure"
+                )
+    mistakes = [one for whose, seen in known.items() if seen for one in overlaps(documents, seen, whose)]
+    if mistakes:
+        raise ExamplesRefusedError(mistakes)
+    return notes
+
+
+def _notes(plan: RunPlan, documents: Documents) -> list[str]:
+    """What the evaluation has no documents for."""
+    if isinstance(plan.task, ExtractSettings):
+        there = {name for truth in documents.truths for name in truth.fields}
+        unmeasured = [field.name for field in plan.task.fields if field.name not in there]
+        if len(unmeasured) == len(plan.task.fields):
+            raise ExamplesRefusedError([Mistake("the examples", "no value of any field of the job")])
+        return [f"the field {name} is not measured: no example says it" for name in unmeasured]
+    return []
+
+
+def _measured(
+    variant: Variant,
+    documents: Documents,
+    answered: Answered,
+    judgement: Judgement,
+    floor: Mapping[str, float],
+    prices: Prices | None,
+) -> Measured:
+    seconds = max(documents.seconds + answered.seconds, 1e-6)
+    hourly, tokens = _HOUR * len(documents.works) / seconds, _HOUR * answered.tokens / seconds
+    head = variant.plan.model.head
+    states = {state.value: sum(row["state"] == state for row in answered.rows) for state in State}
+    return Measured(
+        name=variant.name,
+        own=variant.own,
+        model=variant.plan.model.name,
+        model_sha256=variant.model_sha256,
+        head=head.name if head else None,
+        head_sha256=head.sha256 if head else None,
+        job_digest=variant.job_digest,
+        bytes=variant.bytes,
+        judgement=judgement,
+        states={state: count for state, count in states.items() if count},
+        tokens=answered.tokens,
+        seconds=seconds,
+        documents_an_hour=hourly,
+        tokens_an_hour=tokens,
+        peak_bytes=answered.peak_bytes,
+        missed=tuple(missed(metrics_of(judgement.figures), floor)),
+        costs=costs(prices, hourly, tokens) if prices and tokens else None,
+    )
+
+
+def with_frontier(measured: Sequence[Measured], compared: str) -> list[Measured]:
+    """All of them, with those on the frontier (Pareto) of quality, speed and size marked."""
+
+    def ranks(one: Measured) -> tuple[float, float, float]:
+        value = one.figure(compared).value
+        return (-1.0 if value is None else value, one.documents_an_hour, -one.bytes)
+
+    points = [ranks(one) for one in measured]
+    beaten = [any(_beats(other, point) for other in points) for point in points]
+    return [replace(one, frontier=not lost) for one, lost in zip(measured, beaten, strict=True)]
+
+
+def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one != other and all(a >= b for a, b in zip(one, other, strict=True))
