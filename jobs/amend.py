@@ -2,22 +2,36 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from jobs.errors import ConfigError, Problem, Steps
-from jobs.source import Source, parse_source
+from jobs.source import Place, Source, parse_source
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'')
+_FLOW = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[{}\[\]]')
+
+Values = Mapping[str, "str | Values | None"]
+"""What a mapping is to say: key -> its text; or a mapping for a key; or None where the key is to go."""
+Edit = tuple[int, int, int, int, str]
+"""(row, column, end row, end column, what takes the place between), each counted from 0."""
 
 
-def amend(data: bytes, name: str, section: str, values: Mapping[str, str]) -> bytes:
-    """The file with these texts in its mapping `section`; a key that it lacks comes first there. `name` is the file in
+def amend(data: bytes, name: str, section: str, values: Values) -> bytes:
+    """The file with these values in its mapping `section`; a key that it lacks comes first there. `name` is the file in
     messages. ConfigError if the file cannot be read, or not be changed so without a doubt."""
     source = parse_source(data, name)
+    going: Values = {key: None for key, value in values.items() if value is None and key in source.value[section]}
+    if going and len(going) < len(values):  # first, for what comes may come where they stand
+        staying = {key: value for key, value in values.items() if value is not None}
+        try:
+            return amend(amend(data, name, section, going), name, section, staying)
+        except ConfigError:
+            raise _refusal(source, section, values) from None
     lines = data.decode("utf-8-sig").splitlines(keepends=True)
-    edits = [_edit(source, lines, (section, key), text) for key, text in values.items()]
-    for row, column, length, text in sorted(edits, reverse=True):
-        lines[row] = lines[row][:column] + text + lines[row][column + length :]
+    edits = list(_edits(source, lines, (section,), values))
+    for row, column, end_row, end_column, new in sorted(edits, reverse=True):
+        rest = lines[end_row][end_column:]
+        lines[row : end_row + 1] = [lines[row][:column] + new + rest]
     amended = "".join(lines).encode()
     if data.startswith(b"\xef\xbb\xbf"):
         amended = b"\xef\xbb\xbf" + amended
@@ -25,29 +39,109 @@ def amend(data: bytes, name: str, section: str, values: Mapping[str, str]) -> by
     return amended
 
 
-def _edit(source: Source, lines: list[str], path: Steps, text: str) -> tuple[int, int, int, str]:
-    """(row, column, how many characters go, what takes their place), the first two counted from 0."""
-    section, key = source.value[str(path[0])], str(path[1])
-    place = source.values[path if key in section else path[:1]]
-    row, column = place.line - 1, place.column - 1
-    rest, new = lines[row][column:], json.dumps(text, ensure_ascii=False)
-    if key not in section:
-        if rest.startswith("{"):
-            return row, column + 1, 0, f"{key}: {new}, "
-        return row, column, 0, f"{key}: {new}\n{' ' * column}"
-    old = section[key]
-    quoted = _QUOTED.match(rest)
-    return row, column, len(quoted[0]) if quoted else len(str(old)), new
+def _edits(source: Source, lines: list[str], section: Steps, values: Values) -> Iterator[Edit]:
+    for key, value in values.items():
+        path = (*section, key)
+        there = path in source.values
+        if value is None:
+            yield from [_removed(source, lines, path)] if there else []
+        elif not there:
+            yield _added(source, lines, path, value)
+        elif isinstance(value, Mapping):
+            yield from _edits(source, lines, path, value)
+        else:
+            yield _replaced(source, lines, path, value)
 
 
-def _check(source: Source, amended: bytes, section: str, values: Mapping[str, str]) -> None:
+def _replaced(source: Source, lines: list[str], path: Steps, text: str) -> Edit:
+    row, column = _at(source.values[path])
+    quoted = _QUOTED.match(lines[row][column:])
+    length = len(quoted[0]) if quoted else len(str(_value_at(source, path)))
+    return row, column, row, column + length, _quoted(text)
+
+
+def _added(source: Source, lines: list[str], path: Steps, value: "str | Values") -> Edit:
+    row, column = _at(source.values[path[:-1]])
+    new = f"{path[-1]}: {_flow(value)}"
+    if lines[row][column:].startswith("{"):
+        return row, column + 1, row, column + 1, f"{new}, "
+    return row, column, row, column, f"{new}\n{' ' * column}"
+
+
+def _removed(source: Source, lines: list[str], path: Steps) -> Edit:
+    """The key goes with its value: in a mapping in braces with a comma, else with its lines."""
+    row, column = _at(source.keys[path])
+    around_row, around_column = _at(source.values[path[:-1]])
+    last = max(place.line for at, place in source.values.items() if at[: len(path)] == path) - 1
+    if not lines[around_row][around_column:].startswith("{"):
+        return row, 0, last, len(lines[last]), ""
+    begin, end = column, _end_of_value(lines[row], _at(source.values[path])[1])
+    if after := re.match(r"\s*,\s*", lines[row][end:]):
+        return row, begin, row, end + after.end(), ""
+    before = re.search(r"\s*,\s*$", lines[row][:begin])
+    return row, before.start() if before else begin, row, end, ""
+
+
+def _end_of_value(line: str, column: int) -> int:
+    """The column behind the value that begins there, in a mapping in braces; of one that ends in another line, where
+    its first line ends."""
+    if not line[column:].startswith(("{", "[")):
+        quoted = _QUOTED.match(line[column:])
+        plain = re.match(r"[^,}\n]*", line[column:])
+        return column + (quoted.end() if quoted else len((plain or [""])[0].rstrip()))
+    depth = 0
+    for found in _FLOW.finditer(line, column):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(found[0], 0)
+        if depth == 0:
+            return found.end()
+    return len(line)
+
+
+def _check(source: Source, amended: bytes, section: str, values: Values) -> None:
     """It says what it said, but for these values; the reader that reads it next is asked."""
-    wanted = {**source.value, section: {**source.value[section], **values}}
+    wanted = {**source.value, section: _merged(source.value[section], values)}
     try:
         done = parse_source(amended, source.name).value == wanted
     except ConfigError:
         done = False
     if not done:
-        texts = ", ".join(f"{key}: {json.dumps(text, ensure_ascii=False)}" for key, text in values.items())
-        remedy = f"write into {section}: {texts}"
-        raise ConfigError(Problem(source.name, "written in a way that cannot be changed by itself", None, remedy))
+        raise _refusal(source, section, values)
+
+
+def _refusal(source: Source, section: str, values: Values) -> ConfigError:
+    texts = [f"{key}: {_flow(value)}" for key, value in values.items() if value is not None]
+    gone = [key for key, value in values.items() if value is None and key in source.value[section]]
+    remedy = [f"write into {section}: {', '.join(texts)}"] * bool(texts) + [f"remove {', '.join(gone)}"] * bool(gone)
+    found = "written in a way that cannot be changed by itself"
+    return ConfigError(Problem(source.name, found, None, "; ".join(remedy)))
+
+
+def _merged(said: Mapping[str, object], values: Values) -> dict[str, object]:
+    merged = {key: value for key, value in said.items() if key not in values or values[key] is not None}
+    for key, value in values.items():
+        if value is not None:
+            before = said.get(key)
+            inner = isinstance(value, Mapping) and isinstance(before, Mapping)
+            merged[key] = _merged(before, value) if inner else value  # type: ignore[arg-type]
+    return merged
+
+
+def _value_at(source: Source, path: Steps) -> object:
+    value: object = source.value
+    for step in path:
+        value = value[step]  # type: ignore[index]
+    return value
+
+
+def _flow(value: "str | Values") -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items() if each is not None) + "}"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _at(place: Place) -> tuple[int, int]:
+    return place.line - 1, place.column - 1

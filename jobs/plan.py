@@ -32,6 +32,7 @@ def make_site(workspace: Workspace) -> pipeline.Site:
         limits=_limits(limits),
         max_document_bytes=limits.document_mib * _MIB,
         isolation=limits.isolation,
+        require_admission=workspace.site.models.require_admission,
     )
 
 
@@ -73,7 +74,7 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
             model_file(workspace, job),
             config.model.sha256,
             config.model.precision == "file",
-            _head(workspace, config),
+            _head(workspace, job),
         ),
         task=task,
         writing=_writing(config),
@@ -86,9 +87,9 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
     )
 
 
-def _head(workspace: Workspace, config: JobConfig) -> pipeline.HeadRef | None:
-    said = config.model.head
-    return pipeline.HeadRef(said.name, workspace.root / "models" / f"{said.name}.head", said.sha256) if said else None
+def _head(workspace: Workspace, job: LoadedJob) -> pipeline.HeadRef | None:
+    said, path = job.config.model.head, head_file(workspace, job)
+    return pipeline.HeadRef(said.name, path, said.sha256) if said and path else None
 
 
 def _quality(workspace: Workspace, config: JobConfig) -> pipeline.Quality | None:
@@ -138,6 +139,12 @@ def _make_inbox(workspace: Workspace, job: LoadedJob) -> None:
 def model_file(workspace: Workspace, job: LoadedJob) -> Path:
     """Where the job's model has to lie."""
     return workspace.root / "models" / f"{job.config.model.name}.gguf"
+
+
+def head_file(workspace: Workspace, job: LoadedJob) -> Path | None:
+    """Where the learned head of the job has to lie; None for a job without one."""
+    said = job.config.model.head
+    return workspace.root / "models" / f"{said.name}.head" if said else None
 
 
 def _folder_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Problem]:

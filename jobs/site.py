@@ -43,8 +43,19 @@ class LimitsConfig(Section):
     )
 
 
+class ModelsConfig(Section):
+    """Which models and heads jobs may use."""
+
+    require_admission: bool = Field(
+        False,
+        description="jobs run only with models and heads that `cloister model admit` admitted; one that was revoked is "
+        "refused in any case",
+    )
+
+
 class SiteConfig(Section):
     """A workspace of Cloister."""
 
     log: LogConfig = Field(description="the audit log")
+    models: ModelsConfig = Field(ModelsConfig(), description="which models and heads jobs may use")  # type: ignore[call-arg]
     limits: LimitsConfig = Field(LimitsConfig(), description="limits for all jobs")  # type: ignore[call-arg]

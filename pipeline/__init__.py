@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     )
     from pipeline.answer.warming import Warming
     from pipeline.bench.measure import Bench, Ceiling, bench_model
+    from pipeline.control.admit import Admitted, Note, NotStatedError, Revoked, admit, revoke
+    from pipeline.control.check import Checked, verify_models
+    from pipeline.control.compare import Comparison, Said, compare
+    from pipeline.control.files import find_file, list_heads
+    from pipeline.control.rollback import NothingBeforeError, RolledBack, roll_back
+    from pipeline.control.texts import read_lines
     from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError, ModelRefusedError
     from pipeline.inbox.discover import Candidate, Scan, scan
     from pipeline.inbox.find import check_inbox
@@ -55,14 +61,23 @@ if TYPE_CHECKING:
     from pipeline.quality.gate import check_quality
     from pipeline.quality.page import write_page
     from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
+    from pipeline.records.admissions import (
+        Admissions,
+        AdmissionsNow,
+        Decision,
+        check_admitted,
+        read_admissions,
+        refusal_of,
+    )
     from pipeline.records.journal import Recorded, open_journal, record
     from pipeline.records.records import says
-    from pipeline.records.register import model_news
+    from pipeline.records.register import Register, model_news
     from pipeline.records.software import label
     from pipeline.records.types import (
         KINDS,
         Document,
         Isolation,
+        ModelAndHead,
         ReadCheckpoint,
         ReadProof,
         ReadRecall,
@@ -102,6 +117,12 @@ _LATER = {
     ),
     "pipeline.answer.warming": "Warming",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
+    "pipeline.control.admit": "Admitted Note NotStatedError Revoked admit revoke",
+    "pipeline.control.check": "Checked verify_models",
+    "pipeline.control.compare": "Comparison Said compare",
+    "pipeline.control.files": "find_file list_heads",
+    "pipeline.control.rollback": "NothingBeforeError RolledBack roll_back",
+    "pipeline.control.texts": "read_lines",
     "pipeline.errors": "BadPartError DocumentError Failure MachineRefusedError ModelRefusedError",
     "pipeline.inbox.discover": "Candidate Scan scan",
     "pipeline.inbox.find": "check_inbox",
@@ -133,13 +154,14 @@ _LATER = {
     "pipeline.quality.gate": "check_quality",
     "pipeline.quality.page": "write_page",
     "pipeline.quality.qualify": "Asked Measured Qualification qualify",
+    "pipeline.records.admissions": "Admissions AdmissionsNow Decision check_admitted read_admissions refusal_of",
     "pipeline.records.journal": "Recorded open_journal record",
     "pipeline.records.records": "says",
-    "pipeline.records.register": "model_news",
+    "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",
     "pipeline.records.types": (
-        "KINDS Document Isolation ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory Record ServiceEnded "
-        "ServiceStarted Verified"
+        "KINDS Document Isolation ModelAndHead ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory Record "
+        "ServiceEnded ServiceStarted Verified"
     ),
     "pipeline.report": "Observer RunReport",
     "pipeline.run": "run",

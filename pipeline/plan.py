@@ -17,7 +17,8 @@ class Site:
     """A workspace: where it lies, and what its site.yaml says.
 
     `origin` names the log, `key_file` holds its private key, `public_key` is the C2SP verifier key that is trusted.
-    `passphrase_file` opens the private key, if that is protected.
+    `passphrase_file` opens the private key, if that is protected. `require_admission`: jobs run only with models and
+    heads that a person admitted.
     """
 
     root: Path
@@ -28,6 +29,7 @@ class Site:
     max_document_bytes: int
     passphrase_file: Path | None = None
     isolation: str = REQUIRED
+    require_admission: bool = False
 
     @property
     def audit(self) -> Path:

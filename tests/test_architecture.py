@@ -50,7 +50,7 @@ NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlr
 # pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
 ROOMS = (
     *("errors", "states", "document", "paths", "text", "openai", "parse", "heads", "tasks", "plan", "records"),
-    *("report", "inbox", "answer", "learn", "quality", "outbox", "keep", "proof", "bench", "stages", "run"),
+    *("report", "inbox", "answer", "learn", "quality", "outbox", "keep", "proof", "control", "bench", "stages", "run"),
 )
 # rooms and files within a room, each of which may import those that stand before it in its folder
 INNER_ROOMS = {

@@ -24,6 +24,7 @@ COMMANDS = (
     "engine/BENCHMARKS.md",
     "audit/README.md",
     "pipeline/keep/README.md",
+    "pipeline/control/README.md",
 )
 
 

@@ -36,10 +36,15 @@ from jobs.cli import (
     check,
     init,
     learn,
+    model_admit,
+    model_diff,
     model_import,
     model_inspect,
     model_list,
     model_quantize,
+    model_revoke,
+    model_rollback,
+    model_verify,
     qualify,
     results,
     retry,
@@ -68,12 +73,17 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 Group = tuple["str | Callable[..., Any]", dict[str, "Callable[..., Any] | Group"]]
 GROUPS: dict[str, Group] = {
     "model": (
-        "Model files: import, quantize, inspect, list.",
+        "Model files and heads: bring them in, list and compare them, and say which may be used.",
         {
             "import": model_import.import_,
             "quantize": model_quantize.quantize,
             "inspect": model_inspect.inspect,
             "list": model_list.list_,
+            "admit": model_admit.admit,
+            "revoke": model_revoke.revoke,
+            "verify": model_verify.verify,
+            "diff": model_diff.diff,
+            "rollback": model_rollback.rollback,
         },
     ),
     "audit": (

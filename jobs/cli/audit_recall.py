@@ -1,5 +1,6 @@
 """`cloister audit recall`: all results that a model touched."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -36,11 +37,15 @@ def recall(
             {**each.facts, "superseded_by": each.superseded_by, "deleted_by": each.deleted_by}
             for each in found.results.values()
         ]
-        print_json({"model_sha256": found.model_sha256, "results": rows})
+        decision = found.decision and {**asdict(found.decision), "told": found.decision.in_words()}
+        print_json({"model_sha256": found.model_sha256, "admission": decision, "results": rows})
         return
     held = sum(each.holds for each in found.results.values())
     gone = sum(each.deleted_by is not None for each in found.results.values())
     deleted = f", {gone:,} of which are deleted" if gone else ""
+    if found.decision:
+        why = f": {found.decision.reason}" if found.decision.reason else ""
+        say(f"{found.decision.in_words()}, as entry {found.decision.number} says{why}")
     say(f"model {found.model_sha256}: {counted(len(found.results), 'result')}, {held:,} of which hold{deleted}")
     head = ("entry", "job", "document", "state", "row", "replaced or deleted by")
     cells = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -32,7 +32,7 @@ class Checked:
 
 def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """Check jobs without running them, all of the workspace if none is named: YAML, folders, model file, its sha256
-    and what it is for.
+    and what it is for, and whether it may be used.
 
     Where a job demands quality, the log is read for whether that was measured, and not held. Tells all problems at
     once, or what the job would do. Exit 2 for a mistake in the job, or where this machine does not have what
@@ -43,7 +43,8 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
     if not names:
         found, remedy = f"no job in {shown(place.jobs)}", "copy an example: cloister init DIR --example NAME"
         raise ConfigError(Problem("cloister check", found, "jobs/NAME.yaml", remedy))
-    checked, machine = [_check(place, name) for name in names], _machine_problem(place)
+    known = pipeline.read_admissions(make_site(place))
+    checked, machine = [_check(place, name, known) for name in names], _machine_problem(place)
     code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * (machine is not None))
     if as_json:
         print_json({"jobs": checked, "machine": machine, "exit_code": int(code)})
@@ -64,13 +65,14 @@ def _machine_problem(workspace: Workspace) -> str | None:
     return None
 
 
-def _check(workspace: Workspace, name: str) -> Checked:
+def _check(workspace: Workspace, name: str, known: pipeline.Admissions) -> Checked:
     try:
         job = load_job_of(workspace, find_job(workspace, name))
         plan = make_plan(workspace, job)
         pipeline.check_inbox(plan.input)
         sha256 = pipeline.check_model(plan)
         plan = pipeline.with_head(plan, sha256)
+        pipeline.check_admitted(plan.site, replace(plan.model, sha256=sha256), known)
         pipeline.examine_model(plan)
         quality = pipeline.check_quality(plan, sha256)
         facts = pipeline.inspect_model(plan.model.path)
@@ -81,7 +83,17 @@ def _check(workspace: Workspace, name: str) -> Checked:
     except pipeline.ModelRefusedError as error:
         return Checked(name, ExitCode.MODEL_REFUSED, refusal=str(error))
     told = _told(job, plan, sha256, facts)
-    return Checked(job.name, ExitCode.DONE, plan=told | ({"quality": quality} if quality else {}))
+    told |= {"quality": quality} if quality else {}
+    return Checked(job.name, ExitCode.DONE, plan=told | _admitted(plan, sha256, known))
+
+
+def _admitted(plan: pipeline.RunPlan, sha256: str, known: pipeline.Admissions) -> dict[str, str]:
+    """The decisions about the model and its head; empty where nobody decided anything."""
+    of = [sha256, *([plan.model.head.sha256] if plan.model.head else [])]
+    decided = [decision.in_words() if (decision := known.last.get(each or "")) else "not admitted" for each in of]
+    if not any(each in known.last for each in of):
+        return {}
+    return {"allowed": decided[0] + (f"; its head: {decided[1]}" if len(decided) > 1 else "")}
 
 
 def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, Any]) -> dict[str, Any]:

@@ -48,7 +48,8 @@ def import_(
 ) -> None:
     """Bring a model into the workspace: copy a GGUF file, or convert a Hugging Face folder to one.
 
-    The same folder, type and name give the same bytes, so that jobs can pin the sha256.
+    The same folder, type and name give the same bytes, so that jobs can pin the sha256. A model that it replaces is
+    kept under another name, for `model rollback` and `audit replay`.
     """
     place = open_workspace(workspace)
     name = _name(source, name, file_type)
@@ -63,9 +64,17 @@ def import_(
         print_json({**facts, "path": path})
         return
     say(f"Made {shown(path)}")
+    say_kept(path, before, facts["sha256"])
     print_facts(facts)
     say("A job pins it with:")
     say(f'  model: {{name: {name}, sha256: "{facts["sha256"]}"}}')
+
+
+def say_kept(path: Path, before: str | None, after: str) -> None:
+    """Say under which name the file that was replaced is kept, if there was another one."""
+    if before not in (None, after):
+        kept = next(path.parent.glob(f"*.{str(before)[:12]}{path.suffix}"), None)
+        say(f"  before        kept as {kept.name}, for jobs that go back to it" if kept else "  before        not kept")
 
 
 def _bring(place: Workspace, source: Path, name: str, file_type: FileType | None) -> dict[str, Any]:

@@ -1,35 +1,62 @@
-"""`cloister model list`: the model files of a workspace."""
+"""`cloister model list`: the model files and heads of a workspace."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, print_table, say
+from jobs.cli.uses import users
 from jobs.config import MODEL_NAME
 from jobs.plan import make_site
-from jobs.workspace import open_workspace
+from jobs.workspace import Workspace, open_workspace
 
 _USES = {"embedding": "classify, extract, summarize", "text": "every task"}
+_UNNAMED = "none: a job cannot name it; rename the file to letters, digits, '.', '_' and '-'"
 
 
 def list_(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """List the workspace's model files with what jobs can use them for and their sha256."""
-    models = [model | {"use": _use(model)} for model in pipeline.list_models(make_site(open_workspace(workspace)))]
+    """List the workspace's models and learned heads by the names that jobs write.
+
+    Tells what jobs can use each for, which jobs do, whether it is admitted or revoked, and its sha256.
+    """
+    listed = list(_listed(open_workspace(workspace)))
     if as_json:
-        print_json(models)
+        print_json(listed)
         return
-    if not models:
+    if not listed:
         say("no model; cloister model import FOLDER_OR_FILE --name NAME brings one in")
         return
     cells = [
-        (model["name"], model["use"], str(model.get("architecture", "")), f"{model.get('size', 0):,}",
-         model.get("sha256", ""))
-        for model in models
+        (each["name"], each["use"], str(each.get("architecture") or ""), f"{each.get('size', 0):,}",
+         ", ".join(each["jobs"]), each["admission"]["told"], each.get("sha256", ""))
+        for each in listed
     ]  # fmt: skip
-    print_table(
-        ("model", "for jobs that", "architecture", "bytes", "sha256"), cells, right=("bytes",), whole=("model",)
-    )
+    head = ("model", "for jobs that", "architecture", "bytes", "used by", "admission", "sha256")
+    print_table(head, cells, right=("bytes",), whole=("model",))
+
+
+def _listed(place: Workspace) -> Iterator[dict[str, Any]]:
+    site = make_site(place)
+    models = [{**model, "file": f"{model['name']}.gguf", "use": _use(model)} for model in pipeline.list_models(site)]
+    heads = [
+        {**head, "architecture": "head", "file": f"{head['name']}.head", "use": _use_of_head(head)}
+        for head in pipeline.list_heads(site)
+    ]
+    jobs, known = users(place), pipeline.read_admissions(site)
+    for each in models + heads:
+        decision = known.last.get(each.get("sha256", ""))
+        yield {**each, "jobs": sorted(jobs.get(each["file"], [])), "admission": _admission(decision)}
+
+
+def _admission(decision: "pipeline.Decision | None") -> dict[str, Any]:
+    """The decision about a file, for programs and (`told`) for people."""
+    if decision is None:
+        return {"state": "none", "told": "not admitted"}
+    state = "revoked" if decision.revoked else "admitted"
+    facts = {"entry": decision.number, "time": decision.time, "by": decision.by, "reason": decision.reason}
+    return {"state": state, **facts, "told": decision.in_words()}
 
 
 def _use(model: dict[str, Any]) -> str:
@@ -37,5 +64,14 @@ def _use(model: dict[str, Any]) -> str:
     if "error" in model:
         return f"none: {model['error']}"
     if not re.fullmatch(MODEL_NAME, model["name"]):
-        return "none: a job cannot name it; rename the file to letters, digits, '.', '_' and '-'"
+        return _UNNAMED
     return _USES.get(model["head"], f"none: it has the head {model['head']!r}")
+
+
+def _use_of_head(head: dict[str, Any]) -> str:
+    """The task that a head answers, and the model whose vectors it was learned on."""
+    if "error" in head:
+        return f"none: {head['error']}"
+    if not re.fullmatch(MODEL_NAME, head["name"]):
+        return _UNNAMED
+    return f"{head['kind']}, as model.head on {head['model_name']}"

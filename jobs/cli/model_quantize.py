@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import pipeline
+from jobs.cli.model_import import say_kept
 from jobs.cli.model_inspect import model_file, print_facts
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
@@ -68,13 +69,15 @@ def quantize(
         raise ConfigError(Problem(shown(place), "is there already", "a new file", "--force replaces it"))
     before = pipeline.model_sha256(place)
     with telling("quantize") as progress:
-        facts = pipeline.quantize_model(model_file(source, workspace), place, mix.value, progress)
+        bytes_of = model_file(source, workspace)
+        facts = pipeline.quantize_model(bytes_of, place, mix.value, progress, keep=name is not None)
     for news in pipeline.model_news(name, before, facts["sha256"], "quantize") if name is not None else ():
         record(make_site(open_workspace(workspace)), news)
     if as_json:
         print_json({"path": place, **facts})
         return
     say(f"Made {shown(place)}")
+    say_kept(place, before if name is not None else None, facts["sha256"])
     print_facts(facts)
     _say_fallbacks(facts)
     if name is not None:

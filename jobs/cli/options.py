@@ -1,5 +1,7 @@
 """Options that every command has, and arguments that several have."""
 
+import os
+import pwd
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +21,7 @@ def job_names(incomplete: str) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.yaml") if path.stem.startswith(incomplete))
 
 
+_MOST_TEXT = 4_096  # characters of a text that goes into the log
 WorkspaceOption = Annotated[
     Path | None,
     typer.Option(
@@ -49,6 +52,10 @@ WaitOption = Annotated[
     float,
     typer.Option("--wait", min=0, metavar="SECONDS", help="Wait so long while another process holds the workspace."),
 ]
+ByOption = Annotated[
+    str | None,
+    typer.Option("--by", metavar="PERSON", help="Who decides it; the user of the operating system if left out."),
+]
 _JOBS: Any = typer.Argument(
     metavar="JOB", help="A job of the workspace (jobs/NAME.yaml), or a path to a YAML file.", autocompletion=job_names
 )
@@ -60,6 +67,24 @@ DocumentArgument = Annotated[
 
 
 def check_reason(reason: str) -> None:
-    """ConfigError for one that says nothing."""
-    if not reason.strip():
-        raise ConfigError(Problem("--reason", "is empty", "why; it stands in the log"))
+    """ConfigError for one that says nothing, or too much for the log."""
+    check_text("--reason", reason, "why; it stands in the log")
+
+
+def check_text(option: str, text: str, expected: str) -> None:
+    """ConfigError for the text of an option that says nothing, or too much for the log."""
+    if not text.strip():
+        raise ConfigError(Problem(option, "is empty", expected))
+    if len(text) > _MOST_TEXT:
+        raise ConfigError(Problem(option, f"has {len(text):,} characters", f"at most {_MOST_TEXT:,}"))
+
+
+def person(by: str | None) -> str:
+    """The person whom --by names, else the user whose process this is. ConfigError for what is no name."""
+    if by is not None:
+        check_text("--by", by, "a person's name; it stands in the log")
+        return by.strip()
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # a container's user without a line in /etc/passwd
+        return str(os.geteuid())

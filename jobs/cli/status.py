@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import audit
@@ -30,9 +30,10 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
     """
     place = open_workspace(workspace)
     site = make_site(place)
-    known = {each.job: each for each in pipeline.status(site)}
+    register = pipeline.Register()
+    known = {each.job: each for each in pipeline.status(site, register)}
     on_its_way = _running(site)
-    jobs = [_job(place, path, known, on_its_way) for path in place.job_files()]
+    jobs = [_job(place, path, known, register, on_its_way) for path in place.job_files()]
     gone = [
         {"job": name, **_history(each, on_its_way)}
         for name, each in known.items()
@@ -64,6 +65,7 @@ def _job(
     workspace: Workspace,
     path: Path,
     known: dict[str, pipeline.JobStatus],
+    register: pipeline.Register,
     on_its_way: pipeline.Running | None,
 ) -> dict[str, Any]:
     try:
@@ -78,7 +80,7 @@ def _job(
         "job": job.name,
         "starts": starts(job),
         "next_start": start.isoformat() if start else None,
-        "refused": _refusal(plan),
+        "refused": _refusal(plan, register),
         "input": shown(plan.input.folder),
         "ready": len(scan.ready),
         "settling": len(scan.settling),
@@ -90,13 +92,15 @@ def _job(
     }
 
 
-def _refusal(plan: pipeline.RunPlan) -> str | None:
-    """Why the model would be refused, as far as that can be told without reading the whole file."""
+def _refusal(plan: pipeline.RunPlan, register: pipeline.Register) -> str | None:
+    """Why the model would be refused, as far as that can be told without reading the whole file: one that is not pinned
+    is taken for the one that the log last saw under its name."""
     try:
         pipeline.glance_at_model(plan)
     except pipeline.ModelRefusedError as error:
         return str(error)
-    return None
+    model = replace(plan.model, sha256=plan.model.sha256 or register.models.get(plan.model.name))
+    return pipeline.refusal_of(model, register.admissions, required=plan.site.require_admission)
 
 
 def _history(status: pipeline.JobStatus | None, on_its_way: pipeline.Running | None) -> dict[str, Any]:

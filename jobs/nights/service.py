@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
@@ -22,7 +22,7 @@ from jobs.load import LoadedJob
 from jobs.nights.schedule import CronTrigger, Schedules
 from jobs.nights.wake import Wake
 from jobs.nights.watch import Change, JobFiles, Stamp, stamp_of
-from jobs.plan import input_folder, make_plan, model_file
+from jobs.plan import head_file, input_folder, make_plan, make_site, model_file
 from jobs.progress import LineWatcher
 from jobs.stop import Stop
 from jobs.visible import one_line
@@ -33,7 +33,7 @@ RETRY_SECONDS = 10.0
 QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
 LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
 
-Refusal = tuple[Stamp, Stamp, bool, Stamp]
+Refusal = tuple[Stamp, Stamp, Stamp, bool, int, Stamp]
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Served:
 
     job: LoadedJob
     handled: frozenset[pipeline.Candidate] | None = None  # the files that lay there when its last run began
-    refused: Refusal | None = None  # how file, model and folder looked when it could not be run
+    refused: Refusal | None = None  # how its files, folder and the log's admissions were when it could not be run
     not_before: float = 0.0
     next_look: float = 0.0  # if nothing is heard until then
     rests_until: float = 0.0  # whatever is heard
@@ -63,6 +63,8 @@ class Service:
 
     def __post_init__(self) -> None:
         self._files = JobFiles(self.workspace)
+        self._site = make_site(self.workspace)
+        self._admissions = pipeline.AdmissionsNow(self._site)
         self._jobs: dict[str, Served] = {}
         self._waiting: dict[str, None] = {}  # a queue in which each job stands at most once
 
@@ -137,9 +139,19 @@ class Service:
     def _check(self, served: Served) -> None:
         """Tells now what would keep the job from running tonight."""
         try:
-            pipeline.check_model(make_plan(self.workspace, served.job))
+            plan = make_plan(self.workspace, served.job)
+            sha256 = pipeline.check_model(plan)
+            model = replace(pipeline.with_head(plan, sha256).model, sha256=sha256)
+            pipeline.check_admitted(self._site, model, self._admitted())
         except (ConfigError, pipeline.ModelRefusedError) as error:
             self._refuse(served, error)
+
+    def _admitted(self) -> pipeline.Admissions:
+        """What the log says of admissions, as far as it can be read: a run tells what is wrong with a log."""
+        try:
+            return self._admissions.look()
+        except audit.AuditError:
+            return pipeline.Admissions()
 
     def _folder(self, job: LoadedJob) -> Path:
         return input_folder(self.workspace, job)
@@ -215,10 +227,7 @@ class Service:
 
     def _refusal(self, served: Served) -> Refusal:
         job = served.job
-        measured = self.workspace.root / "audit" / "checkpoint" if job.config.quality else None
-        return (
-            stamp_of(job.path),
-            stamp_of(model_file(self.workspace, job)),
-            self._folder(job).is_dir(),
-            stamp_of(measured) if measured else None,
-        )
+        model, head = stamp_of(model_file(self.workspace, job)), head_file(self.workspace, job)
+        there, decided = self._folder(job).is_dir(), self._admitted().newest
+        measured = stamp_of(self.workspace.root / "audit" / "checkpoint") if job.config.quality else None
+        return (stamp_of(job.path), model, stamp_of(head) if head else None, there, decided, measured)

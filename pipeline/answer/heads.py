@@ -1,6 +1,8 @@
 """Learned heads of a workspace: checked against the job's pin and its model, and loaded."""
 
+import difflib
 from dataclasses import replace
+from pathlib import Path
 
 from pipeline.errors import ModelRefusedError
 from pipeline.heads.file import HeadFile, read_head
@@ -31,9 +33,24 @@ def with_head(plan: RunPlan, model_sha256: str) -> RunPlan:
 
 def load_head(ref: HeadRef) -> HeadFile:
     """The head in a file that is as the job pins it. ModelRefusedError."""
-    if ref.sha256 and ref.path.is_file() and ref.sha256 != (found := file_sha256(ref.path)):
+    check_head_there(ref)
+    if ref.sha256 and ref.sha256 != (found := file_sha256(ref.path)):
         raise ModelRefusedError(
             f"head {ref.name}: {ref.path} has sha256 {found}, but the job pins {ref.sha256}; put the pinned file back, "
             "or pin the new one in the job after you have looked at it"
         )
     return read_head(ref.path)
+
+
+def check_head_there(ref: HeadRef) -> None:
+    """ModelRefusedError, with a name that is nearly the same, if there is no such file."""
+    if not ref.path.is_file():
+        remedy = did_you_mean(ref.path) or "`cloister learn JOB --examples FILE` makes it"
+        raise ModelRefusedError(f"head {ref.name}: there is no file {ref.path}; {remedy}")
+
+
+def did_you_mean(path: Path) -> str | None:
+    """The name of a model or head beside a missing one of its kind, if it is nearly the same."""
+    known = [file.stem for file in path.parent.glob(f"*{path.suffix}")]
+    close = difflib.get_close_matches(path.stem.lower(), known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else None

@@ -1,22 +1,23 @@
 """Model files of a workspace: checked against the job's pin, loaded, imported, listed."""
 
-import difflib
+import contextlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import engine
 from pipeline.answer.compute import Embedding
 from pipeline.answer.converse import Conversing
-from pipeline.answer.heads import load_head
+from pipeline.answer.heads import check_head_there, did_you_mean, load_head
 from pipeline.errors import MachineRefusedError, ModelRefusedError
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
 from pipeline.tasks import EMBEDDING, TEXT, TaskRefusedError, Writer, Writing, name_of
 
 Loaded = engine.Model | engine.LanguageModel
+_LONGEST = 115  # characters of a name that gets digits behind it
 _CAN_BE_USED = "jobs need a model that gives embeddings, or one that writes text"
 
 
@@ -50,6 +51,8 @@ def glance_at_model(plan: RunPlan) -> None:
     """Raise ModelRefusedError for what can be said against the model file without reading all of it."""
     _check_there(plan)
     _check_head(plan, _head(plan.model))
+    if plan.model.head is not None:
+        check_head_there(plan.model.head)
 
 
 def _check_there(plan: RunPlan) -> None:
@@ -72,13 +75,6 @@ def _unreadable(model: ModelRef, error: OSError) -> ModelRefusedError:
     """The refusal of a model file that cannot be read, with a remedy."""
     remedy = f"allow the user who runs cloister to read it (chmod u+r {model.path}), or put the file there again"
     return ModelRefusedError(f"model {model.name}: {model.path} cannot be read: {error.strerror}; {remedy}")
-
-
-def did_you_mean(path: Path) -> str | None:
-    """The name of a model beside a missing one, if it is nearly the same."""
-    known = [file.stem for file in path.parent.glob("*.gguf")]
-    close = difflib.get_close_matches(path.stem.lower(), known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else None
 
 
 def existing(path: Path) -> Path:
@@ -183,6 +179,34 @@ def _check_room(model: engine.LanguageModel, writing: Writing) -> None:
         raise TaskRefusedError(f"{has}; raise model.cache_mib, or lower model.context, in the job")
 
 
+@contextlib.contextmanager
+def kept_before(path: Path) -> Iterator[None]:
+    """Whatever replaces a model's file meanwhile: the bytes that it had stay beside it under a name of their own,
+    NAME.DIGITS.gguf with the first digits of their sha256, for rows that they answered can be made again with them
+    only, and jobs may go back to them. OSError."""
+    if not path.is_file():
+        yield
+        return
+    before = file_sha256(path)
+    kept = path.with_name(f"{path.stem[:_LONGEST]}.{before[:12]}{path.suffix}")
+    new = not kept.exists()
+    if new:
+        _link(path, kept)
+    try:
+        yield
+    finally:
+        if new and path.is_file() and file_sha256(path) == before:
+            kept.unlink(missing_ok=True)
+
+
+def _link(path: Path, other: Path) -> None:
+    """A second name for a file; a copy on a file system that has one name for each."""
+    try:
+        os.link(path, other)
+    except OSError:
+        shutil.copy2(path, other)
+
+
 def model_sha256(path: Path) -> str | None:
     """The sha256 of a model file's bytes; None if there is no file."""
     return file_sha256(path) if path.is_file() else None
@@ -191,18 +215,21 @@ def model_sha256(path: Path) -> str | None:
 def import_model(
     models: Path, folder: Path, file_type: str, name: str, progress: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
-    """Convert a Hugging Face folder to models/NAME.gguf; its facts. Raises ModelRefusedError."""
+    """Convert a Hugging Face folder to models/NAME.gguf; its facts. A file that it replaces is kept (kept_before).
+    Raises ModelRefusedError and OSError."""
     models.mkdir(parents=True, exist_ok=True)
+    path = models / f"{name}.gguf"
     try:
-        facts = engine.import_model(folder, models / f"{name}.gguf", file_type=file_type, name=name, progress=progress)
+        with kept_before(path):
+            facts = engine.import_model(folder, path, file_type=file_type, name=name, progress=progress)
     except engine.EngineError as error:
         raise ModelRefusedError(str(error)) from error
     return facts.to_dict()
 
 
 def copy_model(models: Path, file: Path, name: str) -> dict[str, Any]:
-    """Copy a GGUF file that a job can use to models/NAME.gguf, whole or not at all; its facts. Raises
-    ModelRefusedError, and OSError if it cannot be read or written."""
+    """Copy a GGUF file that a job can use to models/NAME.gguf, whole or not at all; its facts. A file that it replaces
+    is kept (kept_before). Raises ModelRefusedError, and OSError if it cannot be read or written."""
     try:
         head = engine.head_of(file)
     except engine.EngineError as error:
@@ -217,18 +244,21 @@ def copy_model(models: Path, file: Path, name: str) -> dict[str, Any]:
             copy.flush()
             os.fsync(copy.fileno())
         facts = inspect_model(partial)
-        partial.replace(target)
+        with kept_before(target):
+            partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
     return facts | {"path": str(target)}
 
 
 def quantize_model(
-    source: Path, out_path: Path, mix: str, progress: Callable[[int, int, str], None] | None = None
+    source: Path, out_path: Path, mix: str, progress: Callable[[int, int, str], None] | None = None, *, keep: bool
 ) -> dict[str, Any]:
-    """Store the weights of a GGUF file in another mix of types; the facts of the new one. Raises ModelRefusedError."""
+    """Store the weights of a GGUF file in another mix of types; the facts of the new one. `keep`: a file that it
+    replaces is kept (kept_before). Raises ModelRefusedError and OSError."""
     try:
-        return engine.quantize_model(source, out_path, mix=mix, progress=progress).to_dict()
+        with kept_before(out_path) if keep else contextlib.nullcontext():
+            return engine.quantize_model(source, out_path, mix=mix, progress=progress).to_dict()
     except engine.EngineError as error:
         raise ModelRefusedError(str(error)) from error
 

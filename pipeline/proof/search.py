@@ -8,6 +8,7 @@ from typing import Any
 from pipeline.outbox.deletion import Deletions
 from pipeline.paths.patterns import matcher
 from pipeline.plan import Site
+from pipeline.records.admissions import Admissions, Decision
 from pipeline.records.current import Replaced, answers_copies
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Document, Inputs, ReadSearch, Record, RunStarted
@@ -94,19 +95,22 @@ class Touched:
 
 @dataclass
 class Recall:
-    """All results of one model: entry -> what it says. `model_sha256` in full."""
+    """All results of one model: entry -> what it says. `model_sha256` in full; `decision`: whether it was admitted or
+    revoked, if a person decided that."""
 
     model_sha256: str
     results: dict[int, Touched] = field(default_factory=dict)
+    decision: Decision | None = None
 
 
 def recall(site: Site, model: str) -> Recall:
     """Find what the model of this sha256 (six digits or more) touched. LookupError, audit.AuditError."""
     found: dict[int, Touched] = {}
-    deletions, rows = Deletions(), _Rows()
+    deletions, rows, admissions = Deletions(), _Rows(), Admissions()
     for entry in read_entries(site):
         deletions.take(entry)
         rows.take(entry)
+        admissions.take(entry)
         if isinstance(entry, Document) and len(model) >= 6 and entry.model_sha256.startswith(model.lower()):
             found[entry.n] = Touched(next(_rows(entry)))
     for number, each in found.items():
@@ -116,7 +120,7 @@ def recall(site: Site, model: str) -> Recall:
     if len(models) != 1:
         known = f"names {len(models)} models; give more of it: {', '.join(models[:5])}" if models else "made no result"
         raise LookupError(f"the sha256 {model!r} {known}")
-    return Recall(models[0], found)
+    return Recall(models[0], found, admissions.last.get(models[0]))
 
 
 @dataclass

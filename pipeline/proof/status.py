@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from pipeline.plan import Site
-from pipeline.records.entries import fold, read_entries
+from pipeline.records.entries import Fold, fold, read_entries
 from pipeline.records.types import (
     Document,
     Isolation,
@@ -47,9 +47,9 @@ class JobStatus:
         return self.counts.total()
 
 
-def status(site: Site) -> list[JobStatus]:
-    """Every job that ever ran, or was refused, by name. Raises audit.AuditError."""
-    jobs = fold(read_entries(site), _Jobs()).jobs
+def status(site: Site, *others: Fold) -> list[JobStatus]:
+    """Every job that ever ran, or was refused, by name; `others` take the same entries. Raises audit.AuditError."""
+    jobs = fold(read_entries(site), _Jobs(), *others).jobs
     return [jobs[name] for name in sorted(jobs)]
 
 

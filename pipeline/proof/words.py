@@ -23,12 +23,14 @@ _ERASURE = {
 }
 _DELETION = {"archive": "bytes and text deleted", "markdown": "Markdown files deleted", "parts": "parts deleted"}
 _OF_TYPES = {
+    "admission.granted": {"golden_sha256": "golden texts", "answers_sha256": "golden answers"},
     "erased": _ERASURE,
     "deleted": {"deletion": "what was announced by"},
     "deleted.by_rule": _DELETION,
     "exported": {"from": "days from", "before": "days before", "first": "from", "end": "to before"},
     "hold": {"entries": "held"},
     "job.changed": {"after": "now"},
+    "job.rolled_back": {"after": "now"},
     "model.changed": {"after": "now"},
     "qualified": {
         "eval": "measured on",

@@ -13,7 +13,8 @@ from pipeline.records.types.values import fits
 
 HANDED = frozenset(name for name, kind in KINDS.items() if kind.HANDED)
 """The types that may be handed over: reads, checks, and the service's beginning and end. Whatever proves something or
-changes what holds (exports, erasures, holds, releases, models brought in) is written by its command alone."""
+changes what holds (exports, erasures, holds, releases, models brought in, admitted or revoked, jobs that went back to
+one) is written by its command alone."""
 
 UNPROVED = "handed."
 """What the type of an entry begins with, as it is read, that was handed over and may not be."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pipeline.plan import RunPlan
+from pipeline.records.admissions import Admissions
 from pipeline.records.types import (
     JobAdmitted,
     JobChanged,
@@ -19,12 +20,13 @@ from pipeline.records.types import (
 
 @dataclass
 class Register:
-    """The last words of the log about keys, jobs and models. A run says the same of its job and model as a record of
-    them."""
+    """The last words of the log about keys, jobs and models, and on which of these jobs may use. A run says the same of
+    its job and model as a record of them."""
 
     key: str | None = None
     jobs: dict[str, JobFile] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
+    admissions: Admissions = field(default_factory=Admissions)
 
     def take(self, entry: Record) -> None:
         """Take in the next entry, of any type."""
@@ -40,6 +42,8 @@ class Register:
             case RunStarted():
                 self.jobs[entry.job] = JobFile(entry.job_file_sha256, entry.job_digest)
                 self.models[entry.model] = entry.model_sha256
+            case _:
+                self.admissions.take(entry)
 
     def news(self, plan: RunPlan, digest: str, model_sha256: str) -> Iterator[Record]:
         """The records of what is new."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import asdict, astuple
 from typing import Any, TypeVar
 
+from pipeline.records.admissions import Admissions, Decision
 from pipeline.records.current import Identity
 from pipeline.records.dispositions import Dispositions
 from pipeline.records.history import FailedBefore, Held, History
@@ -190,7 +191,8 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
     history.cut_off = None if rest["cut_off"] is None else Counter(rest["cut_off"])
     register = rest["register"]
     jobs = {job: JobFile(**file) for job, file in register["jobs"].items()}
-    history.register = Register(register["key"], jobs, register["models"])
+    decided = {sha256: Decision(**each) for sha256, each in register["admissions"]["last"].items()}
+    history.register = Register(register["key"], jobs, register["models"], Admissions(decided))
     history.dispositions = Dispositions.from_plain(rest["dispositions"])
     qualified = map(Qualified.from_json, rest["qualified"])
     history.qualified = {entry.eval_sha256: entry for entry in qualified}

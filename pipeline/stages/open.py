@@ -18,6 +18,7 @@ from pipeline.outbox.running import announced
 from pipeline.outbox.space import hold_reserve
 from pipeline.plan import RunPlan
 from pipeline.quality.gate import refuse_unqualified
+from pipeline.records.admissions import check_admitted
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.history import History
 from pipeline.records.index import job_history
@@ -69,6 +70,7 @@ def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
         digest, shelf = job_digest(plan, model_sha256), Shelf(plan.job)
         history = _history(plan, digest, log.next_index, shelf)
         refuse_unqualified(plan, history.qualified)
+        check_admitted(site, replace(plan.model, sha256=model_sha256), history.register.admissions)
         recovered = recover(site, log, history)
         _tell(recovered, history, observer)
         check_inbox(plan.input)

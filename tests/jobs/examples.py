@@ -103,6 +103,8 @@ SITE = {
     "log.key": _LOG.format(key="/etc/cloister/log.key"),
     "log.public_key": _LOG.format(key="keys/log.key"),
     "log.passphrase_file": _LOG.format(key="keys/log.key") + "\n  passphrase_file: /etc/cloister/passphrase",
+    "models": "models: {require_admission: true}",
+    "models.require_admission": "models: {require_admission: true}",
     "limits": "limits: {document_mib: 512, parse_seconds: 120}",
     "limits.document_mib": "limits: {document_mib: 512}",
     "limits.parse_seconds": "limits: {parse_seconds: 120}",

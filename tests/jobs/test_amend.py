@@ -53,3 +53,40 @@ def test_what_cannot_be_changed_without_a_doubt_is_refused(text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         amend(text.encode(), "site.yaml", "log", VALUES)
     assert "site.yaml" in str(raised.value)
+
+
+HEAD = {"name": "h2", "sha256": "b"}
+
+
+@pytest.mark.parametrize(
+    ("before", "head", "after"),
+    [
+        (
+            "model: {name: tiny, head: {name: h, sha256: z}}  # c\ntask: {}\n",
+            None,
+            'model: {name: "old"}  # c\ntask: {}\n',
+        ),
+        ("model: {head: {name: h}, name: tiny}\n", None, 'model: {name: "old"}\n'),
+        ("model: {name: tiny}\n", HEAD, 'model: {head: {name: "h2", sha256: "b"}, name: "old"}\n'),
+        (
+            "model:\n  # mine\n  name: tiny   # n\n  head:\n    # of May\n    name: h\n  kv: int8 # p\n# end\n",
+            None,
+            'model:\n  # mine\n  name: "old"   # n\n  kv: int8 # p\n# end\n',
+        ),
+        (
+            "model:\n  name: tiny\n  head:\n    # of May\n    name: h # n\ntask: {}\n",
+            HEAD,
+            'model:\n  name: "old"\n  head:\n    # of May\n    sha256: "b"\n    name: "h2" # n\ntask: {}\n',
+        ),
+        ("model:\n  head: {name: '}'}\n  name: tiny\n", None, 'model:\n  name: "old"\n'),
+        ('model: {head: {name: "},"} , name: tiny}\n', None, 'model: {name: "old"}\n'),
+    ],
+)
+def test_a_mapping_comes_changes_or_goes(before: str, head: dict[str, str] | None, after: str) -> None:
+    assert amend(before.encode(), "f", "model", {"name": "old", "head": head}).decode() == after
+
+
+def test_what_cannot_go_without_a_doubt_stays_and_is_told_whole() -> None:
+    with pytest.raises(ConfigError) as raised:
+        amend(b"model: {head: {\n name: h}, name: tiny}\n", "f", "model", {"name": "old", "head": None})
+    assert 'write into model: name: "old"; remove head' in str(raised.value)

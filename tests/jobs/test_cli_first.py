@@ -1,5 +1,6 @@
 """What a user meets first: mistyped names, jobs of which one is wrong, models that lie elsewhere, an editor."""
 
+import hashlib
 import json
 import os
 import re
@@ -85,7 +86,9 @@ def test_a_gguf_file_is_brought_in(place: Place, cloister: Cloister, decoder: Pa
     assert "cloister model quantize" in cloister("model", "import", decoder, "--type", "f16").err
     (bad := decoder.parent / "bad.gguf").write_bytes(b"GGUF")
     assert cloister("model", "import", bad).code == 3
-    assert sorted(path.name for path in (place.root / "models").iterdir()) == ["some-writer.gguf"]
+    kept = f"some-writer.{hashlib.sha256(decoder.read_bytes()).hexdigest()[:12]}.gguf"
+    assert sorted(path.name for path in (place.root / "models").iterdir()) == [kept, "some-writer.gguf"]
+    assert (place.root / "models" / kept).read_bytes() == decoder.read_bytes()
 
 
 def test_the_list_says_which_models_jobs_can_use(ready: Place, cloister: Cloister, decoder: Path) -> None:

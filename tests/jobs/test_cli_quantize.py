@@ -33,6 +33,18 @@ def test_a_model_of_the_workspace(ready: Place, cloister: Cloister) -> None:
     assert [(entry["before"], entry["after"], entry["by"]) for entry in admitted] == [(None, digest, "quantize")]
 
 
+def test_what_it_replaces_is_kept_for_jobs_that_go_back(ready: Place, cloister: Cloister) -> None:
+    models = ready.root / "models"
+    before = (models / "tiny.gguf").read_bytes()
+    (models / "source.gguf").write_bytes(before)
+    told = cloister("model", "quantize", "source", "--type", "Q4_0", "--name", "tiny", "--force")
+    (kept,) = models.glob("tiny.*.gguf")
+    assert (told.code, f"kept as {kept.name}" in told.out) == (0, True)
+    assert kept.read_bytes() == before != (models / "tiny.gguf").read_bytes()
+    assert cloister("model", "quantize", "source", "--type", "Q4_0", "--name", "tiny", "--force").code == 0
+    assert list(models.glob("tiny.*.gguf")) == [kept], "the same bytes again replace nothing"
+
+
 def test_a_file_elsewhere_needs_no_workspace(tiny_model: Path, tmp_path: Path, cloister: Cloister) -> None:
     out = tmp_path / "out.gguf"
     found = cloister("model", "quantize", tiny_model, "--type", "q6_k", "--output", out, "--json").json

@@ -1,5 +1,6 @@
 """Every type of record in the log, one frozen dataclass each; the table in the README of the room is made of them."""
 
+from pipeline.records.types.admissions import AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack
 from pipeline.records.types.base import Handed, Json, Record, members_of
 from pipeline.records.types.changes import (
     JobAdmitted,
@@ -45,10 +46,12 @@ from pipeline.records.types.runs import (
     RunStopped,
     SettingsPiece,
 )
+from pipeline.records.types.values import ModelAndHead
 
 _ALL: tuple[type[Record], ...] = (
     *(ServiceStarted, ServiceEnded),
     *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
+    *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),
     *(Document, Part, Placed),
     *(DeletedByRule, Erased, Deleted, Held, Released),

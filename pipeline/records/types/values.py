@@ -6,6 +6,7 @@ can write into the workspace's state/, so each of its values is checked: whoever
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import isfinite
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -68,6 +69,25 @@ def _is_numbers(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_count, value))
 
 
+def _is_model(value: Any) -> bool:
+    if not isinstance(value, dict) or value.keys() != {"model", "sha256", "head", "head_sha256"}:
+        return False
+    head = value["head"] is None or _is_text(value["head"])
+    digests = (value[key] is None or _is_sha256(value[key]) for key in ("sha256", "head_sha256"))
+    return _is_text(value["model"]) and head and all(digests)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAndHead:
+    """A model by its name in models/ and the sha256 of its file, and the same of the head that answers with it; a
+    sha256 is None where it is not known, and `head` where there is none."""
+
+    model: str
+    sha256: str | None
+    head: str | None = None
+    head_sha256: str | None = None
+
+
 Text = Annotated[str, _is_text]
 Count = Annotated[int, _is_count]
 Flag = Annotated[bool, _is_bool]
@@ -82,6 +102,8 @@ Verdicts = Annotated[Mapping[str, int], _is_verdicts]
 """How often each verdict of a replay fell."""
 Measures = Annotated[Mapping[str, float], _is_measures]
 """What was measured, or must be reached: numbers by their names."""
+ModelInUse = Annotated[ModelAndHead, _is_model]
+"""The model of a job, and its head."""
 Numbers = Annotated[tuple[int, ...], _is_numbers]
 """Numbers of entries."""
 

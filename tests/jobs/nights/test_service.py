@@ -183,6 +183,23 @@ def test_a_job_that_demands_quality_runs_once_it_was_measured(bench: Bench, cloi
     assert len(bench.place.parts("sort")) == 1
 
 
+def test_a_job_whose_model_is_revoked_is_tried_again_when_that_is_decided_otherwise(
+    bench: Bench, cloister: Cloister
+) -> None:
+    assert cloister("model", "revoke", "tiny", "--reason", "a doubt").code == 0
+    bench.place.drop("sort", "lease.txt", LEASE)
+    assert bench.turn() == ["job read", "job refused until its files change"]
+    assert "a doubt" in bench.lines()[-1]["problem"]
+    assert bench.turn() == []
+    assert cloister("model", "admit", "tiny", "--licence", "MIT", "--origin", "here", "--again").code == 0
+    assert "run finished" in bench.turn()
+    assert cloister("model", "revoke", "tiny", "--reason", "another doubt").code == 0
+    bench.place.drop("sort", "invoice.txt", INVOICE)
+    assert bench.turn()[-1] == "job refused until its files change"
+    assert (bench.place.root / "inbox" / "sort" / "invoice.txt").exists()
+    assert bench.turn() == []
+
+
 def test_what_would_keep_a_job_from_running_tonight_is_told_today(bench: Bench) -> None:
     bench.place.job("sort", CRON.replace("name: tiny", "name: absent"))
     assert bench.turn() == ["job read", "job refused until its files change"]

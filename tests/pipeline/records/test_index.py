@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import audit
-from pipeline import run
+from pipeline import ModelRefusedError, revoke, run
 from pipeline.plan import RunPlan, Site
 from pipeline.records import index
 from pipeline.records.current import identity
@@ -55,6 +55,8 @@ def commit(chance: random.Random, number: int) -> list[dict[str, Any]]:
         {"type": "qualified", "run": "", "job": JOB, "job_digest": chance.choice([DIGEST, "d0"]),
          "eval_sha256": f"e{number % 3}", "examples": number},
         {"type": "deleted", "run": "", "deletion": chance.randrange(max(1, number))},
+        {"type": "admission.granted", "run": "", "sha256": f"{number % 3:064}", "by": f"person {number}"},
+        {"type": "admission.revoked", "run": "", "sha256": f"{number % 3:064}", "by": f"person {number}"},
     ]  # fmt: skip
     if chance.random() < 0.5:
         return [completed(chance.choice(others))]
@@ -226,3 +228,14 @@ def test_runs_over_it(plan: RunPlan, drop: Any) -> None:
     report = run(plan, observer=Witness())
     assert (report.seen, report.counts["duplicate"]) == (2, 1)
     assert (Path(plan.site.state) / "history" / f"{plan.job}.sqlite").is_file()
+
+
+def test_a_revocation_is_remembered(plan: RunPlan, drop: Any) -> None:
+    drop("a.txt", "One letter about a lease.")
+    run(plan, observer=Witness())
+    revoke(plan.site, str(plan.model.sha256), "Ada", "a doubt")
+    for _ in range(2):  # the second time it is in what was kept
+        drop("b.txt", "Another letter.")
+        with pytest.raises(ModelRefusedError, match=r"was revoked by Ada on .*: a doubt; let the job"):
+            run(plan, observer=Witness())
+    assert (Path(plan.input.folder) / "b.txt").exists()

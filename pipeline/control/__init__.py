@@ -1,0 +1,1 @@
+"""Models and heads under control: admitted, revoked, verified, compared, and put back."""

@@ -1,0 +1,199 @@
+"""Which answers change between two models, or two heads, for the same job on the same documents.
+
+Documents are read once, as a run reads them, and answered by the very code of a run; nothing is committed.
+"""
+
+import contextlib
+import hashlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.answer.heads import with_head
+from pipeline.answer.models import answerer, check_machine, check_model, examine_model, load_model, writing_of
+from pipeline.control.files import HEAD
+from pipeline.control.texts import Given, read_given
+from pipeline.document import Parsed
+from pipeline.errors import ModelRefusedError
+from pipeline.inbox.order import Ended, Room, ended_row
+from pipeline.inbox.parsers import open_parsers, unconfined
+from pipeline.inbox.reader import Reader
+from pipeline.inbox.rows import Row, Work
+from pipeline.parse import Tesseract, find_tesseract
+from pipeline.paths.digest import file_sha256
+from pipeline.plan import HeadRef, RunPlan
+from pipeline.proof.kept import Kept
+from pipeline.tasks import Line
+
+Progress = Callable[[int, int, str], None]
+_NO_ANSWER = frozenset({"score", "scores", "evidence"})
+"""Members of an answer that may be others although the answer is the same."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A model or head that answered: the file in models/, its sha256, and how many documents ended in which state."""
+
+    file: str
+    sha256: str
+    states: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one side made of a document: its state, why (None where it does not say), the columns of its answer, and
+    the lines of that for a person."""
+
+    state: str
+    reason: str | None
+    columns: Mapping[str, Any]
+    lines: tuple[Line, ...]
+
+    @property
+    def answer(self) -> tuple[str, Any]:
+        """What makes it another answer: all but scores, evidence, and the reason, which may name a score."""
+        return self.state, _without_scores(self.columns)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A document whose answer is another one: where it was given, and what each side says."""
+
+    place: str
+    a: Said
+    b: Said
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The comparison of two sides on a job's documents: of `documents` those that changed; `rescored`: so many others
+    have the same answer with another score."""
+
+    job: str
+    a: Side
+    b: Side
+    documents: int
+    rescored: int
+    changed: tuple[Change, ...]
+
+    @property
+    def same(self) -> int:
+        """How many documents have the same answer."""
+        return self.documents - len(self.changed)
+
+
+def compare(plan: RunPlan, a: Path, b: Path, source: Path, progress: Progress) -> Comparison:
+    """Answer the documents of `source` for the job of a plan by two models, or by two heads. Raises ModelRefusedError,
+    MachineRefusedError, ExamplesRefusedError and OSError."""
+    check_machine()
+    if plan.is_batch:
+        raise ModelRefusedError("the task batch answers requests of programs; there are no documents to compare on")
+    if (a.suffix == HEAD) != (b.suffix == HEAD):
+        raise ModelRefusedError(f"{a.name} and {b.name} are a model and a head; compare two models, or two heads")
+    plans = [_checked(_with(plan, path)) for path in (a, b)]
+    plan.site.state.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="compare-", dir=plan.site.state) as scratch:
+        apart = replace(plan, site=replace(plan.site, root=Path(scratch)))
+        read = _read(apart, read_given(source), progress)
+        rows = [_rows(each, sha256, read, progress) for each, sha256 in plans]
+    found = [[_said(plan, row) for row in its] for its in rows]
+    return _compared(plan.job, (a, b), [item.arrival.path for item in read], *found)
+
+
+def _with(plan: RunPlan, path: Path) -> RunPlan:
+    """The plan with the model or head in this file, and no other pinned."""
+    if path.suffix == HEAD:
+        return replace(plan, model=replace(plan.model, head=HeadRef(path.stem, path, None)))
+    return replace(plan, model=replace(plan.model, name=path.stem, path=path, sha256=None))
+
+
+def _checked(plan: RunPlan) -> tuple[RunPlan, str]:
+    """The plan as a run would begin with it, and the sha256 of its model."""
+    sha256 = check_model(plan)
+    plan = with_head(plan, sha256)
+    plan = replace(plan, writing=writing_of(plan))
+    examine_model(plan)
+    return plan, sha256
+
+
+def _read(plan: RunPlan, given: Sequence[Given], progress: Progress) -> list[Work | Ended]:
+    """The documents, as a run reads them; one that is in another is no document here."""
+    with _reader(plan) if any(one.path for one in given) else contextlib.nullcontext() as reader:
+        found = list[Work | Ended]()
+        for one in given:
+            progress(len(found), len(given), "reading documents")
+            found.append(_of_text(one) if reader is None or one.path is None else _of_file(reader, one, one.path))
+    return found
+
+
+@contextlib.contextmanager
+def _reader(plan: RunPlan) -> Iterator[Reader]:
+    (plan.archive / ".staging").mkdir(parents=True, exist_ok=True)
+    found = find_tesseract(plan.input.ocr.languages) if plan.input.ocr.enabled else None
+    with open_parsers(plan.site, 1) as pool:
+        tesseract = found if isinstance(found, Tesseract) and not unconfined(plan.site, pool) else None
+        yield Reader(plan, pool, pool.reader(tesseract) if tesseract else None)
+
+
+def _of_file(reader: Reader, one: Given, path: Path) -> Work | Ended:
+    arrival = Kept(one.place, path.name, path.stat().st_size, file_sha256(path), file=path)
+    limits = reader.plan.site.limits
+    outcome = reader(arrival, Room(limits.unpacked_documents, limits.unpacked_bytes), time.perf_counter())
+    if outcome.file is not None:
+        outcome.file.close()
+    return outcome.item
+
+
+def _of_text(one: Given) -> Work:
+    """A text of a file, with line ends as parsers give them."""
+    text = "\n".join(line.rstrip() for line in (one.text or "").split("\n")).strip()
+    data = text.encode()
+    arrival = Kept(one.place, one.place, len(data), hashlib.sha256(data).hexdigest())
+    return Work(arrival, Parsed(text, "text/plain", "text"), 0.0)
+
+
+def _rows(plan: RunPlan, sha256: str, read: Sequence[Work | Ended], progress: Progress) -> list[Row]:
+    name = (plan.model.head or plan.model).name
+    model = load_model(plan, sha256, lambda fact: progress(0, len(read), fact))
+    answers, rows = answerer(plan, model), list[Row]()
+    for group in answers(read, lambda done, total: None, review_hidden=plan.input.hidden == "review"):
+        for item, row in group:
+            if isinstance(item, Ended):
+                rows.append(ended_row(item))
+            elif row is not None:
+                rows.append(row)
+        progress(len(rows), len(read), f"answers of {name}")
+    return rows
+
+
+def _said(plan: RunPlan, row: Row) -> Said:
+    columns = {column.name: row.get(column.name) for column in plan.task.columns}
+    return Said(row["state"], row.get("reason"), columns, tuple(plan.task.lines(row)))
+
+
+def _without_scores(value: Any) -> Any:
+    """A value of an answer without the members that do not make it another one."""
+    if isinstance(value, Mapping):
+        return {name: _without_scores(each) for name, each in value.items() if name not in _NO_ANSWER}
+    return [_without_scores(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _compared(
+    job: str, files: tuple[Path, Path], places: Sequence[str], a: Sequence[Said], b: Sequence[Said]
+) -> Comparison:
+    pairs = list(zip(places, a, b, strict=True))
+    changed = tuple(Change(place, one, other) for place, one, other in pairs if one.answer != other.answer)
+    rescored = sum(one.answer == other.answer and one.columns != other.columns for _, one, other in pairs)
+    return Comparison(job, _side(files[0], a), _side(files[1], b), len(pairs), rescored, changed)
+
+
+def _side(path: Path, said: Sequence[Said]) -> Side:
+    return Side(path.name, file_sha256(path), _states(said))
+
+
+def _states(said: Sequence[Said]) -> dict[str, int]:
+    states = [one.state for one in said]
+    return {state: states.count(state) for state in sorted(set(states))}
