@@ -16,7 +16,7 @@ from engine.loading import load, load_decoder
 if TYPE_CHECKING:
     from engine import bench
     from engine.convert import import_model
-    from engine.engine import NUMERICS, Model, examine, head_of, kernels_of
+    from engine.engine import NUMERICS, Model, examine, head_of, kernels_of, own_head_of
     from engine.generate.constraint.grammar import check_constraint
     from engine.generate.constraint.quotes import locate
     from engine.generate.model import LanguageModel
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from engine.heads.logistic import Logistic, fit_logistic
     from engine.heads.products import Bags
     from engine.kernels.vectors import similarity, softmax
+    from engine.models.head import Head
     from engine.quantize import MIXES, Quantized, quantize_model
     from engine.spans import Answer
 
@@ -37,6 +38,7 @@ __all__ = [
     "Choice",
     "Completion",
     "EngineError",
+    "Head",
     "InputTooLong",
     "LanguageModel",
     "Logistic",
@@ -60,6 +62,7 @@ __all__ = [
     "load",
     "load_decoder",
     "locate",
+    "own_head_of",
     "quantize_model",
     "similarity",
     "softmax",
@@ -68,7 +71,7 @@ __all__ = [
 
 _LATER = {
     "engine.convert": ("import_model",),
-    "engine.engine": ("NUMERICS", "Model", "examine", "head_of", "kernels_of"),
+    "engine.engine": ("NUMERICS", "Model", "examine", "head_of", "kernels_of", "own_head_of"),
     "engine.generate.constraint.grammar": ("check_constraint",),
     "engine.generate.model": ("LanguageModel",),
     "engine.generate.constraint.quotes": ("locate",),
@@ -76,6 +79,7 @@ _LATER = {
     "engine.heads.logistic": ("Logistic", "fit_logistic"),
     "engine.heads.products": ("Bags",),
     "engine.kernels.vectors": ("similarity", "softmax"),
+    "engine.models.head": ("Head",),
     "engine.quantize": ("MIXES", "Quantized", "quantize_model"),
     "engine.spans": ("Answer",),
 }

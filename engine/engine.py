@@ -19,7 +19,7 @@ from engine.kernels.announce import announced
 from engine.kernels.matmul.linear import LAYOUT
 from engine.kernels.scores import probabilities
 from engine.kernels.vectors import similarity, softmax
-from engine.models import Kind, Network, Readout, decoders
+from engine.models import Head, Kind, Network, Readout, decoders
 from engine.models.stored import Arrays, stored
 from engine.models.weights import check_finite
 from engine.spans import Answer, best_span
@@ -64,8 +64,14 @@ def head_of(path: str | os.PathLike[str]) -> Kind | Literal["text"]:
     if _is_decoder(file):
         decoders.read_shape(file)
         return "text"
-    _, _, head = models.read_shape(file)
-    return head.kind
+    return models.read_shape(file)[2].kind
+
+
+def own_head_of(path: str | os.PathLike[str]) -> Head | None:
+    """What the metadata of a GGUF file says of its head: labels and scores; None for what `load_decoder` loads. Raises
+    as `head_of`."""
+    file = read(Path(path))
+    return None if _is_decoder(file) else models.read_shape(file)[2]
 
 
 def kernels_of(path: str | os.PathLike[str]) -> tuple[str, bool]:
@@ -142,6 +148,17 @@ class Model:
         return self._readout.head.labels
 
     @property
+    def prompts(self) -> tuple[str, str]:
+        """The texts that callers put before a query and before a document, as the model was trained with; empty where
+        it was trained without. `embed` adds nothing to a text."""
+        return self._readout.head.query, self._readout.head.document
+
+    @property
+    def unrelated(self) -> float:
+        """The cosine of the vectors of two texts that have nothing to do with each other, as the file says; else 0."""
+        return self._readout.head.unrelated
+
+    @property
     def sha256(self) -> str:
         """The sha256 of the model file's bytes, in hexadecimal."""
         return self._file.sha256
@@ -157,9 +174,10 @@ class Model:
         and whether the weights are kept on the disk in their execution layout, without which every start is slow."""
         return facts(self._file) | {"weights_kept": "yes" if self._kept else "no"}
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens included."""
-        return [ids.size for ids in self._tokenizer.encode_many(texts)]
+    def count_tokens(self, texts: Sequence[str | tuple[str, str]]) -> list[int]:
+        """Tokens of each text, or pair of texts, special tokens included."""
+        counted = self._tokenizer
+        return [counted.count(text) if isinstance(text, str) else counted.encode_pair(*text).ids.size for text in texts]
 
     def embed(self, texts: Sequence[str]) -> F32:
         """float32 [n, dim], pooled and normalised as the file states."""
@@ -169,9 +187,16 @@ class Model:
     def classify(self, texts: Sequence[str | tuple[str, str]]) -> F32:
         """float32 [n, labels] of texts, or pairs of texts: probabilities, or the outputs as they are where the file
         says so, as models that compute a number do."""
+        return self.scores(self.logits(texts))
+
+    def logits(self, texts: Sequence[str | tuple[str, str]]) -> F32:
+        """float32 [n, labels]: the outputs of which `classify` makes scores."""
         self._expect("sequence")
-        outputs, _ = self._run([self._text(text) for text in texts])
-        return probabilities(outputs, self._readout.head.scores)
+        return self._run([self._text(text) for text in texts])[0]
+
+    def scores(self, logits: F32) -> F32:
+        """float32 [n, labels]: what `classify` gives for texts with these outputs."""
+        return probabilities(logits, self._readout.head.scores)
 
     def tag(self, texts: Sequence[str]) -> list[Tags]:
         """Labels tokens. Returns for each text: int32 [tokens, 2], the code points from and to which a token goes, and

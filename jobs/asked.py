@@ -8,10 +8,10 @@ from inspect import getdoc
 from operator import or_
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, create_model, model_validator
 
 import pipeline
-from jobs.section import Items, Section, Text
+from jobs.section import Items, RefusedValueError, Section, Text
 
 S = TypeVar("S", bound=Section)
 
@@ -67,6 +67,8 @@ def _section(kind: type, base: type[S], more: Mapping[str, Any]) -> type[S]:
 def _field(name: str, hint: Any, key: "pipeline.Key", default: Any) -> tuple[str, tuple[Any, Any]]:
     """A key as a field, under another name where pydantic has that for itself."""
     annotation = key.given or (Literal[key.choices] if key.choices else _annotation(hint))
+    if key.word:
+        return name, (_or_word(annotation, key.word, key.least or 0), Field(default, description=key.description))
     if key.silent:
         annotation, default = annotation | None, None
     listed = get_origin(annotation) is Annotated and Items in get_args(annotation)
@@ -74,6 +76,18 @@ def _field(name: str, hint: Any, key: "pipeline.Key", default: Any) -> tuple[str
     more: dict[str, Any] = {least: key.least, most: key.most, "alias": name if hasattr(Section, name) else None}
     said = {option: value for option, value in more.items() if value is not None}
     return f"{name}_" if "alias" in said else name, (annotation, Field(default, description=key.description, **said))
+
+
+def _or_word(items: Any, word: str, least: int) -> Any:
+    """A list of at least so many items; or the word that stands for them, and is read as an empty list."""
+    several: Any = Annotated[items, Field(min_length=least)]
+
+    def read(value: Any, items: ValidatorFunctionWrapHandler) -> Any:
+        if isinstance(value, str) and value != word:
+            raise RefusedValueError(repr(value), f"{word}, or a list of at least {least}")
+        return () if value == word else items(value)
+
+    return Annotated[several, WrapValidator(read, json_schema_input_type=Literal[word] | several)]
 
 
 def _annotation(hint: Any) -> Any:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         glance_at_model,
         import_model,
         inspect_model,
+        is_gguf,
         list_models,
         model_sha256,
         quantize_model,
@@ -113,7 +114,7 @@ _LATER = {
     "pipeline.answer.heads": "with_head",
     "pipeline.answer.models": (
         "check_machine check_model copy_model examine_model existing glance_at_model import_model inspect_model "
-        "list_models model_sha256 quantize_model writing_of"
+        "is_gguf list_models model_sha256 quantize_model writing_of"
     ),
     "pipeline.answer.warming": "Warming",
     "pipeline.bench.measure": "Bench Ceiling bench_model",

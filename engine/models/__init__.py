@@ -13,7 +13,7 @@ from engine.models.pooling import Pooling
 from engine.models.sizes import Sizes, read_sizes
 from engine.models.stored import Arrays, Keep
 
-__all__ = ["ARCHITECTURES", "Kind", "Network", "Readout", "load", "read_shape"]
+__all__ = ["ARCHITECTURES", "Head", "Kind", "Network", "Readout", "load", "read_shape"]
 
 ARCHITECTURES: dict[str, ModuleType] = {"bert": bert, "nomic-bert": nomic_bert, "modern-bert": modern_bert}
 Readout = Pooling | Classifier

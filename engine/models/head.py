@@ -13,6 +13,7 @@ POOLINGS = f"{MEAN} (mean) or {FIRST} (first token)"
 ACTIVATIONS = ("tanh", "gelu")
 SCORES = ("softmax", "sigmoid", "none")
 MAX_LABELS = 65_536
+MAX_PROMPT = 1000  # characters
 _BETWEEN = ("cls.weight", "cls.norm.weight")
 
 
@@ -23,6 +24,9 @@ class Head:
     kind: Kind
     pooling: int  # EACH_TOKEN for heads that look at each token
     normalized: bool = False  # embedding: whether vectors have length 1
+    query: str = ""  # embedding: what the model was trained to read before a question, and before other texts
+    document: str = ""
+    unrelated: float = 0.0  # embedding: the cosine of two texts that have nothing to do with each other
     labels: tuple[str, ...] = ()  # of the outputs, in order; an embedding has none
     scores: str = "softmax"  # what makes scores of the outputs
     activation: str | None = None  # between the two matrices of a head that has two
@@ -36,7 +40,9 @@ def read_head(file: GgufFile, architecture: str) -> Head:
     if kind == "embedding":
         pooling = _pooling(file, f"{architecture}.pooling_type")
         normalized = "cloister.normalize" not in file.metadata or file.require("cloister.normalize", bool)
-        return Head("embedding", pooling, normalized=normalized)
+        query, document = (_prompt(file, f"cloister.prompt.{role}") for role in ("query", "document"))
+        unrelated = _unrelated(file)
+        return Head("embedding", pooling, normalized=normalized, query=query, document=document, unrelated=unrelated)
     labels = file.require(f"{architecture}.classifier.output_labels", list)
     if not 1 <= len(labels) <= MAX_LABELS or (kind == "span" and len(labels) != 2):
         expected = "2" if kind == "span" else f"1 to {MAX_LABELS}"
@@ -62,6 +68,21 @@ def _pooling(file: GgufFile, key: str) -> int:
     if pooling not in (MEAN, FIRST):
         raise UnsupportedModel(f"{file.path}: {key}: found the pooling type {pooling}, expected {POOLINGS}")
     return pooling
+
+
+def _prompt(file: GgufFile, key: str) -> str:
+    found = file.require(key, str) if key in file.metadata else ""
+    if len(found) > MAX_PROMPT:
+        raise BadModelFile(f"{file.path}: {key}: found {len(found)} characters, expected at most {MAX_PROMPT}")
+    return found
+
+
+def _unrelated(file: GgufFile) -> float:
+    key = "cloister.similarity.unrelated"
+    found = file.require(key, float) if key in file.metadata else 0.0
+    if not -1 < found < 1:
+        raise BadModelFile(f"{file.path}: {key}: found {found}, expected a number between -1 and 1")
+    return found
 
 
 def _choice(file: GgufFile, key: str, known: tuple[str, ...]) -> str:

@@ -111,6 +111,7 @@ def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, 
         "model": f"{plan.model.name}, {facts['architecture']}",
         "sha256": sha256 + ("" if plan.model.sha256 else " (not pinned: write it into the job as model.sha256)"),
         **_learned(plan, job),
+        **_own_head(plan, facts),
         **_writes(plan, facts),
         "task": one_line(plan.task.in_words()),
         "output": f"{shown(plan.outbox)} ({', '.join(plan.formats)})",
@@ -124,6 +125,12 @@ def _learned(plan: pipeline.RunPlan, job: LoadedJob) -> dict[str, str]:
     pinned = job.config.model.head is not None and job.config.model.head.sha256
     unpinned = "" if pinned else " (not pinned: write it into the job as model.head.sha256)"
     return {"head": f"{plan.model.head.name}, sha256 {plan.model.head.sha256}{unpinned}"}
+
+
+def _own_head(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
+    """The outputs of the model's own head, if it answers."""
+    labels = facts["metadata"].get(f"{facts['architecture']}.classifier.output_labels")
+    return {"labels": one_line(str(labels))} if labels and plan.model.head is None else {}
 
 
 def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:

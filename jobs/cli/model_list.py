@@ -12,7 +12,13 @@ from jobs.config import MODEL_NAME
 from jobs.plan import make_site
 from jobs.workspace import Workspace, open_workspace
 
-_USES = {"embedding": "classify, extract, summarize", "text": "every task"}
+_USES = {
+    "embedding": "classify, extract, summarize",
+    "text": "every task",
+    "sequence": "classify with labels: from_model",
+    "tokens": "extract entities",
+    "span": "extract by questions",
+}
 _UNNAMED = "none: a job cannot name it; rename the file to letters, digits, '.', '_' and '-'"
 
 
@@ -60,12 +66,12 @@ def _admission(decision: "pipeline.Decision | None") -> dict[str, Any]:
 
 
 def _use(model: dict[str, Any]) -> str:
-    """The tasks that a job can give the model, or why no job can use it."""
+    """The tasks that a job can give the model, or why no job can use the file."""
     if "error" in model:
         return f"none: {model['error']}"
     if not re.fullmatch(MODEL_NAME, model["name"]):
         return _UNNAMED
-    return _USES.get(model["head"], f"none: it has the head {model['head']!r}")
+    return _USES[model["head"]]
 
 
 def _use_of_head(head: dict[str, Any]) -> str:

@@ -3,17 +3,17 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final, TypeVar
+from itertools import chain
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.document import Hidden
 from pipeline.errors import DocumentError
 from pipeline.inbox.rows import Row, Work, failed_row, input_columns
 from pipeline.parse import KINDS
 from pipeline.states import State
-from pipeline.tasks import Answer, Embedder, EmbeddingTask
+from pipeline.tasks import Answer, Embedder, EmbeddingTask, Headed, HeadedTask
 from pipeline.tasks.embedding.passages import budget
 from pipeline.text.chunk import Chunk, plan
 
@@ -30,12 +30,17 @@ Pulse = Callable[[int, int], None]
 """Told how many of the batch's tokens are computed, of how many; what it raises ends the computing."""
 
 
+Compute = Callable[[Sequence[str]], Any]
+"""What a model gives for each text, in order, whatever else is among them: vectors, or what its own head says."""
+
+
 @dataclass(frozen=True)
 class Embedding:
-    """Answers documents by a task on a model that embeds."""
+    """Answers documents by a task on an encoder: one that embeds, or, with `compute`, one with a head of its own."""
 
-    task: EmbeddingTask
-    model: Embedder
+    task: EmbeddingTask | HeadedTask
+    model: Embedder | Headed
+    compute: Compute | None = None
 
     def __call__(
         self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
@@ -53,27 +58,35 @@ class Embedding:
 
     def _answered(self, batch: Sequence[T], pulse: Pulse, review_hidden: bool) -> list[tuple[T, Row | None]]:
         works = [item for item in batch if isinstance(item, Work)]
-        rows = iter(answer_all(works, self.task, self.model, pulse, review_hidden=review_hidden))
+        task, model, compute = self.task, self.model, self.compute
+        rows = iter(answer_all(works, task, model, pulse, review_hidden=review_hidden, compute=compute))
         return [(item, next(rows) if isinstance(item, Work) else None) for item in batch]
 
 
 def answer_all(
-    works: Sequence[Work], task: EmbeddingTask, model: Embedder, pulse: Pulse, *, review_hidden: bool = False
+    works: Sequence[Work],
+    task: EmbeddingTask | HeadedTask,
+    model: Embedder | Headed,
+    pulse: Pulse,
+    *,
+    review_hidden: bool = False,
+    compute: Compute | None = None,
 ) -> list[Row]:
     """One row a document, in order; each document's share of the time goes by its characters.
 
-    `review_hidden`: a document in which text is hidden is for a person to look at, whatever the answer.
+    `review_hidden`: a document in which text is hidden is for a person to look at, whatever the answer. `compute`: what
+    is computed of the spans; without it, vectors.
     """
     begun = time.perf_counter()
     spans = [task.spans(work.parsed) for work in works]
     texts = [work.parsed.text[s.start : s.end] for work, its in zip(works, spans, strict=True) for s in its]
     tokens = model.count_tokens(texts)
-    vectors = _embed(texts, tokens, model, pulse)
+    found = _computed(texts, tokens, compute or cast(Embedder, model).embed, pulse)
     rows, first = [], 0
     for work, its in zip(works, spans, strict=True):
         last = first + len(its)
         try:
-            answer = task.answer(work.parsed, its, vectors[first:last])
+            answer = task.answer(work.parsed, its, found[first:last])
             chunks = plan(work.parsed, its, tokens[first:last], budget(model))
             rows.append(answered_row(work, chunks, answer, review_hidden=review_hidden))
         except DocumentError as error:
@@ -85,9 +98,10 @@ def answer_all(
     return rows
 
 
-def _embed(texts: Sequence[str], tokens: Sequence[int], model: Embedder, pulse: Pulse) -> NDArray[np.float32]:
-    """float32 [n, dim], in slices between which the pulse is heard: a long document may take minutes."""
-    slices: list[NDArray[np.float32]] = []
+def _computed(texts: Sequence[str], tokens: Sequence[int], compute: Compute, pulse: Pulse) -> Any:
+    """What is computed of each text, in slices between which the pulse is heard: a long document may take minutes. Of
+    vectors float32 [n, dim], else a list."""
+    slices: list[Sequence[Any]] = []
     first, done, total, most = 0, 0, sum(tokens), _FIRST_TOKENS
     while first < len(texts) or not slices:
         last, size = first, 0
@@ -96,10 +110,10 @@ def _embed(texts: Sequence[str], tokens: Sequence[int], model: Embedder, pulse: 
             last += 1
         pulse(done, total)
         begun = time.perf_counter()
-        slices.append(model.embed(texts[first:last]))
+        slices.append(compute(texts[first:last]))
         most = _next_size(size, time.perf_counter() - begun)
         first, done = last, done + size
-    return np.concatenate(slices)
+    return np.concatenate(slices) if isinstance(slices[0], np.ndarray) else list(chain.from_iterable(slices))
 
 
 def _next_size(size: int, seconds: float) -> int:

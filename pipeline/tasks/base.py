@@ -3,11 +3,13 @@
 `Settings` are the keys that a job file may say; their JSON is what the log keeps and the job digest covers. `Task` adds
 the columns of the rows, what kind of model is needed, and how documents are answered on each kind. On a model that
 embeds: which spans of a document to embed, and what their vectors answer (`EmbeddingTask`). On one that writes: what to
-ask it of a document, again and again, until its answers make one (`WritingTask`).
+ask it of a document, again and again, until its answers make one (`WritingTask`). On one with a head of its own: which
+windows of a document to read, and what follows from what the model says of them (`HeadedTask`).
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -18,12 +20,14 @@ import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import Failure
 from pipeline.heads.file import HeadFile
-from pipeline.tasks.settings import Settings, SettingsError, made, plain
+from pipeline.tasks.settings import Settings, SettingsError, keys_of, made, plain
 
 Ids = NDArray[np.int32]
 
 EMBEDDING, TEXT = "embedding", "text"
-"""The kinds of model that tasks are done on, as `engine.head_of` tells them: one that embeds, one that writes."""
+SEQUENCE, TOKENS, SPAN = "sequence", "tokens", "span"
+"""The kinds of model that tasks are done on, as `engine.head_of` tells them: one that embeds, one that writes; and with
+a head of its own one that classifies texts, one that tags tokens, one that answers questions by a span of a text."""
 
 EVIDENCE: Final = pa.struct(
     [
@@ -47,6 +51,8 @@ class Task(Settings):
     """The columns of the result table that are this task's own; no other task may have one of the same name."""
     needs: ClassVar[str | None] = None
     """EMBEDDING or TEXT: the one kind of model on which it can be done; None: on either."""
+    hints: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Kind of model -> what to write into a job that has other keys than a model of this kind needs."""
     max_tokens: ClassVar[str] = "of a model that writes: tokens of an answer, at most; 1024 if left out"
     """The description of the key `max_tokens`, which every task has, and which is no setting of its own."""
 
@@ -69,11 +75,22 @@ class Task(Settings):
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON values, which the job digest covers: two tasks with the same ones give the same
         answers."""
-        return {name: plain(value) for name, value in asdict(self).items()}
+        words = {name: key.word for name, key in keys_of(type(self)).items() if key.word}
+        return {name: words.get(name) or [] if value == () else plain(value) for name, value in asdict(self).items()}
 
     def in_words(self) -> str:
         """The task with its settings, for a person who checks the job."""
         return self.purpose
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of model on which the task can be done as its keys are."""
+        return (self.needs,) if self.needs else (EMBEDDING, TEXT)
+
+    @property
+    def variant(self) -> str:
+        """The key that makes the task need another kind of model than usual, for messages; empty for none."""
+        return ""
 
     @property
     def writing_only(self) -> str | None:
@@ -91,6 +108,13 @@ class Task(Settings):
     def on_head(self, model: "Embedder", head: HeadFile) -> "EmbeddingTask":
         """The task on a model that embeds, answered by what was learned on its vectors."""
         raise NotImplementedError  # `check_head` has refused it
+
+    def check_own_head(self, head: engine.Head) -> None:
+        """TaskRefusedError unless a model of one of `kinds` has the labels that the task needs."""
+
+    def on_own_head(self, model: "Headed") -> "HeadedTask":
+        """The task on a model with a head of its own; made once a run. TaskRefusedError."""
+        raise TaskRefusedError("the task does not use a model's own head")
 
     def on_writing(self, model: "Writer", writing: "Writing") -> "WritingTask":
         """The task on a model that writes; made once a run. TaskRefusedError."""
@@ -126,6 +150,38 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """float32 [n, dim], one unit vector a text."""
+
+
+class Headed(Protocol):
+    """An encoder with a head of its own, as far as tasks need it; `engine.Model` is one. Which of the methods can be
+    called is as `head` says."""
+
+    @property
+    def context(self) -> int:
+        """Tokens of the longest text, or pair of texts, special tokens included."""
+
+    @property
+    def head(self) -> str:
+        """SEQUENCE, TOKENS or SPAN."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+
+    def count_tokens(self, texts: Sequence[str | tuple[str, str]]) -> list[int]:
+        """Tokens of each text, or pair of texts, special tokens included."""
+
+    def logits(self, texts: Sequence[str | tuple[str, str]]) -> NDArray[np.float32]:
+        """float32 [n, labels] of SEQUENCE: one row a text."""
+
+    def scores(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
+        """float32 [n, labels]: the scores from 0 to 1 that logits stand for."""
+
+    def tag(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        """For each text int32 [tokens, 2], begin and end, and float32 [tokens, labels], probabilities: TOKENS."""
+
+    def answer(self, question: str, texts: Sequence[str]) -> list[engine.Answer]:
+        """The best span of each text: SPAN."""
 
 
 class Writer(Protocol):
@@ -210,6 +266,19 @@ class EmbeddingTask(Protocol):
 
     def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
         """Answer from one vector a span, float32 [len(spans), dim]."""
+
+
+class HeadedTask(Protocol):
+    """A task on a model with a head of its own, made once a run; it keeps nothing of the documents it saw."""
+
+    def spans(self, document: Parsed) -> list[Span]:
+        """The windows to read; together they cover the whole text but for white space. Each fits the model."""
+
+    def read(self, texts: Sequence[str]) -> Sequence[Any]:
+        """What the model says of each window."""
+
+    def answer(self, document: Parsed, spans: Sequence[Span], said: Sequence[Any]) -> Answer:
+        """Answer from what the model said of each window."""
 
 
 class WritingTask(Protocol):

@@ -9,6 +9,9 @@ mean of the three most similar anywhere. Scores are a softmax over the labels an
 With a head that was learned from examples (`cloister learn`): the label that the head finds most probable, by the mean
 of the passages' vectors and perhaps by the words; its score is how often such an answer was right.
 
+On a model that classifies texts itself, with `labels: from_model`: its own labels, by its outputs over the windows of
+the document (`own/labels.py`).
+
 On a model that writes: the label that it would answer, by the exact probability of each. Nothing is written and nothing
 is parsed. The probabilities of the labels, and of a further one that stands for "none of them", are made to sum to 1. A
 small model likes some names better than others whatever it reads: with `calibrate` each label's probability is divided
@@ -21,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import exp, fsum
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
@@ -31,10 +35,12 @@ import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import (
+    SEQUENCE,
     Answer,
     Answerer,
     Dialogue,
     Embedder,
+    Headed,
     Ids,
     Line,
     Task,
@@ -46,7 +52,8 @@ from pipeline.tasks.base import (
 from pipeline.tasks.embedding.learned import Learned, classifier_of
 from pipeline.tasks.embedding.meanings import Meanings, called
 from pipeline.tasks.embedding.passages import passages
-from pipeline.tasks.settings import Key, Settings, Text, check_unique
+from pipeline.tasks.own.labels import OwnLabels, check_labels
+from pipeline.tasks.settings import FROM_MODEL, Key, Settings, Text, check_unique
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, check, parsed
 from pipeline.tasks.writing.places import place
@@ -85,7 +92,14 @@ class Label(Settings):
 class ClassifySettings(Task):
     """One label for each document."""
 
-    labels: Annotated[tuple[Label, ...], Key("the labels, at least 2", least=2)]
+    labels: Annotated[
+        tuple[Label, ...],
+        Key(
+            f"the labels, at least 2; {FROM_MODEL}: those of a model that classifies texts itself",
+            least=2,
+            word=FROM_MODEL,
+        ),
+    ]
     threshold: Annotated[
         float,
         Key(
@@ -101,6 +115,9 @@ class ClassifySettings(Task):
     ] = False
 
     purpose: ClassVar[str] = "one label for each document"
+    hints: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {SEQUENCE: f"write labels: {FROM_MODEL} into the task to use the model's own labels"}
+    )
     columns: ClassVar[tuple[pa.Field, ...]] = (
         pa.field("label", pa.string()),
         pa.field("score", pa.float64()),
@@ -111,7 +128,15 @@ class ClassifySettings(Task):
         check_unique((label.name for label in self.labels), "labels", "label")
 
     def in_words(self) -> str:
-        return f"classify as {', '.join(label.name for label in self.labels)}"
+        return f"classify as {', '.join(label.name for label in self.labels) or 'the model does'}"
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return super().kinds if self.labels else (SEQUENCE,)
+
+    @property
+    def variant(self) -> str:
+        return "" if self.labels else f" with labels: {FROM_MODEL}"
 
     @property
     def writing_only(self) -> str | None:
@@ -119,6 +144,12 @@ class ClassifySettings(Task):
 
     def on_embedding(self, model: Embedder) -> "_ByMeaning":
         return _ByMeaning(self, model)
+
+    def check_own_head(self, head: engine.Head) -> None:
+        check_labels(head)
+
+    def on_own_head(self, model: Headed) -> OwnLabels:
+        return OwnLabels(model, self.threshold)
 
     def check_head(self, head: HeadFile) -> None:
         classifier_of(head, [label.name for label in self.labels])

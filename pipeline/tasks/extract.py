@@ -4,6 +4,9 @@ On a model that embeds: values of the type are found in the whole text, each wit
 things of equal weight: how near in meaning its passage is to the field's name and description, and how fully the words
 beside it name the field (`embedding/labels.py`). Of equal scores the earlier place holds. Evidence is the value itself.
 
+On a model that tags tokens: its entities (`own/tagged.py`). On one that answers questions by a span of a text: the
+description of each field is its question (`own/questions.py`).
+
 On a model that writes: JSON that has every field, each a quote, under the rule that it is a passage of the document, or
 null. For a type other than text what may be quoted are the values of that type that the text has; where it has none,
 that is no question to the model. A quote is found in the document, and the value is read by the same code as on a model
@@ -15,6 +18,7 @@ about the others.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
@@ -23,13 +27,29 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.document import Evidence, Parsed, Span
-from pipeline.tasks.base import EVIDENCE, Answer, Dialogue, Embedder, Line, Task, Window, Writer, Writing
+from pipeline.tasks.base import (
+    EVIDENCE,
+    SPAN,
+    TOKENS,
+    Answer,
+    Dialogue,
+    Embedder,
+    Headed,
+    HeadedTask,
+    Line,
+    Task,
+    Window,
+    Writer,
+    Writing,
+)
 from pipeline.tasks.embedding.labels import Naming, Vocabulary
 from pipeline.tasks.embedding.layout import written_labels
 from pipeline.tasks.embedding.meanings import Meanings, called
 from pipeline.tasks.embedding.passages import passages
 from pipeline.tasks.embedding.scene import Found, Scene, Sought
-from pipeline.tasks.settings import Key, Settings, SettingsError, Text, check_unique
+from pipeline.tasks.own.questions import Questions
+from pipeline.tasks.own.tagged import Entities, check_entities
+from pipeline.tasks.settings import FROM_MODEL, Key, Settings, SettingsError, Text, check_unique
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, parsed, whole
 from pipeline.tasks.writing.leaves import escaped, leaves, probability
@@ -75,6 +95,10 @@ class Field(Settings):
     type: Annotated[str, Key("what kind of value it is", choices=(*VALUES, "regex"))] = "text"
     description: Annotated[str, Key("what the value means, in a few words; it is compared by meaning")] = ""
     pattern: Annotated[Text | None, Key("the regular expression of a field of type regex")] = None
+    entity: Annotated[
+        Text | None,
+        Key("of a model that tags tokens: the type of entity that is the field's value, such as PER"),
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,16 +120,62 @@ class Field(Settings):
 class ExtractSettings(Task):
     """Named values from each document."""
 
-    fields: Annotated[tuple[Field, ...], Key("the fields, at least 1", least=1)]
+    fields: Annotated[
+        tuple[Field, ...],
+        Key(
+            f"the fields, at least 1; {FROM_MODEL}: every entity that a model that tags tokens finds",
+            least=1,
+            word=FROM_MODEL,
+        ),
+    ]
 
     purpose: ClassVar[str] = "named values from each document"
+    hints: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {TOKENS: f"write fields: {FROM_MODEL} into the task, or the entity of each field, such as entity: PER"}
+    )
     columns: ClassVar[tuple[pa.Field, ...]] = (pa.field("fields", pa.list_(ELEMENT)),)
 
     def check(self) -> None:
         check_unique((field.name for field in self.fields), "fields", "field")
+        named = [field.entity is not None for field in self.fields]
+        if any(named) and not all(named):
+            found = "a field without an entity beside fields with one"
+            raise SettingsError(found, "the entity of every field, or of none", at=("fields", named.index(False)))
+
+    def to_json(self) -> dict[str, Any]:
+        values = super().to_json()
+        for field in () if values["fields"] == FROM_MODEL else values["fields"]:
+            if field["entity"] is None:
+                del field["entity"]  # digests of jobs from before there was this key stay
+        return values
 
     def in_words(self) -> str:
-        return f"extract {', '.join(f'{field.name} ({field.type})' for field in self.fields)}"
+        return f"extract {', '.join(map(_in_words, self.fields)) or 'the entities that the model finds'}"
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return (TOKENS,) if self._by_entity else (*super().kinds, SPAN)
+
+    @property
+    def variant(self) -> str:
+        if not self._by_entity:
+            return ""
+        return " with entities of its fields" if self.fields else f" with fields: {FROM_MODEL}"
+
+    @property
+    def _by_entity(self) -> bool:
+        return not self.fields or self.fields[0].entity is not None
+
+    def check_own_head(self, head: engine.Head) -> None:
+        if head.kind == TOKENS:
+            check_entities(head, [field.entity for field in self.fields if field.entity])
+
+    def on_own_head(self, model: Headed) -> HeadedTask:
+        finders = [_finder(field) for field in self.fields]
+        if model.head == SPAN:
+            return Questions(model, self.fields, finders)
+        pairs = zip(self.fields, finders, strict=True)
+        return Entities(model, [(its.name, its.type, its.entity, find) for its, find in pairs if its.entity])
 
     def on_embedding(self, model: Embedder) -> "_ByMeaning":
         return _ByMeaning(self, model)
@@ -144,6 +214,10 @@ class _ByMeaning:
         found = scene.share_out(sought)
         rows = [_row(field, document, choice) for field, choice in zip(self._fields, found, strict=True)]
         return _answer_of(document, rows)
+
+
+def _in_words(field: Field) -> str:
+    return f"{field.name} ({field.entity or field.type})"
 
 
 def _finder(field: Field) -> Finder:

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 Steps = tuple[str | int, ...]
 
+FROM_MODEL: Final = "from_model"
+"""The word of a key whose items a model's own head gives."""
 NOT_BLANK: Final = "not blank"
 Text = Annotated[str, NOT_BLANK]
 """The type of a key whose text must say something."""
@@ -26,7 +28,8 @@ class Key:
 
     `least` and `most` bound a number, or the items of a list; `choices` are the only texts. `silent`: left out, it is
     null in the job's JSON Schema, and the default is the dataclass's own business. `given`: the type in the file, where
-    that is another one; `from_keys` then has to translate it."""
+    that is another one; `from_keys` then has to translate it. `word`: a text that may stand for the whole list, which
+    is then empty, however many items it must have otherwise."""
 
     description: str
     least: int | None = None
@@ -34,6 +37,7 @@ class Key:
     choices: tuple[str, ...] = ()
     silent: bool = False
     given: Any = None
+    word: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Settings:
         """Raise SettingsError where a value is out of bounds, or `check` finds something."""
         for name, key in keys_of(type(self)).items():
             value = getattr(self, name)
+            if key.word and value == ():
+                continue
             size = len(value) if isinstance(value, tuple) else value
             if key.least is not None and size is not None and size < key.least:
                 raise SettingsError(f"{name}: found {size}, expected at least {key.least}", at=(name,))
@@ -77,7 +83,12 @@ def made(kind: type, values: Mapping[str, Any], at: Steps, wrong: list[SettingsE
     """The dataclass of these JSON values, which stand at `at`; None if something in them is wrong, which is added to
     `wrong`. Keys of another version of this program are left out."""
     hints, before = get_type_hints(kind), len(wrong)
-    given = {name: _value(hints[name], value, (*at, name), wrong) for name, value in values.items() if name in hints}
+    words = {name: key.word for name, key in keys_of(kind).items() if key.word}
+    given = {
+        name: () if value == words.get(name, ...) else _value(hints[name], value, (*at, name), wrong)
+        for name, value in values.items()
+        if name in hints
+    }
     if len(wrong) > before:
         return None
     try:

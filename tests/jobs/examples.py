@@ -55,6 +55,7 @@ model:
     "task<extract>.fields.type": "task: {type: extract, fields: [{name: account, type: iban}]}",
     "task<extract>.fields.description": "task: {type: extract, fields: [{name: due, type: date, "
     'description: "pay by, due on, zahlbar bis"}]}',
+    "task<extract>.fields.entity": "task: {type: extract, fields: [{name: customer, entity: PER}]}",
     "task<extract>.fields.pattern": r"task: {type: extract, fields: [{name: po, type: regex, pattern: 'PO-\d{5}'}]}",
     "task<summarize>.type": "task: {type: summarize, words: 120}",
     "task<summarize>.max_tokens": "task: {type: summarize, sentences: 3, max_tokens: 600}",

@@ -332,12 +332,13 @@ def test_check_tells_what_would_happen(ready: Place, cloister: Cloister) -> None
 
 
 @pytest.mark.parametrize("head", ["sequence", "tokens", "span"])
-def test_check_tells_that_a_model_gives_no_embeddings(ready: Place, cloister: Cloister, head: str) -> None:
+def test_check_tells_that_a_model_has_another_purpose(ready: Place, cloister: Cloister, head: str) -> None:
     cloister("model", "import", write_encoder(ready.root / "hf", "bert", head), "--name", "other")
     ready.job("sort", SORT.replace("name: tiny", "name: other"))
     model = ready.root / "models" / "other.gguf"
-    needed = "jobs need a model that gives embeddings, or one that writes text"
-    refusal = f"model other: {model} has the head '{head}'; {needed}"
+    needed = "the task classify needs one that gives embeddings or writes text"
+    hint = "; write labels: from_model into the task to use the model's own labels" if head == "sequence" else ""
+    refusal = f"model other: {model} has the head '{head}'; {needed}{hint}"
     done = cloister("check", "sort")
     assert (done.code, done.out) == (3, f"sort: model refused: {refusal}\n")
     assert cloister("check", "sort", "--json").json["jobs"][0]["refusal"] == refusal

@@ -157,7 +157,7 @@ def test_another_model_is_refused_before_any_document_is_touched(
         go(replace(plan, model=near))
     classifier = write_encoder(site.root / "hf", "bert", "sequence")
     engine.import_model(classifier, site.root / "c.gguf", file_type="q8_0", name="c")
-    with pytest.raises(ModelRefusedError, match="has the head 'sequence'; jobs need"):
+    with pytest.raises(ModelRefusedError, match="has the head 'sequence'; the task classify needs one"):
         go(replace(plan, model=ModelRef("c", site.root / "c.gguf", None)))
     assert path.exists()
     assert not plan.outbox.exists()

@@ -104,7 +104,7 @@ def _pair(first: str, second: str) -> str | None:
     syllable = ord(first) - HANGUL_FIRST
     if 0 <= syllable < HANGUL_COUNT and syllable % 28 == 0 and 0 < tail < 28:
         return chr(ord(first) + tail)
-    return _PAIRS.get(first + second)
+    return PAIRS.get(first + second)
 
 
 def _pairs() -> dict[str, str]:
@@ -143,8 +143,9 @@ ORDER = {
 """Mark -> rank in canonical order, from 1."""
 _RUN_OF_MARKS = re.compile(f"[{''.join(map(re.escape, ORDER))}]{{2,}}")
 _EXCLUDED = Ranges(tables.EXCLUDED)
-_PAIRS = _pairs()
-_SECONDS = {pair[1:] for pair in _PAIRS} | set(ORDER) | {chr(VOWELS + i) for i in range(21)}
+PAIRS = _pairs()
+"""Two characters -> the one that they are composed to, Hangul apart."""
+_SECONDS = {pair[1:] for pair in PAIRS} | set(ORDER) | {chr(VOWELS + i) for i in range(21)}
 _SECONDS |= {chr(TAILS + i) for i in range(1, 28)}
 _SECONDS |= {chr(number) for number, parts in DECOMPOSED.items() if parts[0] in _SECONDS}
 _CLUSTER = re.compile(f".[{_inside(_SECONDS)}]*", re.DOTALL)

@@ -8,22 +8,24 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.tasks.base import Embedder
+from pipeline.tasks.embedding.prompted import likeness, queries
 from pipeline.text.chunk import windows
 from pipeline.text.sentences import split_sentences
 
 
 class Meanings:
-    """Several things, each described by one or more texts, which are embedded once."""
+    """Several things, each described by one or more texts, which are embedded once, as queries."""
 
     def __init__(self, things: Sequence[Sequence[str]], model: Embedder) -> None:
+        self._model, model = model, queries(model)
         pieces = [[piece for text in texts for piece in _pieces(text, model)] for texts in things]
         self._vectors = model.embed([piece for thing in pieces for piece in thing])
         self._ends = list(accumulate(map(len, pieces), initial=0))
 
     def likenesses(self, vectors: NDArray[np.float32]) -> list[list[float]]:
-        """Give for each thing the cosine of each vector, float32 [n, dim], to the nearest of its texts."""
+        """Give for each thing how alike each vector, float32 [n, dim], is to the nearest of its texts."""
         rows = engine.similarity(vectors, self._vectors).tolist()
-        return [[max(row[start:end]) for row in rows] for start, end in pairwise(self._ends)]
+        return [[likeness(self._model, max(row[start:end])) for row in rows] for start, end in pairwise(self._ends)]
 
 
 def called(name: str, description: str) -> str:

@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 from typing import Final
 
 from pipeline.document import Parsed, Span
-from pipeline.tasks.base import Embedder
+from pipeline.tasks.base import Embedder, Headed
 from pipeline.text.chunk import borders, windows
 from pipeline.text.fitting import fitting
 from pipeline.text.sentences import each_sentence
@@ -15,7 +15,7 @@ PARAGRAPH_TOKENS: Final = 64  # of sentences that are read together: measured be
 MOST_PASSAGES: Final = 20_000  # a document of more sentences is embedded by windows: a vector is 1.5 KiB
 
 
-def budget(model: Embedder) -> int:
+def budget(model: Embedder | Headed) -> int:
     """The most tokens that are read together, special ones included."""
     return min(model.context, TRAINED_TOKENS)
 
