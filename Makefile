@@ -78,6 +78,10 @@ bench-lm: $(VENV)/.test
 
 bench-quality: $(VENV)/.test $(GGUF)
 	$(BIN)/python -m tests.benchmarks.bench_classify $(GGUF)
+	$(BIN)/python -m tests.benchmarks.bench_learned_fields $(GGUF)
+	$(BIN)/python -m tests.benchmarks.bench_learned_summary $(GGUF)
+	$(BIN)/python -m tests.benchmarks.bench_extract $(GGUF)
+	$(BIN)/python -m tests.benchmarks.bench_summarize $(GGUF)
 
 torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.torture --number 1000

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from engine.generate.request import Completion, Request
     from engine.heads.logistic import Logistic, fit_logistic
     from engine.heads.products import Bags
+    from engine.heads.ridge import fit_ridge
     from engine.kernels.vectors import similarity, softmax
     from engine.models.head import Head
     from engine.quantize import MIXES, Quantized, quantize_model
@@ -54,6 +55,7 @@ __all__ = [
     "check_constraint",
     "examine",
     "fit_logistic",
+    "fit_ridge",
     "head_of",
     "import_model",
     "inspect",
@@ -78,6 +80,7 @@ _LATER = {
     "engine.generate.request": ("Completion", "Request"),
     "engine.heads.logistic": ("Logistic", "fit_logistic"),
     "engine.heads.products": ("Bags",),
+    "engine.heads.ridge": ("fit_ridge",),
     "engine.kernels.vectors": ("similarity", "softmax"),
     "engine.models.head": ("Head",),
     "engine.quantize": ("MIXES", "Quantized", "quantize_model"),

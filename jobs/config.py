@@ -1,7 +1,7 @@
 """The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here.
 
-Pydantic lives in this file, in `site.py` with the keys of a site file, and in three that these import: `section.py`,
-`asked.py` with the tasks, and `quality.py` with what a job demands.
+Pydantic lives in this file, in `site.py` with the keys of a site file, and in two that both import: `section.py`, and
+`asked.py` with the tasks and the quality that a job demands.
 """
 
 import re
@@ -20,10 +20,9 @@ from pydantic import (
 )
 
 import pipeline
-from jobs.asked import TaskConfig, section_of_task
+from jobs.asked import QualityConfig, TaskConfig, section_of_task
 from jobs.errors import Steps
 from jobs.nights.cron import find_zone, parse_cron
-from jobs.quality import QualityConfig
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
 
 T = TypeVar("T", bound="Section")
@@ -139,7 +138,9 @@ class ScheduleConfig(Section):
 class HeadConfig(Section):
     """The head that was learned from examples and answers."""
 
-    name: ModelName = Field(description="the file models/NAME.head of the workspace, which `cloister learn` makes")
+    name: ModelName = Field(
+        description="the file models/NAME.head, which `cloister learn` makes, or a head of the package: contracts"
+    )
     sha256: Sha256 | None = Field(
         None, description="64 hexadecimal digits in lower case: the head file's sha256; any file will do if left out"
     )

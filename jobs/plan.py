@@ -144,7 +144,7 @@ def model_file(workspace: Workspace, job: LoadedJob) -> Path:
 def head_file(workspace: Workspace, job: LoadedJob) -> Path | None:
     """Where the learned head of the job has to lie; None for a job without one."""
     said = job.config.model.head
-    return workspace.root / "models" / f"{said.name}.head" if said else None
+    return pipeline.head_path(workspace.root / "models", said.name) if said else None
 
 
 def _folder_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Problem]:

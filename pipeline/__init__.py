@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pipeline.control.rollback import NothingBeforeError, RolledBack, roll_back
     from pipeline.control.texts import read_lines
     from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError, ModelRefusedError
+    from pipeline.heads.builtin import head_path
     from pipeline.inbox.discover import Candidate, Scan, scan
     from pipeline.inbox.find import check_inbox
     from pipeline.inbox.parsers import check_isolation
@@ -125,6 +126,7 @@ _LATER = {
     "pipeline.control.rollback": "NothingBeforeError RolledBack roll_back",
     "pipeline.control.texts": "read_lines",
     "pipeline.errors": "BadPartError DocumentError Failure MachineRefusedError ModelRefusedError",
+    "pipeline.heads.builtin": "head_path",
     "pipeline.inbox.discover": "Candidate Scan scan",
     "pipeline.inbox.find": "check_inbox",
     "pipeline.inbox.parsers": "check_isolation",

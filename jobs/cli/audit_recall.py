@@ -1,6 +1,5 @@
 """`cloister audit recall`: all results that a model touched."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -37,8 +36,8 @@ def recall(
             {**each.facts, "superseded_by": each.superseded_by, "deleted_by": each.deleted_by}
             for each in found.results.values()
         ]
-        decision = found.decision and {**asdict(found.decision), "told": found.decision.in_words()}
-        print_json({"model_sha256": found.model_sha256, "admission": decision, "results": rows})
+        decided = {"admission": found.decision} if found.decision else {}
+        print_json({"model_sha256": found.model_sha256, **decided, "results": rows})
         return
     held = sum(each.holds for each in found.results.values())
     gone = sum(each.deleted_by is not None for each in found.results.values())

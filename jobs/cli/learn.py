@@ -1,5 +1,6 @@
 """`cloister learn`: what was learned from examples answers a job."""
 
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +43,9 @@ def learn(
     except pipeline.ExamplesRefusedError as error:
         raise refusal_of(error, examples) from None
     if as_json:
-        print_json(report)
+        measured = asdict(report.measured)  # type: ignore[call-overload]  # a dataclass of each task's own
+        own = {one.name: getattr(report, one.name) for one in fields(report) if one.name != "measured"}
+        print_json({**own, **measured})
         return
     _print(report)
 
@@ -58,12 +61,9 @@ def refusal_of(error: "pipeline.ExamplesRefusedError", examples: Path) -> Config
 def _print(report: "pipeline.LearnReport") -> None:
     again = f", {report.again:,} of them given twice and learned once" if report.again else ""
     say(f"learned {report.name} from {counted(report.examples, 'example')} in {report.seconds:.1f} s{again}")
-    for name, count in report.labels.items():
-        say(f"  {count:>7,}  {name}")
-    say(f"  right     {report.right:.1%} of examples that it had not seen")
-    say(f"  scores    wrong by {report.calibration_error:.3f} on average")
-    say(f"  looks at  {'passages' if not report.words else f'passages and {report.words:,} words'}")
-    say(f"  file      {report.path}")
+    for name, told in report.measured.told():
+        say(f"  {name:<9} {told}")
+    say(f"  {'file':<9} {report.path}")
     say("To use it, write into the job:")
     say("  model:")
     say("    head:")

@@ -222,7 +222,7 @@ def _print_costs(one: pipeline.Measured) -> None:
     if one.costs is None:
         return
     costs = one.costs
-    say(f"  {one.name}: {costs.documents:,.4f} for 1,000 documents, {costs.tokens:,.4f} for 1,000,000 tokens")
+    say(f"  {one.name}: {costs.documents:,.3g} for 1,000 documents, {costs.tokens:,.3g} for 1,000,000 tokens")
     for what, even in (("a service", costs.api), ("a GPU", costs.gpu)):
         if even:
             more = "" if even.reached else ", more than this machine can do"

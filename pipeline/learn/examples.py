@@ -1,4 +1,7 @@
-"""Examples with their labels: a folder for each label, or a CSV or JSONL file with a line for each document."""
+"""The form of examples: a folder of folders, or a CSV or JSONL file with a line for each document.
+
+What an example teaches (a label, values of fields, a summary) is the task's to read: `labels.py` and its neighbours.
+"""
 
 import csv
 import io
@@ -6,18 +9,18 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
-_KEYS: Final = "label, and text or document"
-_FORM: Final = f"a header with {_KEYS}"
+SOURCES: Final = ("text", "document")  # keys for a document: it itself, or the path of its file
+Taught = TypeVar("Taught")
 
 
 @dataclass(frozen=True)
-class Example:
-    """A document with its label: its `text`, or the `path` of its file. `place` is where it is said, for people."""
+class Example(Generic[Taught]):
+    """A document with what it teaches: its `text`, or the `path` of its file. `place`: where it is said, for people."""
 
     place: str
-    label: str
+    taught: Taught
     text: str | None = None
     path: Path | None = None
 
@@ -40,49 +43,60 @@ class ExamplesRefusedError(Exception):
         self.mistakes = tuple(mistakes)
 
 
-def read_examples(source: Path, labels: Sequence[str]) -> list[Example]:
-    """The examples of a folder or file, in its order, each with one of the labels. ExamplesRefusedError; OSError."""
-    if not source.exists():
-        raise _refused(str(source), "there is no such file or folder", f"a folder for each label, or {_FORM}")
-    mistakes = list[Mistake]()
-    found = list(_of_folder(source) if source.is_dir() else _of_file(source, mistakes))
-    known = set(labels)
-    mistakes += [
-        Mistake(one.place, f"the label {one.label!r}", f"a label of the job: {', '.join(labels)}")
-        for one in found
-        if one.label not in known
-    ]
-    mistakes += [
-        Mistake(one.place, "a text that says nothing") for one in found if one.text is not None and not one.text.strip()
-    ]
-    if mistakes:
-        raise ExamplesRefusedError(mistakes)
-    return found
+def refused(where: str, found: str, expected: str | None = None, remedy: str | None = None) -> ExamplesRefusedError:
+    """The error with one mistake."""
+    return ExamplesRefusedError([Mistake(where, found, expected, remedy)])
 
 
-def _of_folder(folder: Path) -> Iterator[Example]:
+@dataclass(frozen=True)
+class Given:
+    """A line of a file of examples: its values by key, and the document that it names or holds."""
+
+    place: str
+    values: dict[str, Any]
+    text: str | None
+    path: Path | None
+
+
+def of_folder(folder: Path) -> Iterator[Example[str]]:
+    """The files of a folder in sorted order, each with the name of the folder below it in which it lies."""
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
         if path.is_file() and len(inner.parts) > 1 and not any(part.startswith(".") for part in inner.parts):
             yield Example(str(path), inner.parts[0], path=path)
 
 
-def _of_file(file: Path, mistakes: list[Mistake]) -> Iterator[Example]:
+def check_file(source: Path, keys: str) -> None:
+    """ExamplesRefusedError unless there is such a file; `keys`: all that a line of it must have, in words."""
+    if not source.is_file():
+        found = "a folder" if source.is_dir() else "there is no such file"
+        raise refused(str(source), found, f"a CSV or JSONL file with {keys}")
+
+
+def of_file(file: Path, needed: Sequence[str], keys: str, mistakes: list[Mistake]) -> Iterator[Given]:
+    """The lines of a CSV or JSONL file that name a document; what is wrong with others is put to the mistakes.
+
+    `needed`: keys of which a CSV file must have one as a column; `keys`: all that a line must have, in words. Raises
+    ExamplesRefusedError for a file that cannot be read at all.
+    """
     text = _decoded(file)
-    read = _of_jsonl if file.suffix.lower() in (".jsonl", ".ndjson") else _of_csv
-    for line, values in read(file, text, mistakes):
-        place, label = f"{file}:{line}", values.get("label")
-        said = [values.get("text"), values.get("document")]
-        if not isinstance(label, str) or not label or sum(isinstance(one, str) and bool(one) for one in said) != 1:
-            mistakes.append(Mistake(place, _told(values), _KEYS))
-        elif isinstance(said[1], str) and said[1]:
-            path = file.parent / said[1]
-            if not path.is_file():
-                mistakes.append(Mistake(place, f"there is no file {path}", "a path from the folder of this file"))
+    is_jsonl = file.suffix.lower() in (".jsonl", ".ndjson")
+    lines = _of_jsonl(file, text, keys, mistakes) if is_jsonl else _of_csv(file, text, needed, keys, mistakes)
+    for line, values in lines:
+        place = f"{file}:{line}"
+        said = [name for name in SOURCES if isinstance(values.get(name), str) and values[name]]
+        if len(said) != 1:
+            mistakes.append(Mistake(place, _told(values, [*needed, *SOURCES]), keys))
+        elif said == ["document"]:
+            path = file.parent / values["document"]
+            if path.is_file():
+                yield Given(place, values, None, path)
             else:
-                yield Example(place, label, path=path)
+                mistakes.append(Mistake(place, f"there is no file {path}", "a path from the folder of this file"))
+        elif not values["text"].strip():
+            mistakes.append(Mistake(place, "a text that says nothing"))
         else:
-            yield Example(place, label, text=said[0])
+            yield Given(place, values, values["text"], None)
 
 
 def _decoded(file: Path) -> str:
@@ -91,15 +105,17 @@ def _decoded(file: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _refused(f"{file}:{line}", f"the byte 0x{data[error.start]:02x}, which is no UTF-8", "UTF-8",
-                       f"iconv -f latin1 -t utf-8 {file.name}, if it is Latin-1") from error  # fmt: skip
+        raise refused(f"{file}:{line}", f"the byte 0x{data[error.start]:02x}, which is no UTF-8", "UTF-8",
+                      f"iconv -f latin1 -t utf-8 {file.name}, if it is Latin-1") from error  # fmt: skip
 
 
-def _of_csv(file: Path, text: str, mistakes: list[Mistake]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _of_csv(
+    file: Path, text: str, needed: Sequence[str], keys: str, mistakes: list[Mistake]
+) -> Iterator[tuple[int, dict[str, Any]]]:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     names = reader.fieldnames or []
-    if "label" not in names or not {"text", "document"} & set(names):
-        raise _refused(f"{file}:1", f"the columns {', '.join(names) or 'none'}", _FORM)
+    if not set(needed) & set(names) or not set(SOURCES) & set(names):
+        raise refused(f"{file}:1", f"the columns {', '.join(names) or 'none'}", f"a header with {keys}")
     line = 2
     try:
         for row in reader:
@@ -109,7 +125,7 @@ def _of_csv(file: Path, text: str, mistakes: list[Mistake]) -> Iterator[tuple[in
         mistakes.append(Mistake(f"{file}:{line}", f"no CSV: {error}"))
 
 
-def _of_jsonl(file: Path, text: str, mistakes: list[Mistake]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _of_jsonl(file: Path, text: str, keys: str, mistakes: list[Mistake]) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -121,13 +137,9 @@ def _of_jsonl(file: Path, text: str, mistakes: list[Mistake]) -> Iterator[tuple[
         if isinstance(values, dict):
             yield number, values
         else:
-            mistakes.append(Mistake(f"{file}:{number}", f"a JSON {type(values).__name__}", f"an object with {_KEYS}"))
+            mistakes.append(Mistake(f"{file}:{number}", f"a JSON {type(values).__name__}", f"an object with {keys}"))
 
 
-def _told(values: dict[str, Any]) -> str:
-    said = [name for name in ("label", "text", "document") if values.get(name)]
+def _told(values: dict[str, Any], keys: Sequence[str]) -> str:
+    said = [name for name in keys if values.get(name)]
     return f"only {' and '.join(said)}" if len(said) == 1 else f"{', '.join(said)}" if said else "none of them"
-
-
-def _refused(where: str, found: str, expected: str, remedy: str | None = None) -> ExamplesRefusedError:
-    return ExamplesRefusedError([Mistake(where, found, expected, remedy)])

@@ -1,18 +1,20 @@
-"""Examples are read as documents of the job are read: the same parsers, the same paragraphs, the same vectors."""
+"""Examples are read as documents of the job are read: the same parsers, the same passages, the same vectors."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.document import Parsed
+from pipeline.document import Parsed, Span
 from pipeline.errors import DocumentError
 from pipeline.heads.classifier import Vectors, mean
 from pipeline.inbox.parsers import open_parsers
-from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake
+from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake, Taught
 from pipeline.parse import Options
 from pipeline.plan import RunPlan
 from pipeline.tasks import Embedder
@@ -23,30 +25,33 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Read:
+class Read(Generic[Taught]):
     """An example with its text."""
 
-    example: Example
+    example: Example[Taught]
     document: Parsed
 
 
-def read_documents(plan: RunPlan, examples: Sequence[Example]) -> list[Read]:
-    """The examples with their texts; of the same text under the same label only the first. ExamplesRefusedError for
-    documents that cannot be read, and for one text under two labels."""
-    mistakes, found = list[Mistake](), dict[str, Read]()
+def read_documents(
+    plan: RunPlan, examples: Sequence[Example[Taught]], told: Callable[[Taught], str]
+) -> list[Read[Taught]]:
+    """The examples with their texts; of the same text that teaches the same only the first. ExamplesRefusedError for
+    documents that cannot be read, and for one text that teaches two things, each of which is `told` to a person."""
+    mistakes, found = list[Mistake](), dict[str, Read[Taught]]()
     for read in _parsed(plan, examples, mistakes):
         before = found.setdefault(read.document.text_sha256, read).example
-        if before.label != read.example.label:
-            told = f"the text of {before.place}, there with the label {before.label!r}, here {read.example.label!r}"
-            mistakes.append(Mistake(read.example.place, told, "one label for a text", "remove the wrong one"))
+        here = read.example
+        if before.taught != here.taught:
+            what = f"the text of {before.place}, there with {told(before.taught)}, here with {told(here.taught)}"
+            mistakes.append(Mistake(here.place, what, "a text teaches one thing", "remove the wrong one"))
     if mistakes:
         raise ExamplesRefusedError(mistakes)
     return list(found.values())
 
 
-def _parsed(plan: RunPlan, examples: Sequence[Example], mistakes: list[Mistake]) -> Iterator[Read]:
+def _parsed(plan: RunPlan, examples: Sequence[Example[Any]], mistakes: list[Mistake]) -> Iterator[Read[Any]]:
     files = [example for example in examples if example.path]
-    yield from (Read(one, _plain(one.text)) for one in examples if one.text is not None)
+    yield from (Read(one, plain(one.text)) for one in examples if one.text is not None)
     if not files:
         return
     options = Options(plan.input.hidden, 0, 0, False)
@@ -72,21 +77,29 @@ def _parse(parse: Callable[..., Parsed], path: Path, options: Options) -> Parsed
         os.close(descriptor)
 
 
-def _plain(text: str) -> Parsed:
+def plain(text: str) -> Parsed:
     """A text that stands in a file of examples, with line ends as parsers give them."""
     return Parsed("\n".join(line.rstrip() for line in text.split("\n")).strip(), "text/plain", "example")
 
 
-def means_of(documents: Sequence[Parsed], model: Embedder, progress: Progress) -> Vectors:
-    """float32 [documents, d]: the mean of the vectors of each document's paragraphs, of which each has one at least."""
-    texts, ends = list[str](), list[int]()
-    for document in documents:
-        texts += [document.text[span.start : span.end] for span in paragraphs(document, model)]
+def vectors_of(
+    documents: Sequence[Parsed], spans: Sequence[Sequence[Span]], model: Embedder, progress: Progress
+) -> list[Vectors]:
+    """For each document the vectors of its spans, float32 [spans, d]."""
+    texts, ends = list[str](), [0]
+    for document, its in zip(documents, spans, strict=True):
+        texts += [document.text[span.start : span.end] for span in its]
         ends.append(len(texts))
     vectors = list[NDArray[np.float32]]()
     for first in range(0, len(texts), _TOGETHER):
         progress(first, len(texts))
         vectors.append(model.embed(texts[first : first + _TOGETHER]))
     progress(len(texts), len(texts))
-    together, starts = np.concatenate(vectors), [0, *ends[:-1]]
-    return np.stack([mean(together[start:end]) for start, end in zip(starts, ends, strict=True)])
+    together = np.concatenate(vectors)
+    return [together[start:end] for start, end in pairwise(ends)]
+
+
+def means_of(documents: Sequence[Parsed], model: Embedder, progress: Progress) -> Vectors:
+    """float32 [documents, d]: the mean of the vectors of each document's paragraphs, of which each has one at least."""
+    spans = [paragraphs(document, model) for document in documents]
+    return np.stack([mean(vectors) for vectors in vectors_of(documents, spans, model, progress)])

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.answer.models import Loaded, answerer, check_machine, load_model
 from pipeline.errors import ModelRefusedError
+from pipeline.heads.builtin import head_files
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import HeadRef, ModelRef, RunPlan, Site
 from pipeline.proof.choose import Choice, Chosen, Group, choose
@@ -156,7 +157,7 @@ class _Models:
         was."""
         if ref is None:
             return None
-        others = (path for path in sorted(self.site.models.glob("*.head")) if path != ref.path)
+        others = (path for path in head_files(self.site.models) if path != ref.path)
         return replace(ref, path=next((path for path in (ref.path, *others) if self._of(path) == ref.sha256), ref.path))
 
     def load(self, plan: RunPlan) -> Loaded | str:

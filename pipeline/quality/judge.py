@@ -39,7 +39,7 @@ def judge_of(task: Task, documents: Documents) -> Judge:
         case ClassifySettings():
             return lambda rows: _classes(task, documents.truths, rows)
         case ExtractSettings():
-            return lambda rows: _fields(task, documents.truths, rows)
+            return lambda rows: _fields(task, documents, rows)
         case SummarizeSettings():
             known = [truth.summaries for truth in documents.truths]
             texts = [work.parsed.text for work in documents.works]
@@ -52,7 +52,7 @@ def judge_of(task: Task, documents: Documents) -> Judge:
 
 
 def _classes(task: ClassifySettings, truths: Sequence[Truth], rows: Sequence[Row]) -> Judgement:
-    known = [truth.example.label for truth in truths]
+    known = [truth.label for truth in truths]
     found = Classes([label.name for label in task.labels], known, [row.get("label") for row in rows])
     best = [(row["scores"][0], label) for row, label in zip(rows, known, strict=True) if row.get("scores")]
     return Judgement(
@@ -63,26 +63,32 @@ def _classes(task: ClassifySettings, truths: Sequence[Truth], rows: Sequence[Row
     )
 
 
-def _fields(task: ExtractSettings, truths: Sequence[Truth], rows: Sequence[Row]) -> Judgement:
-    found = Fields({field.name: _of_field(field, truths, rows) for field in task.fields})
+def _fields(task: ExtractSettings, documents: Documents, rows: Sequence[Row]) -> Judgement:
+    found = Fields({field.name: _of_field(field, documents, rows) for field in task.fields})
     return Judgement(
         figures=measured(found.figures, len(rows)), fields=found.fields(), calibration=calibration(*found.scored())
     )
 
 
-def _of_field(field: Field, truths: Sequence[Truth], rows: Sequence[Row]) -> list[Judged | None]:
+def _of_field(field: Field, documents: Documents, rows: Sequence[Row]) -> list[Judged | None]:
     finder = _finder(field)
+    known = [
+        truth.values(field.name, work.parsed.text)
+        for truth, work in zip(documents.truths, documents.works, strict=True)
+    ]
     return [
-        judged(truth.fields[field.name], *_answer(row, field.name), finder) if field.name in truth.fields else None
-        for truth, row in zip(truths, rows, strict=True)
+        None if values is None else judged(values, *_answer(row, field.name), finder)
+        for values, row in zip(known, rows, strict=True)
     ]
 
 
 def _answer(row: Row, name: str) -> tuple[list[str], float | None]:
-    """The forms of the first value of a field, as it stands in the document and as it was read, and its score."""
+    """The forms of the value of a field with the best score, as it stands in the document and as it was read."""
     given = [one for one in row.get("fields") or () if one["name"] == name and one["value"] is not None]
-    forms = [given[0][key] for key in ("verbatim", "value") if given[0].get(key)] if given else []
-    return forms, given[0]["score"] if given else None
+    if not given:
+        return [], None
+    best = max(given, key=lambda one: one["score"] or 0.0)
+    return [best[key] for key in ("verbatim", "value") if best[key]], best["score"]
 
 
 def _finder(field: Field) -> Finder | None:

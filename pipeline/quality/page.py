@@ -90,4 +90,4 @@ def _size(value: int | None) -> str:
 
 
 def _price(value: float) -> str:
-    return f"{value:,.4f}"
+    return f"{value:,.3g}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import audit
+from pipeline.heads.builtin import head_path
 from pipeline.parse import Limits
 from pipeline.plan import HeadRef, Input, ModelRef, Ocr, RunPlan, Site
 from pipeline.records.types import Record, SettingsPiece
@@ -93,7 +94,7 @@ def restored_plan(values: Mapping[str, Any], site: Site, root: Path, model: Mode
 
 
 def _head(values: Mapping[str, Any] | None, site: Site) -> HeadRef | None:
-    return HeadRef(values["name"], site.models / f"{values['name']}.head", values["sha256"]) if values else None
+    return HeadRef(values["name"], head_path(site.models, values["name"]), values["sha256"]) if values else None
 
 
 def _sha256(text: str) -> str:

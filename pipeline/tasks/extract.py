@@ -7,6 +7,9 @@ beside it name the field (`embedding/labels.py`). Of equal scores the earlier pl
 On a model that tags tokens: its entities (`own/tagged.py`). On one that answers questions by a span of a text: the
 description of each field is its question (`own/questions.py`).
 
+With a head that was learned from examples (`cloister learn`): the candidate that the head likes best; its score is the
+probability that it is right. Candidates of a text are also lines, names and dates (`pipeline/heads/candidates.py`).
+
 On a model that writes: JSON that has every field, each a quote, under the rule that it is a passage of the document, or
 null. For a type other than text what may be quoted are the values of that type that the text has; where it has none,
 that is no question to the model. A quote is found in the document, and the value is read by the same code as on a model
@@ -27,6 +30,8 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.document import Evidence, Parsed, Span
+from pipeline.heads.fields import Sought as Known
+from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import (
     EVIDENCE,
     SPAN,
@@ -38,15 +43,18 @@ from pipeline.tasks.base import (
     HeadedTask,
     Line,
     Task,
+    TaskRefusedError,
     Window,
     Writer,
     Writing,
 )
 from pipeline.tasks.embedding.labels import Naming, Vocabulary
 from pipeline.tasks.embedding.layout import written_labels
+from pipeline.tasks.embedding.learned_fields import Asked, LearnedFields, fields_of
+from pipeline.tasks.embedding.lexical import Lexical
 from pipeline.tasks.embedding.meanings import Meanings, called
-from pipeline.tasks.embedding.passages import passages
-from pipeline.tasks.embedding.scene import Found, Scene, Sought
+from pipeline.tasks.embedding.passages import OVERLAP, passages
+from pipeline.tasks.embedding.scene import MEANING, Found, Scene, Sought
 from pipeline.tasks.own.questions import Questions
 from pipeline.tasks.own.tagged import Entities, check_entities
 from pipeline.tasks.settings import FROM_MODEL, Key, Settings, SettingsError, Text, check_unique
@@ -60,14 +68,20 @@ from pipeline.tasks.writing.windows import cut, room
 from pipeline.text.values import VALUES, Finder, Value, check_pattern, pattern_finder
 
 LEAST: Final = {  # a value that scores less is not given; chosen by measurement: DECISIONS.md
-    "text": 0.2, "date": 0.25, "money": 0.2, "number": 0.4, "percent": 0.35,
-    "email": 0.2, "phone": 0.35, "iban": 0.2, "reference": 0.4, "regex": 0.2,
+    "text": 0.35, "date": 0.3, "money": 0.2, "number": 0.4, "percent": 0.35,
+    "email": 0.2, "phone": 0.35, "iban": 0.2, "reference": 0.4, "regex": 0.2, "title": 0.3, "organisation": 0.3,
 }  # fmt: skip
-TELLING: Final = {"email": 0.4, "iban": 0.4, "phone": 0.3, "regex": 0.4, "percent": 0.2}  # what the form alone is worth
+TELLING: Final = {  # what the form alone is worth
+    "email": 0.4, "iban": 0.4, "phone": 0.3, "regex": 0.4, "percent": 0.2, "title": 0.4,
+}  # fmt: skip
+
+MEANS: Final = {"title": 0.1, "organisation": 0.2}  # weight of what the passage means; of others scene.MEANING
+
+# keys of a field that came later, and what they are if left out
+LATER: Final = {"entity": None, "many": False, "threshold": None}
 
 Row = dict[str, Any]
 
-OVERLAP: Final = 64  # characters before a cut inside a sentence that are read on both sides: a value and its name
 LONGEST: Final = {"text": 480}  # characters of a quote
 _USUAL: Final = 160
 
@@ -99,6 +113,11 @@ class Field(Settings):
         Text | None,
         Key("of a model that tags tokens: the type of entity that is the field's value, such as PER"),
     ] = None
+    many: Annotated[bool, Key("whether it may have several values, such as the parties of a contract")] = False
+    threshold: Annotated[
+        float | None,
+        Key("a value with a lower score is not given; if left out, as it is best for the type", least=0, most=1),
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,6 +126,11 @@ class Field(Settings):
                 check_pattern(self.pattern)
             except ValueError as error:
                 raise SettingsError(str(error), at=("pattern",)) from error
+
+    @property
+    def least(self) -> float:
+        """The score below which a value is not given."""
+        return LEAST[self.type] if self.threshold is None else self.threshold
 
     def check(self) -> None:
         if self.type == "regex" and self.pattern is None:
@@ -143,11 +167,13 @@ class ExtractSettings(Task):
             raise SettingsError(found, "the entity of every field, or of none", at=("fields", named.index(False)))
 
     def to_json(self) -> dict[str, Any]:
-        values = super().to_json()
-        for field in () if values["fields"] == FROM_MODEL else values["fields"]:
-            if field["entity"] is None:
-                del field["entity"]  # digests of jobs from before there was this key stay
-        return values
+        """The settings; keys that came later are left out where they are not used, so that digests stay."""
+        settings = super().to_json()
+        for field in () if settings["fields"] == FROM_MODEL else settings["fields"]:
+            for key, default in LATER.items():
+                if field[key] is default:
+                    del field[key]
+        return settings
 
     def in_words(self) -> str:
         return f"extract {', '.join(map(_in_words, self.fields)) or 'the entities that the model finds'}"
@@ -180,7 +206,25 @@ class ExtractSettings(Task):
     def on_embedding(self, model: Embedder) -> "_ByMeaning":
         return _ByMeaning(self, model)
 
+    def check_head(self, head: HeadFile) -> None:
+        fields_of(head, self._asked)
+
+    def on_head(self, model: Embedder, head: HeadFile) -> LearnedFields:
+        def answer(document: Parsed, found: Sequence[Sequence[Found]]) -> Answer:
+            each = zip(self.fields, self._asked, found, strict=True)
+            rows = [row for field, asked, its in each for row in _rows(field, document, its, asked.least)]
+            return _answer_of(document, rows)
+
+        return LearnedFields(fields_of(head, self._asked), self._asked, model, answer)
+
+    @property
+    def _asked(self) -> list[Asked]:
+        """The fields as a head knows them."""
+        return [Asked(Known(one.name, one.type, one.pattern), one.many, one.threshold) for one in self.fields]
+
     def on_writing(self, model: Writer, writing: Writing) -> "_ByQuoting":
+        if several := [field.name for field in self.fields if field.many]:
+            raise TaskRefusedError(f"a model that writes gives one value a field, and {several[0]} has many: true")
         return _ByQuoting(self, model, writing)
 
     @classmethod
@@ -205,14 +249,24 @@ class _ByMeaning:
 
     def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
         scene = Scene(document.text, spans, Vocabulary(self._namings), written_labels(document))
+        lexical = Lexical(document.text[span.start : span.end] for span in spans)
         sought = [
-            Sought(finder, naming, likenesses, TELLING.get(field.type, 0.0))
+            Sought(
+                finder,
+                naming,
+                likenesses,
+                TELLING.get(field.type, 0.0),
+                MEANS.get(field.type, MEANING),
+                many=field.many,
+                told=lexical.likenesses(f"{field.name} {field.description}") if field.type == "text" else (),
+            )
             for field, finder, naming, likenesses in zip(
                 self._fields, self._finders, self._namings, self._meanings.likenesses(vectors), strict=True
             )
         ]
         found = scene.share_out(sought)
-        rows = [_row(field, document, choice) for field, choice in zip(self._fields, found, strict=True)]
+        each = zip(self._fields, found, strict=True)
+        rows = [row for field, its in each for row in _rows(field, document, its, field.least)]
         return _answer_of(document, rows)
 
 
@@ -244,16 +298,22 @@ def _filled(value: Value, document: Parsed) -> Row:
     return {"value": value.value, "verbatim": evidence.text, "note": value.note, "evidence": asdict(evidence)}
 
 
-def _row(field: Field, document: Parsed, found: Found | None) -> Row:
-    """The element of the column `fields`: without a value where nothing was found or its score is too low."""
-    row = _empty_row(field)
-    if found is None:
-        return row | {"note": _no_candidate(field)}
-    row["score"] = found.score
-    if found.score < LEAST[field.type]:
-        nearest = document.text[found.value.start : found.value.end]
-        return row | {"note": f"nothing that fits well enough; nearest was {nearest[:80]!r} ({found.score:.2f})"}
-    return row | _filled(found.value, document) | {"note": _note(found)}
+def _rows(field: Field, document: Parsed, found: Sequence[Found], least: float) -> Iterator[Row]:
+    """The elements of the column `fields`: one for each value that scores enough, one without a value if none does."""
+    good = [one for one in found if one.score >= least]
+    for one in good:
+        yield _empty_row(field) | _filled(one.value, document) | {"score": one.score, "note": _note(one)}
+    if not good and not found:
+        yield _empty_row(field) | {"note": _no_candidate(field)}
+    elif not good:
+        best = max(found, key=lambda one: one.score)
+        nearest = document.text[best.value.start : best.value.end]
+        yield _empty_row(field) | {"score": best.score, "note": _too_low(nearest, best.score)}
+
+
+def _too_low(nearest: str, score: float) -> str:
+    """The reason why there is no value though there are candidates."""
+    return f"nothing that fits well enough; nearest was {nearest[:80]!r} ({score:.2f})"
 
 
 def _no_candidate(field: Field) -> str:
@@ -329,8 +389,10 @@ class _ByQuoting:
         good = [choice for choice in choices if choice[2]]
         if not good:
             return _empty_row(field) | _not_quoted(field, said, [at for _, at, _ in choices])
-        one, _, value = max(good, key=lambda choice: choice[0].score)
+        one, at, value = max(good, key=lambda choice: choice[0].score)
         assert value is not None
+        if field.threshold is not None and one.score < field.threshold:
+            return _empty_row(field) | {"score": one.score, "note": _too_low(at.text, one.score)}
         return _empty_row(field) | _filled(value, reader.document) | {"score": one.score}
 
 

@@ -3,8 +3,12 @@
 On a model that embeds: the sentences nearest to what the whole document says, in its order, without saying a thing
 twice. They are chosen one by one: the next is the one with the best score less 0.3 of its likeness to the most similar
 sentence chosen already (maximal marginal relevance, Carbonell and Goldstein 1998). The score is the cosine to the mean
-of all sentences, plus up to 0.1 for standing early. Headings, rows, addresses and page furniture are not chosen while
-there are sentences. pipeline/DECISIONS.md has the measurements.
+of all sentences, plus up to 0.2 for standing early, plus 0.2 for words such as "in this paper" or "in summary", all
+divided by 1.4. Headings, rows, addresses and page furniture are not chosen while there are sentences.
+pipeline/DECISIONS.md has the measurements.
+
+With a head that was learned from examples (`cloister learn`), the score is the ROUGE-L that the sentence is expected to
+have with a summary that a person would write.
 
 On a model that writes: sentences in its own words. The document is given in numbered passages, and the model writes as
 it would to a person: JSON around prose makes small models write nothing, or without end. It is then asked on which
@@ -15,7 +19,7 @@ Sentences beyond the length that was asked for are left out, from the end; the f
 score is how sure the model was of its words.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from math import sqrt
@@ -28,9 +32,12 @@ from numpy.typing import NDArray
 import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import DocumentError, Failure
+from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import EVIDENCE, Answer, Dialogue, Embedder, Line, Task, Window, Writer, Writing
+from pipeline.tasks.embedding.learned_sentences import sentences_of
 from pipeline.tasks.embedding.passages import passages
 from pipeline.tasks.embedding.prose import Candidate, candidates, count_words, everything
+from pipeline.tasks.embedding.telling import announces
 from pipeline.tasks.settings import Key, SettingsError
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, check, parsed, whole
@@ -38,8 +45,11 @@ from pipeline.tasks.writing.leaves import sureness
 from pipeline.tasks.writing.windows import answer_limit, grouped, room, small_windows
 from pipeline.text.sentences import split_sentences
 
-EARLY: Final = 0.1  # what the first sentence gains, and the last does not
-REDUNDANCY: Final = 0.3  # the weight of likeness to what is chosen already
+EARLY: Final = 0.2  # what the first sentence gains, and the last does not
+ANNOUNCED: Final = 0.2  # what a sentence gains that says that it tells what the text is about
+_MOST: Final = 1.0 + EARLY + ANNOUNCED  # by which all is divided, so that scores are at most 1
+REDUNDANCY: Final = 0.3 / _MOST  # the weight of likeness to what is chosen already
+LEARNED_REDUNDANCY: Final = 0.1  # the same beside learned scores, of which few are above 0.5
 
 PASSAGE: Final = 96  # tokens: a few sentences
 LONGEST: Final = 600  # characters of a sentence
@@ -52,6 +62,8 @@ WORDS: Final = 12  # of a short sentence: a summary of 120 words has at most so 
 Noted = Generator[Sequence[engine.Request], Sequence[engine.Completion], list["Sentence"]]
 
 Scored = tuple[Candidate, float]
+Scorer = Callable[[Parsed, Sequence[Span], NDArray[np.float32]], list[float]]
+"""The score of each sentence of a document, by the sentences and their vectors, float32 [n, dim]."""
 
 SENTENCE: Final = pa.struct(
     [
@@ -89,7 +101,13 @@ class SummarizeSettings(Task):
         return f"summarize in {said}"
 
     def on_embedding(self, model: Embedder) -> "_ByChoosing":
-        return _ByChoosing(self, model)
+        return _ByChoosing(self, model, REDUNDANCY, _scores)
+
+    def check_head(self, head: HeadFile) -> None:
+        sentences_of(head)
+
+    def on_head(self, model: Embedder, head: HeadFile) -> "_ByChoosing":
+        return _ByChoosing(self, model, LEARNED_REDUNDANCY, sentences_of(head).scores)
 
     def on_writing(self, model: Writer, writing: Writing) -> "_ByWriting":
         return _ByWriting(self, model, writing)
@@ -103,9 +121,9 @@ class SummarizeSettings(Task):
 class _ByChoosing:
     """The task on a model that embeds."""
 
-    def __init__(self, settings: SummarizeSettings, model: Embedder) -> None:
-        self._settings = settings
-        self._model = model
+    def __init__(self, settings: SummarizeSettings, model: Embedder, redundancy: float, score: Scorer) -> None:
+        self._settings, self._model = settings, model
+        self._redundancy, self._score = redundancy, score
 
     def spans(self, document: Parsed) -> list[Span]:
         return passages(document, self._model)
@@ -117,7 +135,8 @@ class _ByChoosing:
         if not self._fits(len(offered), sum(candidate.words for candidate in offered)):
             offered = candidates(document.text, spans)
         rows = vectors[[candidate.vector for candidate in offered]]
-        scored = list(zip(offered, _scores(rows), strict=True))
+        scores = self._score(document, [candidate.span for candidate in offered], rows)
+        scored = list(zip(offered, scores, strict=True))
         chosen = sorted(self._chosen(scored, rows), key=lambda pair: pair[0].span.start)
         places = [document.evidence(candidate.span.start, candidate.span.end) for candidate, _ in chosen]
         sentences = [
@@ -145,7 +164,7 @@ class _ByChoosing:
         likest = [0.0] * len(scored)  # of each to those chosen
         words, left = 0, set(range(len(scored)))
         while left:
-            best = max(left, key=lambda i: (scored[i][1] - REDUNDANCY * likest[i], -i))
+            best = max(left, key=lambda i: (scored[i][1] - self._redundancy * likest[i], -i))
             left.remove(best)
             if chosen and not self._fits(len(chosen) + 1, words + scored[best][0].words):
                 continue
@@ -156,16 +175,19 @@ class _ByChoosing:
         return chosen
 
 
-def _scores(rows: NDArray[np.float32]) -> list[float]:
-    """The score of each row, float32 [n, dim]: the cosine to the mean of all, and the gain for standing early."""
+def _scores(document: Parsed, spans: Sequence[Span], rows: NDArray[np.float32]) -> list[float]:
+    """The score of each sentence, by the rows, float32 [n, dim]: the cosine to the mean of all, and the gains for
+    standing early and for what it announces."""
+    texts = [document.text[span.start : span.end] for span in spans]
     total = rows[0].astype(np.float64)
     for row in rows[1:]:  # in their order, element by element: the same bits everywhere
         total += row
     centre = (total / len(rows)).astype(np.float32)[np.newaxis]
     length = sqrt(engine.similarity(centre, centre).item()) or 1.0
     central = engine.similarity(rows, centre)[:, 0].tolist()
-    early = [EARLY * (1 - index / len(rows)) for index in range(len(rows))]
-    return [round(max(0.0, min(1.0, c / length + e)), 6) for c, e in zip(central, early, strict=True)]
+    gains = [EARLY * (1 - i / len(rows)) + ANNOUNCED * announces(text) for i, text in enumerate(texts)]
+    worth = [(c / length + gain) / _MOST for c, gain in zip(central, gains, strict=True)]
+    return [round(max(0.0, min(1.0, one)), 6) for one in worth]
 
 
 @dataclass(frozen=True)

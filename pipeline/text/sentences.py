@@ -2,7 +2,8 @@
 
 Two steps. `_blocks` decides which line breaks end something: an empty line, a list item, a heading, a table row, a
 `label: value` line, or a line so short that the next word would have fitted on it. `_ends` then looks inside a block
-for a full stop that ends a sentence and is not part of an abbreviation, an initial, an ordinal or a number.
+for a full stop that ends a sentence and is not part of an abbreviation, an initial, an ordinal or a number; a small
+letter after it shows that it ends none, unless the block has no capitals at all.
 Everything but white space lies in exactly one span.
 """
 
@@ -132,18 +133,17 @@ def _breaks(text: str, line: Span, after: Span, width: int) -> bool:
 
 
 def _ends(text: str, block: Span) -> Iterator[int]:
-    """The offsets inside a block at which a sentence ends."""
+    """The offsets inside a block at which a sentence ends: where a small letter follows only if it has no others."""
+    small = text[block.start : block.end].islower()
     for match in _STOP.finditer(text, block.start, block.end):
-        if match[0][0] != "." or _ends_at(text, block, match.start(), match.end()):
-            if match[0][0] in "!?…" and _following(text, match.end(), block.end).islower():
+        if match[0][0] != "." or _ends_at(text, block, match.start()):
+            if match[0][0] in ".!?…" and not small and _following(text, match.end(), block.end).islower():
                 continue
             yield match.end()
 
 
-def _ends_at(text: str, block: Span, stop: int, after: int) -> bool:
-    """Whether the full stop at `stop` ends a sentence: what follows may begin one, and it belongs to no short form."""
-    if _following(text, after, block.end).islower():
-        return False
+def _ends_at(text: str, block: Span, stop: int) -> bool:
+    """Whether the full stop at `stop` may end a sentence: it belongs to no short form."""
     word = text[max(block.start, stop - 24) : stop]
     match = _WORD_BEFORE.search(word)
     word = match[0] if match else ""

@@ -127,10 +127,16 @@ def test_a_command_says_of_it_what_it_said(said: dict[str, Any], answers: dict[s
     assert answer == said[question]
 
 
+CHANGED = ("90", "91", "92", "93", "94", "96", "97", "178", "189", "202")
+"""The rows of `extract`, and the last three of `summarize`, on a model that embeds: since 2026-11-24 values and
+sentences have other scores (pipeline/DECISIONS.md)."""
+
+
 def test_all_rows_are_made_again(said: dict[str, Any], answers: dict[str, Any]) -> None:
     question = " ".join(REPLAY)
-    assert answers[question] == said[question]
+    assert answers[question] == {"code": 1, "said": said[question]["said"] | dict.fromkeys(CHANGED, "changed")}
     assert Counter(said[question]["said"].values()) == {"identical": 64, "unreplayable": 13}
+    assert {said[question]["said"][entry] for entry in CHANGED} == {"identical"}
 
 
 def test_runs_go_on_with_it(workspace: Path) -> None:

@@ -57,6 +57,8 @@ model:
     'description: "pay by, due on, zahlbar bis"}]}',
     "task<extract>.fields.entity": "task: {type: extract, fields: [{name: customer, entity: PER}]}",
     "task<extract>.fields.pattern": r"task: {type: extract, fields: [{name: po, type: regex, pattern: 'PO-\d{5}'}]}",
+    "task<extract>.fields.many": "task: {type: extract, fields: [{name: parties, type: organisation, many: true}]}",
+    "task<extract>.fields.threshold": "task: {type: extract, fields: [{name: title, type: title, threshold: 0.5}]}",
     "task<summarize>.type": "task: {type: summarize, words: 120}",
     "task<summarize>.max_tokens": "task: {type: summarize, sentences: 3, max_tokens: 600}",
     "task<summarize>.sentences": "task: {type: summarize, sentences: 5}",

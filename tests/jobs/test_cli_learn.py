@@ -131,7 +131,7 @@ WRONG = {
     "The landlord,lodger\n": ("examples.csv:14", "the label 'lodger'"),
     "   ,lease\n": ("examples.csv:14", "a text that says nothing"),
     ",lease\n": ("examples.csv:14", "only label"),
-    "The total is due. Number 0.,lease\n": ("examples.csv:14", "there with the label 'invoice', here 'lease'"),
+    "The total is due. Number 0.,lease\n": ("examples.csv:14", "with the label 'invoice', here with the label 'lease'"),
 }
 
 

@@ -7,10 +7,10 @@ from typing import Final
 from pipeline.tasks.embedding.layout import Surroundings, words
 
 _BETWEEN = re.compile("[,;()/]")
-_LITTLE = frozenset(  # words that name nothing by themselves
+LITTLE_WORDS = frozenset(  # words that name nothing by themselves
     "a an the of to in on at by for from with is are be this that our your you we it its which what when who whom and "  # noqa: SIM905
-    "der die das des dem den ein eine einer von zu zum zur im in am an auf bei bis mit ist sind und wir sie ihr ihre "
-    "le la les de du des un une et est pour par sur au aux no nr".split()
+    "as or der die das des dem den ein eine einer von zu zum zur im in am an auf bei bis mit ist sind und wir sie ihr "
+    "ihre le la les de du des un une et est pour par sur au aux no nr".split()
 )
 # What may not follow a label: a text that goes on with these words is the rest of a phrase and no value.
 _REST = r"[\W_]+(?!(?:and|or|of|is|are|shall|will|und|oder|der|des|ist|et|ou|de)\b)(?=\w)"
@@ -76,10 +76,13 @@ def _ends(word: str) -> tuple[str, ...]:
 
 
 def _share(phrase: Phrase, present: Mapping[str, float]) -> float:
-    """The weight of the phrase's words that are there, of all; one word alone says a little less than two."""
+    """The weight of the phrase's words that are there, of all; one word alone says a little less than two, and words
+    that name nothing by themselves say nothing alone."""
     found = whole = 0.0
+    if not any(word in present for word in phrase if word not in LITTLE_WORDS):
+        return 0.0
     for word in phrase:
-        weight = LITTLE if word in _LITTLE or (word in _GENERAL and len(phrase) > 1) else 1.0
+        weight = LITTLE if word in LITTLE_WORDS or (word in _GENERAL and len(phrase) > 1) else 1.0
         found += weight * present.get(word, 0.0)
         whole += weight
     return found / whole * min(1.0, 0.8 + 0.1 * whole)
@@ -87,6 +90,8 @@ def _share(phrase: Phrase, present: Mapping[str, float]) -> float:
 
 def _places(around: Surroundings) -> Iterator[tuple[str, float]]:
     """The words around a value with the weight of their place."""
+    for word in around.cues:
+        yield word, 1.0
     for group, weight in ((around.before, 1.0), (around.after, NOT_BEFORE), (around.above, NOT_BEFORE)):
         for distance, word in enumerate(group):
             yield word, weight * max(0.0, 1.0 - FADE * distance)

@@ -19,11 +19,14 @@ HEADING: Final = 60  # characters: a longer line is no label of the line below i
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Words around a value, in lower case: `before` and `after` it in its passage, the nearest first; `above` it."""
+    """Words around a value, in lower case: `before` and `after` it in its passage, the nearest first; `above` it.
+
+    `cues` are those of the value itself, as if they stood beside it."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
     above: tuple[str, ...]
+    cues: tuple[str, ...] = ()
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -52,13 +55,16 @@ class Layout:
     def around(self, start: int, end: int, passage: Span) -> Surroundings:
         """Give the words around text[start:end] in its passage, and above it.
 
-        Above is the head of its column in a table, or a short line above where the value begins its line.
+        Above is the head of its column in a table, or a short line above where the value begins its line; of the first
+        and last of several values in a line below words alone, the first and last two of these.
         """
-        before = words(self._text[max(passage.start, start - REACH) : start])[::-1]
+        index = bisect_right(self._starts, start) - 1
+        floor = self._starts[index] if self._heads_above(index) else passage.start
+        before = words(self._text[max(floor, start - REACH) : start])[::-1]
         after = words(self._text[end : min(passage.end, end + REACH)])
-        return Surroundings(before, after, self._above(start))
+        return Surroundings(before, after, self._above(start, end))
 
-    def _above(self, start: int) -> tuple[str, ...]:
+    def _above(self, start: int, end: int) -> tuple[str, ...]:
         index = bisect_right(self._starts, start) - 1
         head = self._heads[index]
         if head >= 0:
@@ -66,7 +72,17 @@ class Layout:
             column = self._text.count(_CELL, self._starts[index], start)
             return words(cells[column]) if head < index and column < len(cells) else ()
         begins = not words(self._text[max(self._starts[index], start - REACH) : start])
+        if heads := self._heads_above(index):
+            ends = not self._text[end : self._starts[index] + len(self._line(index))].strip()
+            return heads[:2] if begins else heads[-2:] if ends else ()
         return self._line_above(index) if begins else ()
+
+    def _heads_above(self, index: int) -> tuple[str, ...]:
+        """The words of the line above, if it has words alone, and this line several values alone: heads of columns."""
+        line, above = self._line(index).split(), self._line(index - 1) if index else ""
+        values = len(line) > 1 and all(any(map(str.isdigit, token)) for token in line)
+        named = values and len(above) <= HEADING and not any(map(str.isdigit, above)) and ":" not in above
+        return words(above) if named else ()
 
     def _line_above(self, index: int) -> tuple[str, ...]:
         """The words of the nearest line above, over at most one blank line, unless it is long."""

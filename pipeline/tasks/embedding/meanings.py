@@ -22,6 +22,11 @@ class Meanings:
         self._vectors = model.embed([piece for thing in pieces for piece in thing])
         self._ends = list(accumulate(map(len, pieces), initial=0))
 
+    @property
+    def firsts(self) -> NDArray[np.float32]:
+        """The vector of the first text of each thing, float32 [things, dim]."""
+        return np.ascontiguousarray(self._vectors[self._ends[:-1]])
+
     def likenesses(self, vectors: NDArray[np.float32]) -> list[list[float]]:
         """Give for each thing how alike each vector, float32 [n, dim], is to the nearest of its texts."""
         rows = engine.similarity(vectors, self._vectors).tolist()

@@ -10,6 +10,7 @@ from pipeline.text.chunk import borders, windows
 from pipeline.text.fitting import fitting
 from pipeline.text.sentences import each_sentence
 
+OVERLAP: Final = 64  # characters before a cut inside a sentence that are read on both sides: a value and its name
 TRAINED_TOKENS: Final = 256  # sentence encoders are trained on texts up to here, however large their context is
 PARAGRAPH_TOKENS: Final = 64  # of sentences that are read together: measured beside single ones, and 256
 MOST_PASSAGES: Final = 20_000  # a document of more sentences is embedded by windows: a vector is 1.5 KiB

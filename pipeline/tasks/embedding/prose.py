@@ -30,13 +30,14 @@ class Candidate:
 
 def candidates(text: str, passages: Sequence[Span]) -> list[Candidate]:
     """The passages that are sentences; all where none is. A passage of many sentences gives its first good one."""
+    small = text.islower()
     often = Counter(_signature(text, span) for span in passages)
     found = []
     for index, passage in enumerate(passages):
         if often[_signature(text, passage)] >= OFTEN:
             continue
         for span in _within(text, passage):
-            if is_sentence(text[span.start : span.end]):
+            if is_sentence(text[span.start : span.end], small=small):
                 found.append(Candidate(span, index, count_words(text[span.start : span.end])))
                 break
     return found or everything(text, passages)
@@ -47,12 +48,14 @@ def everything(text: str, passages: Sequence[Span]) -> list[Candidate]:
     return [Candidate(span, i, count_words(text[span.start : span.end])) for i, span in enumerate(passages)]
 
 
-def is_sentence(text: str) -> bool:
-    """4 to 80 words that begin as a sentence does, end with its mark, are mostly letters and no row of a table."""
+def is_sentence(text: str, *, small: bool = False) -> bool:
+    """4 to 80 words that begin as a sentence does, end with its mark, are mostly letters and no row of a table.
+
+    `small`: in a text without capitals, where sentences begin as anything does."""
     letters = sum(map(str.isalpha, text))
     return (
         FEWEST <= count_words(text) <= MOST
-        and not text[0].islower()
+        and (small or not text[0].islower())
         and _END.search(text) is not None
         and _ROW.search(text) is None
         and letters >= 0.6 * sum(not char.isspace() for char in text)

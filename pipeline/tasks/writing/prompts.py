@@ -19,6 +19,7 @@ _KINDS = {
     "text": "a text", "date": "a date", "money": "an amount of money with its currency", "number": "a number",
     "percent": "a percentage", "email": "an e-mail address", "phone": "a telephone number",
     "iban": "an IBAN", "reference": "a number or code that names something", "regex": "a text that matches",
+    "title": "what the text calls itself", "organisation": "the name of an organisation, company or party",
 }  # fmt: skip
 
 

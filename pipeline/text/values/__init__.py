@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pipeline.text.values import date, email, iban, money, number, percent, phone, reference, text
+from pipeline.text.values import date, email, iban, money, number, organisation, percent, phone, reference, text, title
 from pipeline.text.values.base import Finder, Value
 from pipeline.text.values.pattern import check_pattern, pattern_finder
 from pipeline.text.values.reading import Reading, read_habits
@@ -17,6 +17,8 @@ VALUES: Mapping[str, Finder] = {
     "phone": phone.find,
     "iban": iban.find,
     "reference": reference.find,
+    "title": title.find,
+    "organisation": organisation.find,
 }
 
 __all__ = [

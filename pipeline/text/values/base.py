@@ -12,6 +12,8 @@ class Value:
     """text[start:end] read as a value: `value` is its normal form, `note` what a reader should know of the reading.
 
     `sure` is False where the text alone does not show that it is of this type, such as an amount without a currency.
+    `cues` are words in lower case that say what the value is for, where the way it stands there shows that: the first
+    name after "by and between" is that of a party. A field is named by them as by words beside the value.
     """
 
     start: int
@@ -19,6 +21,7 @@ class Value:
     value: str
     note: str | None = None
     sure: bool = True
+    cues: tuple[str, ...] = ()
 
 
 class Finder(Protocol):

@@ -1,46 +1,81 @@
-"""Dates in figures and in English, German and French words, normalised to ISO 8601: 2025-12-31, or 2025-12."""
+"""Dates in figures and in words of the EU's languages, normalised to ISO 8601: 2025-12-31, or 2025-12."""
 
+# ruff: noqa: RUF001, SIM905  other scripts are meant; a list of words reads best as words
 import re
 from collections.abc import Iterator
 from datetime import date
+from typing import Final
 
 from pipeline.text.values.base import Value
+from pipeline.text.values.months import MONTHS
 from pipeline.text.values.reading import Reading
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar jänner janvier janv",
-            "february feb februar feber février fevrier févr",
-            "march mar märz maerz mär mrz mars",
-            "april apr avril avr",
-            "may mai",
-            "june jun juni juin",
-            "july jul juli juillet juil",
-            "august aug août aout",
-            "september sept sep septembre",
-            "october oct oktober okt octobre",
-            "november nov novembre",
-            "december dec dezember dez décembre decembre déc",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_MONTH = "(?:" + "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name))) + r")\b\.?"
-_YEAR = r"(?:\d{4}|(?:['’]|(?<=-))\d{2})(?![\d:])"  # noqa: RUF001
-_DAY = r"(?<![\w.,/-])\d{1,2}(?:s ?t|n ?d|r ?d|t ?h|er|ter|\.)?"
+_ORDINALS: Final = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth "
+    "twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first".split()
+)
+_WORDED = "|".join(sorted(_ORDINALS, key=len, reverse=True))
+_DAYS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
+_MONTH = "(?:" + "|".join(sorted(MONTHS, key=lambda name: (-len(name), name))) + r")\b\.?"
+_WORDS = r"(?:ago|mag|gen|lip|sie|gru|sty|lut|dic|lug|ene|fev|cze|wrz|spalio|liepa)\b"  # no months without a day
+_YEAR = r"(?:\d{4}|(?:['’]|(?<=-))\d{2})(?![\d:])"
+_ORDINAL = r"(?:s ?t|n ?d|r ?d|t ?h|er|ter|de|ste|ère|e|[ºª°]|-?(?:го|ти|ви|ри|ми))"
+_DAY = rf"(?<![\d.,/-])\d{{1,2}}(?:{_ORDINAL}|\.)?(?![\d,])"
 _BLANK = "[ \u00a0]"
+_GAP = rf"(?:{_BLANK}{{1,3}}|{_BLANK}?\n{_BLANK}{{0,3}})"  # the end of a line may stand in a date
+_OF = rf"(?:(?:of|de|d[’']|di|van){_BLANK}{{0,3}})?"
 _DATE = re.compile(
     r"(?<![\w./-])(?P<iso>\d{4}([-/.])\d{1,2}\2\d{1,2})(?!\d|[./-]\d)"
     r"|(?<![\w./-])(?P<figures>\d{1,2} ?([./-]) ?\d{1,2} ?\4 ?(?:\d{4}|\d{2}))(?!\d|[./-]\d)"
-    rf"|(?P<day_month>{_DAY}[ \u00a0-]{{0,3}}(?:day of )?{_MONTH},?[ \u00a0-]{{1,3}}{_YEAR})"
-    rf"|(?P<month_day>(?<!\w){_MONTH}{_BLANK}{{1,3}}\d{{1,2}}(?:st|nd|rd|th)?{_BLANK}?,?{_BLANK}{{1,3}}\d{{4}}(?!\d))"
-    rf"|(?P<month>(?<![\w.]){_MONTH},?{_BLANK}{{1,3}}\d{{4}}(?!\d))",
+    rf"|(?P<year_first>(?<![\w./-])\d{{4}}\.?{_BLANK}(?:(?:m|g)\.{_BLANK}"
+    rf"|gada{_BLANK})?(?:\d{{1,2}}\.{_BLANK})?{_MONTH}"
+    rf"(?:{_BLANK}\d{{1,2}}(?!\d))?(?:{_BLANK}?d\.)?)"
+    rf"|(?P<day_month>{_DAY}(?:[ \u00a0-]{{0,3}}|{_GAP})(?:day{_GAP}of{_GAP}|day{_GAP})?{_OF}{_MONTH}"
+    rf"(?:{_BLANK}(?:del?|of))?{_BLANK}?,?(?:[ \u00a0-]{{1,3}}|{_GAP}){_YEAR})"
+    rf"|(?P<worded>(?<![\w-])(?:{_WORDED}){_GAP}(?:day{_GAP})?of{_GAP}{_MONTH}"
+    rf"{_BLANK}?,?{_GAP}\d{{4}}(?!\d))"
+    rf"|(?P<month_day>(?<!\w){_MONTH}{_GAP}\d{{1,2}}(?:s ?t|n ?d|r ?d|t ?h)?(?:{_BLANK}?,{_BLANK}{{0,3}}\n?|{_GAP})"
+    rf"{_BLANK}{{0,3}}\d{{4}}(?!\d))"
+    rf"|(?P<month>(?<![\w.])(?!{_WORDS}){_MONTH}(?:{_BLANK}del?)?,?{_BLANK}{{1,3}}\d{{4}}(?!\d))",
     re.IGNORECASE,
 )
-_PART = re.compile(r"\d+|[^\W\d_]+")
+_PART = re.compile(r"\d+|[^\W\d_]+(?:-[^\W\d_]+)?")
+_SIGNED = ("agreement", "contract", "date", "dated", "document", "signed", "signing", "vertrag", "vertragsdatum")
+_EFFECTIVE = ("effective", "date", "start", "commencement", "begin", "begins", "inkrafttreten", "beginn")
+_ENDING = ("expiration", "expiry", "end", "ends", "termination", "expires", "date", "ende", "ablauf")
+_INVOICED = (  # what an invoice says before its own date: Facture n° 562044387 du 2 juillet 2015
+    "invoice", "date", "rechnung", "rechnungsdatum", "facture", "factuur", "factuurdatum", "fattura", "factura",
+    "faktura",
+)  # fmt: skip
+_BEFORE = re.compile(
+    r"\b(?:(?P<invoiced>(?:invoice|rechnung|facture|factuur|fattura|factura|fatura|faktura|gutschrift|avoir"
+    r"|credit note)"
+    r"[^\n]{0,40}?\s(?:of|dated|from|du|vom|van|del|dal|de|z dnia)|(?:invoice date|date of (?:invoice|issue)"
+    r"|rechnungsdatum"
+    r"|date (?:de facture|d[’']émission)|factuur ?datum|data (?:wystawienia|fattura|di emissione|de emissão)"
+    r"|fakturadatum"
+    r"|fecha de (?:factura|emisión)|fakturadato|datum vystavení|számla kelte|ausstellungsdatum))"
+    r"|(?P<effective>effective(?:ly)?(?:\s+date)?(?:\s+(?:as\s+of|on|from|is|of|the|this|date|shall|be|:))*"
+    r"|(?:commenc\w+|begin\w*|start\w*|in\s+effect|in\s+force|effect)\s+(?:on|from|as\s+of)(?:\s+the)?)"
+    r"|(?P<ending>(?:expir\w+|terminat\w+|end(?:s|ing)?|until|through|till)(?:\s+(?:on|at|the|as|of|date|is|and"
+    r"|including))*)"
+    r"|(?P<signed>(?:dated|made|entered\s+into|executed|signed|concluded)(?:[\s,]+(?:and|made|entered|into|executed|"
+    r"delivered|effective|as|of|on|this|the|at|in|date|from|is|to|be))*))[\s,:]*\Z",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"[,\s]*\(?(?:the|hereinafter)?[\s,]*[\"“'„](?:the )?(?P<effective>Effective|EFFECTIVE|Commencement|Start)",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(  # what is dated is another document than this one
+    r"\b(?:that\s+certain|the\s+certain|those\s+certain|(?<!this )(?<!This )(?<!THIS )(?:pursuant\s+to|under"
+    r"|in)\s+the)\b"
+    r"[^.;\n]{0,150}\Z"
+)
+_UNPADDED = re.compile(r"[1-9]\d?\.[1-9]\d?\.\d{2}")
+_NUMBERS = re.compile(r"[ \t\u00a0]+[A-Z\"“(]")
+_NEAR: Final = 80  # characters before a date that say what it is the date of
 
 
 def find(text: str, reading: Reading) -> Iterator[Value]:
@@ -49,18 +84,44 @@ def find(text: str, reading: Reading) -> Iterator[Value]:
         parts = _PART.findall(match[0])
         kind = str(match.lastgroup)
         parsed = _figures(match[0], parts, reading) if kind == "figures" else _words(kind, parts)
-        if parsed:
+        if parsed and not (kind == "figures" and _is_heading(text, match.start(), match.end())):
             value, note = parsed
-            yield Value(match.start(), match.end(), value, note, sure=kind != "month")
+            sure = len(value) > len("2025-12")
+            yield Value(match.start(), match.end(), value, note, sure, _cues(text, match.start(), match.end()))
+
+
+def _is_heading(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end] is the number of a clause, such as 10.3.15: digits without a nought before them, behind
+    which its first word stands, at the beginning of a line or of what follows a sentence."""
+    return bool(_UNPADDED.fullmatch(text, start, end) and _NUMBERS.match(text, end)) and (
+        text[max(0, start - 8) : start].rstrip(" ")[-1:] in "\n.;:"
+    )
+
+
+def _cues(text: str, start: int, end: int) -> tuple[str, ...]:
+    """What contracts say around a date: made as of it, effective from it, in force until it."""
+    before, after = _BEFORE.search(text, max(0, start - _NEAR), start), _AFTER.match(text, end, end + _NEAR)
+    cues: tuple[str, ...] = _EFFECTIVE if after else ()
+    if before is None:
+        return cues
+    if before["signed"]:
+        signed = not _OTHER.search(text, max(0, before.start() - 2 * _NEAR), before.start())
+        cues += (_SIGNED if signed else ()) + (_EFFECTIVE if "effective" in before[0].lower() else ())
+        return cues
+    return cues + (_EFFECTIVE if before["effective"] else _INVOICED if before["invoiced"] else _ENDING)
 
 
 def _words(kind: str, parts: list[str]) -> tuple[str, str | None] | None:
     numbers = [part for part in parts if part.isdecimal()]
     if kind == "iso":
         return _date(int(numbers[0]), int(numbers[1]), int(numbers[2]), None)
-    month = next(_MONTHS[part.lower()] for part in parts if part.lower() in _MONTHS)
-    if kind == "month":
+    month = next(MONTHS[part.lower()] for part in parts if part.lower() in MONTHS)
+    if kind == "worded":
+        return _date(int(numbers[0]), month, _DAYS[parts[0].lower()], None)
+    if len(numbers) == 1:
         return f"{int(numbers[0]):04}-{month:02}", "no day given"
+    if kind == "year_first":
+        return _date(int(numbers[0]), month, int(numbers[1]), None)
     return _date(int(numbers[1]), month, int(numbers[0]), _century(numbers[1]))
 
 

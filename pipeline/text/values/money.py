@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 from pipeline.text.values import currency
@@ -12,6 +13,20 @@ from pipeline.text.values.reading import Reading
 
 _AMOUNT = re.compile(rf"(?:(?<![\w.,/])(?<!\d-)|(?<=EUR|USD|GBP|CHF)){NUMBER}(?!\d)")
 _CENTS = re.compile(r"[.,]\d{2}$")
+_PAYABLE = re.compile(  # what stands before the sum of an invoice, rather than one of its parts
+    r"\b(?:grand\s+total|(?:total|amount|balance)(?:\s+amount)?\s+(?:due|payable|to\s+pay)|invoice\s+total|total\s+invoice"
+    r"|total\s+incl\w*|gesamtbetrag|rechnungsbetrag|endbetrag|zahlbetrag|bruttobetrag|zu\s+zahlen\w*|gesamtsumme"
+    r"|(?:somme|montant|net|total|reste)\s+à\s+payer|(?:total|montant)\s+t\.?t\.?c|totaal\s+(?:te\s+betalen|incl\w*)"
+    r"|te\s+betalen|factuur\s+totaal|factuurbedrag|totale\s+(?:fattura|documento|da\s+pagare)|importe\s+total"
+    r"|total\s+(?:a\s+pagar|factura)|do\s+zapłaty|należność\s+ogółem|att\s+betala|at\s+betale|celkem\s+k\s+úhradě)"
+    r"[^\d\n]{0,24}\Z",
+    re.IGNORECASE,
+)
+_SUM = (
+    "total", "amount", "sum", "due", "payable", "grand", "balance", "gesamtbetrag", "rechnungsbetrag", "gesamt",
+    "betrag", "summe", "montant", "ttc", "totaal", "totale", "importe", "invoice",
+)  # fmt: skip
+_NEAR = 64  # characters before an amount that say that it is the sum
 _NO_MONEY = re.compile("[.,/:-]\\d|[ \u00a0\u202f]{0,2}(?:%|[Pp]rozent|percent)|[^\\W_]")
 
 
@@ -28,7 +43,9 @@ def find(text: str, reading: Reading) -> Iterator[Value]:
         before = currency.before(text, match.start(), taken)
         after = currency.after(text, match.end(), named=before.unit is not None)
         if before.unit or after.unit or _looks_like_money(text, match.start(), match.end()):
-            yield _value(parsed[0], before, after, default)
+            value = _value(parsed[0], before, after, default)
+            payable = _PAYABLE.search(text, max(0, value.start - _NEAR), value.start)
+            yield replace(value, cues=_SUM) if payable else value
             taken = after.edge
 
 

@@ -8,7 +8,7 @@ from pipeline.text.language import language
 
 _COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:[. \u00a0\u202f]\d{3})*,\d{2}(?![\d.,]\d|\d)")
 _POINT_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:[,'’]\d{3})*\.\d{2}(?![\d.,]\d|\d)")
-_SLASH_DATE = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(?:\d{4}|\d{2})(?![\d/])")
+_SLASH_DATE = re.compile(r"(?<![\d/-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d{2})(?![\d/-])")
 _COMMA_LANGUAGES = frozenset(("de", "fr", "es", "it", "nl", "pt", "pl", "sv", "da", "cs", "tr", "ru", "el"))
 _SAMPLE = 200_000  # characters from which habits are read
 
@@ -31,13 +31,13 @@ class Reading:
 def read_habits(text: str) -> Reading:
     """The habits of a document, from its first 200,000 characters.
 
-    Day first if some a/b/year has a > 12, month first if some has b > 12, whichever is more
+    Day first if some a/b/year or a-b-year has a > 12, month first if some has b > 12, whichever is more
     often; else month first in English and day first elsewhere. The decimal mark by what is more often of 1.234,56 and
     1,234.56; else that of the language.
     """
     sample = text[:_SAMPLE]
     written = language(sample)
-    dates = [(int(a), int(b)) for a, b in _SLASH_DATE.findall(sample)]
+    dates = [(int(a), int(b)) for a, _, b in _SLASH_DATE.findall(sample)]
     days = sum(a > 12 >= b for a, b in dates) - sum(b > 12 >= a for a, b in dates)
     commas = len(_COMMA_DECIMAL.findall(sample)) - len(_POINT_DECIMAL.findall(sample))
     return Reading(

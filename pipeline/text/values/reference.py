@@ -19,6 +19,17 @@ _NO_REFERENCE = re.compile(  # dates, times, amounts, ordinals, web addresses, p
 _NO_CODE = re.compile(  # words with a number at their end, such as base64; encoded bytes
     r"[A-Za-z]?[a-z]{2,}\d{1,3}|(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9/]{24,}"
 )
+_INVOICE = re.compile(  # what stands before the number of an invoice
+    r"\b(?:invoice|bill|rechnungs?|rg|re|facture|factuur|fattura|factura|fatura|faktura|faktury|számla|lasku"
+    r"|faktúra)[ -]?"
+    r"(?:number|numéro|numero|nummer|numer|no|nr|n[°º]|num|id|sorszáma)?[ .:#°º-]{0,6}\Z",
+    re.IGNORECASE,
+)
+_NUMBER = (
+    "invoice", "number", "rechnungsnummer", "rechnung", "rechnungsnr", "facture", "numéro", "factuurnummer", "factuur",
+    "fattura", "factura", "faktura",
+)  # fmt: skip
+_NEAR = 32  # characters before a reference that say that it is an invoice's
 _DIGIT = re.compile(r"\d")
 _AMOUNT_FOLLOWS = re.compile(r",\d{2}(?!\d)| ?[€$£%]| (?:EUR|USD|GBP|CHF)\b")
 _PLAIN_YEAR = re.compile(r"(?:19|20)\d{2}")
@@ -36,4 +47,5 @@ def find(text: str, reading: Reading) -> Iterator[Value]:
         if _AMOUNT_FOLLOWS.match(text, match.end()) or text.startswith("=", match.end()):
             continue
         sure = not (token.isdecimal() and (len(token) < 4 or _PLAIN_YEAR.fullmatch(token)))
-        yield Value(match.start(), match.end(), token, None, sure)
+        invoice = _INVOICE.search(text, max(0, match.start() - _NEAR), match.start())
+        yield Value(match.start(), match.end(), token, None, sure, _NUMBER if invoice else ())

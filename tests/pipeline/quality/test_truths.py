@@ -33,7 +33,7 @@ def test_fields_in_jsonl(tmp_path: Path) -> None:
 
 
 def test_fields_in_csv_are_columns(tmp_path: Path) -> None:
-    source = file(tmp_path, "eval.csv", 'text,until,total,remark\n"one, two",2026-01-01,,x\nthree,,EUR 5,\n')
+    source = file(tmp_path, "eval.csv", 'text,until,total\n"one, two",2026-01-01,\nthree,,EUR 5\n')
     first, second = read_truths(source, FIND)
     assert (first.fields, first.example.text) == ({"until": ("2026-01-01",), "total": ()}, "one, two")
     assert second.fields == {"until": (), "total": ("EUR 5",)}
@@ -53,12 +53,12 @@ WRONG: dict[str, tuple[Task, str, str | bytes, str]] = {
     "empty": (FIND, "e.jsonl", "", "e.jsonl: no examples"),
     "field": (FIND, "e.jsonl", '{"text": "a", "fields": {"sum": "1"}}\n', "e.jsonl:1: the field 'sum'"),
     "no fields": (FIND, "e.jsonl", '{"text": "a", "fields": {}}\n', "e.jsonl:1: no fields"),
-    "a value": (FIND, "e.jsonl", '{"text": "a", "fields": {"total": {}}}\n', "a value of the field 'total' that is no"),
+    "a value": (FIND, "e.jsonl", '{"text": "a", "fields": {"total": {}}}\n', "the value {} of the field 'total'"),
     "columns": (FIND, "e.csv", "text,sum\na,1\n", "e.csv:1: the columns text, sum"),
-    "both": (SUM, "e.jsonl", '{"text": "a", "document": "b", "summary": "c"}\n', "e.jsonl:1: both text and document"),
-    "no text": (SUM, "e.jsonl", '{"text": " ", "summary": "c"}\n', "e.jsonl:1: neither text nor document"),
+    "both": (SUM, "e.jsonl", '{"text": "a", "document": "b", "summary": "c"}\n', "e.jsonl:1: summary, text, document"),
+    "no text": (SUM, "e.jsonl", '{"text": " ", "summary": "c"}\n', "e.jsonl:1: a text that says nothing"),
     "no file": (SUM, "e.jsonl", '{"document": "b.txt", "summary": "c"}\n', "e.jsonl:1: there is no file"),
-    "no summary": (SUM, "e.jsonl", '{"text": "a", "summary": " "}\n', "e.jsonl:1: no summary"),
+    "no summary": (SUM, "e.jsonl", '{"text": "a", "summary": " "}\n', "e.jsonl:1: the summary ' '"),
     "no JSON": (SUM, "e.jsonl", '{"text": "a", "summary": "b"}\n{"text\n[]\n', "e.jsonl:2: no JSON"),
     "a list": (SUM, "e.jsonl", "[]\n", "e.jsonl:1: a JSON list"),
     "encoding": (SUM, "e.csv", b"text,summary\na,b\nM\xfcller,c\n", "e.csv:3: the byte 0xfc, which is no UTF-8"),

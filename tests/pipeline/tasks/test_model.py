@@ -62,7 +62,7 @@ def test_extract_by_meaning(model: Embedder) -> None:
     )
     fields = (
         Field("expiry", "date", "when the contract expires"),
-        Field("law", "text", "governing law: whose law applies"),
+        Field("law", "text", "governing law: whose law applies", threshold=0.1),
     )
     answer = ask(ExtractSettings(fields), text, model)
     assert [row["value"] for row in answer.columns["fields"]] == [

@@ -92,7 +92,6 @@ def test_a_document_of_too_many_sentences_is_embedded_by_windows(
             {"labels": (Label("a"), Label("b")), "threshold": 1.5},
             "threshold: found 1.5",
         ),
-        (ExtractSettings, {"fields": ()}, "fields: found 0, expected at least 1"),
         (ExtractSettings, {"fields": (Field("a"), Field("a"))}, "'a', which is already field 1"),
         (Field, {"name": "a", "type": "colour"}, "type: found 'colour', expected one of text, date"),
         (Field, {"name": "a", "type": "regex"}, "a field of type regex without a pattern"),

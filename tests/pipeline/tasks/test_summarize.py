@@ -90,3 +90,14 @@ def test_the_page_of_each_sentence(ask: Ask) -> None:
 )
 def test_what_is_a_sentence(text: str, expected: bool) -> None:
     assert is_sentence(text) == expected
+
+
+def test_a_text_without_capitals_has_sentences_to_choose(ask: Ask) -> None:
+    text = "terms of use\n\nyou may not copy the software. we may end your use of the software at once."
+    answer = ask(SummarizeSettings(sentences=1), text)
+    assert answer.columns["summary"] in (
+        "you may not copy the software.",
+        "we may end your use of the software at once.",
+    )
+    assert not is_sentence("you may not copy the software.")
+    assert is_sentence("you may not copy the software.", small=True)

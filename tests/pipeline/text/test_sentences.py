@@ -98,3 +98,9 @@ def test_a_megabyte_of_anything_is_split_in_linear_time(pattern: str) -> None:
     text = pattern * (300_000 // len(pattern))
     spans = split_sentences(text)
     assert sum(span.end - span.start for span in spans) <= len(text)
+
+
+def test_small_letters_begin_sentences_only_where_there_are_no_capitals() -> None:
+    sentences = ["you may not copy it.", "we may end it, e.g. for no. 5, at once!", "is that clear?", "yes."]
+    assert split(" ".join(sentences)) == sentences
+    assert split("You may not copy it. we may end it.") == ["You may not copy it. we may end it."]

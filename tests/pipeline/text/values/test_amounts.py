@@ -125,3 +125,13 @@ def test_numbers(text: str, expected: list[tuple[str, str]]) -> None:
 )
 def test_percent(text: str, value: str) -> None:
     assert found("percent", f"mit {text} dabei") == [(text, value)]
+
+
+@pytest.mark.parametrize(
+    "label", ["Grand total", "Amount due:", "Gesamtbetrag", "Somme à payer", "Totaal te betalen", "Należność ogółem:"]
+)
+def test_the_sum_of_an_invoice_has_cues(label: str) -> None:
+    text = f"Item 12.00 EUR\n{label} 14.40 EUR"
+    part, whole = VALUES["money"](text, read_habits(text))
+    assert part.cues == ()
+    assert "total" in whole.cues

@@ -196,3 +196,13 @@ def test_a_pattern_that_explodes_fails_the_document(monkeypatch: pytest.MonkeyPa
     with pytest.raises(DocumentError, match="took longer") as caught:
         list(pattern_finder(r"(?:x+x+)+y")("x" * 5000, Reading()))
     assert caught.value.failure is Failure.TIMEOUT
+
+
+@pytest.mark.parametrize(
+    "text", ["Invoice no. VF1005193039", "Rechnungsnummer: RE-2025-77", "Facture n°562044387", "Faktura nr: 77/2021"]
+)
+def test_the_number_of_an_invoice_has_cues(text: str) -> None:
+    ((value,), other) = VALUES["reference"](text, Reading()), VALUES["reference"]("order 4711-A", Reading())
+    assert {"invoice", "number"} <= set(value.cues)
+    assert [one.cues for one in other] == [()]
+    assert value.value in text

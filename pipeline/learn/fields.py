@@ -1,0 +1,251 @@
+"""Lessons in fields: a JSONL file with `fields`, or a CSV file with a column for each field.
+
+A value is said as it stands in the document, or as its normal form, or as [start, end]. An empty cell or null says that
+the document does not have the field; a field that is not mentioned is not learned from that document.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pipeline.document import Span
+from pipeline.heads.fields import THRESHOLD, Sought
+from pipeline.learn import extracting
+from pipeline.learn.examples import SOURCES, Example, ExamplesRefusedError, Given, Mistake, check_file, of_file
+from pipeline.learn.extracting import Answer, Unseen
+from pipeline.learn.lesson import Learned, Progress
+from pipeline.learn.reading import Read, read_documents, vectors_of
+from pipeline.plan import RunPlan
+from pipeline.tasks import Embedder, ExtractSettings
+from pipeline.tasks.embedding.meanings import Meanings, called
+from pipeline.tasks.embedding.passages import OVERLAP, passages
+from pipeline.text.values import VALUES, pattern_finder, read_habits
+
+LEAST: Final = 5  # documents
+LEAST_WITH: Final = 3  # of them that have a field
+_KEYS: Final = "text or document, and fields (JSONL) or a column for each field (CSV)"
+_BINS: Final = 10
+Said = str | tuple[int, int]
+Values = dict[str, tuple[Said, ...]]
+
+
+@dataclass(frozen=True)
+class FieldMeasured:
+    """What heads found of a field in documents that they had not seen: in how many of those that have it a value was
+    given, and was right; in how many of those that lack it one was given all the same."""
+
+    present: int
+    answered: int
+    right: int
+    absent: int
+    answered_where_absent: int
+
+
+@dataclass(frozen=True)
+class FieldsMeasured:
+    """`agreement`: the mean token F1 of the best values of documents that have the field, given or not;
+    `calibration_error`: by how much the scores were wrong on average, by tenths of the score."""
+
+    fields: dict[str, FieldMeasured]
+    agreement: float
+    calibration_error: float
+
+    def told(self) -> Iterator[tuple[str, str]]:
+        """The figures for a person."""
+        for name, one in self.fields.items():
+            none = f"; given in {one.answered_where_absent} of {one.absent} without it" if one.absent else ""
+            yield "field", f"{name}: {one.right} right and {one.answered - one.right} wrong of {one.present}{none}"
+        yield "agreement", f"{self.agreement:.3f} token F1 on examples that it had not seen"
+        yield "scores", f"wrong by {self.calibration_error:.3f} on average"
+
+
+@dataclass(frozen=True)
+class FieldLesson:
+    """Documents with the values of their fields."""
+
+    fields: tuple[Sought, ...]
+    said: tuple[tuple[str, str], ...]  # the name and description of each
+    thresholds: tuple[float, ...]
+    read: Sequence[Read[Values]]
+    answers: Sequence[Sequence[Sequence[Answer] | None]]
+    given: int
+
+    @classmethod
+    def of(cls, plan: RunPlan, source: Path) -> Self:
+        """Read the examples of a file. ExamplesRefusedError; OSError."""
+        assert isinstance(plan.task, ExtractSettings)
+        asked = plan.task.fields
+        fields = tuple(Sought(field.name, field.type, field.pattern) for field in asked)
+        thresholds = tuple(THRESHOLD if field.threshold is None else field.threshold for field in asked)
+        given = read_examples(source, [field.name for field in fields])
+        read = read_documents(plan, given, lambda values: f"the values {values}")
+        mistakes = list[Mistake]()
+        answers = [answers_of(one, fields, mistakes) for one in read]
+        if mistakes:
+            raise ExamplesRefusedError(mistakes)
+        _check_counts(str(source), answers, fields)
+        said = tuple((field.name, field.description) for field in asked)
+        return cls(fields, said, thresholds, read, answers, len(given))
+
+    def teaches(self) -> list[Any]:
+        return [
+            {name: [list(one) if isinstance(one, tuple) else one for one in its] for name, its in values.items()}
+            for values in (one.example.taught for one in self.read)
+        ]
+
+    def learn(self, model: Embedder, progress: Progress) -> Learned:
+        documents = [one.document for one in self.read]
+        spans = [passages(document, model, OVERLAP) for document in documents]
+        vectors = vectors_of(documents, spans, model, progress)
+        rows = zip(documents, spans, vectors, self.answers, strict=True)
+        meanings = Meanings([[called(*said)] for said in self.said], model).firsts
+        learned = extracting.learn([extracting.Taught(*row) for row in rows], self.fields, meanings)
+        return Learned(learned.head.to_file({}), measured(learned.unseen, self.fields, self.thresholds))
+
+
+def read_examples(source: Path, names: Sequence[str]) -> list[Example[Values]]:
+    """The examples of a file, in its order, with values of these fields. ExamplesRefusedError; OSError."""
+    check_file(source, _KEYS)
+    mistakes = list[Mistake]()
+    found = [
+        Example(line.place, values, line.text, line.path)
+        for line in of_file(source, ["fields", *names], _KEYS, mistakes)
+        if (values := _values(line, names, mistakes)) is not None
+    ]
+    if mistakes:
+        raise ExamplesRefusedError(mistakes)
+    return found
+
+
+def _values(line: Given, names: Sequence[str], mistakes: list[Mistake]) -> Values | None:
+    """What a line says of the fields; None, and a mistake, where it cannot be understood."""
+    own = {name: value for name, value in line.values.items() if name not in (*SOURCES, "fields")}
+    said = line.values.get("fields", own)
+    if not isinstance(said, Mapping):
+        mistakes.append(Mistake(line.place, f"fields: a {type(said).__name__}", "an object: a value for each field"))
+        return None
+    if unknown := [name for name in said if name not in names]:
+        mistakes.append(Mistake(line.place, f"the field {unknown[0]!r}", f"a field of the job: {', '.join(names)}"))
+        return None
+    found: Values = {}
+    for name, value in said.items():
+        its = _said(value)
+        if its is None:
+            what = "a text, [start, end], a list of these, or null where the document does not have the field"
+            mistakes.append(Mistake(line.place, f"the value {value!r:.80} of the field {name!r}", what))
+            return None
+        found[name] = its
+    return found
+
+
+def _said(value: Any) -> tuple[Said, ...] | None:
+    """A value, or several, as a line says them; None where it cannot be one."""
+    if value is None or value == "":
+        return ()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return (str(value),)
+    if isinstance(value, str):
+        return (value,) if value.strip() else ()
+    if not isinstance(value, list):
+        return None
+    if len(value) == 2 and all(type(one) is int for one in value):
+        return ((value[0], value[1]),) if 0 <= value[0] < value[1] else None
+    each = [_said(one) for one in value]
+    return None if None in each else tuple(one for its in each if its for one in its)
+
+
+def answers_of(read: Read[Values], fields: Sequence[Sought], mistakes: list[Mistake]) -> list[Sequence[Answer] | None]:
+    """For each field its answers in a document; None where nothing is said of the field."""
+    out = list[Sequence[Answer] | None]()
+    for field in fields:
+        said = read.example.taught.get(field.name)
+        answers = None if said is None else [_answer(one, field, read) for one in said]
+        if answers and None in answers:
+            wrong = said[answers.index(None)] if said else ""
+            what = f"the value {wrong!r:.80} of the field {field.name!r}, which does not stand in the document"
+            remedy = "write it as it stands there; leave it empty (CSV) or null (JSONL) if the document has none"
+            mistakes.append(Mistake(read.example.place, what, "a passage of the document, or its offsets", remedy))
+        out.append(None if answers is None else [one for one in answers if one])
+    return out
+
+
+def _answer(said: Said, field: Sought, read: Read[Values]) -> Answer | None:
+    """A value as the finder of its type gives it, with its place where that is said; None if it is not there."""
+    text = read.document.text
+    if isinstance(said, tuple):
+        span = _placed(said, read)
+        return None if span is None else Answer(_normal(text[span.start : span.end], field), span)
+    if any(one.value == said for one in _finder(field)(text, read_habits(text))):
+        return Answer(said)
+    return Answer(_normal(said, field)) if _pattern(said).search(text) else None
+
+
+def _placed(said: tuple[int, int], read: Read[Values]) -> Span | None:
+    """The span in the document; of a text that stands in the file of examples, whose white space was cut since then,
+    the nearest place where it stands."""
+    given, text = read.example.text, read.document.text
+    if given is None:
+        return Span(*said) if said[1] <= len(text) and text[said[0] : said[1]].strip() else None
+    if said[1] > len(given) or not given[said[0] : said[1]].strip():
+        return None
+    places = [match.span() for match in _pattern(given[said[0] : said[1]]).finditer(text)]
+    return Span(*min(places, key=lambda place: (abs(place[0] - said[0]), place))) if places else None
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(r"\s+".join(map(re.escape, text.split())), re.IGNORECASE)
+
+
+def _finder(field: Sought) -> Any:
+    return VALUES[field.type] if field.pattern is None else pattern_finder(field.pattern)
+
+
+def _normal(verbatim: str, field: Sought) -> str:
+    """A value in the form in which the field gives it; itself where it is none of that type."""
+    if field.type not in extracting.TEXTS:
+        for value in _finder(field)(verbatim, read_habits(verbatim)):
+            return str(value.value)
+    return " ".join(verbatim.split())
+
+
+def _check_counts(where: str, answers: Sequence[Sequence[Sequence[Answer] | None]], fields: Sequence[Sought]) -> None:
+    mistakes = list[Mistake]()
+    if len(answers) < LEAST:
+        mistakes.append(Mistake(where, f"{len(answers)} different documents", f"{LEAST} at least"))
+    for index, field in enumerate(fields):
+        count = sum(bool(its[index]) for its in answers)
+        if count < LEAST_WITH:
+            found = f"{count} different documents with a value of the field {field.name!r}"
+            mistakes.append(Mistake(where, found, f"{LEAST_WITH} at least", "add examples, or leave the field out"))
+    if mistakes:
+        raise ExamplesRefusedError(mistakes)
+
+
+def measured(unseen: Sequence[Unseen], fields: Sequence[Sought], thresholds: Sequence[float]) -> FieldsMeasured:
+    each = dict[str, FieldMeasured]()
+    for index, (field, least) in enumerate(zip(fields, thresholds, strict=True)):
+        its = [one for one in unseen if one.field == index]
+        given = [one for one in its if one.candidate and one.score >= least]
+        there = [one for one in its if one.is_there]
+        answered = [one for one in given if one.is_there]
+        each[field.name] = FieldMeasured(
+            present=len(there),
+            answered=len(answered),
+            right=sum(one.right for one in answered),
+            absent=len(its) - len(there),
+            answered_where_absent=len(given) - len(answered),
+        )
+    there = [one for one in unseen if one.is_there]
+    return FieldsMeasured(each, fsum(one.agreement for one in there) / len(there), calibration_error(unseen))
+
+
+def calibration_error(unseen: Sequence[Unseen]) -> float:
+    """The mean, over tenths of the score and weighted by how many fall there, of |share that is right - mean score|."""
+    tenths: dict[int, list[Unseen]] = {}
+    for one in unseen:
+        tenths.setdefault(min(int(one.score * _BINS), _BINS - 1), []).append(one)
+    errors = (abs(sum(one.right for one in its) - fsum(one.score for one in its)) for its in tenths.values())
+    return fsum(errors) / max(1, len(unseen))

@@ -1,0 +1,206 @@
+"""Organisations: names with a legal form, the parties of contracts, who sends an invoice; white space single blanks.
+
+A name is cut to itself: without "by and between", what it is defined as, its address. Parties may be people, too.
+"""
+
+# ruff: noqa: RUF001, SIM905  typographic marks are meant; a list of words reads best as words
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Final
+
+from pipeline.text.values.base import Value
+from pipeline.text.values.legal_forms import CAPITAL, FORM, KIND, LEADING, SHORT_FORMS
+from pipeline.text.values.names import name_at, name_before
+from pipeline.text.values.reading import Reading
+
+OPENING: Final = 8_000  # characters at the beginning of a contract in which its parties are named
+UNTIL: Final = 3_000  # the same, where nothing shows where the parties end
+BESIDE: Final = 400  # characters after a party's name in which it is given a short one
+PARTY: Final = (
+    *"party parties contract agreement between contracting company organisation organization vertragspartei".split(),
+    *"vertragsparteien vertragspartner partei parteien vertrag partie contrat contractpartij partij partijen".split(),
+    *"parte partes parti contrato contratto".split(),
+)
+SENDER: Final = (
+    *"vendor seller supplier sender issuer biller creditor merchant from lieferant verkäufer absender".split(),
+    *"aussteller rechnungssteller fournisseur vendeur émetteur leverancier verkoper afzender fornitore".split(),
+    *"mittente proveedor emisor".split(),
+)
+
+_ALIAS = re.compile(
+    r"\(\s*(?:(?:the|each|each an?|hereinafter|hereafter|herein|together|collectively"
+    r"|referred to(?: herein)?(?: as)?|called"
+    r"|individually|im Folgenden|nachfolgend|nachstehend|ci-après|hierna|en adelante|di seguito|genannt|an?|as|or|"
+    r"and|its successors|“|,)\s*)*[\"“”'‘„«](?P<alias>[^\"“”'’»)]{1,60})"
+)
+_BETWEEN = re.compile(
+    r"(?<![\w-])(?:by\s+and\s+(?:between|among(?:st)?)|between\s+and\s+among|between|among(?:st)?|zwischen|entre|tussen"
+    r"|tra|fra|BY\s+AND\s+(?:BETWEEN|AMONG)|BETWEEN|AMONG|ZWISCHEN|ENTRE|TUSSEN|Between|Zwischen|Entre|Tussen)(?![\w-])"
+)
+_AND = re.compile(
+    r"(?<![\w-])(?:and|And|AND|und|UND|et|ET|en|EN|y|Y|e|E|&)(?:\s*:|\s+on\s+the\s+other\s+(?:hand|part),?)?(?=[\s(])"
+    r"|[;,)](?=\s)"
+)
+_SKIP = re.compile(
+    r"(?:[\s:,;-]|\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[).]\s|(?:and|And|AND|und|UND|et|ET|en|the|The|THE|der|die|la|le"
+    r"|les)(?=[\s:])"
+    r"|Party\s+[A-Z1-9]\s*(?:\([^)]{1,30}\))?:|(?:Mr|Mrs|Ms|Dr)\.?\s(?=\S))*"
+)
+_JOINED = re.compile(r"\b(?:and|und|et|en)\b|[\d)]", re.IGNORECASE)
+_PREAMBLE_ENDS = re.compile(
+    r"\bWHEREAS\b|\bWhereas\b|RECITALS|R E C I T A L S|WITNESSETH|W I T N E S S E T H|NOW,? THEREFORE|Präambel"
+    r"|BACKGROUND"
+    r"|\bagree as follows|ATTENDU|CONSIDÉRANT"
+)
+_LABEL = re.compile(
+    rf"(?<![\w])(?:Party\s+[A-Z1-9]|(?:the\s+)?(?:Seller|Buyer|Purchaser|Supplier|Vendor|Customer|Client|Licensor"
+    rf"|Licensee"
+    rf"|Lessor|Lessee|Landlord|Tenant|Lender|Borrower|Contractor|Employer|Distributor|Company|Auftraggeber"
+    rf"|Auftragnehmer"
+    rf"|Vermieter|Mieter|Verkäufer|Käufer|Lieferant|Kunde|Lizenzgeber|Lizenznehmer|Fournisseur|Client|Bailleur|Preneur"
+    rf"|Opdrachtgever|Opdrachtnemer|Leverancier|Verhuurder|Huurder))\s*(?:\([^()\n]{{1,30}}\))?\s*:\s*(?=[{CAPITAL}])"
+)
+_INVOICE = re.compile(
+    r"\b(?:invoice|rechnung|facture|factuur|factura|fattura|fatura|faktura|credit note|gutschrift|receipt)",
+    re.IGNORECASE,
+)
+_DOING = re.compile(
+    rf",?\s+(?:d/b/a/?|doing\s+business\s+as|trading\s+as|t/a)\s+(?:[{CAPITAL}][\w'’.&-]*\s?){{1,6}}(?<!\s)"
+)
+_MORE = re.compile(r",?[ \u00a0]{1,3}")
+_LAW = re.compile(r"\s+(?:Act|ACT|Law|Code|Agreement|AGREEMENT|Contract)\b")
+_ARTICLE = re.compile(r"\b(?:an?|eine[rs]?|une?|een|una|uno)\s+\Z", re.IGNORECASE)
+_SENTENCE_ENDS = re.compile(r"[.;]\s+[A-Z][a-z]|\n\s*\n")
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W_]+")
+_CONTRACT = re.compile(
+    r"agreement|contract|amendment|vertrag|vereinbarung|contrat|overeenkomst|contratto|contrato", re.IGNORECASE
+)
+
+
+def find(text: str, reading: Reading) -> Iterator[Value]:
+    """Every name with a legal form; the parties that a contract names at its beginning, with cues of parties and of
+    what they are called in it; unsure, names that only end as those of organisations do. Of an invoice the first name
+    has the cues of its sender."""
+    formed = list(_with_forms(text))
+    names = _merged([*formed, *_by_kind(text), *_parties(text, formed)])
+    invoice, contract = _INVOICE.search(text, 0, 3000), _CONTRACT.search(text, 0, 3000)
+    if names and invoice and (contract is None or invoice.start() < contract.start()):
+        first = next((index for index, name in enumerate(names) if name.sure), 0)
+        names[first] = replace(names[first], cues=(*names[first].cues, *SENDER))
+    yield from names
+
+
+def _merged(values: Sequence[Value]) -> list[Value]:
+    """The names in order; of those that overlap the longest, with the cues of all."""
+    merged = list[Value]()
+    for value in sorted(values, key=lambda one: (one.start, -one.end)):
+        if not merged or value.start >= merged[-1].end:
+            merged.append(value)
+            continue
+        other = merged[-1]
+        kept = value if value.end - value.start > other.end - other.start else other
+        cues = tuple(dict.fromkeys((*other.cues, *value.cues)))
+        merged[-1] = replace(kept, cues=cues, sure=other.sure or value.sure)
+    return merged
+
+
+def _value(text: str, start: int, end: int, *, sure: bool = True, cues: tuple[str, ...] = ()) -> Value:
+    return Value(start, end, _SPACE.sub(" ", text[start:end]), None, sure, cues)
+
+
+def _with_forms(text: str) -> Iterator[Value]:
+    """Each name that ends with its legal form."""
+    reached = 0
+    for form in FORM.finditer(text):
+        begin = name_before(text, form.start(), reached)
+        if begin == form.start() or _ARTICLE.search(text, max(0, begin - 8), begin):
+            continue
+        if _LAW.match(text, form.end()):
+            continue
+        if form[0] in SHORT_FORMS and (text[begin : form.start()].isupper() and not form[0].isupper()):
+            continue
+        end = form.end()
+        while (more := _MORE.match(text, end)) and (again := FORM.match(text, more.end())):
+            end = again.end()
+        if doing := _DOING.match(text, end):
+            end = doing.end()
+        yield _value(text, begin, end)
+        reached = end
+
+
+def _by_kind(text: str) -> Iterator[Value]:
+    """Names that end or begin with a word that organisations have in their names."""
+    reached = 0
+    for kind in KIND.finditer(text):
+        begin = name_before(text, kind.start(), reached)
+        if begin < kind.start() and not _ARTICLE.search(text, max(0, begin - 8), begin):
+            yield _value(text, begin, kind.end(), sure=False)
+            reached = kind.end()
+    for match in LEADING.finditer(text):
+        yield _value(text, *match.span(), sure=False)
+
+
+def _parties(text: str, formed: Sequence[Value]) -> Iterator[Value]:
+    """The parties of a contract, as its first sentences name them."""
+    if not _CONTRACT.search(text, 0, OPENING):
+        return
+    labelled = 0
+    for label in _LABEL.finditer(text, 0, OPENING):
+        if (end := name_at(text, label.end(), OPENING)) > label.end():
+            labelled += 1
+            yield _party(text, label.end(), end)
+    ends = _PREAMBLE_ENDS.search(text, 0, OPENING)
+    until = ends.start() if ends else UNTIL
+    for name in takewhile(lambda name: name.start < until, formed):
+        if alias := _alias(text, name.end):
+            yield _party(text, name.start, name.end, alias["alias"])
+    for between in _BETWEEN.finditer(text, 0, 0 if labelled > 1 else OPENING):
+        if parties := list(_listed(text, between.end())):
+            yield from parties
+            return
+
+
+def _listed(text: str, start: int) -> Iterator[Value]:
+    """The names after "between": the first, and after each "and" or comma those that have a legal form or are defined.
+    Nothing where it is no name that comes first."""
+    stop = min(len(text), start + 3000)
+    if ends := _PREAMBLE_ENDS.search(text, start, stop):
+        stop = ends.start()
+    at, first, comma, defined = start, True, False, -1
+    while True:
+        skipped = _SKIP.match(text, at, stop)
+        begin = skipped.end() if skipped else at
+        end = name_at(text, begin, stop)
+        if first and end == begin:
+            return
+        if end > begin:
+            alias = _alias(text, end)
+            own = alias is not None and alias.start() != defined
+            joined = not comma or (skipped is not None and _JOINED.search(skipped[0]) is not None)
+            if first or (own and joined) or FORM.search(text, begin, end):
+                defined = alias.start() if alias else defined
+                yield _party(text, begin, end, alias["alias"] if alias else None)
+        more = _AND.search(text, max(end, begin), stop)
+        if more is None:
+            return
+        at, first, comma = more.end(), False, more[0] == ","
+
+
+def _alias(text: str, end: int) -> re.Match[str] | None:
+    """What the name that ends at `end` is called in what follows, as in (the "Company"), unless another name comes
+    before that, or the sentence ends."""
+    match = _ALIAS.search(text, end, end + BESIDE)
+    if match is None or _SENTENCE_ENDS.search(text, end, match.start()):
+        return None
+    between = (form.start() for form in FORM.finditer(text, end + 1, match.start()))
+    return None if any(name_before(text, start, end) < start for start in between) else match
+
+
+def _party(text: str, start: int, end: int, alias: str | None = None) -> Value:
+    if doing := _DOING.match(text, end):
+        end = doing.end()
+    said = () if alias is None else tuple(word.lower() for word in _WORD.findall(alias))
+    return _value(text, start, end, cues=(*PARTY, *said))

@@ -1,0 +1,157 @@
+"""`cloister learn` for extract: fields are learned, answer a job, are proved and replayed; what is wrong is named."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jobs.conftest import Cloister, Place, entries
+from tests.pipeline.learn.made import letter
+
+FIND = """\
+job: {name}
+input: {{settle_seconds: 0, afterwards: {afterwards}}}
+model: {{name: tiny}}
+task:
+  type: extract
+  fields:
+    - {{name: person, type: text, threshold: 0.2}}
+    - {{name: due, type: date, threshold: 0.2}}
+"""
+
+
+@pytest.fixture
+def finding(place: Place, tiny_model: Path) -> Place:
+    """A workspace with a job that extracts."""
+    shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
+    place.job("find", FIND)
+    return place
+
+
+def line(number: int) -> dict[str, Any]:
+    text, values = letter(number)
+    return {"text": text, "fields": {"person": values["person"], "due": values.get("due")}}
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """A JSONL file of letters with the values of their fields."""
+    file = tmp_path / "examples.jsonl"
+    file.write_text("".join(json.dumps(line(number)) + "\n" for number in range(24)))
+    return file
+
+
+def pin(place: Place, out: str) -> str:
+    sha256 = re.findall(r"sha256: ([0-9a-f]{64})", out)[-1]
+    file = place.root / "jobs" / "find.yaml"
+    file.write_text(file.read_text().replace("{name: tiny}", f"{{name: tiny, head: {{name: find, sha256: {sha256}}}}}"))
+    return str(sha256)
+
+
+def test_a_head_answers_and_is_proved(finding: Place, cloister: Cloister, examples: Path) -> None:
+    told = cloister("learn", "find", "--examples", examples)
+    assert (told.code, "learned find from 24 examples" in told.out) == (0, True), told.err
+    assert "person:" in told.out
+    sha256 = pin(finding, told.out)
+    assert cloister("check", "find").code == 0
+    text, values = letter(101)
+    finding.drop("find", "letter.txt", text)
+    assert cloister("run", "find").code == 0
+    (row,) = cloister("results", "find", "--json").json
+    fields = {field["name"]: field for field in row["fields"]}
+    assert fields["due"]["value"] == values["due"]
+    assert fields["person"]["value"] == values["person"]
+    evidence = fields["due"]["evidence"]
+    assert text[evidence["start"] : evidence["end"]] == evidence["text"] == fields["due"]["verbatim"]
+    assert all(0 <= field["score"] <= 1 for field in fields.values())
+    assert cloister("audit", "verify").code == 0
+    replayed = cloister("audit", "replay", "letter.txt")
+    assert (replayed.code, "identical" in replayed.out) == (0, True)
+    kept = [entry["text"] for entry in entries(finding) if entry["type"] == "settings" and sha256 in entry["text"]]
+    assert json.loads(kept[0])["head"] == {"name": "find", "sha256": sha256}
+
+
+def test_examples_as_csv_and_by_places_teach_the_same(finding: Place, cloister: Cloister, tmp_path: Path) -> None:
+    lines, table = list[str](), ["text,person,due"]
+    for number in range(24):
+        text, values = letter(number)
+        person = text.index(values["person"])
+        said = {"person": [person, person + len(values["person"])], "due": values.get("due")}
+        lines.append(json.dumps({"text": text, "fields": said}))
+        table.append(f'"{text}",{values["person"]},{values.get("due", "")}')
+    (tmp_path / "places.jsonl").write_text("\n".join(lines))
+    (tmp_path / "table.csv").write_text("\n".join(table))
+    report = cloister("learn", "find", "--examples", tmp_path / "places.jsonl", "--json").json
+    assert report["fields"]["person"]["present"] == 24
+    assert report["fields"]["due"]["absent"] == 6
+    again = cloister("learn", "find", "--examples", tmp_path / "table.csv", "--json").json
+    assert again["fields"]["due"] == report["fields"]["due"]
+    assert len(list((finding.root / "models").glob("find*.head"))) == 2, "the old head is kept"
+
+
+def test_documents_are_read_as_those_of_the_job(finding: Place, cloister: Cloister, tmp_path: Path) -> None:
+    lines = list[str]()
+    for number in range(12):
+        text, values = letter(number)
+        (tmp_path / f"{number}.md").write_text(text)
+        lines.append(json.dumps({"document": f"{number}.md", "fields": values}))
+    (tmp_path / "e.jsonl").write_text("\n".join(lines))
+    report = cloister("learn", "find", "--examples", tmp_path / "e.jsonl", "--json").json
+    assert (report["examples"], report["fields"]["due"]["absent"]) == (12, 0), "what is not mentioned is not learned"
+
+
+WRONG = {
+    '{"text": "Nothing.", "fields": {"sum": "1"}}': ("examples.jsonl:25", "the field 'sum'", "person, due"),
+    '{"text": "Nothing.", "fields": {"person": "Zoe"}}': ("examples.jsonl:25", "'Zoe'", "does not stand in"),
+    '{"text": "Nothing.", "fields": {"person": [3, 99]}}': ("examples.jsonl:25", "does not stand in"),
+    '{"text": "Nothing.", "fields": {"person": {"a": 1}}}': ("examples.jsonl:25", "[start, end]"),
+    '{"text": "Nothing.", "fields": ["a"]}': ("examples.jsonl:25", "fields: a list"),
+    '{"text": "  ", "fields": {"person": "a"}}': ("examples.jsonl:25", "a text that says nothing"),
+    '{"fields": {"person": "a"}}': ("examples.jsonl:25", "only fields"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_is_named_with_its_line(wrong: str, finding: Place, cloister: Cloister, examples: Path) -> None:
+    with examples.open("a") as more:
+        more.write(wrong + "\n")
+    refused = cloister("learn", "find", "--examples", examples)
+    assert refused.code == 2
+    assert all(part in refused.out + refused.err for part in WRONG[wrong]), refused.err
+    assert not list((finding.root / "models").glob("*.head"))
+
+
+def test_a_text_with_other_values_and_too_few_examples_are_refused(
+    finding: Place, cloister: Cloister, examples: Path, tmp_path: Path
+) -> None:
+    given = line(3)
+    with examples.open("a") as more:
+        more.write(json.dumps(given | {"fields": {"person": None}}) + "\n")
+    refused = cloister("learn", "find", "--examples", examples)
+    assert (refused.code, "examples.jsonl:4" in refused.err, "examples.jsonl:25" in refused.err) == (2, True, True)
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(json.dumps(line(number)) + "\n" for number in range(4)))
+    refused = cloister("learn", "find", "--examples", few)
+    assert (refused.code, "4 different documents" in refused.err) == (2, True), refused.err
+    none = [line(number) for number in range(12)]
+    few.write_text("".join(json.dumps(one | {"fields": {**one["fields"], "due": None}}) + "\n" for one in none))
+    refused = cloister("learn", "find", "--examples", few)
+    assert (refused.code, "0 different documents with a value of the field 'due'" in refused.err) == (2, True)
+    assert cloister("learn", "find", "--examples", tmp_path).code == 2
+    assert cloister("learn", "find", "--examples", tmp_path / "none.csv").code == 2
+    assert not list((finding.root / "models").glob("*.head"))
+
+
+def test_a_head_for_other_fields_or_another_task_is_refused(finding: Place, cloister: Cloister, examples: Path) -> None:
+    pin(finding, cloister("learn", "find", "--examples", examples).out)
+    job = finding.root / "jobs" / "find.yaml"
+    text = job.read_text()
+    job.write_text(text.replace("name: due", "name: paid"))
+    refused = cloister("check", "find")
+    assert (refused.code, "its head knows no field 'paid', but person, due" in refused.out) == (3, True), refused.out
+    job.write_text(text[: text.index("task:")] + "task: {type: summarize, sentences: 2}\n")
+    refused = cloister("check", "find")
+    assert (refused.code, "a head for the task 'extract'" in refused.out) == (3, True), refused.out

@@ -1,0 +1,136 @@
+"""`extracting`: values of fields are found in unseen letters, absent ones are not, and the same bits come out."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.cpu import ISAS
+from pipeline.heads.fields import FieldsHead
+from pipeline.heads.file import read_head, write_head
+from pipeline.learn.agreement import f1, rouge_l, words_of
+from pipeline.learn.extracting import Answer, learn
+from pipeline.learn.fields import measured
+from pipeline.tasks import ExtractSettings
+from tests.engine.isas import need
+from tests.pipeline.learn.made import FIELDS, MEANINGS, head, letter, taught
+
+
+class Nobody:
+    """A model that is not asked for vectors."""
+
+    context = 512
+
+    def count_tokens(self, texts: object) -> list[int]:
+        raise NotImplementedError
+
+    def embed(self, texts: object) -> np.ndarray:
+        raise NotImplementedError
+
+
+def answered(its: FieldsHead, number: int) -> dict[str, tuple[str | None, float]]:
+    """What the task answers to a letter by a head."""
+    task = ExtractSettings.from_json({"fields": [{"name": field.name, "type": field.type} for field in FIELDS]})
+    one = taught(number)
+    rows = task.on_head(Nobody(), its.to_file({})).answer(one.document, one.passages, one.vectors).columns["fields"]
+    return {row["name"]: (row["value"], row["score"]) for row in rows}
+
+
+def test_fields_of_unseen_letters_are_found_and_absent_ones_are_not() -> None:
+    its, right = head(), 0
+    for number in range(100, 140):
+        found, values = answered(its, number), letter(number)[1]
+        right += sum(found[field.name][0] == values.get(field.name) for field in FIELDS)
+        assert all(0 <= score <= 1 for _, score in found.values())
+    assert right >= 76
+
+
+def test_what_is_measured_was_not_seen() -> None:
+    """Values that nothing tells are right by chance, as those of letters that were learned from would not be."""
+    letters = [taught(number) for number in range(24)]
+    found = measured(learn(letters, FIELDS, MEANINGS).unseen, FIELDS, (0.5, 0.5))
+    assert found.fields["due"].right >= 16
+    assert found.fields["due"].absent == 6
+    assert found.fields["due"].answered_where_absent <= 2
+    assert found.calibration_error < 0.2
+    dates = [
+        [value for one in taught(n).document.text.split("\n\n") for value in [one] if "2" in one] for n in range(24)
+    ]
+    chance = [
+        type(one)(one.document, one.passages, one.vectors, [one.answers[0], [Answer(_date(dates[n], n))]])
+        for n, one in enumerate(letters)
+    ]
+    assert measured(learn(chance, FIELDS, MEANINGS).unseen, FIELDS, (0.5, 0.5)).fields["due"].right <= 12
+
+
+def _date(lines: list[str], number: int) -> str:
+    """One of the dates of a letter, by its number alone."""
+    words = lines[number * 7 // 3 % len(lines)].rstrip(".").split()
+    return f"{words[-1]}-{ {'June': '06', 'March': '03'}[words[-2]] }-{int(words[-3]):02}"
+
+
+def test_a_field_of_which_nothing_is_said_is_not_learned_from_a_letter() -> None:
+    letters = [taught(number) for number in range(24)]
+    some = [
+        type(one)(one.document, one.passages, one.vectors, [one.answers[0], one.answers[1] if n < 12 else None])
+        for n, one in enumerate(letters)
+    ]
+    unseen = learn(some, FIELDS, MEANINGS).unseen
+    assert sum(one.field == 1 for one in unseen) == 12
+    assert sum(one.field == 0 for one in unseen) == 24
+
+
+def test_a_head_says_the_same_from_its_file(tmp_path: Path) -> None:
+    its = head()
+    path = tmp_path / "a.head"
+    write_head(path, its.to_file({"job": "x"}))
+    again = FieldsHead.from_file(read_head(path))
+    assert again.to_file({"job": "x"}).to_bytes() == path.read_bytes()
+    assert answered(again, 7) == answered(its, 7)
+    assert path.stat().st_size < 200_000
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"fields": [{"name": "other", "type": "text"}]}, "no field 'other', but person, due"),
+        ({"fields": [{"name": "due", "type": "text"}]}, "the field 'due' of type date, not text"),
+    ],
+)
+def test_a_head_for_other_fields_is_refused(change: dict[str, object], told: str) -> None:
+    task = ExtractSettings.from_json(change)
+    with pytest.raises(Exception, match=told):
+        task.check_head(head().to_file({}))
+    ExtractSettings.from_json({"fields": [{"name": "due", "type": "date"}]}).check_head(head().to_file({}))
+
+
+def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:
+    digests = {}
+    for isa, threads in (*((isa, "2") for isa in ISAS), ("portable", "1")):
+        try:
+            need(isa)
+        except pytest.skip.Exception:
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.pipeline.learn.made"],
+            env={**os.environ, "CLOISTER_ISA": isa, "CLOISTER_THREADS": threads, "PYTHONHASHSEED": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        digests[isa, threads] = done.stdout
+    assert len(set(digests.values())) == 1, digests
+
+
+def test_agreement() -> None:
+    assert words_of("The  laws,\nof Ireland") == ["the", "laws", "of", "ireland"]
+    a, b = Counter(["a", "b", "b", "c"]), Counter(["b", "b", "d"])
+    assert f1(a, b) == pytest.approx(2 * 2 / 7)
+    assert f1(a, Counter()) == 0
+    assert f1(Counter("a"), Counter("abcdefgh"), 0.5) == 0
+    assert rouge_l(["the", "cat", "sat", "down"], ["the", "cat", "was", "sat", "on"]) == pytest.approx(2 * 3 / 9)
+    assert rouge_l([], ["a"]) == 0
