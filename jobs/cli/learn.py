@@ -30,7 +30,7 @@ def learn(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn from labelled examples how to answer a job that classifies on a model that gives embeddings.
+    """Learn from examples how to answer a job: on a model that gives embeddings, or labels on one that writes.
 
     Writes models/JOB.head and says what to write into the job for it to be used, and how often it was right on examples
     that it had not seen. Exit 2 if an example is not as it must be, 3 for a refused model; the old head then stays.

@@ -19,7 +19,7 @@ def with_head(plan: RunPlan, model_sha256: str) -> RunPlan:
     head = load_head(ref)
     if head.facts.get("model_sha256") != model_sha256:
         raise ModelRefusedError(
-            f"head {ref.name}: {ref.path} was learned on the vectors of another model "
+            f"head {ref.name}: {ref.path} was learned on another model "
             f"({head.facts.get('model_name')}, sha256 {head.facts.get('model_sha256')}); learn it again with "
             f"`cloister learn`, or let the job name that model"
         )

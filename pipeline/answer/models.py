@@ -130,8 +130,8 @@ def _check_head(plan: RunPlan, head: str) -> None:
         hint = f"; {plan.task.hints[head]}" if head in plan.task.hints else ""
         asked = f"the task {name_of(plan.task)}{plan.task.variant}"
         raise ModelRefusedError(f"{here}; {asked} needs one that {needed}{hint}")
-    if head != EMBEDDING and plan.model.head:
-        raise ModelRefusedError(f"{here}; model.head is for models that give embeddings: remove it")
+    if head not in (EMBEDDING, TEXT) and plan.model.head:
+        raise ModelRefusedError(f"{here}; model.head is for models that give embeddings or write text: remove it")
     if head == TEXT:
         return
     if plan.task.writing_only:
@@ -171,13 +171,15 @@ def load_model(plan: RunPlan, sha256: str, progress: Callable[[str], None]) -> L
 
 def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
     """Make what answers documents as the plan says, on its model. Raises ModelRefusedError."""
+    head = plan.model.head
     try:
         if isinstance(model, engine.Model):
             return _on_encoder(plan, model)
         writing = plan.writing or Writing()
         _check_context(model, writing)
         _check_room(model, writing)
-        return Conversing(plan.task.on_writing(model, writing), model)
+        told = plan.task.on_prior(model, writing, load_head(head)) if head else plan.task.on_writing(model, writing)
+        return Conversing(told, model)
     except (TaskRefusedError, engine.EngineError) as error:  # such as a chat template that refuses our conversations
         raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
 

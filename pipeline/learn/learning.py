@@ -3,26 +3,27 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import audit
 import engine
-from pipeline.answer.models import check_machine, check_model, load_model
+from pipeline.answer.models import check_machine, check_model, load_model, writing_of
 from pipeline.errors import ModelRefusedError
 from pipeline.heads.file import HeadFile, write_head
 from pipeline.learn.fields import FieldLesson
 from pipeline.learn.labels import LabelLesson
 from pipeline.learn.lesson import Lesson, Measured
+from pipeline.learn.priors import PriorLesson
 from pipeline.learn.seen import Seen
 from pipeline.learn.summaries import SummaryLesson
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import RunPlan
-from pipeline.tasks import ClassifySettings, ExtractSettings, SummarizeSettings, Task
+from pipeline.tasks import EMBEDDING, ClassifySettings, ExtractSettings, SummarizeSettings, Task
 from pipeline.tasks.embedding.prompted import reading_documents
 
-LESSONS: Final[Mapping[type[Task], Callable[[RunPlan, Path], Lesson]]] = {
+LESSONS: Final[Mapping[type[Task], Callable[[RunPlan, Path], Lesson[Any]]]] = {
     ClassifySettings: LabelLesson.of,
     ExtractSettings: FieldLesson.of,
     SummarizeSettings: SummaryLesson.of,
@@ -51,15 +52,17 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress) -> LearnReport:
     MachineRefusedError and OSError; the old head then stays."""
     begun = time.monotonic()
     check_machine()
-    lesson_of = LESSONS.get(type(plan.task))
-    if lesson_of is None:
+    if type(plan.task) not in LESSONS:
         raise ModelRefusedError("heads are learned for the tasks classify, extract and summarize")
     sha256 = check_model(plan)
-    lesson = lesson_of(plan, source)
+    plan = replace(plan, writing=writing_of(plan))
+    lesson = _lesson_of(plan, source)
     model = load_model(plan, sha256, lambda fact: progress(0, 1, fact))
-    if not isinstance(model, engine.Model):
+    if isinstance(model, engine.Model) and model.head != EMBEDDING:
         raise ModelRefusedError(f"model {plan.model.name}: heads are learned on models that give embeddings")
-    learned = lesson.learn(reading_documents(model), lambda done, total: progress(done, total, "embedding passages"))
+    doing = "reading documents" if plan.writing else "embedding passages"
+    reader = reading_documents(model) if isinstance(model, engine.Model) else model
+    learned = lesson.learn(reader, lambda done, total: progress(done, total, doing))
     seen = Seen.of(one.document.text for one in lesson.read)
     texts = (one.document.text_sha256 for one in lesson.read)
     facts = facts_of(plan.job, plan.model.name, sha256, zip(texts, lesson.teaches(), strict=True))
@@ -76,6 +79,16 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress) -> LearnReport:
         measured=learned.measured,
         seconds=time.monotonic() - begun,
     )
+
+
+def _lesson_of(plan: RunPlan, source: Path) -> Lesson[Any]:
+    """The examples, as the task is learned on the model. ExamplesRefusedError, ModelRefusedError, OSError."""
+    if plan.writing is None:
+        return LESSONS[type(plan.task)](plan, source)
+    if not isinstance(plan.task, ClassifySettings):
+        here = f"model {plan.model.name} writes text; on such a model heads are learned for the task classify"
+        raise ModelRefusedError(f"{here}, for others on one that gives embeddings")
+    return PriorLesson.of(plan, source)
 
 
 def _keep(path: Path, new: HeadFile) -> None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pipeline.heads.file import HeadFile
 from pipeline.learn.reading import Read
-from pipeline.tasks import Embedder
 
 Progress = Callable[[int, int], None]
+Model = TypeVar("Model", contravariant=True)
 
 
 class Measured(Protocol):
@@ -26,7 +26,7 @@ class Learned:
     measured: Measured
 
 
-class Lesson(Protocol):
+class Lesson(Protocol[Model]):
     """Examples of one task, which were read and found to be as they must be."""
 
     @property
@@ -40,5 +40,5 @@ class Lesson(Protocol):
     def teaches(self) -> list[Any]:
         """What each example teaches, as JSON values: with the texts they are what the head is made from."""
 
-    def learn(self, model: Embedder, progress: Progress) -> Learned:
-        """Learn from the examples, on the vectors of a model."""
+    def learn(self, model: Model, progress: Progress) -> Learned:
+        """Learn from the examples, on a model of the kind that the lesson is for."""

@@ -23,8 +23,9 @@ from pipeline.tasks.base import EVIDENCE, TEXT, Answer, Dialogue, Line, Task, Wi
 from pipeline.tasks.settings import Key, SettingsError, Text
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, parsed, whole
+from pipeline.tasks.writing.held import NoValueError, Offered, check_held, held_by, narrowed, values_of
 from pipeline.tasks.writing.leaves import Leaf, leaves, probability, sureness
-from pipeline.tasks.writing.schemas import QUOTE, nodes, quotes, steps_of, unmarked
+from pipeline.tasks.writing.schemas import QUOTE, VALUE, marked, nodes, quotes, referred, steps_of, unmarked
 from pipeline.tasks.writing.windows import cut, grouped, room
 
 DEFAULT: Final[Mapping[str, Any]] = {
@@ -68,8 +69,8 @@ class AskSettings(Task):
     schema: Annotated[
         str,
         Key(
-            "the JSON Schema of the answer; a text with `format: quote` is a passage of the document; a text "
-            "and the quotes on which it rests if left out",
+            "the JSON Schema of the answer; a text with `format: quote` is a passage of the document, a text or "
+            "number with `format: value` a value in it; a text and the quotes on which it rests if left out",
             silent=True,
             given=dict[str, Any],
         ),
@@ -92,8 +93,10 @@ class AskSettings(Task):
     def __post_init__(self) -> None:
         super().__post_init__()
         schema = json.loads(self.schema)
+        check_held(schema)
         try:
-            engine.check_constraint(engine.Schema(unmarked(schema), dict.fromkeys(quotes(schema), "text")))
+            _check_schema(schema)
+            _check_schema(referred(schema, schema))
         except engine.EngineError as error:
             raise SettingsError(str(error), at=("schema", *_at(str(error)))) from error
 
@@ -121,7 +124,8 @@ class _ByAsking:
         self._ask = Asker(model, writing)
         self._marked = json.loads(settings.schema)
         self._schema, self._quotes = unmarked(self._marked), tuple(quotes(self._marked))
-        self._asked = partial(prompts.ask, settings.question, settings.schema)
+        self._held = any(marked(self._marked, VALUE))
+        self._asked = partial(prompts.ask, settings.question, settings.schema, values=self._held)
         self._searched = partial(prompts.passages, settings.question)
         self._room = min(room(model, writing, self._asked), room(model, writing, self._searched))
 
@@ -136,9 +140,10 @@ class _ByAsking:
             why = "no part of the document has a passage that is needed to answer the question"
             return Answer({"answer": None, "values": []}, abstained=True, reason=why, windows=read)
         text = _joined(document, spans)
-        (completion,) = yield [self._request(text)]
+        offered = Offered(document, spans) if self._held else None
+        (completion,) = yield [self._request(text, offered)]
         parsed(completion)
-        values = list(self._values(document, spans, text, completion))
+        values = list(self._values(document, spans, text, completion, offered))
         places = dict.fromkeys((v["start"], v["end"]) for value in values if (v := value["evidence"]))
         evidence = [document.evidence(start, end) for start, end in places]
         return Answer({"answer": completion.text, "values": values}, evidence, windows=read)
@@ -167,24 +172,35 @@ class _ByAsking:
                 )
             groups = [[found[i] for i in group] for group in again]
 
-    def _request(self, text: str) -> engine.Request:
-        quoted = dict.fromkeys(self._quotes, text)
-        return self._ask.of_schema(self._asked(text), self._schema, quoted, repeats=REPEATS)
+    def _request(self, text: str, offered: Offered | None) -> engine.Request:
+        if offered is None:
+            quoted = dict.fromkeys(self._quotes, text)
+            return self._ask.of_schema(self._asked(text), self._schema, quoted, repeats=REPEATS)
+        try:
+            schema = narrowed(referred(self._marked, self._marked), offered)
+        except NoValueError as error:
+            raise DocumentError(Failure.UNANSWERED, str(error)) from error
+        quoted, values = dict.fromkeys(quotes(schema), text), values_of(schema, offered)
+        return self._ask.of_schema(self._asked(text), unmarked(schema), quoted, values, repeats=REPEATS)
 
     def _passages(self, text: str) -> engine.Request:
         quoted = {"/properties/passages/items": text}
         return self._ask.of_schema(self._searched(text), _PASSAGES, quoted)
 
     def _values(
-        self, document: Parsed, spans: Sequence[Span], text: str, completion: engine.Completion
+        self, document: Parsed, spans: Sequence[Span], text: str, completion: engine.Completion, offered: Offered | None
     ) -> Iterator[dict[str, Any]]:
         for leaf in leaves(completion.text):
-            of = list(nodes(self._marked, steps_of(leaf.pointer))) if isinstance(leaf.value, str) else []
+            every = list(nodes(self._marked, steps_of(leaf.pointer)))
+            of = every if isinstance(leaf.value, str) else []
             quoted = any(node.get("format") == QUOTE for node in of)
-            found = self._place(document, spans, text, leaf) if quoted else None
+            found = _value_place(document, leaf, every, offered) if offered else None
+            bound = quoted or found or any("enum" in node or "const" in node for node in of)
+            if quoted and not found:
+                found = self._place(document, spans, text, leaf)
             if isinstance(leaf.value, str) and any(map(_is_free, of)):
                 whole(leaf.value, USUAL_QUOTE if quoted else USUAL)
-            free = bool(of) and not quoted and not any("enum" in node or "const" in node for node in of)
+            free = bool(of) and not bound
             score = (sureness if free else probability)(completion, leaf.start + isinstance(leaf.value, str), leaf.end)
             value = leaf.value if isinstance(leaf.value, str | None) else json.dumps(leaf.value)
             evidence = asdict(found) if found else None
@@ -195,6 +211,20 @@ class _ByAsking:
             return None
         span = _origin(document, spans, text, str(leaf.value))
         return document.evidence(span.start, span.end)
+
+
+def _check_schema(schema: Any) -> None:
+    """Raise EngineError if no answer can be held to the schema."""
+    engine.check_constraint(engine.Schema(unmarked(schema), dict.fromkeys(quotes(schema), "text")))
+
+
+def _value_place(document: Parsed, leaf: Leaf, of: Sequence[Mapping[str, Any]], offered: Offered) -> Evidence | None:
+    """The place of a leaf that the schema holds to values of the document; None where it is none of them."""
+    if leaf.value is None or isinstance(leaf.value, bool):
+        return None
+    held = [held_by(node) for node in of if node.get("format") == VALUE]
+    span = next((span for one in held if (span := offered[one].get(leaf.value))), None)
+    return document.evidence(span.start, span.end) if span else None
 
 
 def _joined(document: Parsed, spans: Sequence[Span]) -> str:

@@ -120,6 +120,10 @@ class Task(Settings):
         """The task on a model that writes; made once a run. TaskRefusedError."""
         raise TaskRefusedError("the task needs a model that gives embeddings")
 
+    def on_prior(self, model: "Writer", writing: "Writing", head: HeadFile) -> "WritingTask":
+        """The task on a model that writes, whose probabilities are held against what was learned of them."""
+        raise NotImplementedError  # `check_head` has refused it
+
     @classmethod
     def lines(cls, row: Mapping[str, Any]) -> Iterator["Line"]:
         """The answer in a row of the result table, for a person, in a few lines; none where the row has no answer. A

@@ -14,18 +14,18 @@ the document (`own/labels.py`).
 
 On a model that writes: the label that it would answer, by the exact probability of each. Nothing is written and nothing
 is parsed. The probabilities of the labels, and of a further one that stands for "none of them", are made to sum to 1. A
-small model likes some names better than others whatever it reads: with `calibrate` each label's probability is divided
-by its share among the labels for a document of nothing, which is asked for once a run. A document that is read in
-windows has the mean of their probabilities, each window by its tokens. The evidence is the passage that the model,
-asked once more, quotes for the label.
+small model likes some names better than others whatever it reads: with a prior that was learned (`cloister learn`) each
+label's probability is divided by its mean over the documents that were learned from, with `calibrate` by its share for
+a document of nothing, which is asked for once a run. A document that is read in windows has the mean of their
+probabilities, each window by its tokens. The evidence is the passage that the model, asked once more, quotes for the
+label.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from math import exp, fsum
+from math import fsum
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,9 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.document import Evidence, Parsed, Span
+from pipeline.heads import prior
 from pipeline.heads.file import HeadFile
+from pipeline.heads.prior import Prior
 from pipeline.tasks.base import (
     SEQUENCE,
     Answer,
@@ -41,7 +43,6 @@ from pipeline.tasks.base import (
     Dialogue,
     Embedder,
     Headed,
-    Ids,
     Line,
     Task,
     TaskRefusedError,
@@ -49,22 +50,22 @@ from pipeline.tasks.base import (
     Writer,
     Writing,
 )
-from pipeline.tasks.embedding.learned import Learned, classifier_of
+from pipeline.tasks.embedding.learned import Learned, check_labels, classifier_of
 from pipeline.tasks.embedding.meanings import Meanings, called
 from pipeline.tasks.embedding.passages import passages
-from pipeline.tasks.own.labels import OwnLabels, check_labels
+from pipeline.tasks.own.labels import OwnLabels, check_own_labels
 from pipeline.tasks.settings import FROM_MODEL, Key, Settings, Text, check_unique
 from pipeline.tasks.writing import prompts
-from pipeline.tasks.writing.answers import Asker, check, parsed
+from pipeline.tasks.writing.answers import Asker, parsed
+from pipeline.tasks.writing.options import Options, mean
 from pipeline.tasks.writing.places import place
-from pipeline.tasks.writing.windows import cut, room
+from pipeline.tasks.writing.windows import cut
 
 FIRST: Final = 4  # passages among which a title is looked for
 BEST: Final = 3  # passages that speak for a label
 SCALE: Final = 20.0  # of likenesses in the softmax: what sentence encoders are trained with
 NONE_OF_THEM: Final = 0.25  # the likeness to no label
-NONE: Final = "none of these"
-LEAST: Final = 1e-9  # how well a label is liked: what is never answered to nothing can still be divided by it
+CALIBRATED: Final = 1.5  # times what each of the labels, and none of them, would have if all were as probable
 QUOTE: Final = 320  # characters of the passage that is quoted for a label
 _EVIDENCE: Final = {
     "type": "object",
@@ -103,7 +104,8 @@ class ClassifySettings(Task):
     threshold: Annotated[
         float,
         Key(
-            "a best score below it makes the document abstained; 0.3 if left out",
+            "a best score below it makes the document abstained; 0.3 if left out, "
+            "with `calibrate` at most 1.5 / (labels + 1)",
             least=0,
             most=1,
             silent=True,
@@ -123,6 +125,13 @@ class ClassifySettings(Task):
         pa.field("score", pa.float64()),
         pa.field("scores", pa.list_(pa.struct([("label", pa.string()), ("score", pa.float64())]))),
     )
+
+    @classmethod
+    def from_keys(cls, keys: Mapping[str, Any], model: str) -> Self:
+        if keys.get("calibrate") and "threshold" not in keys:
+            usual = round(CALIBRATED / (len(keys["labels"]) + 1), 3)
+            return cls.from_json({**keys, "threshold": min(usual, cls.threshold)})
+        return cls.from_json(keys)
 
     def check(self) -> None:
         check_unique((label.name for label in self.labels), "labels", "label")
@@ -146,19 +155,29 @@ class ClassifySettings(Task):
         return _ByMeaning(self, model)
 
     def check_own_head(self, head: engine.Head) -> None:
-        check_labels(head)
+        check_own_labels(head)
 
     def on_own_head(self, model: Headed) -> OwnLabels:
         return OwnLabels(model, self.threshold)
 
     def check_head(self, head: HeadFile) -> None:
-        classifier_of(head, [label.name for label in self.labels])
+        names = [label.name for label in self.labels]
+        if head.facts.get("kind") != prior.KIND:
+            classifier_of(head, names)
+        elif self.calibrate:
+            raise TaskRefusedError("it says how readily the model answers each label, as task.calibrate does: remove "
+                                   "task.calibrate")  # fmt: skip
+        else:
+            _prior_of(head, names)
 
     def on_head(self, model: Embedder, head: HeadFile) -> Learned:
         return Learned(classifier_of(head, [label.name for label in self.labels]), model, self.threshold)
 
     def on_writing(self, model: Writer, writing: Writing) -> "_ByProbability":
         return _ByProbability(self, model, writing)
+
+    def on_prior(self, model: Writer, writing: Writing, head: HeadFile) -> "_ByProbability":
+        return _ByProbability(self, model, writing, _prior_of(head, [label.name for label in self.labels]))
 
     @classmethod
     def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
@@ -218,100 +237,67 @@ def _scores(likenesses: Sequence[float]) -> list[float]:
 
 
 class _ByProbability:
-    """The task on a model that writes."""
+    """The task on a model that writes; with a prior where one was learned."""
 
-    def __init__(self, settings: ClassifySettings, model: Writer, writing: Writing) -> None:
-        self._settings = settings
+    def __init__(self, settings: ClassifySettings, model: Writer, writing: Writing, prior: Prior | None = None) -> None:
+        self._settings, self._prior = settings, prior
         self._ask = Asker(model, writing)
-        names = [label.name for label in settings.labels]
-        self._options = [*names, _free(names)]
-        told = [(label.name, label.description, label.examples) for label in settings.labels]
-        self._choices, self._of = choices([model.continuation(name) for name in self._options], model.end_ids)
-        self._asked = partial(prompts.classify, told, self._options[-1])
-        self._room = room(model, writing, lambda text: prompts.classify_quote(self._asked(text), max(names, key=len)))
+        self._options = options_of(settings, model, writing)
         self._liked: Sequence[float] = ()
         if settings.calibrate and isinstance(model, Answerer):  # else only its words are looked at: no document comes
-            ((_, completion),) = model.generate([self._ask.of_choices(self._asked(""), self._choices)])
-            self._liked = _liked(completion, self._of)
+            ((_, completion),) = model.generate([self._options.request("")])
+            self._liked = self._options.liked(completion)
 
     def dialogue(self, document: Parsed) -> Dialogue:
-        read = cut(document, self._ask.model, self._room)
+        read = cut(document, self._ask.model, self._options.room)
         if not read:
             return Answer({"label": None, "score": None, "scores": []}, abstained=True, reason="no text")
-        asked = [self._asked(document.text[window.span.start : window.span.end]) for window in read]
-        completions = yield [self._ask.of_choices(messages, self._choices) for messages in asked]
-        each = [_shares(completion, self._of, self._liked) for completion in completions]
-        scores = _together(each, [window.tokens for window in read])
+        texts = [document.text[window.span.start : window.span.end] for window in read]
+        completions = yield [self._options.request(text) for text in texts]
+        each, scores = self._scores(completions, [window.tokens for window in read])
         ranked = sorted(range(len(scores) - 1), key=lambda index: (-scores[index], index))
-        best, threshold = ranked[0], self._settings.threshold
+        best, threshold, names = ranked[0], self._settings.threshold, self._options.names
         columns = {
-            "label": self._options[best],
+            "label": names[best],
             "score": scores[best],
-            "scores": [{"label": self._options[i], "score": scores[i]} for i in ranked],
+            "scores": [{"label": names[i], "score": scores[i]} for i in ranked],
         }
         if scores[best] < threshold:
-            reason = f"the best label, {self._options[best]}, scored {scores[best]:.3f}, less than {threshold:g}"
+            reason = f"the best label, {names[best]}, scored {scores[best]:.3f}, less than {threshold:g}"
             return Answer(columns | {"label": None}, abstained=True, reason=reason, windows=read)
         speaker = max(range(len(read)), key=lambda index: (each[index][best], -index))
-        request = self._quote(asked[speaker], self._options[best], document, read[speaker])
-        (completion,) = yield [request]
+        (completion,) = yield [self._quote(texts[speaker], names[best])]
         return Answer(columns, _evidence(document, read[speaker], completion), windows=read)
 
-    def _quote(self, asked: Sequence[prompts.Message], label: str, document: Parsed, window: Window) -> engine.Request:
-        text = document.text[window.span.start : window.span.end]
-        messages = prompts.classify_quote(asked, label)
+    def _scores(
+        self, completions: Sequence[engine.Completion], tokens: Sequence[int]
+    ) -> tuple[list[list[float]], list[float]]:
+        """The scores of the options in each window, and of the whole document."""
+        if self._prior is None:
+            each = [self._options.shares(completion, self._liked) for completion in completions]
+            return each, [round(score, 6) for score in mean(each, tokens)]
+        shares = [self._options.exact_shares(completion) for completion in completions]
+        whole = self._prior.scores(mean(shares, tokens))
+        return [self._prior.scores(one) for one in shares], [round(score, 6) for score in whole]
+
+    def _quote(self, text: str, label: str) -> engine.Request:
+        messages = prompts.classify_quote(self._options.asked(text), label)
         return self._ask.of_schema(messages, _EVIDENCE, {"/properties/quote": text})
 
 
-def _free(names: Sequence[str]) -> str:
-    """The name that stands for no label, and is the name of none."""
-    none = NONE
-    while none in names:
-        none = f"({none})"
-    return none
+def options_of(settings: ClassifySettings, model: Writer, writing: Writing) -> Options:
+    """The labels as answers of a model that writes. TaskRefusedError where they leave no room for a document."""
+    return Options([(label.name, label.description, label.examples) for label in settings.labels], model, writing)
 
 
-def choices(options: Sequence[Ids], ends: Sequence[int]) -> tuple[list[Ids], list[int]]:
-    """The token sequences that an answer may be, and for each of them the index of its option. An option with which
-    another one begins is there once for each token that ends an answer, with that token behind it."""
-    found, of = list[Ids](), list[int]()
-    for index, ids in enumerate(options):
-        begins = any(
-            other is not ids and other.size >= ids.size and (other[: ids.size] == ids).all() for other in options
-        )
-        several = [np.append(ids, np.int32(end)) for end in ends] if begins else [ids]
-        found += several
-        of += [index] * len(several)
-    return found, of
-
-
-def _liked(completion: engine.Completion, of: Sequence[int]) -> list[float]:
-    """The probability of each label for an empty document, divided by their mean; the last, of no label, is 1."""
-    if completion.finish == "failed":
-        raise TaskRefusedError(f"the labels cannot be weighed: {completion.reason}")
-    labels = _shares(completion, of)[:-1]
-    total = fsum(labels)
-    return [*(max(share * len(labels) / total, LEAST) if total else 1.0 for share in labels), 1.0]
-
-
-def _shares(completion: engine.Completion, of: Sequence[int], liked: Sequence[float] = ()) -> list[float]:
-    """The probabilities of the options, each divided by how well it is liked, made to sum to 1."""
-    check(completion)
-    scores = completion.scores.tolist()
-    weights = [0.0] * (max(of) + 1)
-    for index, score in zip(of, scores, strict=True):
-        weights[index] += exp(score - max(scores)) / (liked[index] if liked else 1.0)
-    total = fsum(weights)
-    return [weight / total for weight in weights]
-
-
-def _together(each: Sequence[Sequence[float]], tokens: Sequence[int]) -> list[float]:
-    """The mean over the windows by their tokens."""
-    total = sum(tokens)
-    return [
-        round(fsum(share * count for share, count in zip(option, tokens, strict=True)) / total, 6)
-        for option in zip(*each, strict=True)
-    ]
+def _prior_of(head: HeadFile, labels: Sequence[str]) -> Prior:
+    """The prior in a head's file. TaskRefusedError if it is none, or knows other labels than these."""
+    try:
+        found = Prior.from_file(head)
+    except (ValueError, KeyError, TypeError) as error:
+        raise TaskRefusedError(f"its head cannot be used: {error}; learn it again with `cloister learn`") from error
+    check_labels(found.labels, labels)
+    return found
 
 
 def _evidence(document: Parsed, window: Window, completion: engine.Completion) -> list[Evidence]:

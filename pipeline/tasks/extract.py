@@ -14,8 +14,8 @@ On a model that writes: JSON that has every field, each a quote, under the rule 
 null. For a type other than text what may be quoted are the values of that type that the text has; where it has none,
 that is no question to the model. A quote is found in the document, and the value is read by the same code as on a model
 that embeds. The score is the probability with which the model writes this quote. Of a document that is read in windows
-each field has the value with the best score, the earliest of equals; a window that says that there is none says nothing
-about the others.
+each field has the value with the best score, the earliest of equals, or with `many` each that was named; a window that
+says that there is none says nothing about the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import engine
-from pipeline.document import Evidence, Parsed, Span
+from pipeline.document import Parsed, Span
 from pipeline.heads.fields import Sought as Known
 from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import (
@@ -43,7 +43,6 @@ from pipeline.tasks.base import (
     HeadedTask,
     Line,
     Task,
-    TaskRefusedError,
     Window,
     Writer,
     Writing,
@@ -59,11 +58,12 @@ from pipeline.tasks.own.questions import Questions
 from pipeline.tasks.own.tagged import Entities, check_entities
 from pipeline.tasks.settings import FROM_MODEL, Key, Settings, SettingsError, Text, check_unique
 from pipeline.tasks.writing import prompts
-from pipeline.tasks.writing.answers import Asker, parsed, whole
-from pipeline.tasks.writing.leaves import escaped, leaves, probability
-from pipeline.tasks.writing.offers import offers
+from pipeline.tasks.writing.answers import Asker
+from pipeline.tasks.writing.leaves import escaped
+from pipeline.tasks.writing.offers import NAMED, named, offers
 from pipeline.tasks.writing.places import place
 from pipeline.tasks.writing.quoted import Quoted
+from pipeline.tasks.writing.quoting import Offers, Said, answer_schema, each_said, longest, not_quoted
 from pipeline.tasks.writing.windows import cut, room
 from pipeline.text.values import VALUES, Finder, Value, check_pattern, pattern_finder
 
@@ -81,12 +81,6 @@ MEANS: Final = {"title": 0.1, "organisation": 0.2}  # weight of what the passage
 LATER: Final = {"entity": None, "many": False, "threshold": None}
 
 Row = dict[str, Any]
-
-LONGEST: Final = {"text": 480}  # characters of a quote
-_USUAL: Final = 160
-
-Offers = list[str] | None
-"""What may be quoted for a field; None: any passage."""
 
 ELEMENT: Final = pa.struct(
     [
@@ -223,8 +217,6 @@ class ExtractSettings(Task):
         return [Asked(Known(one.name, one.type, one.pattern), one.many, one.threshold) for one in self.fields]
 
     def on_writing(self, model: Writer, writing: Writing) -> "_ByQuoting":
-        if several := [field.name for field in self.fields if field.many]:
-            raise TaskRefusedError(f"a model that writes gives one value a field, and {several[0]} has many: true")
         return _ByQuoting(self, model, writing)
 
     @classmethod
@@ -331,15 +323,6 @@ def _note(found: Found) -> str | None:
     return f"{found.value.note}; {too_many}" if found.value.note else too_many
 
 
-@dataclass(frozen=True)
-class _Said:
-    """A model's word on a field in one window: a quote or none, how probable it was, whether there was a choice."""
-
-    quote: str | None
-    score: float
-    chosen: bool
-
-
 class _ByQuoting:
     """The task on a model that writes."""
 
@@ -347,87 +330,55 @@ class _ByQuoting:
         self._fields = settings.fields
         self._finders = [_finder(field) for field in settings.fields]
         self._ask = Asker(model, writing)
-        told = [(field.name, field.type, field.description, field.pattern) for field in settings.fields]
+        told = [(field.name, field.type, field.description, field.pattern, field.many) for field in settings.fields]
         self._asked = partial(prompts.extract, told)
         self._room = room(model, writing, self._asked)
 
     def dialogue(self, document: Parsed) -> Dialogue:
         read = cut(document, self._ask.model, self._room)
         texts = [document.text[window.span.start : window.span.end] for window in read]
-        offered = [self._offers(text) for text in texts]
+        offered = [self._offers(document, window.span) for window in read]
         completions = yield [self._request(*each) for each in zip(texts, offered, strict=True)]
-        said = [list(self._said(*each)) for each in zip(completions, offered, strict=True)]
+        said = [list(each_said(self._fields, *each)) for each in zip(completions, offered, strict=True)]
         reader = Quoted(document)
-        rows = [self._row(index, reader, read, [one[index] for one in said]) for index in range(len(self._fields))]
+        every = range(len(self._fields))
+        rows = [row for index in every for row in self._rows(index, reader, read, [one[index] for one in said])]
         return _answer_of(document, rows, read)
 
-    def _offers(self, text: str) -> list[Offers]:
-        """The values that may be quoted for each field."""
-        pairs = zip(self._finders, self._fields, strict=True)
-        return [None if field.type == "text" else offers(find, text, _longest(field)) for find, field in pairs]
+    def _offers(self, document: Parsed, span: Span) -> list[Offers]:
+        """The values that may be quoted for each field in a window."""
+        text = document.text[span.start : span.end]
+        return [
+            None
+            if field.type == "text"
+            else named(document, span, find)
+            if field.type in NAMED
+            else offers(find, text, longest(field))
+            for find, field in zip(self._finders, self._fields, strict=True)
+        ]
 
     def _request(self, text: str, offered: Sequence[Offers]) -> engine.Request:
         free = (field for field, values in zip(self._fields, offered, strict=True) if values is None)
-        pointers = (f"/properties/{escaped(field.name)}/anyOf/0" for field in free)
-        return self._ask.of_schema(self._asked(text), _schema(self._fields, offered), dict.fromkeys(pointers, text))
+        pointers = (f"/properties/{escaped(field.name)}/anyOf/0{'/items' if field.many else ''}" for field in free)
+        return self._ask.of_schema(
+            self._asked(text), answer_schema(self._fields, offered), dict.fromkeys(pointers, text)
+        )
 
-    def _said(self, completion: engine.Completion, offered: Sequence[Offers]) -> Iterator[_Said]:
-        answer = parsed(completion)
-        at = {leaf.pointer: leaf for leaf in leaves(completion.text)}
-        for field, values in zip(self._fields, offered, strict=True):
-            quote, leaf = answer[field.name], at[f"/{escaped(field.name)}"]
-            score = probability(completion, leaf.start, leaf.end)
-            yield _Said(None if quote is None else whole(quote, _longest(field)), score, values != [])
-
-    def _row(self, index: int, reader: Quoted, read: Sequence[Window], said: Sequence[_Said]) -> Row:
-        """The element of the column `fields`."""
-        field = self._fields[index]
-        found = [
-            (one, place(reader.document, its, one.quote)) for its, one in zip(read, said, strict=True) if one.quote
-        ]
-        choices = [(one, at, reader.value(self._finders[index], at)) for one, at in found if at]
-        good = [choice for choice in choices if choice[2]]
-        if not good:
-            return _empty_row(field) | _not_quoted(field, said, [at for _, at, _ in choices])
-        one, at, value = max(good, key=lambda choice: choice[0].score)
-        assert value is not None
-        if field.threshold is not None and one.score < field.threshold:
-            return _empty_row(field) | {"score": one.score, "note": _too_low(at.text, one.score)}
-        return _empty_row(field) | _filled(value, reader.document) | {"score": one.score}
-
-
-def _schema(fields: Sequence[Field], offered: Sequence[Offers]) -> Mapping[str, Any]:
-    """The JSON Schema of an answer: every field, in order, each with a quote or null."""
-    return {
-        "type": "object",
-        "properties": {field.name: _quote(field, values) for field, values in zip(fields, offered, strict=True)},
-        "required": [field.name for field in fields],
-        "additionalProperties": False,
-    }
-
-
-def _longest(field: Field) -> int:
-    """Characters of a quote for this field; one that has as many is not whole."""
-    return LONGEST.get(field.type, _USUAL)
-
-
-def _quote(field: Field, offered: Offers) -> Mapping[str, Any]:
-    null = {"type": "null"}
-    if offered == []:
-        return null
-    quote = {"type": "string", "minLength": 1, "maxLength": _longest(field)} if offered is None else {"enum": offered}
-    return {"anyOf": [quote, null]}
-
-
-def _not_quoted(field: Field, said: Sequence[_Said], quoted: Sequence[Evidence]) -> Row:
-    """The members of the element of a field without a value: why, and how sure that is."""
-    kind = "matches the pattern" if field.pattern is not None else f"has the type {field.type}"
-    if quoted:
-        return {"note": f"the model quoted {quoted[0].text[:80]!r}, in which nothing {kind}"}
-    if not said:
-        return {"note": "no text"}
-    if not any(one.chosen for one in said):
-        return {"note": f"nothing in the document {kind}"}
-    least = min((one for one in said if one.chosen), key=lambda one: one.score)
-    why = "the model finds none" if least.quote is None else "the model quoted nothing"
-    return {"score": least.score, "note": why}
+    def _rows(
+        self, index: int, reader: Quoted, read: Sequence[Window], said: Sequence[Sequence[Said]]
+    ) -> Iterator[Row]:
+        """The elements of the column `fields`: the value with the best score, or each where several may be."""
+        field, document = self._fields[index], reader.document
+        every = [(one, window) for window, its in zip(read, said, strict=True) for one in its]
+        quoted = [(one, at) for one, window in every if one.quote and (at := place(document, window, one.quote))]
+        good = [(one, at, value) for one, at in quoted if (value := reader.value(self._finders[index], at))]
+        good.sort(key=lambda choice: -choice[0].score)  # of equal scores the first stays first
+        best = list({choice[2].value: choice for choice in reversed(good)}.values()) if field.many else good[:1]
+        enough = [choice for choice in best if choice[0].score >= (field.threshold or 0.0)]
+        for one, _, value in sorted(enough, key=lambda choice: choice[2].start):
+            yield _empty_row(field) | _filled(value, document) | {"score": one.score}
+        if best and not enough:
+            one, at, _ = good[0]
+            yield _empty_row(field) | {"score": one.score, "note": _too_low(at.text, one.score)}
+        elif not enough:
+            yield _empty_row(field) | not_quoted(field, [one for one, _ in every], [at for _, at in quoted])

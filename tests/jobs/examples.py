@@ -69,8 +69,8 @@ model:
     "task<ask>.schema": """\
 task:
   type: ask
-  question: How long is the notice?
-  schema: {type: object, properties: {days: {type: integer}}}""",
+  question: How long is the notice, and how high is the rent?
+  schema: {type: object, properties: {days: {type: integer}, rent: {type: number, format: value, x-type: money}}}""",
     "task<batch>.type": "task: {type: batch}",
     "task<batch>.max_tokens": "task: {type: batch, max_tokens: 500}",
     "task<batch>.models": "task: {type: batch, models: [gpt-4o-mini]}",

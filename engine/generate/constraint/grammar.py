@@ -154,7 +154,7 @@ def _matcher(tokenizer: LLTokenizer, spec: Spec) -> LLMatcher:
             grammar = schema.grammar(spec)
             for at, alone in grammar.patterns.items():
                 _build(tokenizer, lark(alone), f"schema #{at:.300}: pattern")
-            return _build(tokenizer, lark(grammar.lark), "schema", says=not spec.quotes)
+            return _build(tokenizer, lark(grammar.lark), "schema", says=not (spec.quotes or spec.values))
         case Choice():
             return _build(tokenizer, lark(choices.grammar(spec)), "choices")
         case AnyObject():

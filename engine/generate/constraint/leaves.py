@@ -1,7 +1,7 @@
 """The parts of a schema that hold no others, and what they are made of: strings, quotes, numbers, options."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Never
 
@@ -14,6 +14,7 @@ QUOTE_LENGTH = 400
 """The same for a quote."""
 MOST_LENGTH = 20_000
 MOST_OPTIONS = 1_000
+MOST_VALUES = 20_000
 NOTES = frozenset({"title", "description", "default", "examples", "$schema", "$id", "$comment"})
 """Keywords that only tell people something."""
 
@@ -46,8 +47,13 @@ def refuse(at: str, keyword: str, found: object, expected: str) -> Never:
 
 
 def literal(text: str) -> str:
-    """A terminal that is this text. All but letters and digits is written as numbers, so that nothing has a meaning."""
-    return "/" + "".join(c if c.isascii() and c.isalnum() else f"\\x{{{ord(c):x}}}" for c in text) + "/"
+    """A terminal that is this text."""
+    return f"/{_exactly(text)}/"
+
+
+def _exactly(text: str) -> str:
+    """An expression of this text. All but letters and digits is written as numbers, so that nothing has a meaning."""
+    return "".join(c if c.isascii() and c.isalnum() else f"\\x{{{ord(c):x}}}" for c in text)
 
 
 def utf8(at: str, keyword: str, text: str) -> None:
@@ -122,6 +128,18 @@ def options(at: str, node: Mapping[str, Any], types: list[str]) -> Part:
         refuse(at, keyword, values, f"1 to {MOST_OPTIONS} values, and not both enum and const")
     spelled = [_scalar(at, keyword, value, types) for value in values]
     return Part(" | ".join(literal(one) for one in dict.fromkeys(spelled)), max(map(len, spelled)))
+
+
+def values(at: str, given: Sequence[str | int | float], types: list[str]) -> Part:
+    """The body of a terminal: one of the texts and numbers given for this place, or null where it is allowed."""
+    if len(given) > MOST_VALUES:
+        refuse(at, "values", len(given), f"at most {MOST_VALUES}")
+    spelled = dict.fromkeys(_scalar(at, "values", value, types) for value in given)
+    if "null" in types:
+        spelled["null"] = None
+    if not spelled:
+        refuse(at, "values", "none", "one at least, or null allowed")
+    return Part(f"/{'|'.join(map(_exactly, spelled))}/", max(map(len, spelled)))
 
 
 def _scalar(at: str, keyword: str, value: object, types: list[str]) -> str:

@@ -45,8 +45,11 @@ def grammar(spec: Schema) -> Grammar:
         raise EngineError(f"schema: {size} code points of JSON, expected at most {LARGEST}")
     writer = _Writer(spec)
     start = writer.part("", spec.schema, 0)
-    if unused := sorted(set(spec.quotes) - writer.used):
-        raise EngineError(f"schema #{unused[0]}: quotes: no part of the schema is there, expected a string's pointer")
+    for keyword, given, whose in (("quotes", spec.quotes, "a string's"), ("values", spec.values, "a value's")):
+        if unused := sorted(set(given) - writer.used):
+            raise EngineError(
+                f"schema #{unused[0]}: {keyword}: no part of the schema is there, expected {whose} pointer"
+            )
     terminals = [f"{name}: {body}" for body, name in writer.terminals.items()]
     return Grammar("\n".join([f"start: {start.lark}", *terminals, *writer.rules, ""]), start.longest, writer.patterns)
 
@@ -54,7 +57,7 @@ def grammar(spec: Schema) -> Grammar:
 class _Writer:
     def __init__(self, spec: Schema) -> None:
         self.root = spec.schema
-        self.quotes = spec.quotes
+        self.quotes, self.values = spec.quotes, spec.values
         self.rules: list[str] = []
         self.used: set[str] = set()
         self.terminals: dict[str, str] = {}  # what a terminal is -> its name
@@ -104,6 +107,11 @@ class _Writer:
         if at in self.quotes:
             return self._quote(at, node, depth)
         types = types_of(at, node)
+        if at in self.values:
+            self.used.add(at)
+            only(at, node, {"type"}, depth)
+            part = leaves.values(at, self.values[at], types)
+            return Part(self._terminal(part.lark), part.longest)
         if "enum" in node or "const" in node:
             only(at, node, {"type", "enum", "const"}, depth)
             return leaves.options(at, node, types)

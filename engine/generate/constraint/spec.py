@@ -28,10 +28,14 @@ class Schema:
     """Compact JSON that a JSON Schema describes; README.md, "Constrained answers", says which keywords and bounds.
 
     `quotes`: JSON pointer into the schema, such as `/properties/total/properties/quote`, to a text. The string there is
-    then a quote: `locate(text, quote)` finds it. The node must allow strings, and may allow null."""
+    then a quote: `locate(text, quote)` finds it. The node must allow strings, and may allow null.
+
+    `values`: JSON pointer into the schema to texts and numbers, of which one then stands there, spelled as `json.dumps`
+    spells it. The node has a `type` that allows them all and nothing else, and may allow null."""
 
     schema: Mapping[str, object]
     quotes: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Sequence[str | int | float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,17 @@ def classifier_of(head: HeadFile, labels: Sequence[str]) -> Classifier:
         found = Classifier.from_file(head)
     except (ValueError, KeyError, TypeError) as error:
         raise TaskRefusedError(f"its head cannot be used: {error}; learn it again with `cloister learn`") from error
-    if found.labels != tuple(labels):
-        others = [*(set(found.labels) ^ set(labels)), "their order"][0]
+    check_labels(found.labels, labels)
+    return found
+
+
+def check_labels(found: Sequence[str], labels: Sequence[str]) -> None:
+    """TaskRefusedError unless a head knows these labels in this order."""
+    if tuple(found) != tuple(labels):
+        others = [*(set(found) ^ set(labels)), "their order"][0]
         raise TaskRefusedError(
             f"its head was learned for other labels ({others}); learn it again with `cloister learn`"
         )
-    return found
 
 
 class Learned:

@@ -23,11 +23,11 @@ class Asker:
 
     def of_schema(
         self, messages: Sequence[Message], schema: Mapping[str, Any], quotes: Mapping[str, str] | None = None,
-        *, repeats: int = 0,
+        values: Mapping[str, Sequence[str | int | float]] | None = None, *, repeats: int = 0,
     ) -> engine.Request:  # fmt: skip
         """Ask for JSON of this schema. `quotes`: JSON pointers into it, to texts of which the strings there are
-        passages; `repeats`: as in `engine.Request`."""
-        constraint, limit = engine.Schema(schema, quotes or {}), answer_limit(self.model, self.writing)
+        passages; `values`: to what may stand there; `repeats`: as in `engine.Request`."""
+        constraint, limit = engine.Schema(schema, quotes or {}, values or {}), answer_limit(self.model, self.writing)
         return engine.Request(self.model.prompt(messages), limit, constraint, repeats=repeats)
 
     def of_pattern(self, messages: Sequence[Message], pattern: str, *, repeats: int) -> engine.Request:

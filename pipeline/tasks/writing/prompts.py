@@ -22,6 +22,11 @@ _KINDS = {
     "title": "what the text calls itself", "organisation": "the name of an organisation, company or party",
 }  # fmt: skip
 
+_VALUES = (
+    ' What has the format "value" stands in the text: numbers are written without separators (1234.5), amounts so too, '
+    "with their currency (1234.50 EUR), dates as year-month-day (2026-05-31)."
+)
+
 
 def user(content: str) -> Message:
     """The message with which the model is told something."""
@@ -73,8 +78,8 @@ def classify_quote(asked: Sequence[Message], label: str) -> list[Message]:
     return [*asked, assistant(label), user(again)]
 
 
-def extract(fields: Sequence[tuple[str, str, str, str | None]], text: str) -> list[Message]:
-    """Ask for the fields (name, type, description, pattern) as quotes, or null."""
+def extract(fields: Sequence[tuple[str, str, str, str | None, bool]], text: str) -> list[Message]:
+    """Ask for the fields (name, type, description, pattern, whether there may be several) as quotes, or null."""
     told = "".join(_field(*field) for field in fields)
     instruction = (
         f"Find values in the text below. The fields are:\n{told}"
@@ -84,8 +89,9 @@ def extract(fields: Sequence[tuple[str, str, str, str | None]], text: str) -> li
     return _asked(instruction, text, "Answer with the JSON of the fields of the text above.")
 
 
-def _field(name: str, kind: str, description: str, pattern: str | None) -> str:
+def _field(name: str, kind: str, description: str, pattern: str | None, several: bool) -> str:
     what = f"{_KINDS[kind]} {pattern}" if pattern is not None else _KINDS[kind]
+    what = f"a list, each {what}" if several else what
     return f"- {name} ({what}): {description}\n" if description else f"- {name} ({what})\n"
 
 
@@ -108,13 +114,14 @@ def _summary(length: str) -> str:
     return f"Summarize the text below in {length}, in its language. Its passages are numbered: [1], [2] and so on."
 
 
-def ask(question: str, schema: str, text: str) -> list[Message]:
-    """Ask a question of the job, to be answered as its schema says."""
+def ask(question: str, schema: str, text: str, *, values: bool = False) -> list[Message]:
+    """Ask a question of the job, to be answered as its schema says; `values`: some of it is held to values."""
     instruction = (
         f"Answer a question about the text below, from what stands in it alone. The question:\n{question}\n"
         f"Answer with JSON that fits this schema:\n{schema}\n"
         'A text whose format is "quote" is a passage of the text, copied character for character.'
     )
+    instruction += _VALUES if values else ""
     return _asked(instruction, text, f"The question about the text above:\n{question}\nAnswer with the JSON.")
 
 

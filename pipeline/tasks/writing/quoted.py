@@ -25,7 +25,10 @@ class Quoted:
         shared = [(min(v.end, at.end) - max(v.start, at.start), v) for v in self._values[finder]]
         most = max((length for length, _ in shared), default=0)
         found = next((value for length, value in shared if length == most), None) if most > 0 else None
-        return found if found and found.sure else self._alone(finder, at) or found
+        if found and found.sure:
+            return found
+        alone = self._alone(finder, at)
+        return found if alone and found and _cuts(alone, found) else alone or found
 
     def _alone(self, finder: Finder, at: Evidence) -> Value | None:
         """The longest value of a quote that is read by itself, without line ends, where its form is sure."""
@@ -36,3 +39,8 @@ class Quoted:
         best = max(sure, key=lambda value: (value.end - value.start, -value.start))
         start, end = engine.locate(at.text, text[best.start : best.end])
         return replace(best, start=at.start + start, end=at.start + end)
+
+
+def _cuts(alone: Value, found: Value) -> bool:
+    """Whether a value of a quote is a part of one that the document has there, such as 234.50 EUR of 1,234.50."""
+    return found.start < alone.start < found.end or found.start < alone.end < found.end

@@ -1,4 +1,4 @@
-"""JSON Schemas of jobs: which texts in them are quotes, and what they say of a place of an answer."""
+"""JSON Schemas of jobs: which parts of them are quotes or values, and what they say of a place of an answer."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -8,18 +8,26 @@ from pipeline.tasks.writing.leaves import escaped
 QUOTE: Final = "quote"
 """The `format` of a text that is a passage of the document."""
 
+VALUE: Final = "value"
+"""The `format` of a text or number that is a value of the document."""
+KIND: Final = "x-type"
+"""The keyword beside it that says of which type the value is."""
+BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+"""The keywords beside it that say which numbers are meant."""
+
 _OF_NAMES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _OF_SCHEMAS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SCHEMA = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 
 
 def unmarked(schema: Any) -> Any:
-    """The schema without the marks of quotes, which are no business of JSON Schema."""
+    """The schema without the marks of quotes and values, which are no business of JSON Schema."""
     if isinstance(schema, list):
         return [unmarked(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    left = {key: value for key, value in schema.items() if not (key == "format" and value == QUOTE)}
+    marks = {QUOTE: {"format"}, VALUE: {"format", KIND, *BOUNDS}}.get(str(schema.get("format")), set())
+    left = {key: value for key, value in schema.items() if key not in marks}
     return left | {key: unmarked(left[key]) for key in (*_SCHEMA, *_OF_SCHEMAS) if key in left} | {
         key: {name: unmarked(value) for name, value in left[key].items()}
         for key in _OF_NAMES
@@ -27,22 +35,41 @@ def unmarked(schema: Any) -> Any:
     }  # fmt: skip
 
 
-def quotes(schema: Any, pointer: str = "") -> Iterator[str]:
-    """JSON pointers to the texts in a schema that are marked as quotes."""
+def quotes(schema: Any) -> Iterator[str]:
+    """Yield the JSON pointers to the texts in a schema that are marked as quotes."""
+    return (pointer for pointer, _ in marked(schema, QUOTE))
+
+
+def marked(schema: Any, mark: str, pointer: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the parts of a schema whose format is this mark, each with its JSON pointer."""
     if not isinstance(schema, dict):
         return
-    if schema.get("format") == QUOTE:
-        yield pointer
+    if schema.get("format") == mark:
+        yield pointer, schema
     for key in _SCHEMA:
-        yield from quotes(schema.get(key), f"{pointer}/{key}")
+        yield from marked(schema.get(key), mark, f"{pointer}/{key}")
     for key in _OF_SCHEMAS:
         listed = schema.get(key)
         for index, item in enumerate(listed if isinstance(listed, list) else ()):
-            yield from quotes(item, f"{pointer}/{key}/{index}")
+            yield from marked(item, mark, f"{pointer}/{key}/{index}")
     for key in _OF_NAMES:
         named = schema.get(key)
         for name, item in (named if isinstance(named, dict) else {}).items():
-            yield from quotes(item, f"{pointer}/{key}/{escaped(name)}")
+            yield from marked(item, mark, f"{pointer}/{key}/{escaped(name)}")
+
+
+def referred(schema: Any, root: Any) -> Any:
+    """Return the schema with each `$ref` replaced by what it leads to, and without definitions; no `$ref` recurs."""
+    if not isinstance(schema, dict):
+        return schema
+    if (target := _referred(schema, root)) is not None:
+        return referred(target, root)
+    out = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}
+    if isinstance(out.get("properties"), dict):
+        out["properties"] = {name: referred(node, root) for name, node in out["properties"].items()}
+    if isinstance(out.get("anyOf"), list):
+        out["anyOf"] = [referred(node, root) for node in out["anyOf"]]
+    return {**out, "items": referred(out["items"], root)} if "items" in out else out
 
 
 def nodes(schema: Any, steps: tuple[str, ...], root: Any = None) -> Iterator[Mapping[str, Any]]:

@@ -2,14 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from pipeline.document import Span
-from pipeline.tasks import ExtractSettings, Field, TaskRefusedError, Writing, from_json, to_json
+from pipeline.tasks import ExtractSettings, Field, from_json, to_json
 from pipeline.tasks.embedding.layout import Layout
 from pipeline.tasks.embedding.lexical import Lexical
 from tests.pipeline.tasks.conftest import Ask
-from tests.pipeline.tasks.scribe import Scribe
 
 CONTRACT = """EXHIBIT 10.3
 
@@ -89,11 +86,6 @@ def test_keys_that_are_left_out_are_not_among_the_settings() -> None:
     assert to_json(new)["fields"][0]["many"] is True
     assert to_json(new)["fields"][0]["threshold"] == 0.0
     assert from_json(to_json(new)) == new
-
-
-def test_a_model_that_writes_refuses_fields_of_many() -> None:
-    with pytest.raises(TaskRefusedError, match="parties has many: true"):
-        ExtractSettings((TITLE, PARTIES)).on_writing(Scribe(lambda told, spec: {}), Writing())
 
 
 def test_words_of_a_description_in_passages() -> None:

@@ -358,3 +358,43 @@ def test_a_schema_that_no_answer_can_keep_is_refused_with_its_pointer() -> None:
     schema = {"type": "object", "properties": {"a/b": {"type": "string", "maxLength": -1}}}
     with pytest.raises(ValueError, match=r"#/properties/a~1b: maxLength: found -1"):
         asking(schema)
+
+
+PARTIES = (
+    Field("parties", "organisation", "who signs", many=True),
+    Field("title", "title"),
+    Field("sums", "money", many=True),
+)
+
+
+def test_a_field_may_have_several_values_each_with_its_place_and_score() -> None:
+    text = "SUPPLY AGREEMENT\n\nThis agreement is between Hartwell Ltd and Lumen GmbH.\n\nPaid: 10 EUR and 12 EUR.\n"
+    said = {"parties": ["Lumen GmbH", "Hartwell Ltd", "Lumen GmbH"], "title": "SUPPLY AGREEMENT", "sums": None}
+    row = row_of(ExtractSettings(PARTIES), Scribe(lambda told, spec: said), text)
+    fields = [
+        (field["name"], field["value"], field["evidence"] and field["evidence"]["text"]) for field in row["fields"]
+    ]
+    assert [(name, place) for name, _, place in fields] == [
+        ("parties", "Hartwell Ltd"), ("parties", "Lumen GmbH"), ("title", "SUPPLY AGREEMENT"), ("sums", None),
+    ]  # fmt: skip
+    assert row["fields"][-1]["note"] == "the model finds none"
+    for wrong in ({**said, "parties": ["Other Ltd"]}, {**said, "sums": []}, {**said, "sums": ["11 EUR"]}):
+        with pytest.raises(engine.EngineError, match="is not allowed"):
+            row_of(ExtractSettings(PARTIES), Scribe(lambda told, spec, wrong=wrong: wrong), text)
+
+
+def test_a_value_of_which_the_model_is_less_sure_than_the_field_asks_is_not_given() -> None:
+    fields = (Field("total", "money", threshold=0.99),)
+    row = row_of(ExtractSettings(fields), Scribe(lambda told, spec: {"total": "1.234,50 EUR"}), INVOICE)
+    (total,) = row["fields"]
+    assert (total["value"], row["state"]) == (None, "abstained")
+    assert total["note"].startswith("nothing that fits well enough; nearest was '1.234,50")
+
+
+def test_a_quote_that_begins_within_a_number_is_the_number_of_the_document() -> None:
+    """With more values than are offered any passage may be quoted, also half of a number."""
+    text = "\n".join(f"{number}.00 EUR" for number in range(400)) + "\nDue: 9,234.50\nEUR"
+    fields = (Field("due", "money"),)
+    scribe = Scribe(lambda told, spec: {"due": "234.50 EUR"}, context=60_000)
+    row = row_of(ExtractSettings(fields), scribe, text, context=60_000)
+    assert (row["fields"][0]["value"], row["fields"][0]["verbatim"]) == ("9234.50 EUR", "9,234.50")
