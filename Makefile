@@ -82,6 +82,7 @@ bench-quality: $(VENV)/.test $(GGUF)
 	$(BIN)/python -m tests.benchmarks.bench_learned_summary $(GGUF)
 	$(BIN)/python -m tests.benchmarks.bench_extract $(GGUF)
 	$(BIN)/python -m tests.benchmarks.bench_summarize $(GGUF)
+	$(BIN)/python -m tests.benchmarks.bench_risk $(GGUF)
 
 torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.torture --number 1000

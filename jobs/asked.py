@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, create_model, model_validator
 
 import pipeline
+from jobs.errors import Steps
 from jobs.section import Items, RefusedValueError, Section, Text, inside
 
 S = TypeVar("S", bound=Section)
@@ -27,6 +28,10 @@ class TaskConfig(Section):
         """The keys of the task that have a value, as JSON values."""
         keys = _json_of(self)
         return {name: value for name, value in keys.items() if value is not None and name not in _OF_ALL}
+
+    def head_only(self) -> "tuple[Steps, ...]":
+        """Where keys of the task stand that only a learned head can obey."""
+        return pipeline.TASKS[self.type].head_only(self)  # type: ignore[arg-type]
 
 
 _OF_ALL = ("max_tokens", "type")

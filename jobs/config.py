@@ -270,6 +270,14 @@ class JobConfig(Section):
             self.quality.check_task(self.task.type)
         return self
 
+    @model_validator(mode="after")
+    def _accepts_by_a_head(self) -> "JobConfig":
+        for at in self.task.head_only() if self.model.head is None else ():
+            found = f"{'.'.join(map(str, ('task', *at)))} without model.head"
+            expected = "a head that was learned from examples: what it said of them bears the promise"
+            raise RefusedValueError(found, expected, "cloister learn JOB --examples FILE", ("task", *at))
+        return self
+
 
 def job_config() -> type[JobConfig]:
     """JobConfig with the section of each task that there is."""

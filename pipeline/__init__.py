@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.answer.heads import with_head
+    from pipeline.answer.heads import promises_of, with_head
     from pipeline.answer.models import (
         check_machine,
         check_model,
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     )
 
 _LATER = {
-    "pipeline.answer.heads": "with_head",
+    "pipeline.answer.heads": "promises_of with_head",
     "pipeline.answer.models": (
         "check_machine check_model copy_model examine_model existing glance_at_model import_model inspect_model "
         "is_gguf list_models model_sha256 quantize_model writing_of"

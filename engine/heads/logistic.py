@@ -68,11 +68,18 @@ class Logistic:
 
 
 def fit_logistic(
-    x: F32, labels: I32, classes: int, penalty: float, *, bags: Bags | None = None, start: Logistic | None = None
+    x: F32,
+    labels: I32,
+    classes: int,
+    penalty: float,
+    *,
+    bags: Bags | None = None,
+    start: Logistic | None = None,
+    flat: float = FLAT,
 ) -> Logistic:
     """Learn from vectors x [n, d] and, if there are any, their `bags` of words, with their labels from 0 to
-    classes - 1. `start`: where the walk begins, which saves time. ValueError for shapes that do not fit, labels out of
-    range, and a penalty that is not positive."""
+    classes - 1. `start`: where the walk begins, which saves time; `flat`: the greatest slope, by example, at
+    which it ends. ValueError for shapes that do not fit, labels out of range, and a penalty that is not positive."""
     if x.ndim != 2 or labels.shape != (x.shape[0],) or not x.size or penalty <= 0:
         raise ValueError(f"found {x.shape} vectors, {labels.shape} labels and the penalty {penalty}")
     if labels.min() < 0 or labels.max() >= classes:
@@ -80,7 +87,7 @@ def fit_logistic(
     with ThreadPoolExecutor(threads()) as pool:
         slope = _Slope(x, labels, bags or _NO_WORDS, classes, penalty, pool)
         here = np.zeros(slope.size) if start is None else slope.packed(start)
-        return slope.unpacked(_walk(slope, here, FLAT * x.shape[0]))
+        return slope.unpacked(_walk(slope, here, flat * x.shape[0]))
 
 
 _NO_WORDS = Bags(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), 0)
@@ -99,7 +106,7 @@ class _Slope:
         self._columns = -(-classes // BLOCK) * BLOCK
         self._dense = self._width * self._columns
         self.size = self._dense + bags.size * self._columns
-        held = np.full((self._width, self._columns), penalty)
+        held = np.full((self._width, self._columns), float(penalty))
         held[x.shape[1]] *= _BIAS
         self._held = np.concatenate([pack(held), np.full(self.size - self._dense, penalty)])
         self._z = np.zeros(self._n * self._columns, np.float32)

@@ -124,7 +124,11 @@ def _learned(plan: pipeline.RunPlan, job: LoadedJob) -> dict[str, str]:
         return {}
     pinned = job.config.model.head is not None and job.config.model.head.sha256
     unpinned = "" if pinned else " (not pinned: write it into the job as model.head.sha256)"
-    return {"head": f"{plan.model.head.name}, sha256 {plan.model.head.sha256}{unpinned}"}
+    promised = one_line("; ".join(pipeline.promises_of(plan)))
+    return {
+        "head": f"{plan.model.head.name}, sha256 {plan.model.head.sha256}{unpinned}",
+        **({"accept": promised} if promised else {}),
+    }
 
 
 def _own_head(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:

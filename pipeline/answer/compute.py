@@ -123,7 +123,7 @@ def _next_size(size: int, seconds: float) -> int:
 
 
 def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_hidden: bool) -> Row:
-    """The row of a document that has an answer; for review where its text may be hidden.
+    """The row of a document that has an answer; for review where its text may be hidden, or the task says so.
 
     `review_hidden`: where some is hidden for certain, too, which was then left out.
     """
@@ -139,7 +139,8 @@ def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_
     }
     if answer.failure:
         return row
-    reasons = [_what_is_hidden(work.parsed.hidden)] if review_hidden and work.parsed.hidden else []
+    reasons = [answer.review] if answer.review else []
+    reasons += [_what_is_hidden(work.parsed.hidden)] if review_hidden and work.parsed.hidden else []
     return _for_review(row, [*reasons, *map(_DOUBT.format, work.parsed.unsure)])
 
 

@@ -1,6 +1,7 @@
 """Learned heads of a workspace: checked against the job's pin and its model, and loaded."""
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,11 @@ def with_head(plan: RunPlan, model_sha256: str) -> RunPlan:
         raise ModelRefusedError(f"head {ref.name}: {error}") from error
     found = replace(ref, sha256=file_sha256(ref.path))
     return replace(plan, model=replace(plan.model, head=found))
+
+
+def promises_of(plan: RunPlan) -> Iterator[str]:
+    """What the job promises of its answers, in words; the plan is one that `with_head` gave. ModelRefusedError."""
+    return plan.task.promises(load_head(plan.model.head)) if plan.model.head else iter(())
 
 
 def load_head(ref: HeadRef) -> HeadFile:

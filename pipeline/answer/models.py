@@ -11,6 +11,7 @@ import engine
 from pipeline.answer.compute import Embedding
 from pipeline.answer.converse import Conversing
 from pipeline.answer.heads import check_head_there, did_you_mean, load_head
+from pipeline.answer.vectors import kept_vectors
 from pipeline.errors import MachineRefusedError, ModelRefusedError
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
@@ -189,7 +190,10 @@ def _on_encoder(plan: RunPlan, model: engine.Model) -> Embedding:
         own = plan.task.on_own_head(model)
         return Embedding(own, model, own.read)
     head, reader = plan.model.head, reading_documents(model)
-    return Embedding(plan.task.on_head(reader, load_head(head)) if head else plan.task.on_embedding(reader), reader)
+    if head:
+        return Embedding(plan.task.on_head(reader, load_head(head)), reader)
+    with kept_vectors(plan, model, "task") as kept:
+        return Embedding(plan.task.on_embedding(reading_documents(kept)), reader)
 
 
 def _check_context(model: Writer, writing: Writing) -> None:

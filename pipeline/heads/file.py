@@ -18,7 +18,7 @@ from pipeline.errors import ModelRefusedError
 Array = NDArray[Any]
 _MAGIC: Final = b"cloister head 1\n"
 _TYPES: Final[dict[str, np.dtype[Any]]] = {
-    "float32": np.dtype("<f4"), "float16": np.dtype("<f2"), "uint8": np.dtype("u1")
+    "float32": np.dtype("<f4"), "float16": np.dtype("<f2"), "int32": np.dtype("<i4"), "uint8": np.dtype("u1"),
 }  # fmt: skip
 _MOST_BYTES: Final = 1 << 30
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import audit
+from pipeline.answer.vectors import forget_vectors
 from pipeline.keep.about import About, about, containers_of, with_containers
 from pipeline.keep.holds import holds
 from pipeline.outbox.commit import write_without
@@ -75,6 +76,7 @@ def erase(
         number = log.commit([record])
         assert number is not None
         delete(site, record)
+        forget_vectors(site)
         log.commit([Deleted(deletion=number)])
     around = tuple(_around(site, found)) if archive else ()
     gone = sum(len(part.entries) for part in record.rows)

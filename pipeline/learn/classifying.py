@@ -1,4 +1,8 @@
-"""Learn a classifier from labelled documents, and tell from documents that it did not see how often it is right."""
+"""Learn a classifier from labelled documents, and tell from documents that it did not see how often it is right.
+
+Two heads are learned, one on vectors and one on words (`pipeline/learn/mixing.py` says how much each counts): together
+they would have one penalty, which is too much for words or too little for vectors.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +15,16 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.heads.classifier import Classifier, Vectors, View
-from pipeline.heads.words import vocabulary_of
+from pipeline.heads.words import Vocabulary, vocabulary_of
+from pipeline.learn.mixing import mixture_of
 
-PENALTY: Final = 0.1
+PENALTY: Final = 2.0  # of the weights of vectors, by the root of how many examples there are
+WORDS_PENALTY: Final = 0.3
 FOLDS: Final = 5
-GAIN: Final = 0.005  # of the documents that must be right more often for words to be looked at too
-SAMPLE: Final = 2000  # documents on which it is tried whether words help
+FLAT: Final = 2e-5  # a slope, by example, that is none: at 3e-5 folds that begin at the whole still know what it saw
+LEAST: Final = 0.02  # of the weight of vectors: words that count for less are left out
 _HOTTEST: Final = 64.0
+MOST_WEIGHTS: Final = 1_000_000  # of words, for all labels together: beyond, words of the fewest texts are left out
 
 
 @dataclass(frozen=True)
@@ -49,68 +56,72 @@ class Learned:
 
 def learn(examples: Examples, labels: Sequence[str]) -> Learned:
     """Learn to tell the labels; documents must not be there twice, and each label must have two of them."""
-    view, classes = _view(examples), len(labels)
-    right, words = _words_tried(_first_of_each(examples, SAMPLE), classes, view)
-    vocabulary = vocabulary_of(examples.texts) if words else None
-    learning = _Learning(examples, classes, View(*view, vocabulary))
-    logits, truth = learning.unseen(), examples.labels[examples.names :]
-    temperature = temperature_of(logits, truth)
-    classifier = Classifier(tuple(labels), learning.view, learning.whole(), temperature)
-    known = len(vocabulary.words) if vocabulary else 0
-    return Learned(classifier, engine.softmax(logits, 1.0 / temperature), truth, known, right)
+    classes, truth = len(labels), examples.labels[examples.names :]
+    view = View(*_view(examples), None)
+    vectors = view.vectors(examples.means)
+    by_vectors = _Learning(examples, classes, vectors, None, PENALTY / sqrt(len(vectors)))
+    vocabulary = vocabulary_of(examples.texts, MOST_WEIGHTS // classes)
+    by_words = _by_words(examples, classes, vocabulary)
+    shares = mixture_of(by_vectors.unseen, by_words.unseen, truth) if by_words else (1.0, 0.0)
+    if by_words is None or shares[1] < LEAST * shares[0]:
+        alone = 1.0 / temperature_of(by_vectors.unseen, truth)
+        classifier = Classifier(tuple(labels), view, by_vectors.whole, 1.0 / alone)
+        known = _share_right(by_vectors.unseen, truth)
+        return Learned(classifier, engine.softmax(by_vectors.unseen, alone), truth, 0, (known, known))
+    mixed = mix(by_vectors.unseen, by_words.unseen, shares)
+    head = _mixed(by_vectors.whole, by_words.whole, shares)
+    classifier = Classifier(tuple(labels), View(view.centre, view.scale, vocabulary), head, 1.0)
+    right = _share_right(by_vectors.unseen, truth), _share_right(mixed, truth)
+    return Learned(classifier, engine.softmax(mixed, 1.0), truth, len(vocabulary.words), right)
 
 
-def _words_tried(examples: Examples, classes: int, view: tuple[Vectors, float]) -> tuple[tuple[float, float], bool]:
-    """The share of documents that are right by vectors alone, and with words; and whether words help enough."""
-    views = View(*view, None), View(*view, vocabulary_of(examples.texts))
-    truth = examples.labels[examples.names :]
-    plain, wordy = (_share_right(_Learning(examples, classes, each).unseen(), truth) for each in views)
-    return (plain, wordy), wordy >= plain + GAIN
+def _by_words(examples: Examples, classes: int, vocabulary: Vocabulary) -> "_Learning | None":
+    """What is learned from words alone; None where the texts share none."""
+    if not vocabulary.words:
+        return None
+    nothing = np.zeros((len(examples.texts), 1), np.float32)
+    return _Learning(examples, classes, nothing, vocabulary.bags(examples.texts), WORDS_PENALTY)
 
 
-def _first_of_each(examples: Examples, most: int) -> Examples:
-    """At most so many documents, those of all labels in turn, and the names."""
-    labels, names = examples.labels[examples.names :], examples.names
-    if len(labels) <= most:
-        return examples
-    turns = folds_of(labels, len(labels))
-    rows = np.sort(np.argsort(turns, kind="stable")[:most]) + names
-    rows = np.concatenate([np.arange(names), rows])
-    return Examples(examples.means[rows], [examples.texts[row] for row in rows], examples.labels[rows], names)
+def mix(vectors: Vectors, words: Vectors, shares: tuple[float, float]) -> Vectors:
+    """Logits float32 [n, classes], of vectors and of words, by their shares."""
+    return np.float32(shares[0]) * vectors + np.float32(shares[1]) * words
+
+
+def _mixed(vectors: engine.Logistic, words: engine.Logistic, shares: tuple[float, float]) -> engine.Logistic:
+    """One head whose logits are the mixture of those of two."""
+    bias = mix(vectors.bias, words.bias, shares)
+    return engine.Logistic(np.float32(shares[0]) * vectors.weights, np.float32(shares[1]) * words.words, bias)
 
 
 class _Learning:
-    """One way to look at the examples."""
+    """One way to look at the examples: what is learned from them all, and the logits of each document, float32
+    [documents, classes], by what was learned from the other folds."""
 
-    def __init__(self, examples: Examples, classes: int, view: View) -> None:
-        self.view = view
-        self._examples, self._classes = examples, classes
-        self._vectors, self._words = view.vectors(examples.means), view.words(examples.texts)
-        self._whole: engine.Logistic | None = None
+    def __init__(
+        self, examples: Examples, classes: int, vectors: Vectors, words: engine.Bags | None, penalty: float
+    ) -> None:
+        self._labels, self._classes, self._names = examples.labels, classes, examples.names
+        self._vectors, self._words, self._penalty = vectors, words, penalty
+        self.whole = self._fit(np.arange(len(self._labels)))
+        self.unseen = self._unseen()
 
-    def whole(self) -> engine.Logistic:
-        """Learn from all examples."""
-        if self._whole is None:
-            self._whole = self._fit(np.arange(len(self._examples.labels)))
-        return self._whole
-
-    def unseen(self) -> Vectors:
-        """float32 [documents, classes]: the logits of each document by what was learned from the other folds."""
-        names, total = self._examples.names, len(self._examples.labels)
-        folds = folds_of(self._examples.labels[names:], FOLDS)
+    def _unseen(self) -> Vectors:
+        names, total = self._names, len(self._labels)
+        folds = folds_of(self._labels[names:], FOLDS)
         out = np.zeros((total - names, self._classes), np.float32)
         for fold in range(FOLDS):
             held = np.flatnonzero(folds == fold)
             if held.size:
                 rest = np.concatenate([np.arange(names), names + np.flatnonzero(folds != fold)])
-                head = self._fit(rest, self.whole())
+                head = self._fit(rest, self.whole)
                 out[held] = head.logits(self._vectors[names + held], _some(self._words, names + held))
         return out
 
     def _fit(self, rows: NDArray[np.int64], start: engine.Logistic | None = None) -> engine.Logistic:
-        labels = np.ascontiguousarray(self._examples.labels[rows])
-        words = _some(self._words, rows)
-        return engine.fit_logistic(self._vectors[rows], labels, self._classes, PENALTY, bags=words, start=start)
+        labels = np.ascontiguousarray(self._labels[rows])
+        words, vectors = _some(self._words, rows), self._vectors[rows]
+        return engine.fit_logistic(vectors, labels, self._classes, self._penalty, bags=words, start=start, flat=FLAT)
 
 
 def folds_of(labels: NDArray[np.int32], folds: int) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 SOURCES: Final = ("text", "document")  # keys for a document: it itself, or the path of its file
+_MOST: Final = 1 << 30  # characters of a field in a CSV file, of which csv by itself takes 131,072
 Taught = TypeVar("Taught")
 
 
@@ -112,6 +113,7 @@ def _decoded(file: Path) -> str:
 def _of_csv(
     file: Path, text: str, needed: Sequence[str], keys: str, mistakes: list[Mistake]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
+    csv.field_size_limit(_MOST)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     names = reader.fieldnames or []
     if not set(needed) & set(names) or not set(SOURCES) & set(names):
@@ -131,6 +133,11 @@ def _of_jsonl(file: Path, text: str, keys: str, mistakes: list[Mistake]) -> Iter
             continue
         try:
             values = json.loads(line)
+            json.dumps(values, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            found = f"the escape \\u{ord(error.object[error.start]):04x}, which is half a character"
+            mistakes.append(Mistake(f"{file}:{number}", found, "pairs of surrogates, such as \\ud83d\\ude00"))
+            continue
         except (ValueError, RecursionError) as error:
             mistakes.append(Mistake(f"{file}:{number}", f"no JSON: {error}"))
             continue

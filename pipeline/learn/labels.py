@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -11,6 +12,7 @@ import numpy as np
 from pipeline.document import Parsed
 from pipeline.errors import ModelRefusedError
 from pipeline.heads.file import HeadFile
+from pipeline.heads.risk import NoPromiseError, Promise, Unseen, promise
 from pipeline.learn import classifying
 from pipeline.learn.classifying import Examples
 from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake, of_file, of_folder, refused
@@ -22,18 +24,21 @@ from pipeline.tasks import ClassifySettings, Embedder, Label
 LEAST: Final = 2  # examples of a label
 _KEYS: Final = "label, and text or document"
 _BINS: Final = 10
+OFFERED: Final = (0.01, 0.02, 0.05, 0.1)  # risks that are told of
 
 
 @dataclass(frozen=True)
 class LabelsMeasured:
     """`right`: the share of the examples that got their label from what was learned without them;
     `calibration_error`: by how much their scores were wrong on average, by tenths of the score (Guo et al. 2017);
-    `words`: how many words are looked at, 0 where they did not help; `labels`: how many examples each label has."""
+    `words`: how many words are looked at, 0 where they did not help; `labels`: how many examples each label has.
+    `promises`: what `accept` can promise of answers to all labels."""
 
     labels: dict[str, int]
     right: float
     calibration_error: float
     words: int
+    promises: Sequence[Promise]
 
     def told(self) -> Iterator[tuple[str, str]]:
         """The figures for a person."""
@@ -42,6 +47,11 @@ class LabelsMeasured:
         yield "right", f"{self.right:.1%} of examples that it had not seen"
         yield "scores", f"wrong by {self.calibration_error:.3f} on average"
         yield "looks at", "passages" if not self.words else f"passages and {self.words:,} words"
+        for one in self.promises:
+            share = one.accepted / one.examples
+            yield "accept", f"risk: {one.risk:g} would take {share:.1%} of them, from a score of {one.score:.3f} on"
+        if not self.promises:
+            yield "accept", f"no risk up to {OFFERED[-1]:g} can be promised by {sum(self.labels.values()):,} examples"
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,7 @@ class LabelLesson:
     labels: tuple[Label, ...]
     read: Sequence[Read[str]]
     given: int
+    least: float
 
     @classmethod
     def of(cls, plan: RunPlan, source: Path) -> Self:
@@ -63,7 +74,7 @@ class LabelLesson:
         given = read_examples(source, names)
         read = read_documents(plan, given, lambda label: f"the label {label!r}")
         _check_counts(str(source), Counter(one.example.taught for one in read), names)
-        return cls(labels, read, len(given))
+        return cls(labels, read, len(given), plan.task.threshold)
 
     def teaches(self) -> list[Any]:
         return [one.example.taught for one in self.read]
@@ -76,11 +87,15 @@ class LabelLesson:
         numbers = [*(number for number, _ in said), *(names.index(one.example.taught) for one in self.read)]
         texts = [document.text for document in documents]
         learned = classifying.learn(Examples(means, texts, np.array(numbers, np.int32), len(said)), names)
-        counts = Counter(self.teaches())
+        head, counts = head_of(learned), Counter(self.teaches())
         measured = LabelsMeasured(
-            {name: counts[name] for name in names}, _right(learned), calibration_error(learned), learned.words
+            {name: counts[name] for name in names},
+            _right(learned),
+            calibration_error(learned),
+            learned.words,
+            list(_promises(head, self.least)),
         )
-        return Learned(_head(learned), measured)
+        return Learned(head, measured)
 
 
 def read_examples(source: Path, labels: Sequence[str]) -> list[Example[str]]:
@@ -119,12 +134,20 @@ def _check_counts(where: str, counts: Counter[str], names: Sequence[str]) -> Non
         raise ExamplesRefusedError(mistakes)
 
 
-def _head(learned: classifying.Learned) -> HeadFile:
-    """The head, with the scores of the examples that it had not seen and whether they were right."""
+def head_of(learned: classifying.Learned) -> HeadFile:
+    """The head, with its answers to the examples that it had not seen, their scores, and whether they were right."""
     head = learned.classifier.to_file({})
-    best = learned.unseen.max(1)
-    right = (learned.unseen.argmax(1) == learned.labels).astype(np.uint8)
-    return HeadFile(head.facts, {**head.arrays, "unseen_scores": best, "unseen_right": right})
+    best, answers = learned.unseen.max(1), learned.unseen.argmax(1).astype(np.int32)
+    right = (answers == learned.labels).astype(np.uint8)
+    unseen = {"unseen_scores": best, "unseen_right": right, "unseen_answers": answers}
+    return HeadFile(head.facts, {**head.arrays, **unseen})
+
+
+def _promises(head: HeadFile, least: float) -> Iterator[Promise]:
+    """The promises that can be made of answers that score at least so much."""
+    for risk in OFFERED:
+        with suppress(NoPromiseError):
+            yield promise(Unseen.of(head), risk, least)
 
 
 def _right(learned: classifying.Learned) -> float:

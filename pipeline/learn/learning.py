@@ -2,14 +2,16 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import audit
 import engine
-from pipeline.answer.models import check_machine, check_model, load_model, writing_of
+from pipeline.answer.models import Loaded, check_machine, check_model, load_model, writing_of
+from pipeline.answer.vectors import kept_vectors
 from pipeline.errors import ModelRefusedError
 from pipeline.heads.file import HeadFile, write_head
 from pipeline.learn.fields import FieldLesson
@@ -61,8 +63,8 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress) -> LearnReport:
     if isinstance(model, engine.Model) and model.head != EMBEDDING:
         raise ModelRefusedError(f"model {plan.model.name}: heads are learned on models that give embeddings")
     doing = "reading documents" if plan.writing else "embedding passages"
-    reader = reading_documents(model) if isinstance(model, engine.Model) else model
-    learned = lesson.learn(reader, lambda done, total: progress(done, total, doing))
+    with _reading(plan, model) as reader:
+        learned = lesson.learn(reader, lambda done, total: progress(done, total, doing))
     seen = Seen.of(one.document.text for one in lesson.read)
     texts = (one.document.text_sha256 for one in lesson.read)
     facts = facts_of(plan.job, plan.model.name, sha256, zip(texts, lesson.teaches(), strict=True))
@@ -79,6 +81,16 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress) -> LearnReport:
         measured=learned.measured,
         seconds=time.monotonic() - begun,
     )
+
+
+@contextmanager
+def _reading(plan: RunPlan, model: Loaded) -> Iterator[Any]:
+    """The model as lessons read documents with it; the vectors of one that embeds are kept."""
+    if isinstance(model, engine.Model):
+        with kept_vectors(plan, model, "examples") as kept:
+            yield reading_documents(kept)
+    else:
+        yield model
 
 
 def _lesson_of(plan: RunPlan, source: Path) -> Lesson[Any]:

@@ -20,7 +20,7 @@ import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import Failure
 from pipeline.heads.file import HeadFile
-from pipeline.tasks.settings import Settings, SettingsError, keys_of, made, plain
+from pipeline.tasks.settings import Settings, SettingsError, Steps, keys_of, made, plain
 
 Ids = NDArray[np.int32]
 
@@ -97,6 +97,10 @@ class Task(Settings):
         """The key that is set and that only a model that writes can obey; None for none."""
         return None
 
+    def head_only(self) -> tuple[Steps, ...]:
+        """Where keys stand that are set and that only a learned head can obey. `self` is as in `check`."""
+        return ()
+
     def on_embedding(self, model: "Embedder") -> "EmbeddingTask":
         """The task on a model that embeds; made once a run. TaskRefusedError."""
         raise TaskRefusedError("the task needs a model that writes text")
@@ -104,6 +108,10 @@ class Task(Settings):
     def check_head(self, head: HeadFile) -> None:
         """TaskRefusedError unless the task can be answered by what was learned."""
         raise TaskRefusedError("no head can be learned for the task")
+
+    def promises(self, head: HeadFile) -> Iterator[str]:
+        """What the settings promise of answers by a head that was checked, in words."""
+        return iter(())
 
     def on_head(self, model: "Embedder", head: HeadFile) -> "EmbeddingTask":
         """The task on a model that embeds, answered by what was learned on its vectors."""
@@ -246,13 +254,15 @@ class Window:
 class Answer:
     """One document's answer: `columns` are those that the task declares; `abstained` when it would not say.
 
-    `windows`: the pieces in which a model that writes read the document. `failure`: if it is set, the answer is not
-    whole; the row is then `failed` with this class, and keeps the columns."""
+    `review`: why a person should look at it all the same. `windows`: the pieces in which a model that writes read the
+    document. `failure`: if it is set, the answer is not whole; the row is then `failed` with this class, and keeps the
+    columns."""
 
     columns: Mapping[str, Any]
     evidence: Sequence[Evidence] = ()
     abstained: bool = False
     reason: str | None = None
+    review: str | None = None
     windows: Sequence[Window] = ()
     failure: Failure | None = None
 

@@ -7,7 +7,8 @@ mean of the three most similar anywhere. Scores are a softmax over the labels an
 "none of them"; pipeline/DECISIONS.md has the measurements behind these numbers.
 
 With a head that was learned from examples (`cloister learn`): the label that the head finds most probable, by the mean
-of the passages' vectors and perhaps by the words; its score is how often such an answer was right.
+of the passages' vectors and perhaps by the words; its score is how often such an answer was right. `accept` sends the
+answers to review of which too many could be wrong (pipeline/heads/risk.py).
 
 On a model that classifies texts itself, with `labels: from_model`: its own labels, by its outputs over the windows of
 the document (`own/labels.py`).
@@ -50,11 +51,12 @@ from pipeline.tasks.base import (
     Writer,
     Writing,
 )
+from pipeline.tasks.embedding.accepted import Accept, Promised, bars_of, in_words, promises, without_accept
 from pipeline.tasks.embedding.learned import Learned, check_labels, classifier_of
 from pipeline.tasks.embedding.meanings import Meanings, called
 from pipeline.tasks.embedding.passages import passages
 from pipeline.tasks.own.labels import OwnLabels, check_own_labels
-from pipeline.tasks.settings import FROM_MODEL, Key, Settings, Text, check_unique
+from pipeline.tasks.settings import FROM_MODEL, Key, Settings, Steps, Text, check_unique
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, parsed
 from pipeline.tasks.writing.options import Options, mean
@@ -82,6 +84,9 @@ class Label(Settings):
     name: Annotated[Text, Key("the label as it stands in the result")]
     description: Annotated[str, Key("what such a document is, in a sentence; it is compared by meaning")] = ""
     examples: Annotated[tuple[Text, ...], Key("texts of such documents, if there are any")] = ()
+    accept: Annotated[
+        Accept | None, Key("which answers with this label are accepted, instead of what the task says")
+    ] = None
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -115,6 +120,10 @@ class ClassifySettings(Task):
         bool,
         Key("divide a label's probability by its share for an empty document: for small models that write"),
     ] = False
+    accept: Annotated[
+        Accept | None,
+        Key("with a learned head: which answers are accepted; the others keep their label, for a person to review"),
+    ] = None
 
     purpose: ClassVar[str] = "one label for each document"
     hints: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -154,24 +163,47 @@ class ClassifySettings(Task):
     def on_embedding(self, model: Embedder) -> "_ByMeaning":
         return _ByMeaning(self, model)
 
+    def to_json(self) -> dict[str, Any]:
+        return without_accept(super().to_json())
+
     def check_own_head(self, head: engine.Head) -> None:
         check_own_labels(head)
 
     def on_own_head(self, model: Headed) -> OwnLabels:
         return OwnLabels(model, self.threshold)
 
+    def head_only(self) -> tuple[Steps, ...]:
+        said = [("accept",)] if self.accept else []
+        return (*said, *(("labels", index, "accept") for index, label in enumerate(self.labels) if label.accept))
+
     def check_head(self, head: HeadFile) -> None:
-        names = [label.name for label in self.labels]
         if head.facts.get("kind") != prior.KIND:
-            classifier_of(head, names)
+            classifier_of(head, self._names)
+            self._promises(head)
+        elif self.head_only():
+            raise TaskRefusedError("it knows how readily the model answers each label, and not how often answers are "
+                                   "right: remove accept, or use a model that gives embeddings")  # fmt: skip
         elif self.calibrate:
             raise TaskRefusedError("it says how readily the model answers each label, as task.calibrate does: remove "
                                    "task.calibrate")  # fmt: skip
         else:
-            _prior_of(head, names)
+            _prior_of(head, self._names)
+
+    def promises(self, head: HeadFile) -> Iterator[str]:
+        return (in_words(promised, len(self.labels)) for promised in self._promises(head))
 
     def on_head(self, model: Embedder, head: HeadFile) -> Learned:
-        return Learned(classifier_of(head, [label.name for label in self.labels]), model, self.threshold)
+        classifier, bars = classifier_of(head, self._names), bars_of(self._promises(head))
+        return Learned(classifier, model, self.threshold, bars)
+
+    @property
+    def _names(self) -> list[str]:
+        return [label.name for label in self.labels]
+
+    def _promises(self, head: HeadFile) -> list[Promised]:
+        if not self.head_only():
+            return []
+        return promises(head, self._names, [label.accept for label in self.labels], self.accept, self.threshold)
 
     def on_writing(self, model: Writer, writing: Writing) -> "_ByProbability":
         return _ByProbability(self, model, writing)

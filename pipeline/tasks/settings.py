@@ -102,7 +102,8 @@ def _value(hint: Any, value: Any, at: Steps, wrong: list[SettingsError]) -> Any:
     """A JSON value as the type that a field is annotated with: lists become tuples, mappings dataclasses."""
     if get_origin(hint) is tuple:
         return tuple(_value(get_args(hint)[0], item, (*at, index), wrong) for index, item in enumerate(value))
-    return made(hint, value, at, wrong) if is_dataclass(hint) and isinstance(hint, type) else value
+    kinds = [kind for kind in (hint, *get_args(hint)) if is_dataclass(kind) and isinstance(kind, type)]
+    return made(kinds[0], value, at, wrong) if kinds and value is not None else value
 
 
 def plain(value: Any) -> Any:

@@ -95,7 +95,8 @@ def rounds(
         results, seconds = [], []
         for seed in range(ROUNDS if number else 1):
             its = train.some(picked(train.labels, number, seed))
-            means, labels = (np.concatenate(pair) for pair in ((said.means, its.means), (said.labels, its.labels)))
+            means: Vectors = np.concatenate([said.means, its.means])
+            labels: NDArray[np.int32] = np.concatenate([said.labels, its.labels])
             examples = Examples(means, [*said.texts, *its.texts], labels, len(names))
             begun = time.perf_counter()
             learned = learn(examples, names)

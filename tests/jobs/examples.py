@@ -46,8 +46,23 @@ model:
     "{name: lease, description: a flat is let for rent}]}",
     "task<classify>.labels.examples": "task: {type: classify, labels: [{name: nda}, "
     "{name: lease, examples: [The tenant pays rent.]}]}",
+    "task<classify>.labels.accept": """\
+task:
+  type: classify
+  labels: [{name: lease}, {name: nda, accept: {risk: 0.01}}]
+  accept: {risk: 0.05}
+model: {name: small, head: {name: triage}}""",
+    "task<classify>.labels.accept.risk": """\
+task: {type: classify, labels: [{name: nda}, {name: lease, accept: {risk: 0.02}}]}
+model: {name: small, head: {name: triage}}""",
     "task<classify>.threshold": f"task: {{type: classify, {_LABELS}, threshold: 0.3}}",
     "task<classify>.calibrate": f"task: {{type: classify, {_LABELS}, calibrate: true}}",
+    "task<classify>.accept": f"""\
+task: {{type: classify, {_LABELS}, accept: {{risk: 0.02}}}}
+model: {{name: small, head: {{name: triage}}}}""",
+    "task<classify>.accept.risk": f"""\
+task: {{type: classify, {_LABELS}, accept: {{risk: 0.02}}}}
+model: {{name: small, head: {{name: triage}}}}""",
     "task<extract>.type": "task: {type: extract, fields: [{name: total, type: money}]}",
     "task<extract>.max_tokens": "task: {type: extract, fields: [{name: total, type: money}], max_tokens: 600}",
     "task<extract>.fields": "task: {type: extract, fields: [{name: total, type: money}, {name: due, type: date}]}",

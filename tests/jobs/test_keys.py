@@ -20,9 +20,9 @@ REST = ("job: example", "model: {name: small}", "task: {type: summarize, sentenc
 
 
 def whole(line: str, rest: tuple[str, ...]) -> str:
-    """A file of this line, and of those of `rest` whose key it does not have."""
-    key = line.split(":")[0]
-    return "\n".join([line, *(other for other in rest if other.split(":")[0] != key)]) + "\n"
+    """A file of this line or these, and of those of `rest` whose key they do not have."""
+    said = {each.split(":")[0] for each in line.splitlines()}
+    return "\n".join([line, *(other for other in rest if other.split(":")[0] not in said)]) + "\n"
 
 
 def value_at(value: Any, path: str) -> Any:

@@ -1,6 +1,6 @@
 """Classify by a head that was learned from examples."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -10,6 +10,7 @@ from pipeline.document import Parsed, Span
 from pipeline.heads.classifier import Classifier, mean
 from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import Answer, Embedder, TaskRefusedError
+from pipeline.tasks.embedding.accepted import Bar
 from pipeline.tasks.embedding.passages import paragraphs
 
 EVIDENCE: Final = 3  # passages, at most
@@ -35,10 +36,11 @@ def check_labels(found: Sequence[str], labels: Sequence[str]) -> None:
 
 
 class Learned:
-    """The task on a model that embeds, answered by a classifier."""
+    """The task on a model that embeds, answered by a classifier; an answer whose score is below the bar of its label
+    is for review."""
 
-    def __init__(self, classifier: Classifier, model: Embedder, threshold: float) -> None:
-        self._classifier, self._model, self._threshold = classifier, model, threshold
+    def __init__(self, classifier: Classifier, model: Embedder, threshold: float, bars: Mapping[str, Bar]) -> None:
+        self._classifier, self._model, self._threshold, self._bars = classifier, model, threshold, bars
 
     def spans(self, document: Parsed) -> list[Span]:
         return paragraphs(document, self._model)
@@ -62,7 +64,15 @@ class Learned:
             evidence=[document.evidence(spans[i].start, spans[i].end) for i in self._telling(vectors, best)],
             abstained=abstained,
             reason=reason if abstained else None,
+            review=None if abstained else self._review(labels[best], score),
         )
+
+    def _review(self, label: str, score: float) -> str | None:
+        """Why a person should look at an answer; None if it is accepted."""
+        bar = self._bars.get(label)
+        if bar is None or score >= bar.score:
+            return None
+        return f"{label} scored {score:.3f}; at most {bar.risk:.2%} are wrong from {bar.score:.3f} on"
 
     def _telling(self, vectors: NDArray[np.float32], label: int) -> list[int]:
         """The passages that speak most for a label, in the order of the text."""

@@ -19,9 +19,11 @@ def test_bags_have_the_length_1() -> None:
     bags = vocabulary_of(TEXTS).bags(TEXTS)
     assert bags.starts.tolist() == [0, 2, 3, 4, 4]
     assert bags.words.tolist() == [0, 1, 1, 0]
-    often = 1 + math.log(2)
-    expected = [1 / math.hypot(1, often), often / math.hypot(1, often), 1, 1]
-    assert np.allclose(bags.counts, expected)
+    assert np.allclose(bags.counts, [math.sqrt(0.5), math.sqrt(0.5), 1, 1]), "how often does not count"
+
+
+def test_the_words_of_the_most_texts_are_kept() -> None:
+    assert vocabulary_of([*TEXTS, "the flat"], 1).words == ("the",)
 
 
 def test_logarithms_are_nearest() -> None:
