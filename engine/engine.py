@@ -68,8 +68,8 @@ def head_of(path: str | os.PathLike[str]) -> Kind | Literal["text"]:
 
 
 def own_head_of(path: str | os.PathLike[str]) -> Head | None:
-    """What the metadata of a GGUF file says of its head: labels and scores; None for what `load_decoder` loads. Raises
-    as `head_of`."""
+    """Read from the metadata of a GGUF file which labels and scores its head has; None for what `load_decoder` loads.
+    Raises as `head_of`."""
     file = read(Path(path))
     return None if _is_decoder(file) else models.read_shape(file)[2]
 

@@ -1,5 +1,5 @@
-"""What a job asks for: its task, by a mapping for each, made of the keys that the task declares; and how good the
-answers must be."""
+"""The parts of a job file that say what is asked for: its task, by a mapping for each, made of the keys that the task
+declares; and how good the answers must be."""
 
 import types
 from collections.abc import Mapping
@@ -147,7 +147,7 @@ class FloorConfig(Section):
 
 
 class QualityConfig(Section):
-    """What must have been measured of the answers before the job may run."""
+    """The quality that must have been measured of the answers before the job may run."""
 
     eval: Annotated[Text, AfterValidator(inside)] = Field(
         description="documents whose answers are known, absolute or below the workspace: a folder with a folder for "

@@ -65,7 +65,7 @@ def test_the_jobs_are_valid(tmp_path: Path) -> None:
     """That of README.md is whole; of those of the tasks only what they are about is shown."""
     assert run(f"{CLOISTER} init office", tmp_path).returncode == 0
     (job,), parts = blocks("README.md", "yaml"), blocks("pipeline/tasks/README.md", "yaml")
-    assert len(parts) == 6
+    assert len(parts) == 10
     read = YAML(typ="safe").load
     whole = read(job)
     names = [f"job-{number}" for number in range(len(parts) + 1)]

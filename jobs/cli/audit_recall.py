@@ -38,7 +38,11 @@ def recall(
         ]
         decided = {"admission": found.decision} if found.decision else {}
         print_json({"model_sha256": found.model_sha256, **decided, "results": rows})
-        return
+    else:
+        _print(found)
+
+
+def _print(found: "pipeline.Recall") -> None:
     held = sum(each.holds for each in found.results.values())
     gone = sum(each.deleted_by is not None for each in found.results.values())
     deleted = f", {gone:,} of which are deleted" if gone else ""

@@ -24,7 +24,8 @@ def learn(
         typer.Option(
             "--examples",
             metavar="PATH",
-            help="A folder with a folder for each label, or a CSV or JSONL file with `label` and `text` or `document`.",
+            help="A CSV or JSONL file with `text` or `document`, and `label`, `summary` or `fields` (CSV: a column for "
+            "each); or a folder with a folder for each label.",
         ),
     ],
     workspace: WorkspaceOption = None,
@@ -32,8 +33,8 @@ def learn(
 ) -> None:
     """Learn from examples how to answer a job: on a model that gives embeddings, or labels on one that writes.
 
-    Writes models/JOB.head and says what to write into the job for it to be used, and how often it was right on examples
-    that it had not seen. Exit 2 if an example is not as it must be, 3 for a refused model; the old head then stays.
+    Writes models/JOB.head and says what to write into the job for it to be used, and how good it is on examples that it
+    had not seen. Exit 2 if an example is not as it must be, 3 for a refused model; the old head then stays.
     """
     place = open_workspace(workspace)
     plan = make_plan(place, load_job_of(place, find_job(place, job)))

@@ -49,18 +49,29 @@ def admit(
         if text is not None:
             check_text(option, text, "a text; it stands in the log")
     site, note = make_site(open_workspace(workspace)), pipeline.Note(person(by), licence, origin, again)
+    admitted = _admit(site, name, note, golden, wait)
+    if as_json:
+        print_json(admitted)
+    else:
+        _print(admitted)
+
+
+def _admit(
+    site: "pipeline.Site", name: str, note: "pipeline.Note", golden: Path | None, wait: float
+) -> "pipeline.Admitted":
+    """Admit the file. Raises ConfigError for golden texts that cannot be used, and for what nobody states."""
     try:
         texts = None if golden is None else [one.text or "" for one in pipeline.read_lines(golden)]
         with saying() as progress:
-            admitted = pipeline.admit(site, name, note, texts, progress or (lambda fact: None), wait=wait)
+            return pipeline.admit(site, name, note, texts, progress or (lambda fact: None), wait=wait)
     except pipeline.ExamplesRefusedError as error:
         raise refusal_of(error, golden or Path()) from None
     except pipeline.NotStatedError as error:
         remedy = f"cloister model admit {name} --{error.what} TEXT"
         raise ConfigError(Problem(f"--{error.what}", str(error), f"the {error.what} of {name}", remedy)) from None
-    if as_json:
-        print_json(admitted)
-        return
+
+
+def _print(admitted: "pipeline.Admitted") -> None:
     say(f"admitted models/{admitted.file} by entry {admitted.number}")
     say(f"  sha256   {admitted.sha256}")
     say(f"  by       {admitted.by}")

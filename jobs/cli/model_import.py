@@ -66,12 +66,16 @@ def import_(
         record(make_site(place), news)
     if as_json:
         print_json({**facts, "path": path})
-        return
+    else:
+        _print(facts, path, before)
+
+
+def _print(facts: dict[str, Any], path: Path, before: str | None) -> None:
     say(f"Made {shown(path)}")
     say_kept(path, before, facts["sha256"])
     print_facts(facts)
     say("A job pins it with:")
-    say(f'  model: {{name: {name}, sha256: "{facts["sha256"]}"}}')
+    say(f'  model: {{name: {path.stem}, sha256: "{facts["sha256"]}"}}')
 
 
 def say_kept(path: Path, before: str | None, after: str) -> None:

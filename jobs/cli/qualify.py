@@ -24,62 +24,79 @@ from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
 
 _HOUR = re.compile(r"([0-9]+(?:\.[0-9]+)?)/h", re.ASCII)
 
+EvalOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--eval",
+        metavar="PATH",
+        help="Documents whose answers are known: a folder with a folder for each label, or a CSV or JSONL file "
+        "with `text` or `document`, and `label`, fields or `summary`; else the file that the job names.",
+        show_default=False,
+    ),
+]
+ModelsOption = Annotated[
+    list[str] | None,
+    typer.Option("--model", metavar="NAME", help="Measure this model beside the job's own; may be repeated."),
+]
+HeadsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--head", metavar="NAME", help="Measure this learned head, on the model of which it is; may be repeated."
+    ),
+]
+FloorOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--floor",
+        metavar="NAME=LEAST",
+        help="What a figure must reach, such as macro_f1=0.9, instead of the floor of the job; may be repeated.",
+    ),
+]
+PriceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--price", metavar="PRICE/h", help="What an hour of this machine costs, such as 0.34/h.", show_default=False
+    ),
+]
+ApiPriceOption = Annotated[
+    float | None,
+    typer.Option(
+        "--api-price",
+        metavar="PRICE",
+        min=0,
+        help="What a million tokens cost from a service; with --price.",
+        show_default=False,
+    ),
+]
+GpuPriceOption = Annotated[
+    float | None,
+    typer.Option(
+        "--gpu-price",
+        metavar="PRICE",
+        min=0,
+        help="What a million tokens cost on a rented GPU; with --price.",
+        show_default=False,
+    ),
+]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Write a page in HTML for people, too.", show_default=False),
+]
+
 
 def qualify(
     job: Annotated[str, typer.Argument(metavar="JOB", help="The job: its name, or the path of its file.")],
-    evaluation: Annotated[
-        Path | None,
-        typer.Option(
-            "--eval", metavar="PATH",
-            help="Documents whose answers are known: a folder with a folder for each label, or a CSV or JSONL file "
-            "with `text` or `document`, and `label`, fields or `summary`; else the file that the job names.",
-            show_default=False,
-        ),
-    ] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option("--model", metavar="NAME", help="Measure this model beside the job's own; may be repeated."),
-    ] = None,
-    heads: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--head", metavar="NAME", help="Measure this learned head, on the model of which it is; may be repeated."
-        ),
-    ] = None,
-    floor: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--floor", metavar="NAME=LEAST",
-            help="What a figure must reach, such as macro_f1=0.9, instead of the floor of the job; may be repeated.",
-        ),
-    ] = None,
-    price: Annotated[
-        str | None,
-        typer.Option(
-            "--price", metavar="PRICE/h", help="What an hour of this machine costs, such as 0.34/h.", show_default=False
-        ),
-    ] = None,
-    api_price: Annotated[
-        float | None,
-        typer.Option(
-            "--api-price", metavar="PRICE", min=0, help="What a million tokens cost from a service; with --price.",
-            show_default=False,
-        ),
-    ] = None,
-    gpu_price: Annotated[
-        float | None,
-        typer.Option(
-            "--gpu-price", metavar="PRICE", min=0, help="What a million tokens cost on a rented GPU; with --price.",
-            show_default=False,
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write a page in HTML for people, too.", show_default=False),
-    ] = None,
+    evaluation: EvalOption = None,
+    models: ModelsOption = None,
+    heads: HeadsOption = None,
+    floor: FloorOption = None,
+    price: PriceOption = None,
+    api_price: ApiPriceOption = None,
+    gpu_price: GpuPriceOption = None,
+    report: ReportOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
-) -> None:  # fmt: skip
+) -> None:
     """Measure a job on documents whose answers are known: it answers them as a run does, and commits no row.
 
     Tells how good the answers are, each label or field, with intervals; how fast and large the model is; and what that
@@ -97,13 +114,7 @@ def qualify(
         floor=_floor(loaded.config.task.type, floor) if floor else dict(plan.quality.floor) if plan.quality else {},
         prices=_prices(price, api_price, gpu_price),
     )
-    try:
-        with telling("qualify") as progress:
-            found = pipeline.qualify(plan, asked, progress)
-    except pipeline.ExamplesRefusedError as error:
-        raise refusal_of(error, asked.source) from None
-    for facts in found.records(_told(place, plan, asked.source)):
-        record(plan.site, facts)
+    found = _qualified(place, plan, asked)
     if report:
         pipeline.write_page(report, found, _made())
     if as_json:
@@ -111,6 +122,18 @@ def qualify(
     else:
         _print(found, report)
     raise typer.Exit(int(ExitCode.DONE if found.passed else ExitCode.MODEL_REFUSED))
+
+
+def _qualified(place: Workspace, plan: pipeline.RunPlan, asked: pipeline.Asked) -> pipeline.Qualification:
+    """Measure the job, and record that in the log. Raises ConfigError for examples that cannot be used."""
+    try:
+        with telling("qualify") as progress:
+            found = pipeline.qualify(plan, asked, progress)
+    except pipeline.ExamplesRefusedError as error:
+        raise refusal_of(error, asked.source) from None
+    for facts in found.records(_told(place, plan, asked.source)):
+        record(plan.site, facts)
+    return found
 
 
 def _source(plan: pipeline.RunPlan, given: Path | None) -> Path:

@@ -147,7 +147,7 @@ class Service:
             self._refuse(served, error)
 
     def _admitted(self) -> pipeline.Admissions:
-        """What the log says of admissions, as far as it can be read: a run tells what is wrong with a log."""
+        """Return the admissions in the log, none if it cannot be read: a run tells what is wrong with a log."""
         try:
             return self._admissions.look()
         except audit.AuditError:

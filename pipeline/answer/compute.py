@@ -99,8 +99,8 @@ def answer_all(
 
 
 def _computed(texts: Sequence[str], tokens: Sequence[int], compute: Compute, pulse: Pulse) -> Any:
-    """What is computed of each text, in slices between which the pulse is heard: a long document may take minutes. Of
-    vectors float32 [n, dim], else a list."""
+    """Compute a result for each text, in slices between which the pulse is heard: a long document may take minutes.
+    Returns vectors as float32 [n, dim], other results as a list."""
     slices: list[Sequence[Any]] = []
     first, done, total, most = 0, 0, sum(tokens), _FIRST_TOKENS
     while first < len(texts) or not slices:

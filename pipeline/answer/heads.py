@@ -33,7 +33,8 @@ def with_head(plan: RunPlan, model_sha256: str) -> RunPlan:
 
 
 def promises_of(plan: RunPlan) -> Iterator[str]:
-    """What the job promises of its answers, in words; the plan is one that `with_head` gave. ModelRefusedError."""
+    """Tell in words what the job promises of its answers; the plan is one that `with_head` gave. Raises
+    ModelRefusedError."""
     return plan.task.promises(load_head(plan.model.head)) if plan.model.head else iter(())
 
 

@@ -35,8 +35,8 @@ class NotStatedError(Exception):
 
 @dataclass(frozen=True)
 class Note:
-    """What a person says of a file: who admits it, under which licence it is, where it comes from (None: as the file
-    states). `again`: although it was revoked."""
+    """A person's statement on a file: who admits it, under which licence it is, where it comes from (None: as the file
+    states). `again`: it is admitted although it was revoked."""
 
     by: str
     licence: str | None = None
@@ -139,7 +139,7 @@ def _first(facts: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _said(what: str, by_person: str | None, by_file: str | None) -> str:
-    """What a person says, and what the file states, where that is something else. NotStatedError if neither does."""
+    """Return what a person or the file says, both where they differ. Raises NotStatedError if neither says it."""
     if by_person and by_file and by_person != by_file:
         return f"{by_person} (its file states: {by_file})"
     if not (said := by_person or by_file):

@@ -34,7 +34,7 @@ class Granted:
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found of one admission. `bytes`: "same", "other" (another file has its name) or "gone"; `answers`:
+    """The result of checking one admission. `bytes`: "same", "other" (another file has its name) or "gone"; `answers`:
     "same", "different", "incomparable" or "none"; `told`: what a person should know of it."""
 
     file: str
@@ -95,7 +95,7 @@ def _checked(site: Site, entry: AdmissionGranted, contents: Contents, progress: 
 def _answers(
     site: Site, entry: AdmissionGranted, contents: Contents, path: Path, progress: Progress
 ) -> tuple[str, str]:
-    """What is found of the golden answers, and what to say of it."""
+    """Ask for the golden answers again; returns how they compare, and what a person is told of it."""
     if entry.golden_sha256 is None:
         return NONE, "it was asked nothing when it was admitted"
     if entry.numerics != engine.NUMERICS:

@@ -44,8 +44,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Said:
-    """What one side made of a document: its state, why (None where it does not say), the columns of its answer, and
-    the lines of that for a person."""
+    """The result of one side for a document: its state, the reason (None where it gives none), the columns of its
+    answer, and the lines that show them to a person."""
 
     state: str
     reason: str | None
@@ -54,7 +54,7 @@ class Said:
 
     @property
     def answer(self) -> tuple[str, Any]:
-        """What makes it another answer: all but scores, evidence, and the reason, which may name a score."""
+        """The members by which two answers differ: all but scores, evidence, and the reason, which may name a score."""
         return self.state, _without_scores(self.columns)
 
 

@@ -89,7 +89,7 @@ def _path(site: Site, sha256: str) -> Path:
 
 @dataclass(frozen=True)
 class Answered:
-    """What a file answered: the sha256 of its answers. None with the reason `why` if it can be asked nothing."""
+    """The sha256 of the answers that a model file gave; None, with the reason `why`, if it can be asked nothing."""
 
     answers_sha256: str | None
     why: str = ""

@@ -31,7 +31,7 @@ class Uses:
             self.began.append(entry)
 
     def used(self, settings: KeptSettings) -> list[ModelAndHead]:
-        """What was used, newest first, each once."""
+        """Return the models, with their heads, that runs used: newest first, each once."""
         found = (_used(each, settings) for each in reversed(self.began))
         return list(dict.fromkeys(each for each in found if each is not None))
 
@@ -126,7 +126,8 @@ def _reference(site: Site, used: ModelAndHead) -> ModelRef:
 
 
 def _found(contents: Contents, wanted: ModelAndHead) -> ModelAndHead:
-    """The same bytes under the names that their files have now. ModelRefusedError where they are gone."""
+    """Find the model and head by their bytes, under the names that the files have now. Raises ModelRefusedError where
+    they are gone."""
     head = None if wanted.head is None else _name(contents, f"{wanted.head}{HEAD}", wanted.head_sha256)
     model = _name(contents, f"{wanted.model}{MODEL}", wanted.sha256)
     return ModelAndHead(model, wanted.sha256, head, wanted.head_sha256)

@@ -1,5 +1,5 @@
-"""What could be the value of a field in a document: values of its type, or passages, lines and names; and what stands
-in, around and above each of them, as words that a head can learn."""
+"""Find candidates for the value of a field in a document: values of its type, or passages, lines and names; and tell
+what stands in, around and above each of them, as words that a head can learn."""
 
 import re
 from bisect import bisect_right

@@ -17,6 +17,8 @@ from pipeline.heads.file import HeadFile
 from pipeline.heads.words import Vocabulary
 
 Vectors = NDArray[np.float32]
+ONCE = "once"
+"""How often a word counts that stands in a text several times; heads of before count otherwise."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Classifier:
         vocabulary = self.view.vocabulary
         own = {
             "kind": "classify", "labels": list(self.labels), "scale": self.view.scale, "temperature": self.temperature,
-            "words": list(vocabulary.words) if vocabulary else None,
+            "words": list(vocabulary.words) if vocabulary else None, "words_count": ONCE,
         }  # fmt: skip
         arrays = {"centre": self.view.centre, "weights": self.logistic.weights, "bias": self.logistic.bias}
         if vocabulary:
@@ -77,6 +79,8 @@ class Classifier:
         if facts["kind"] != "classify":
             raise ValueError(f"it is a head for the task {facts['kind']!r}")
         labels, words = tuple(map(str, facts["labels"])), facts["words"]
+        if words is not None and facts.get("words_count") != ONCE:
+            raise ValueError("it was learned by a version that counted words otherwise")
         (d,), known = arrays["centre"].shape, len(words or ())
         shapes = {"weights": (d, len(labels)), "bias": (len(labels),)}
         shapes |= {"word_weights": (known,), "words": (known, len(labels))} if words is not None else {}

@@ -29,8 +29,8 @@ _DIGITS: Final = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 @dataclass(frozen=True)
 class Unseen:
-    """What a head said of examples that it had not seen: the scores of its answers, float64 [n], rounded as those of
-    rows are, whether each was right, bool [n], and which label it was, int32 [n]; None in files of old versions."""
+    """Answers of a head to examples that it had not seen: their scores, float64 [n], rounded as those of rows are,
+    whether each was right, bool [n], and which label it was, int32 [n]; None in files of old versions."""
 
     scores: NDArray[np.float64]
     right: NDArray[np.bool_]

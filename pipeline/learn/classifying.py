@@ -76,7 +76,7 @@ def learn(examples: Examples, labels: Sequence[str]) -> Learned:
 
 
 def _by_words(examples: Examples, classes: int, vocabulary: Vocabulary) -> "_Learning | None":
-    """What is learned from words alone; None where the texts share none."""
+    """Set up learning from words alone; None where the texts share no words."""
     if not vocabulary.words:
         return None
     nothing = np.zeros((len(examples.texts), 1), np.float32)

@@ -5,7 +5,7 @@ are learned from: first such as lie evenly in it, then those that the last regre
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from typing import Final
@@ -18,6 +18,7 @@ from pipeline.document import Parsed, Span
 from pipeline.heads.candidates import Candidate, Page
 from pipeline.heads.fields import FieldsHead, Sought, Vectors, View
 from pipeline.learn.agreement import f1, words_of
+from pipeline.learn.bags import Words, placed
 
 FOLDS: Final = 5
 PENALTY: Final = 1.0
@@ -36,7 +37,7 @@ CALIBRATION: Final = 1.0  # the penalty of the regression that gives probabiliti
 
 @dataclass(frozen=True)
 class Answer:
-    """What a field should be: a text, and where it stands, if that is known."""
+    """A right answer for a field: a text, and where it stands, if that is known."""
 
     text: str
     span: Span | None = None
@@ -55,8 +56,8 @@ class Taught:
 
 @dataclass(frozen=True)
 class Unseen:
-    """What was found for a field in a document by a head that had not seen it: a candidate, its logit, and the
-    agreement of its text with the answers, 0 to 1. `is_there`: the document has the field; `score`: the probability."""
+    """The finding of a head for a field in a document that it had not seen: a candidate, its logit, and the agreement
+    of its text with the answers, 0 to 1. `is_there`: the document has the field; `score`: the probability."""
 
     document: int
     field: int
@@ -127,12 +128,12 @@ class _Learning:
         self._vectors = [self._view.seen(one.vectors) for one in taught]
         self._types = list(dict.fromkeys((field.type, field.pattern) for field in fields))
         self._answers = [one.answers for one in taught]
-        every = _Words()
+        every = Words()
         sheets = [self._sheets_of(one, every) for one in taught]
         self._known, places = every.known()
-        self._sheets = [[replace(sheet, bags=_placed(sheet.bags, places)) for sheet in its] for its in sheets]
+        self._sheets = [[replace(sheet, bags=placed(sheet.bags, places)) for sheet in its] for its in sheets]
 
-    def _sheets_of(self, taught: Taught, every: "_Words") -> list[_Sheet]:
+    def _sheets_of(self, taught: Taught, every: Words) -> list[_Sheet]:
         page, sheets = Page(taught.document, taught.passages), list[_Sheet]()
         every.begin()
         for type_, pattern in self._types:
@@ -179,7 +180,7 @@ class _Learning:
         return head.logits(self._vectors[number][sheet.passages], sheet.bags)
 
     def found(self, head: engine.Logistic, number: int) -> list[Unseen]:
-        """What a head finds in a document."""
+        """Find each field in a document with a head, but for those of which no answer is known."""
         out, every = list[Unseen](), [self.logits(head, number, type_) for type_ in range(len(self._types))]
         for field, sought in enumerate(self._fields):
             type_ = self._types.index((sought.type, sought.pattern))
@@ -203,50 +204,6 @@ class _Learning:
         rounded = engine.Logistic(weights, np.ascontiguousarray(words[order]), logistic.bias)
         known = tuple(names[row] for row in order)
         return FieldsHead(tuple(self._fields), self._view, known, rounded, tuple(levels), tuple(slopes))
-
-
-class _Words:
-    """The words of all candidates, numbered as they come, and in how many documents each of them stands."""
-
-    def __init__(self) -> None:
-        self._numbers, self._counts = dict[str, int](), Counter[int]()
-        self._before = Counter[int]()  # the document at which a word was met last
-        self._documents = 0
-
-    def begin(self) -> None:
-        """Go on to the next document."""
-        self._documents += 1
-
-    def bags(self, words: Iterable[Iterable[str]]) -> engine.Bags:
-        """The words of each candidate, each once, by number."""
-        starts, found = [0], list[int]()
-        for its in words:
-            found += sorted({self._numbers.setdefault(word, len(self._numbers)) for word in its})
-            starts.append(len(found))
-        for number in set(found):
-            if self._before[number] != self._documents:
-                self._before[number] = self._documents
-                self._counts[number] += 1
-        return engine.Bags(np.array(starts, np.int64), np.array(found, np.int32), np.ones(len(found), np.float32), 0)
-
-    def known(self) -> tuple[list[str], NDArray[np.int32]]:
-        """The words that stand in two documents at least, in order, and the place of each number among them, or -1."""
-        known = sorted(word for word, number in self._numbers.items() if self._counts[number] > 1)
-        places = np.full(len(self._numbers), -1, np.int32)
-        for place, word in enumerate(known):
-            places[self._numbers[word]] = place
-        return known, places
-
-
-def _placed(bags: engine.Bags, places: NDArray[np.int32]) -> engine.Bags:
-    """The bags with the words that have a place, by their places, in order within a candidate."""
-    rows = np.repeat(np.arange(len(bags.starts) - 1), np.diff(bags.starts))
-    words = places[bags.words]
-    rows, words = rows[words >= 0], words[words >= 0]
-    order = np.lexsort((words, rows))
-    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(bags.starts) - 1))]).astype(np.int64)
-    size = int((places >= 0).sum())
-    return engine.Bags(ends, np.ascontiguousarray(words[order]), np.ones(len(words), np.float32), size)
 
 
 def _middle(vectors: Sequence[Vectors]) -> tuple[Vectors, float]:

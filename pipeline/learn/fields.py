@@ -34,7 +34,7 @@ Values = dict[str, tuple[Said, ...]]
 
 @dataclass(frozen=True)
 class FieldMeasured:
-    """What heads found of a field in documents that they had not seen: in how many of those that have it a value was
+    """The counts of a field over documents that heads had not seen: in how many of those that have it a value was
     given, and was right; in how many of those that lack it one was given all the same."""
 
     present: int
@@ -121,7 +121,7 @@ def read_examples(source: Path, names: Sequence[str]) -> list[Example[Values]]:
 
 
 def _values(line: Given, names: Sequence[str], mistakes: list[Mistake]) -> Values | None:
-    """What a line says of the fields; None, and a mistake, where it cannot be understood."""
+    """Read the values of the fields from a line; None, and a mistake more, where it cannot be understood."""
     own = {name: value for name, value in line.values.items() if name not in (*SOURCES, "fields")}
     said = line.values.get("fields", own)
     if not isinstance(said, Mapping):

@@ -110,8 +110,8 @@ def _keep(path: Path, new: HeadFile) -> None:
 
 
 def facts_of(job: str, model: str, model_sha256: str, taught: Iterable[tuple[str, Any]]) -> dict[str, str | int]:
-    """What made a head: the model, the arithmetic, and the digest of the examples in their order, each the sha256 of
-    its text with what it teaches."""
+    """Return the facts about the making of a head: the model, the arithmetic, and the digest of the examples in their
+    order, each the sha256 of its text with what it teaches."""
     its = [list(pair) for pair in taught]
     return {
         "job": job, "model_name": model, "model_sha256": model_sha256, "numerics": engine.NUMERICS,

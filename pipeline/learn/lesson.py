@@ -12,7 +12,7 @@ Model = TypeVar("Model", contravariant=True)
 
 
 class Measured(Protocol):
-    """What was found on examples that the head had not seen: a frozen dataclass, whose fields are JSON values."""
+    """Figures from examples that the head had not seen: a frozen dataclass, whose fields are JSON values."""
 
     def told(self) -> Iterator[tuple[str, str]]:
         """The figures for a person: what each is called, and what it is."""
@@ -20,7 +20,7 @@ class Measured(Protocol):
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned: the head's own facts and arrays, and how good it is."""
+    """The result of learning: the head with its own facts and arrays, and how good it is."""
 
     head: HeadFile
     measured: Measured
@@ -38,7 +38,7 @@ class Lesson(Protocol[Model]):
         """How many examples there were, those included whose text came twice."""
 
     def teaches(self) -> list[Any]:
-        """What each example teaches, as JSON values: with the texts they are what the head is made from."""
+        """Return what each example teaches, as JSON values: with the texts they are what the head is made from."""
 
     def learn(self, model: Model, progress: Progress) -> Learned:
         """Learn from the examples, on a model of the kind that the lesson is for."""

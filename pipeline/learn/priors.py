@@ -40,7 +40,7 @@ _BINS: Final = 10
 
 @dataclass(frozen=True)
 class PriorMeasured:
-    """What was found on examples of which the prior was learned without them. `labels`: how many examples each label
+    """Figures from examples that were left out when the prior was learned. `labels`: how many examples each label
     has, `unlabelled`: how many have none; `before` and `right`: the share of those with a label that got it from the
     model alone, and with the prior; `calibration_error`: by how much the scores were wrong on average, by tenths of the
     score; `threshold`: the score from which answers are more often right than wrong. None where too few have labels."""

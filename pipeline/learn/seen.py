@@ -1,4 +1,4 @@
-"""What texts were learned from, told by digests, so that who measures can tell whether a document was among them.
+"""Digests of the texts that were learned from, so that who measures can tell whether a document was among them.
 
 Texts are compared by their words, without case and punctuation. A whole text is told by a digest. What stands inside
 another text is told by fingerprints of runs of words: of every RUN - WORDS + 1 groups of WORDS words that follow one

@@ -1,4 +1,4 @@
-"""What answers cost: from the price of an hour of this machine, and the prices of a million tokens elsewhere.
+"""Compute what answers cost, from the price of an hour of this machine, and the prices of a million tokens elsewhere.
 
 With p the price of an hour, d documents and t tokens an hour:
 
@@ -34,7 +34,7 @@ class BreakEven:
 
 @dataclass(frozen=True)
 class Costs:
-    """What 1,000 documents and 1,000,000 tokens cost, and from which load on this machine is cheaper than others."""
+    """The costs of 1,000 documents and 1,000,000 tokens, and the load from which on this machine is the cheaper one."""
 
     documents: float
     tokens: float

@@ -1,4 +1,4 @@
-"""What can be measured of each task, in words, and the floor that a job demands."""
+"""The figures that can be measured of each task, with their words, and the floor that a job demands of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -35,7 +35,7 @@ MEASURES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def missed(metrics: Mapping[str, float], floor: Mapping[str, float]) -> list[str]:
-    """What is below the floor, or was not measured, in words; empty if all of it is reached."""
+    """Tell in words which figures are below the floor, or were not measured; empty if the floor is reached."""
     told = []
     for name, least in floor.items():
         value = metrics.get(name)

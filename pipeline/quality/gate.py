@@ -17,8 +17,9 @@ from pipeline.records.types import Qualified
 
 
 def check_quality(plan: RunPlan, model_sha256: str) -> str | None:
-    """What the log says of the quality of a plan whose model and head are pinned, in words; None for a job that does
-    not demand any. ModelRefusedError where a run would be refused; audit.AuditError. The log is read, not held."""
+    """Tell in words what the log says of the quality of a plan whose model and head are pinned; None for a job that
+    demands none. The log is read, not held. Raises ModelRefusedError where a run would be refused, and
+    audit.AuditError."""
     if plan.quality is None:
         return None
     digest = job_digest(replace(plan, writing=writing_of(plan)), model_sha256)

@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Judgement:
-    """What was measured of rows: figures with their intervals, each label with the confusion, or each field; and the
+    """The measurement of rows: figures with their intervals, each label with the confusion, or each field; and the
     calibration of the scores, None where there are none."""
 
     figures: tuple[Figure, ...]
@@ -92,7 +92,7 @@ def _answer(row: Row, name: str) -> tuple[list[str], float | None]:
 
 
 def _finder(field: Field) -> Finder | None:
-    """What reads a known value as one of the field's type; None where the text is all there is to a value."""
+    """Return the finder that reads a known value as one of the field's type; None for a type whose values are texts."""
     return None if field.type == "text" else VALUES.get(field.type)
 
 

@@ -43,7 +43,7 @@ def page(found: Qualification, made: str) -> str:
 
 
 def _shown(found: Qualification) -> dict[str, Any]:
-    """What the template draws and lists beside the qualification itself."""
+    """Return the variables of the template beside the qualification itself: drawings, lists and words."""
     own, compared = found.measured[0].judgement, found.compared
     floor = found.floor.get(compared)
     several = len(found.measured) > 1

@@ -101,7 +101,7 @@ class Qualification:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be measured: the evaluation file, other models and heads, the floor, and prices."""
+    """The order for a qualification: the evaluation file, other models and heads, the floor, and prices."""
 
     source: Path
     models: Sequence[str] = ()
@@ -146,7 +146,8 @@ def qualify(plan: RunPlan, asked: Asked, progress: Progress) -> Qualification:
 
 
 def _refuse_overlaps(plan: RunPlan, documents: Documents, compared: Sequence[Variant]) -> list[str]:
-    """What cannot be told of overlaps. ExamplesRefusedError for documents that something was learned from."""
+    """Refuse documents that something was learned from, with ExamplesRefusedError; returns notes on heads of which that
+    cannot be told."""
     known = {"the examples of labels in the job": seen_by_task(plan.task)}
     notes = list[str]()
     for variant in compared:
@@ -165,7 +166,8 @@ def _refuse_overlaps(plan: RunPlan, documents: Documents, compared: Sequence[Var
 
 
 def _notes(plan: RunPlan, documents: Documents) -> list[str]:
-    """What the evaluation has no documents for."""
+    """Return a note for each field that no document of the evaluation has. Raises ExamplesRefusedError where none has
+    any of them."""
     if isinstance(plan.task, ExtractSettings):
         there = {name for truth in documents.truths for name in truth.fields}
         unmeasured = [field.name for field in plan.task.fields if field.name not in there]

@@ -110,7 +110,8 @@ def _plain(place: str, text: str) -> Work | Mistake:
 
 @contextlib.contextmanager
 def _reader(plan: RunPlan) -> Iterator[Callable[[Arrival], Outcome]]:
-    """What reads documents as a run of the plan does; what they hold is unpacked below state/, and left out."""
+    """Open a reader of documents that reads as a run of the plan does; what they hold is unpacked below state/, and
+    left out."""
     limits, site = plan.site.limits, plan.site
     room = Room(limits.unpacked_documents, limits.unpacked_bytes)
     site.state.mkdir(exist_ok=True)

@@ -30,7 +30,7 @@ class Truth:
 
     @property
     def said(self) -> object:
-        """What is known, to tell whether two examples say the same."""
+        """The known answers as one value, which is equal for two examples that say the same."""
         return [self.label, sorted(self.fields.items()), self.summaries]
 
     def values(self, name: str, text: str) -> tuple[str, ...] | None:

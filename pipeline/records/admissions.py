@@ -14,7 +14,7 @@ from pipeline.records.types import AdmissionGranted, AdmissionRevoked, Record
 
 @dataclass(frozen=True)
 class Decision:
-    """What a person decided of a file, called `file` then: it is admitted, or revoked for a `reason`. `number` is the
+    """A person's decision on a file, called `file` then: it is admitted, or revoked for a `reason`. `number` is the
     entry that says so."""
 
     number: int

@@ -1,4 +1,4 @@
-"""What the log says of a job's quality under some settings: the last qualification on each evaluation file."""
+"""Find in the log the quality of a job under some settings: the last qualification on each evaluation file."""
 
 from dataclasses import dataclass, field
 

@@ -110,7 +110,7 @@ class Task(Settings):
         raise TaskRefusedError("no head can be learned for the task")
 
     def promises(self, head: HeadFile) -> Iterator[str]:
-        """What the settings promise of answers by a head that was checked, in words."""
+        """Tell in words what the settings promise of answers by a head that was checked."""
         return iter(())
 
     def on_head(self, model: "Embedder", head: HeadFile) -> "EmbeddingTask":
@@ -289,7 +289,7 @@ class HeadedTask(Protocol):
         """The windows to read; together they cover the whole text but for white space. Each fits the model."""
 
     def read(self, texts: Sequence[str]) -> Sequence[Any]:
-        """What the model says of each window."""
+        """Return what the model says of each window."""
 
     def answer(self, document: Parsed, spans: Sequence[Span], said: Sequence[Any]) -> Answer:
         """Answer from what the model said of each window."""

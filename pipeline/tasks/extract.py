@@ -19,8 +19,7 @@ says that there is none says nothing about the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final
 
@@ -33,20 +32,18 @@ from pipeline.document import Parsed, Span
 from pipeline.heads.fields import Sought as Known
 from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import (
-    EVIDENCE,
     SPAN,
     TOKENS,
     Answer,
-    Dialogue,
     Embedder,
     Headed,
     HeadedTask,
     Line,
     Task,
-    Window,
     Writer,
     Writing,
 )
+from pipeline.tasks.elements import ELEMENT, Row, answer_of, empty, filled, too_low
 from pipeline.tasks.embedding.labels import Naming, Vocabulary
 from pipeline.tasks.embedding.layout import written_labels
 from pipeline.tasks.embedding.learned_fields import Asked, LearnedFields, fields_of
@@ -57,15 +54,8 @@ from pipeline.tasks.embedding.scene import MEANING, Found, Scene, Sought
 from pipeline.tasks.own.questions import Questions
 from pipeline.tasks.own.tagged import Entities, check_entities
 from pipeline.tasks.settings import FROM_MODEL, Key, Settings, SettingsError, Text, check_unique
-from pipeline.tasks.writing import prompts
-from pipeline.tasks.writing.answers import Asker
-from pipeline.tasks.writing.leaves import escaped
-from pipeline.tasks.writing.offers import NAMED, named, offers
-from pipeline.tasks.writing.places import place
-from pipeline.tasks.writing.quoted import Quoted
-from pipeline.tasks.writing.quoting import Offers, Said, answer_schema, each_said, longest, not_quoted
-from pipeline.tasks.writing.windows import cut, room
-from pipeline.text.values import VALUES, Finder, Value, check_pattern, pattern_finder
+from pipeline.tasks.writing.quoted_fields import QuotedFields
+from pipeline.text.values import VALUES, Finder, check_pattern, pattern_finder
 
 LEAST: Final = {  # a value that scores less is not given; chosen by measurement: DECISIONS.md
     "text": 0.35, "date": 0.3, "money": 0.2, "number": 0.4, "percent": 0.35,
@@ -79,20 +69,6 @@ MEANS: Final = {"title": 0.1, "organisation": 0.2}  # weight of what the passage
 
 # keys of a field that came later, and what they are if left out
 LATER: Final = {"entity": None, "many": False, "threshold": None}
-
-Row = dict[str, Any]
-
-ELEMENT: Final = pa.struct(
-    [
-        ("name", pa.string()),
-        ("type", pa.string()),
-        ("value", pa.string()),
-        ("verbatim", pa.string()),
-        ("score", pa.float64()),
-        ("note", pa.string()),
-        ("evidence", EVIDENCE),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -207,7 +183,7 @@ class ExtractSettings(Task):
         def answer(document: Parsed, found: Sequence[Sequence[Found]]) -> Answer:
             each = zip(self.fields, self._asked, found, strict=True)
             rows = [row for field, asked, its in each for row in _rows(field, document, its, asked.least)]
-            return _answer_of(document, rows)
+            return answer_of(document, rows)
 
         return LearnedFields(fields_of(head, self._asked), self._asked, model, answer)
 
@@ -216,8 +192,8 @@ class ExtractSettings(Task):
         """The fields as a head knows them."""
         return [Asked(Known(one.name, one.type, one.pattern), one.many, one.threshold) for one in self.fields]
 
-    def on_writing(self, model: Writer, writing: Writing) -> "_ByQuoting":
-        return _ByQuoting(self, model, writing)
+    def on_writing(self, model: Writer, writing: Writing) -> QuotedFields:
+        return QuotedFields(self.fields, [_finder(field) for field in self.fields], model, writing)
 
     @classmethod
     def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
@@ -259,7 +235,7 @@ class _ByMeaning:
         found = scene.share_out(sought)
         each = zip(self._fields, found, strict=True)
         rows = [row for field, its in each for row in _rows(field, document, its, field.least)]
-        return _answer_of(document, rows)
+        return answer_of(document, rows)
 
 
 def _in_words(field: Field) -> str:
@@ -271,41 +247,17 @@ def _finder(field: Field) -> Finder:
     return VALUES[field.type] if field.pattern is None else pattern_finder(field.pattern)
 
 
-def _answer_of(document: Parsed, rows: Sequence[Row], read: Sequence[Window] = ()) -> Answer:
-    """The answer with these elements of the column `fields`, from the windows that were read."""
-    evidence = [document.evidence(v["start"], v["end"]) for row in rows if (v := row["evidence"])]
-    reason = None if evidence else "no field has a value in this document"
-    return Answer({"fields": rows}, evidence, abstained=not evidence, reason=reason, windows=read)
-
-
-def _empty_row(field: Field) -> Row:
-    """The element of the column `fields` of a field without a value."""
-    row: Row = dict.fromkeys(member.name for member in ELEMENT)
-    return row | {"name": field.name, "type": field.type}
-
-
-def _filled(value: Value, document: Parsed) -> Row:
-    """The members of such an element that a value gives."""
-    evidence = document.evidence(value.start, value.end)
-    return {"value": value.value, "verbatim": evidence.text, "note": value.note, "evidence": asdict(evidence)}
-
-
 def _rows(field: Field, document: Parsed, found: Sequence[Found], least: float) -> Iterator[Row]:
     """The elements of the column `fields`: one for each value that scores enough, one without a value if none does."""
     good = [one for one in found if one.score >= least]
     for one in good:
-        yield _empty_row(field) | _filled(one.value, document) | {"score": one.score, "note": _note(one)}
+        yield filled(field.name, field.type, document, one.value, one.score, _note(one))
     if not good and not found:
-        yield _empty_row(field) | {"note": _no_candidate(field)}
+        yield empty(field.name, field.type, _no_candidate(field))
     elif not good:
         best = max(found, key=lambda one: one.score)
         nearest = document.text[best.value.start : best.value.end]
-        yield _empty_row(field) | {"score": best.score, "note": _too_low(nearest, best.score)}
-
-
-def _too_low(nearest: str, score: float) -> str:
-    """The reason why there is no value though there are candidates."""
-    return f"nothing that fits well enough; nearest was {nearest[:80]!r} ({score:.2f})"
+        yield empty(field.name, field.type, too_low(nearest, best.score), best.score)
 
 
 def _no_candidate(field: Field) -> str:
@@ -316,69 +268,7 @@ def _no_candidate(field: Field) -> str:
 
 
 def _note(found: Found) -> str | None:
-    """A remark that a reader of the value should know."""
+    """A remark of the choice that a reader of the value should know."""
     if not found.passed_over:
-        return found.value.note
-    too_many = f"{found.passed_over} values in passages of less likeness were too many to be looked at"
-    return f"{found.value.note}; {too_many}" if found.value.note else too_many
-
-
-class _ByQuoting:
-    """The task on a model that writes."""
-
-    def __init__(self, settings: ExtractSettings, model: Writer, writing: Writing) -> None:
-        self._fields = settings.fields
-        self._finders = [_finder(field) for field in settings.fields]
-        self._ask = Asker(model, writing)
-        told = [(field.name, field.type, field.description, field.pattern, field.many) for field in settings.fields]
-        self._asked = partial(prompts.extract, told)
-        self._room = room(model, writing, self._asked)
-
-    def dialogue(self, document: Parsed) -> Dialogue:
-        read = cut(document, self._ask.model, self._room)
-        texts = [document.text[window.span.start : window.span.end] for window in read]
-        offered = [self._offers(document, window.span) for window in read]
-        completions = yield [self._request(*each) for each in zip(texts, offered, strict=True)]
-        said = [list(each_said(self._fields, *each)) for each in zip(completions, offered, strict=True)]
-        reader = Quoted(document)
-        every = range(len(self._fields))
-        rows = [row for index in every for row in self._rows(index, reader, read, [one[index] for one in said])]
-        return _answer_of(document, rows, read)
-
-    def _offers(self, document: Parsed, span: Span) -> list[Offers]:
-        """The values that may be quoted for each field in a window."""
-        text = document.text[span.start : span.end]
-        return [
-            None
-            if field.type == "text"
-            else named(document, span, find)
-            if field.type in NAMED
-            else offers(find, text, longest(field))
-            for find, field in zip(self._finders, self._fields, strict=True)
-        ]
-
-    def _request(self, text: str, offered: Sequence[Offers]) -> engine.Request:
-        free = (field for field, values in zip(self._fields, offered, strict=True) if values is None)
-        pointers = (f"/properties/{escaped(field.name)}/anyOf/0{'/items' if field.many else ''}" for field in free)
-        return self._ask.of_schema(
-            self._asked(text), answer_schema(self._fields, offered), dict.fromkeys(pointers, text)
-        )
-
-    def _rows(
-        self, index: int, reader: Quoted, read: Sequence[Window], said: Sequence[Sequence[Said]]
-    ) -> Iterator[Row]:
-        """The elements of the column `fields`: the value with the best score, or each where several may be."""
-        field, document = self._fields[index], reader.document
-        every = [(one, window) for window, its in zip(read, said, strict=True) for one in its]
-        quoted = [(one, at) for one, window in every if one.quote and (at := place(document, window, one.quote))]
-        good = [(one, at, value) for one, at in quoted if (value := reader.value(self._finders[index], at))]
-        good.sort(key=lambda choice: -choice[0].score)  # of equal scores the first stays first
-        best = list({choice[2].value: choice for choice in reversed(good)}.values()) if field.many else good[:1]
-        enough = [choice for choice in best if choice[0].score >= (field.threshold or 0.0)]
-        for one, _, value in sorted(enough, key=lambda choice: choice[2].start):
-            yield _empty_row(field) | _filled(value, document) | {"score": one.score}
-        if best and not enough:
-            one, at, _ = good[0]
-            yield _empty_row(field) | {"score": one.score, "note": _too_low(at.text, one.score)}
-        elif not enough:
-            yield _empty_row(field) | not_quoted(field, [one for one, _ in every], [at for _, at in quoted])
+        return None
+    return f"{found.passed_over} values in passages of less likeness were too many to be looked at"

@@ -12,14 +12,14 @@ import statistics
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
 import engine
 from pipeline.document import Span
-from pipeline.heads.fields import Sought, Vectors
+from pipeline.heads.fields import THRESHOLD, Sought, Vectors
 from pipeline.learn import extracting
 from pipeline.learn.agreement import f1, words_of
 from pipeline.learn.examples import Example
@@ -46,23 +46,32 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Result:
-    """What was given for a field of a contract: the token F1 of the first value with the best of the right answers;
-    whether the contract has the field, whether a value was given, and its score."""
+    """What was found for a field of a contract: the token F1 of the best candidate with the best of the right answers,
+    whether the contract has the field, and the score."""
 
     contract: str
     field: str
     f1: float
     is_there: bool
-    given: bool
     score: float
+
+    @property
+    def given(self) -> bool:
+        """Whether the candidate is given where the job names no threshold."""
+        return self.score >= THRESHOLD
+
+    @property
+    def point(self) -> float:
+        """The token F1 of what is given; 1 where the contract lacks the field and none is given."""
+        return self.f1 * self.given if self.is_there else float(not self.given)
 
 
 def task() -> ExtractSettings:
-    """The task of the example job."""
+    """The task of the example job, with the best candidate for each field, whatever its score."""
     said = YAML(typ="safe").load(CONFIG.read_text())["task"]
     made = ExtractSettings.from_json({key: value for key, value in said.items() if key != "type"})
     assert isinstance(made, ExtractSettings)
-    return made
+    return replace(made, fields=tuple(replace(field, many=False, threshold=0.0) for field in made.fields))
 
 
 def read(model: engine.Model, settings: ExtractSettings, every: Sequence[Contract]) -> list[Labelled]:
@@ -105,9 +114,7 @@ def results(on_head: EmbeddingTask, settings: ExtractSettings, one: Labelled) ->
         answers = one.contract.answers[field.name]
         said = Counter(words_of(first["verbatim"] or ""))
         best = max((f1(said, Counter(words_of(answer))) for answer in answers), default=0.0)
-        yield Result(
-            one.contract.name, field.name, best, bool(answers), first["value"] is not None, first["score"] or 0.0
-        )
+        yield Result(one.contract.name, field.name, best, bool(answers), first["score"] or 0.0)
 
 
 def learned_and_asked(
@@ -133,17 +140,21 @@ class _Nobody:
 
 
 def told(name: str, its: Sequence[Result], fields: Sequence[str]) -> Iterator[str]:
-    """Lines: the mean over the fields, absent ones that were answered, and each field."""
-    each = {field: [one.f1 for one in its if one.field == field and one.is_there] for field in fields}
-    means = {field: statistics.fmean(values) for field, values in each.items() if values}
+    """Lines: the mean point over the fields, each field, and what makes it."""
+    each = {field: [one for one in its if one.field == field] for field in fields}
+    means = {field: statistics.fmean(one.point for one in every) for field, every in each.items()}
+    there = {field: [one for one in every if one.is_there] for field, every in each.items()}
+    given = statistics.fmean(statistics.fmean(one.f1 * one.given for one in every) for every in there.values())
+    best = statistics.fmean(statistics.fmean(one.f1 for one in every) for every in there.values())
     absent = [one for one in its if not one.is_there]
     wrong = sum(one.given for one in absent)
     error = abs(statistics.fmean(one.score for one in its) - statistics.fmean(one.f1 >= 0.5 for one in its))
-    yield (
-        f"{name}: token F1 {statistics.fmean(means.values()):.3f}   absent fields answered {wrong} of {len(absent)} "
-        f"({wrong / max(1, len(absent)):.0%})   mean score off by {error:.3f}"
-    )
+    yield f"{name}: {statistics.fmean(means.values()):.3f}"
     yield "    " + "   ".join(f"{field} {mean:.3f}" for field, mean in means.items())
+    yield (
+        f"    where the field is there {given:.3f}, best candidates {best:.3f}   absent fields answered {wrong} of "
+        f"{len(absent)} ({wrong / max(1, len(absent)):.0%})   mean score off by {error:.3f}"
+    )
 
 
 def main() -> int:

@@ -79,10 +79,10 @@ def main() -> int:
     task = SummarizeSettings(sentences=1)
     given = read(model, folder / "dev.jsonl")
     if (folder / "test.jsonl").is_file():
-        asked, name = read(model, folder / "test.jsonl"), "test"
+        asked, name, count = read(model, folder / "test.jsonl"), "test", len(given)
         with_head = list(rouge(task.on_head(model, learned(given)), asked))
     else:
-        asked, name = given, "dev, each abstract by a head without it"
+        asked, name, count = given, "dev, each abstract by a head without it", len(given) - len(given) // FOLDS
         with_head = [
             each
             for fold in range(FOLDS)
@@ -93,7 +93,7 @@ def main() -> int:
         ]
     without = list(rouge(task.on_embedding(model), asked))
     print(f"SciTLDR ({name}), {len(asked):,} abstracts, one sentence, ROUGE-L")
-    for label, its in (("without a head", without), (f"learned from {len(given):,}", with_head)):
+    for label, its in (("without a head", without), (f"learned from {count:,}", with_head)):
         error = 196 * statistics.stdev(its) / len(its) ** 0.5
         print(f"  {label:<20} {100 * statistics.fmean(its):.1f} ± {error:.1f}")
     return 0

@@ -29,7 +29,7 @@ from pipeline.tasks import ClassifySettings, Label
 from pipeline.tasks.embedding.accepted import Accept
 from tests.benchmarks.bench_classify import Documents, banking, picked, read
 
-SPLITS, DRAWN = 200, 20
+SPLITS, DRAWS, DRAWN = 200, 60, 20
 RISKS = (0.01, 0.02, 0.05, 0.1)
 LEAST = 0.3
 
@@ -69,7 +69,7 @@ def judge(kept: dict[float, Kept], unseen: Unseen, others: Unseen) -> None:
 
 
 def answers(learned: Learned, documents: Documents) -> Unseen:
-    """What a head says of documents."""
+    """Answer documents by a head."""
     return _unseen(learned.classifier.probabilities(documents.means, documents.texts), documents.labels)
 
 
@@ -79,7 +79,7 @@ def _unseen(shares: NDArray[np.float32], labels: NDArray[np.int32]) -> Unseen:
 
 
 def taught(names: list[str], said: Documents, documents: Documents) -> Learned:
-    """What is learned from documents and the names of their labels."""
+    """Learn from documents and the names of their labels."""
     means: Vectors = np.concatenate([said.means, documents.means])
     labels: NDArray[np.int32] = np.concatenate([said.labels, documents.labels])
     return learn(Examples(means, [*said.texts, *documents.texts], labels, len(names)), names)
@@ -100,7 +100,7 @@ def by_draws(names: list[str], said: Documents, every: Documents, number: int) -
     """As the product does it: a head from each draw of examples, whose five folds bear the promise; all other documents
     judge it."""
     kept: dict[float, Kept] = {}
-    for seed in range(SPLITS):
+    for seed in range(DRAWS):
         rows = picked(every.labels, number, seed)
         learned = taught(names, said, every.some(rows))
         others = every.some(sorted(set(range(every.labels.size)) - set(rows)))
@@ -109,7 +109,7 @@ def by_draws(names: list[str], said: Documents, every: Documents, number: int) -
 
 
 def nights(model: engine.Model, names: list[str], train: Documents, learned: Learned) -> Iterator[str]:
-    """What examples cost before the first document: in a head, and as examples of labels, the first and second time."""
+    """Measure the cost of examples before the first document: in a head, and as those of labels, two nights long."""
     labels = tuple(
         Label(name, examples=tuple(train.texts[row] for row in np.flatnonzero(train.labels == label)))
         for label, name in enumerate(names)
@@ -147,7 +147,7 @@ def main() -> int:
     every = Documents(
         np.concatenate([train.means, test.means]), train.texts + test.texts, np.concatenate([train.labels, test.labels])
     )
-    print(f"Banking77, {SPLITS} draws of {DRAWN} examples a label, each judged on all other documents")
+    print(f"Banking77, {DRAWS} draws of {DRAWN} examples a label, each judged on all other documents")
     print(*by_draws(names, said, every, DRAWN), sep="\n", flush=True)
     return 0
 

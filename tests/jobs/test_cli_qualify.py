@@ -216,6 +216,8 @@ def test_a_job_that_demands_quality_runs_only_when_it_was_measured(learned: Plac
 
 
 def test_what_was_measured_holds_for_these_settings_and_this_file_only(learned: Place, cloister: Cloister) -> None:
+    evaluation = learned.root / "eval.csv"
+    evaluation.write_text(evaluation.read_text().replace(",lease", ",invoice", 1))  # one answer is thought to be wrong
     demand(learned, "{eval: eval.csv, floor: {macro_f1: 0.3}}")
     assert cloister("qualify", "sort").code == 0
     assert cloister("check", "sort").code == 0
@@ -225,7 +227,6 @@ def test_what_was_measured_holds_for_these_settings_and_this_file_only(learned: 
     below = cloister("check", "sort")
     assert (below.code, "and must be 0.999 at least" in below.out) == (3, True)
     demand(learned, "{eval: eval.csv, floor: {macro_f1: 0.3}}")
-    evaluation = learned.root / "eval.csv"
     data = evaluation.read_bytes()
     evaluation.write_bytes(data.replace(b"Number 41", b"Number 43"))
     assert "was not measured on eval.csv as it is now" in cloister("check", "sort").out

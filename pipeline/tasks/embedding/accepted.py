@@ -102,7 +102,7 @@ def _of_group(unseen: Unseen, numbers: Sequence[int], labels: Sequence[str], acc
 
 
 def _why_not(error: NoPromiseError, unseen: Unseen, least: float) -> str:
-    """What was found, what a promise needs, and what can be done."""
+    """Tell in words what was found, what a promise needs, and what can be done."""
     found = f"a risk of {error.risk:g} cannot be promised by {error.examples:,} examples"
     offered = next((risk for risk in _OFFERED if risk > error.risk and _can(unseen, risk, least)), None)
     instead = f", or promise {offered:g}, which they bear" if offered else ""

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 import engine
 from pipeline.document import Parsed, Span
 from pipeline.tasks.base import Answer, Headed, TaskRefusedError
-from pipeline.tasks.own.elements import Row, answer_of, empty, filled
+from pipeline.tasks.elements import Row, answer_of, empty, filled
 from pipeline.tasks.own.windows import windows_of
 from pipeline.tasks.writing.quoted import Quoted
 from pipeline.text.fitting import TokenCounter

@@ -43,7 +43,7 @@ Scalar = str | int | float
 
 @dataclass(frozen=True)
 class Held:
-    """What stands at a place of an answer: a value of one of the `kinds`, written as a JSON `type` within bounds."""
+    """The value at a place of an answer: it is of one of the `kinds`, written as a JSON `type` within bounds."""
 
     kinds: tuple[str, ...]
     type: str
@@ -120,7 +120,7 @@ class Offered:
         self._offered: dict[Held, Mapping[Scalar, Span]] = {}
 
     def __getitem__(self, held: Held) -> Mapping[Scalar, Span]:
-        """What may be written, in order of the places, each with the first of them. DocumentError for too many."""
+        """Return what may be written, in order of places, each with its first. Raises DocumentError for too many."""
         if held not in self._offered:
             each: dict[Scalar, Span] = {}
             for value in self._within(held.kinds):

@@ -1,4 +1,4 @@
-"""What a model that writes is asked for the fields of a document, and what it said of each: quotes, or null."""
+"""Ask a model that writes for the fields of a document, and read what it said of each: quotes, or null."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -99,7 +99,7 @@ def _is_heading(text: str, start: int, end: int) -> bool:
 
 
 def _cues(text: str, start: int, end: int) -> tuple[str, ...]:
-    """What contracts say around a date: made as of it, effective from it, in force until it."""
+    """Return the cues that contracts give around a date: made as of it, effective from it, in force until it."""
     before, after = _BEFORE.search(text, max(0, start - _NEAR), start), _AFTER.match(text, end, end + _NEAR)
     cues: tuple[str, ...] = _EFFECTIVE if after else ()
     if before is None:

@@ -190,8 +190,8 @@ def _listed(text: str, start: int) -> Iterator[Value]:
 
 
 def _alias(text: str, end: int) -> re.Match[str] | None:
-    """What the name that ends at `end` is called in what follows, as in (the "Company"), unless another name comes
-    before that, or the sentence ends."""
+    """Find what the name that ends at `end` is called from there on, as in (the "Company"); None where another name
+    comes before that, or the sentence ends."""
     match = _ALIAS.search(text, end, end + BESIDE)
     if match is None or _SENTENCE_ENDS.search(text, end, match.start()):
         return None

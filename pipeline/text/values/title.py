@@ -94,7 +94,8 @@ def _capitals(text: str) -> Iterator[tuple[Span, bool]]:
 
 
 def _this(text: str) -> Iterator[tuple[Span, bool]]:
-    """What follows "This" up to a word for a document, where the sentence goes on as the first of a contract does."""
+    """Find the text after "This" up to and with a word for a document, where the sentence goes on as the first of a
+    contract does."""
     for match in _THIS.finditer(text, 0, REACH):
         yield Span(*match.span("title")), True
 
