@@ -5,6 +5,7 @@ they would have one penalty, which is too much for words or too little for vecto
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from math import fsum, sqrt
@@ -59,9 +60,11 @@ def learn(examples: Examples, labels: Sequence[str]) -> Learned:
     classes, truth = len(labels), examples.labels[examples.names :]
     view = View(*_view(examples), None)
     vectors = view.vectors(examples.means)
-    by_vectors = _Learning(examples, classes, vectors, None, PENALTY / sqrt(len(vectors)))
     vocabulary = vocabulary_of(examples.texts, MOST_WEIGHTS // classes)
-    by_words = _by_words(examples, classes, vocabulary)
+    with ThreadPoolExecutor(1) as beside:  # what one does alone, the other fills
+        learning = beside.submit(_Learning, examples, classes, vectors, None, PENALTY / sqrt(len(vectors)))
+        by_words = _by_words(examples, classes, vocabulary)
+        by_vectors = learning.result()
     shares = mixture_of(by_vectors.unseen, by_words.unseen, truth) if by_words else (1.0, 0.0)
     if by_words is None or shares[1] < LEAST * shares[0]:
         alone = 1.0 / temperature_of(by_vectors.unseen, truth)
