@@ -40,6 +40,7 @@ from pipeline.tasks.base import (
     HeadedTask,
     Line,
     Task,
+    TaskRefusedError,
     Writer,
     Writing,
 )
@@ -163,6 +164,11 @@ class ExtractSettings(Task):
         return not self.fields or self.fields[0].entity is not None
 
     def check_own_head(self, head: engine.Head) -> None:
+        for field in self.fields:
+            if field.many or field.threshold is not None:
+                key = "many" if field.many else "threshold"
+                what = f"{key} of the field {field.name} is for models that give embeddings or write text: remove it"
+                raise TaskRefusedError(what)
         if head.kind == TOKENS:
             check_entities(head, [field.entity for field in self.fields if field.entity])
 

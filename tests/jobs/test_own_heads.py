@@ -155,6 +155,8 @@ PLAIN = "{type: classify, labels: [{name: a}, {name: b}]}"
         ("sequence", CLASSIFY[:-1] + ", calibrate: true}", {}, "task.calibrate is for models that write text"),
         ("span", "{type: summarize, sentences: 2}", {}, "the task summarize needs one that gives embeddings or writes"),
         ("span", ANSWER.replace("who pays?", "who " * 40), {}, "the question of the field who has"),
+        ("span", ANSWER.replace("who pays?", "who pays?, many: true"), {}, "many of the field who is for models that"),
+        ("tokens", NAMED.replace("PER", "PER, threshold: 0.9"), BIO, "is for models that give embeddings or write"),
     ],
 )  # fmt: skip
 def test_what_is_refused(
