@@ -123,7 +123,7 @@ def nights(model: engine.Model, names: list[str], train: Documents, learned: Lea
         yield f"  in a head of {file.stat().st_size:,} bytes: {time.process_time() - begun:.2f} CPU-s"
         for which in ("first", "second"):
             begun = time.process_time()
-            kept = KeptVectors(model, Path(folder) / "vectors", {})
+            kept = KeptVectors(model, Path(folder) / "vectors", {}, b"of the benchmark")
             ClassifySettings(labels).on_embedding(kept)
             kept.save()
             yield f"  as examples of labels, the {which} night: {time.process_time() - begun:.2f} CPU-s"
