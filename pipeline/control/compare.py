@@ -15,13 +15,14 @@ from typing import Any
 from pipeline.answer.heads import with_head
 from pipeline.answer.models import answerer, check_machine, check_model, examine_model, load_model, writing_of
 from pipeline.control.files import HEAD
-from pipeline.control.texts import Given, read_given
+from pipeline.control.texts import read_given
 from pipeline.document import Parsed
 from pipeline.errors import ModelRefusedError
 from pipeline.inbox.order import Ended, Room, ended_row
 from pipeline.inbox.parsers import open_parsers, unconfined
 from pipeline.inbox.reader import Reader
 from pipeline.inbox.rows import Row, Work
+from pipeline.learn.examples import Given
 from pipeline.parse import Tesseract, find_tesseract
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import HeadRef, RunPlan

@@ -38,7 +38,7 @@ class Unseen:
 
     @classmethod
     def of(cls, head: HeadFile) -> "Unseen":
-        """Those that a head's file keeps. KeyError and ValueError for a file without them."""
+        """Read the answers that a head's file keeps. KeyError and ValueError for a file without them."""
         scores, right, answers = (head.arrays.get(name) for name in ("unseen_scores", "unseen_right", "unseen_answers"))
         if scores is None or right is None:
             raise KeyError("unseen_scores")
@@ -47,7 +47,7 @@ class Unseen:
         return cls(np.array([round(score, 6) for score in scores.tolist()]), right.astype(bool), answers)
 
     def of_answers(self, wanted: NDArray[np.bool_]) -> "Unseen":
-        """Those of some answers."""
+        """Keep the answers that are wanted: `wanted` is bool [n]."""
         answers = None if self.answers is None else self.answers[wanted]
         return Unseen(self.scores[wanted], self.right[wanted], answers)
 

@@ -80,7 +80,7 @@ def of_file(file: Path, needed: Sequence[str], keys: str, mistakes: list[Mistake
     `needed`: keys of which a CSV file must have one as a column; `keys`: all that a line must have, in words. Raises
     ExamplesRefusedError for a file that cannot be read at all.
     """
-    text = _decoded(file)
+    text = decoded(file)
     is_jsonl = file.suffix.lower() in (".jsonl", ".ndjson")
     lines = _of_jsonl(file, text, keys, mistakes) if is_jsonl else _of_csv(file, text, needed, keys, mistakes)
     for line, values in lines:
@@ -100,7 +100,8 @@ def of_file(file: Path, needed: Sequence[str], keys: str, mistakes: list[Mistake
             yield Given(place, values, values["text"], None)
 
 
-def _decoded(file: Path) -> str:
+def decoded(file: Path) -> str:
+    """The text of a file. ExamplesRefusedError for bytes that are no UTF-8; OSError."""
     data = file.read_bytes()
     try:
         return data.decode("utf-8-sig")
@@ -117,7 +118,8 @@ def _of_csv(
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     names = reader.fieldnames or []
     if not set(needed) & set(names) or not set(SOURCES) & set(names):
-        raise refused(f"{file}:1", f"the columns {', '.join(names) or 'none'}", f"a header with {keys}")
+        commas = "separate the columns by commas" if len(names) == 1 and set(";\t") & set(names[0]) else None
+        raise refused(f"{file}:1", f"the columns {', '.join(names) or 'none'}", f"a header with {keys}", commas)
     line = 2
     try:
         for row in reader:
@@ -148,5 +150,9 @@ def _of_jsonl(file: Path, text: str, keys: str, mistakes: list[Mistake]) -> Iter
 
 
 def _told(values: dict[str, Any], keys: Sequence[str]) -> str:
-    said = [name for name in keys if values.get(name)]
-    return f"only {' and '.join(said)}" if len(said) == 1 else f"{', '.join(said)}" if said else "none of them"
+    """The keys that a line has, of those that it may have, in words."""
+    wanted = list(dict.fromkeys(keys))
+    said = [name for name in wanted if values.get(name)]
+    if not said:
+        return "neither of them" if len(wanted) == 2 else "none of them"
+    return f"only {said[0]}" if len(said) == 1 else " and ".join(said) if len(said) == 2 else ", ".join(said)
