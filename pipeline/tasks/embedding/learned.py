@@ -1,7 +1,6 @@
 """Classify by a head that was learned from examples."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,7 @@ from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import Answer, Embedder, TaskRefusedError
 from pipeline.tasks.embedding.accepted import Bar
 from pipeline.tasks.embedding.passages import paragraphs
-
-EVIDENCE: Final = 3  # passages, at most
+from pipeline.tasks.ranked import EVIDENCE, ranked, surest
 
 
 def classifier_of(head: HeadFile, labels: Sequence[str]) -> Classifier:
@@ -50,21 +48,13 @@ class Learned:
             return Answer({"label": None, "score": None, "scores": []}, abstained=True, reason="no text")
         labels = self._classifier.labels
         shares = self._classifier.probabilities(mean(vectors)[None], [document.text])[0].tolist()
-        scores = [round(share, 6) for share in shares]
-        ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
-        best, score = ranked[0], scores[ranked[0]]
-        abstained = score < self._threshold
-        reason = f"the best label, {labels[best]}, scored {score:.3f}, less than {self._threshold:g}"
+        found = ranked(labels, shares, self._threshold)
         return Answer(
-            columns={
-                "label": None if abstained else labels[best],
-                "score": score,
-                "scores": [{"label": labels[i], "score": scores[i]} for i in ranked],
-            },
-            evidence=[document.evidence(spans[i].start, spans[i].end) for i in self._telling(vectors, best)],
-            abstained=abstained,
-            reason=reason if abstained else None,
-            review=None if abstained else self._review(labels[best], score),
+            columns=found.columns,
+            evidence=[document.evidence(spans[i].start, spans[i].end) for i in self._telling(vectors, found.best)],
+            abstained=found.reason is not None,
+            reason=found.reason,
+            review=None if found.reason else self._review(labels[found.best], found.score),
         )
 
     def _review(self, label: str, score: float) -> str | None:
@@ -78,4 +68,4 @@ class Learned:
         """The passages that speak most for a label, in the order of the text."""
         view, logistic = self._classifier.view, self._classifier.logistic
         said = logistic.logits(view.vectors(vectors))[:, label].tolist()
-        return sorted(sorted(range(len(said)), key=lambda index: (-said[index], index))[:EVIDENCE])
+        return sorted(surest(said)[:EVIDENCE])

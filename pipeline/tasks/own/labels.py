@@ -17,9 +17,9 @@ import engine
 from pipeline.document import Parsed, Span
 from pipeline.tasks.base import Answer, Headed, TaskRefusedError
 from pipeline.tasks.own.windows import windows_of
+from pipeline.tasks.ranked import EVIDENCE, ranked, surest
 
 TRAINED_TOKENS: Final = 512  # what classifiers are trained on, however large their context is
-EVIDENCE: Final = 3  # windows, at most
 
 Said = tuple[int, NDArray[np.float32]]
 """The tokens of a window, and its logits, float32 [labels]."""
@@ -52,26 +52,18 @@ class OwnLabels:
         if not spans:
             return Answer({"label": None, "score": None, "scores": []}, abstained=True, reason="no text")
         labels = self._model.labels
-        scores = [round(score, 6) for score in self._model.scores(together(said))[0].tolist()]
-        ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
-        best, score = ranked[0], scores[ranked[0]]
-        abstained = score < self._threshold
-        reason = f"the best label, {labels[best]}, scored {score:.3f}, less than {self._threshold:g}"
+        found = ranked(labels, self._model.scores(together(said))[0].tolist(), self._threshold)
         return Answer(
-            columns={
-                "label": None if abstained else labels[best],
-                "score": score,
-                "scores": [{"label": labels[i], "score": scores[i]} for i in ranked],
-            },
-            evidence=[document.evidence(spans[i].start, spans[i].end) for i in self._telling(said, best)],
-            abstained=abstained,
-            reason=reason if abstained else None,
+            columns=found.columns,
+            evidence=[document.evidence(spans[i].start, spans[i].end) for i in self._telling(said, found.best)],
+            abstained=found.reason is not None,
+            reason=found.reason,
         )
 
     def _telling(self, said: Sequence[Said], label: int) -> list[int]:
         """The windows that speak most for a label, in the order of the text."""
         each = self._model.scores(np.stack([logits for _, logits in said]))[:, label].tolist()
-        return sorted(sorted(range(len(each)), key=lambda index: (-each[index], index))[:EVIDENCE])
+        return sorted(surest(each)[:EVIDENCE])
 
 
 def together(said: Sequence[Said]) -> NDArray[np.float32]:
