@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     )
     from pipeline.answer.warming import Warming
     from pipeline.bench.measure import Bench, Ceiling, bench_model
-    from pipeline.chronicle.index import Chronicle, open_chronicle
-    from pipeline.chronicle.sentences import sentence
-    from pipeline.chronicle.settings import Difference, differences, read_settings, settings_in_words
-    from pipeline.chronicle.told import Day, Happening, ModelUse, RunTold, Throughput
     from pipeline.control.admit import Admitted, Note, NotStatedError, Revoked, admit, revoke
     from pipeline.control.check import Checked, verify_models
     from pipeline.control.compare import Comparison, Said, compare
@@ -48,12 +44,7 @@ if TYPE_CHECKING:
     from pipeline.learn.learning import LearnReport, learn_head
     from pipeline.outbox.results import results
     from pipeline.outbox.running import Running, running
-    from pipeline.outbox.schema import result_sha256
-    from pipeline.outbox.tables import FORMATS
-    from pipeline.outbox.tables.base import TableRefusedError
-    from pipeline.outbox.tables.writing import original_of, write_table
     from pipeline.parse import Limits, find_tesseract
-    from pipeline.parse.view.seen import Mark
     from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Retention, RunPlan, Site
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
@@ -80,15 +71,12 @@ if TYPE_CHECKING:
         read_admissions,
         refusal_of,
     )
-    from pipeline.records.entries import entries_at, read_entries
     from pipeline.records.journal import Recorded, open_journal, record
     from pipeline.records.records import says
     from pipeline.records.register import Register, model_news
     from pipeline.records.software import label
     from pipeline.records.types import (
         KINDS,
-        ConsoleInvited,
-        ConsoleRevoked,
         Document,
         Isolation,
         ModelAndHead,
@@ -98,46 +86,13 @@ if TYPE_CHECKING:
         ReadResults,
         ReadStory,
         Record,
-        RefusedThere,
-        Reviewed,
-        Sampled,
         ServiceEnded,
         ServiceStarted,
-        SignedIn,
-        StartedThere,
         Verified,
     )
     from pipeline.report import Observer, RunReport
-    from pipeline.review.deciding import (
-        RefusedReview,
-        Review,
-        ReviewOutcome,
-        admit_review_key,
-        decide,
-        reviews_refused,
-        reviews_waiting,
-        take_up_reviews,
-    )
-    from pipeline.review.examples import REVIEW, review_examples
-    from pipeline.review.queue.index import Queue, open_queue
-    from pipeline.review.queue.rows import items_in_order, rows_in_order
-    from pipeline.review.queue.shown import SORTS, Filter, Item, Night, Page
-    from pipeline.review.refused import ReviewRefusedError
-    from pipeline.review.row import entry_of, row_of
-    from pipeline.review.sampling import Standing, draw, new_seed, samples, standing
-    from pipeline.review.seen import job_of
-    from pipeline.review.sheets import (
-        REVIEWABLE,
-        SHEETS,
-        BadSheetError,
-        Filled,
-        format_csv,
-        format_jsonl,
-        parse_sheet,
-        seen_digits,
-    )
     from pipeline.run import run
-    from pipeline.states import OF_RUNS, State
+    from pipeline.states import State
     from pipeline.tasks import (
         NOT_BLANK,
         TASKS,
@@ -155,12 +110,6 @@ if TYPE_CHECKING:
         Writing,
         keys_of,
     )
-    from pipeline.view.drawer import Drawer
-    from pipeline.view.places import Place
-    from pipeline.view.structure import Block, Marked, blocks_of
-    from pipeline.view.unseen import WAYS
-    from pipeline.view.viewed import Drawn, NotShownError, Viewed, draw_page, open_document
-    from pipeline.view.windows import window_at, windows_of
 
 _LATER = {
     "pipeline.answer.heads": "promises_of with_head",
@@ -170,10 +119,6 @@ _LATER = {
     ),
     "pipeline.answer.warming": "Warming",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
-    "pipeline.chronicle.index": "Chronicle open_chronicle",
-    "pipeline.chronicle.sentences": "sentence",
-    "pipeline.chronicle.settings": "Difference differences read_settings settings_in_words",
-    "pipeline.chronicle.told": "Day Happening ModelUse Throughput RunTold",
     "pipeline.control.admit": "Admitted Note NotStatedError Revoked admit revoke",
     "pipeline.control.check": "Checked verify_models",
     "pipeline.control.compare": "Comparison Said compare",
@@ -193,10 +138,6 @@ _LATER = {
     "pipeline.learn.learning": "LearnReport learn_head",
     "pipeline.outbox.results": "results",
     "pipeline.outbox.running": "Running running",
-    "pipeline.outbox.schema": "result_sha256",
-    "pipeline.outbox.tables": "FORMATS",
-    "pipeline.outbox.tables.base": "TableRefusedError",
-    "pipeline.outbox.tables.writing": "original_of write_table",
     "pipeline.parse": "Limits find_tesseract",
     "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Retention RunPlan Site",
     "pipeline.proof.choose": "Choice",
@@ -217,44 +158,21 @@ _LATER = {
     "pipeline.quality.page": "write_page",
     "pipeline.quality.qualify": "Asked Measured Qualification qualify",
     "pipeline.records.admissions": "Admissions AdmissionsNow Decision check_admitted read_admissions refusal_of",
-    "pipeline.records.entries": "entries_at read_entries",
     "pipeline.records.journal": "Recorded open_journal record",
     "pipeline.records.records": "says",
     "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",
     "pipeline.records.types": (
-        "KINDS ConsoleInvited ConsoleRevoked Document Isolation ModelAndHead ReadCheckpoint ReadProof ReadRecall "
-        "ReadResults ReadStory Record RefusedThere Reviewed Sampled ServiceEnded ServiceStarted SignedIn StartedThere "
-        "Verified"
+        "KINDS Document Isolation ModelAndHead ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory Record "
+        "ServiceEnded ServiceStarted Verified"
     ),
     "pipeline.report": "Observer RunReport",
-    "pipeline.review.queue.index": "Queue open_queue",
-    "pipeline.review.queue.rows": "items_in_order rows_in_order",
-    "pipeline.review.queue.shown": "SORTS Filter Item Night Page",
-    "pipeline.review.row": "entry_of row_of",
-    "pipeline.review.sampling": "Standing draw new_seed samples standing",
-    "pipeline.review.sheets": (
-        "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits"
-    ),
-    "pipeline.review.deciding": (
-        "RefusedReview Review ReviewOutcome admit_review_key decide reviews_refused reviews_waiting take_up_reviews"
-    ),
-    "pipeline.review.examples": "REVIEW review_examples",
-    "pipeline.review.refused": "ReviewRefusedError",
-    "pipeline.review.seen": "job_of",
     "pipeline.run": "run",
-    "pipeline.states": "OF_RUNS State",
+    "pipeline.states": "State",
     "pipeline.tasks": (
         "NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label Line "
         "SettingsError SummarizeSettings Task Writing keys_of"
     ),
-    "pipeline.parse.view.seen": "Mark",
-    "pipeline.view.drawer": "Drawer",
-    "pipeline.view.places": "Place",
-    "pipeline.view.structure": "Block Marked blocks_of",
-    "pipeline.view.unseen": "WAYS",
-    "pipeline.view.viewed": "Drawn NotShownError Viewed draw_page open_document",
-    "pipeline.view.windows": "window_at windows_of",
 }
 """The public names by their homes: module -> names, with a blank between two."""
 _HOMES = {name: home for home, names in _LATER.items() for name in names.split()}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Annotated
 import typer
 
 import pipeline
-from jobs.cli.learn import examples_of, refusal_of
+from jobs.cli.learn import refusal_of
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say
 from jobs.errors import ConfigError, ExitCode, Problem
@@ -32,8 +30,7 @@ EvalOption = Annotated[
         "--eval",
         metavar="PATH",
         help="Documents whose answers are known: a folder with a folder for each label, or a CSV or JSONL file "
-        "with `text` or `document`, and `label`, fields or `summary`; or the word review: the rows that people "
-        "accepted or corrected; else the file that the job names.",
+        "with `text` or `document`, and `label`, fields or `summary`; else the file that the job names.",
         show_default=False,
     ),
 ]
@@ -107,8 +104,6 @@ def qualify(
     quality look. Exit 2 for examples that cannot be used, also because they were learned from; 3 for a refused model,
     and where the job as it is does not reach the floor.
     """
-    if report:
-        _check_report(report)
     place = open_workspace(workspace)
     loaded = load_job_of(place, find_job(place, job))
     plan = make_plan(place, loaded)
@@ -129,23 +124,13 @@ def qualify(
     raise typer.Exit(int(ExitCode.DONE if found.passed else ExitCode.MODEL_REFUSED))
 
 
-def _check_report(report: Path) -> None:
-    """ConfigError for a report that could not be written, before anything is measured."""
-    if report.is_dir():
-        raise ConfigError(Problem("--report", f"{shown(report)} is a folder", "a file, such as report.html"))
-    if not os.access(report.parent, os.W_OK):
-        found = "nothing can be written there" if report.parent.is_dir() else "there is no such folder"
-        raise ConfigError(Problem("--report", f"{shown(report.parent)}: {found}", "a file in a folder of yours"))
-
-
 def _qualified(place: Workspace, plan: pipeline.RunPlan, asked: pipeline.Asked) -> pipeline.Qualification:
     """Measure the job, and record that in the log. Raises ConfigError for examples that cannot be used."""
     try:
-        with telling("qualify") as progress, examples_of(plan, asked.source, placed=False) as source:
-            found = pipeline.qualify(plan, replace(asked, source=source), progress)
+        with telling("qualify") as progress:
+            found = pipeline.qualify(plan, asked, progress)
     except pipeline.ExamplesRefusedError as error:
         raise refusal_of(error, asked.source) from None
-    found = replace(found, eval=asked.source)
     for facts in found.records(_told(place, plan, asked.source)):
         record(plan.site, facts)
     return found
@@ -190,8 +175,6 @@ def _prices(hour: str | None, api: float | None, gpu: float | None) -> pipeline.
 
 def _told(place: Workspace, plan: pipeline.RunPlan, source: Path) -> str:
     """The evaluation file as the log may say it: from the workspace where it lies there; not that of a private job."""
-    if str(source) == pipeline.REVIEW:
-        return "" if plan.private else pipeline.REVIEW
     real, root = source.resolve(), place.root.resolve()
     told = str(real.relative_to(root) if real.is_relative_to(root) else real)
     return "" if plan.private else told.encode(errors="surrogateescape").decode(errors="backslashreplace")

@@ -1,13 +1,11 @@
-"""Models (NAME.gguf) and learned heads (NAME.head), by name and by what is in them: files in models/, and the heads
-that travel with the package."""
+"""The files in models/: models (NAME.gguf) and learned heads (NAME.head), by name and by what is in them."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.builtin import BUILTIN, head_files, head_path
 from pipeline.heads.file import read_head
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import Site
@@ -18,10 +16,10 @@ MODEL, HEAD = ".gguf", ".head"
 def find_file(models: Path, name: str) -> Path:
     """The file of a model or head by the name that a job writes, or by its whole name, as NAME.head, where both are
     there. ModelRefusedError."""
-    whole = head_path(models, name.removesuffix(HEAD)) if name.endswith(HEAD) else models / name
+    whole = models / name
     if whole.suffix in (MODEL, HEAD) and "/" not in name and whole.is_file():
         return whole
-    found = [path for path in (models / f"{name}{MODEL}", head_path(models, name)) if path.is_file()]
+    found = [path for path in (models / f"{name}{MODEL}", models / f"{name}{HEAD}") if path.is_file()]
     if "/" in name or not found:
         raise ModelRefusedError(f"there is no model or head {name!r} in {models}; {_near(models, name)}")
     if len(found) > 1:
@@ -38,13 +36,12 @@ def _near(models: Path, name: str) -> str:
 
 def _files(models: Path) -> Iterator[Path]:
     """Yield the files of models, then those of heads, each sorted."""
-    for path in (*sorted(models.glob(f"*{MODEL}")), *head_files(models)):
-        if path.is_file():
-            yield path
+    for suffix in (MODEL, HEAD):
+        yield from (path for path in sorted(models.glob(f"*{suffix}")) if path.is_file())
 
 
 class Contents:
-    """The files of models/ and the heads of the package by their sha256. Each is read once, when it is asked for."""
+    """The files of a folder by their sha256. Each is read once, and only when it is asked for."""
 
     def __init__(self, models: Path) -> None:
         self.models = models
@@ -65,17 +62,16 @@ class Contents:
 
 
 def list_heads(site: Site) -> list[dict[str, Any]]:
-    """The facts of every head that a job can name: for which task, on which model, and from how many examples it was
-    learned; whether it is one of the package (`packaged`); a bad one has `error` instead."""
-    return [_facts(path) for path in head_files(site.models) if path == head_path(site.models, path.stem)]
+    """The facts of every head of the workspace, by name: for which task, on which model, and from how many examples it
+    was learned; a bad one has `error` instead."""
+    return [_facts(path) for path in sorted(site.models.glob(f"*{HEAD}"))]
 
 
 def _facts(path: Path) -> dict[str, Any]:
     try:
-        head = read_head(path)
-        about = {"size": path.stat().st_size, "sha256": head.sha256}
+        facts: Mapping[str, Any] = read_head(path).facts
+        about = {"size": path.stat().st_size, "sha256": file_sha256(path)}
     except (ModelRefusedError, OSError) as error:
-        return {"name": path.stem, "error": str(error), "packaged": False}
+        return {"name": path.stem, "error": str(error)}
     names = ("kind", "model_name", "model_sha256", "examples")
-    packaged = path.parent == BUILTIN
-    return {"name": path.stem, **{name: head.facts.get(name) for name in names}, **about, "packaged": packaged}
+    return {"name": path.stem, **{name: facts.get(name) for name in names}, **about}

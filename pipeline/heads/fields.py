@@ -2,11 +2,10 @@
 
 A candidate is judged by the vector of its passage and by words that say what stands in, around and above it and where
 (`candidates.py`): a logistic regression for each field. The candidate with the best logit is the value; the probability
-that it is right was learned from documents that the head had not seen (Platt 1999), and so was how probable it must be
-to be given.
+that it is right was learned from documents that the head had not seen (Platt 1999).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -20,9 +19,7 @@ from pipeline.heads.file import HeadFile
 Vectors = NDArray[np.float32]
 KIND: Final = "extract"
 NEARNESS: Final = 4.0  # what a cosine counts beside a vector of length 1
-THRESHOLD: Final = 0.35  # of a head that has learned none, and of further values: pipeline/DECISIONS.md
-MOST: Final = 50  # values of a field that may have several
-_LOOKED_AT: Final = 1000  # candidates among which they are
+THRESHOLD: Final = 0.35  # chosen on contracts: pipeline/DECISIONS.md
 
 
 @dataclass(frozen=True)
@@ -32,16 +29,6 @@ class Sought:
     name: str
     type: str
     pattern: str | None = None
-
-
-@dataclass(frozen=True)
-class Least:
-    """From which scores on the values of a field are given: the best one, and, if it may have `many`, further ones, of
-    which none is given without the best. `further` is never learned from examples."""
-
-    best: float
-    further: float
-    many: bool
 
 
 @dataclass(frozen=True)
@@ -63,15 +50,14 @@ class View:
 class FieldsHead:
     """Weights of what is seen float32 [d + fields, fields], of words [words, fields] and a bias, which give the logits
     of candidates; and for each field the level and the slope of the log-odds that the best candidate is right, by its
-    logit, and the probability below which it is not given unless the job says another."""
+    logit."""
 
     fields: tuple[Sought, ...]
     view: View
     words: tuple[str, ...]
-    logistic: "engine.Logistic"
+    logistic: engine.Logistic
     levels: tuple[float, ...]
     slopes: tuple[float, ...]
-    thresholds: tuple[float, ...]
 
     def logits(self, vectors: Vectors, candidates: Sequence[Candidate], words: Iterable[Iterable[str]]) -> Vectors:
         """float32 [candidates, fields], from the vectors of a document's passages [passages, d]."""
@@ -88,20 +74,12 @@ class FieldsHead:
         odds = self.levels[field] + self.slopes[field] * logit
         return float(engine.softmax(np.array([[0.0, odds]], np.float32), 1.0)[0, 1])
 
-    def least(self, field: int, said: float | None, many: bool) -> Least:
-        """From which scores on the values of a field are given, of which the job says a threshold, or none."""
-        if said is None:
-            return Least(self.thresholds[field], THRESHOLD, many)
-        return Least(said, said, many)
-
     def to_file(self, facts: Mapping[str, Any]) -> HeadFile:
         """The file of this head, with further facts of it."""
-        numbers = zip(self.levels, self.slopes, self.thresholds, strict=True)
         fields = [
-            {"name": field.name, "type": field.type, "pattern": field.pattern, "level": level, "slope": slope,
-             "threshold": threshold}
-            for field, (level, slope, threshold) in zip(self.fields, numbers, strict=True)
-        ]  # fmt: skip
+            {"name": field.name, "type": field.type, "pattern": field.pattern, "level": level, "slope": slope}
+            for field, level, slope in zip(self.fields, self.levels, self.slopes, strict=True)
+        ]
         own: dict[str, Any] = {"kind": KIND, "fields": fields, "scale": self.view.scale, "words": list(self.words)}
         arrays: dict[str, NDArray[Any]] = {
             "centre": self.view.centre, "meanings": self.view.meanings,
@@ -124,27 +102,12 @@ class FieldsHead:
                 raise ValueError(f"the array {name} has the shape {arrays[name].shape}, expected {shape}")
         parts = (arrays[name].astype(np.float32) for name in ("weights", "word_weights", "bias"))
         levels, slopes = (tuple(float(each[name]) for _, each in fields) for name in ("level", "slope"))
-        thresholds = tuple(float(each.get("threshold", THRESHOLD)) for _, each in fields)
         sought = tuple(field for field, _ in fields)
         view = View(arrays["centre"], float(facts["scale"]), arrays["meanings"])
-        return cls(sought, view, words, engine.Logistic(*parts), levels, slopes, thresholds)
+        return cls(sought, view, words, engine.Logistic(*parts), levels, slopes)
 
 
-def distinct(candidates: Sequence[Candidate], logits: Vectors) -> Iterator[int]:
-    """Which candidates are the values of a field, from the best logit to the worst: those that neither overlap one
-    before them nor say the same. `logits`: float32 [candidates]."""
-    chosen, known = list[Candidate](), set[str]()
-    for row in np.argsort(-logits, kind="stable")[:_LOOKED_AT].tolist():
-        value = candidates[row].value
-        said = "".join(char for char in value.value.lower() if char.isalnum())
-        apart = all(value.end <= one.value.start or one.value.end <= value.start for one in chosen)
-        if apart and said not in known:
-            chosen.append(candidates[row])
-            known.add(said)
-            yield row
-
-
-def bags_of(words: Iterable[Iterable[str]], numbers: Mapping[str, int]) -> "engine.Bags":
+def bags_of(words: Iterable[Iterable[str]], numbers: Mapping[str, int]) -> engine.Bags:
     """The words that are known of each candidate, each once, by their numbers."""
     starts, found = [0], list[int]()
     for its in words:

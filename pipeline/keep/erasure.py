@@ -11,7 +11,6 @@ import audit
 from pipeline.answer.vectors import forget_vectors
 from pipeline.keep.about import About, about, containers_of, with_containers
 from pipeline.keep.holds import holds
-from pipeline.keep.shown import reports_showing
 from pipeline.outbox.commit import write_without
 from pipeline.outbox.deletion import Deletions, delete
 from pipeline.outbox.placement import archive_folder, sync
@@ -21,7 +20,6 @@ from pipeline.paths.names import failed_apart, failed_name
 from pipeline.plan import Site
 from pipeline.records import types
 from pipeline.records.entries import fold, read_entries
-from pipeline.records.requests import forget_requests
 from pipeline.records.types import Deleted, Document, Inputs, MadeFile, Part, RewrittenPart
 from pipeline.states import State
 
@@ -79,7 +77,6 @@ def erase(
         assert number is not None
         delete(site, record)
         forget_vectors(site)
-        forget_requests(site, {entry.n for entry in found.entries})
         log.commit([Deleted(deletion=number)])
     around = tuple(_around(site, found)) if archive else ()
     gone = sum(len(part.entries) for part in record.rows)
@@ -128,18 +125,15 @@ def _told(site: Site, paths: set[str]) -> list[int]:
 def _record(site: Site, found: About, archive: bool, rows: bool) -> types.Erased:
     """The record of what goes; the parts without the rows are written, and wait for their place."""
     before = fold(read_entries(site), Deletions())
-    came = [entry for entry in found.entries if entry.document is not None and not entry.is_decided]
-    kept = [entry for entry in came if entry.n not in before.archive]
+    kept = [entry for entry in found.entries if entry.document is not None and entry.n not in before.archive]
     answered = tuple(entry.n for entry in kept if entry.state != State.FAILED)
     failed = tuple(e.n for e in found.entries if e.state == State.FAILED and e.n not in before.failed)
     private = [entry.n for entry in found.entries if entry.private is not None]
-    reports = reports_showing(site, found.entries, {entry.n for entry in found.entries} if rows else set(private))
-    private += [report.n for report in reports if report.private is not None]
     return types.Erased(
         entries=tuple(sorted([*private, *_told(site, {entry.path for entry in found.entries})])),
         archive=answered if archive else (),
         failed=failed if archive else (),
-        markdown=tuple(sorted([*(_markdown(site, found) if rows else ()), *(report.n for report in reports)])),
+        markdown=_markdown(site, found) if rows else (),
         parts=(),
         rows=tuple(_rewritten(site, found, before)) if rows else (),
     )

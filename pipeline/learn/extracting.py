@@ -7,7 +7,6 @@ are learned from: first such as lie evenly in it, then those that the last regre
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from math import fsum, sqrt
 from typing import Final
 
@@ -17,11 +16,9 @@ from numpy.typing import NDArray
 import engine
 from pipeline.document import Parsed, Span
 from pipeline.heads.candidates import Candidate, Page
-from pipeline.heads.fields import MOST, FieldsHead, Sought, Vectors, View, distinct
-from pipeline.heads.findings import FLOOR, Scored
+from pipeline.heads.fields import FieldsHead, Sought, Vectors, View
 from pipeline.learn.agreement import f1, words_of
 from pipeline.learn.bags import Words, placed
-from pipeline.learn.unseen import RIGHT, Unseen, calibrated, thresholds_of
 
 FOLDS: Final = 5
 PENALTY: Final = 1.0
@@ -30,10 +27,12 @@ ROUNDS: Final = 3
 EVENLY: Final = 40  # wrong candidates of a document that are learned from, wherever they lie,
 HARD: Final = 40  # and those most like right ones
 TEXTS: Final = ("text", "title", "organisation")  # types of which a value may be right in part
+RIGHT: Final = 0.5  # token F1 of a value with what it should be, from which on it is right
 SURE: Final = 0.75  # from which on a candidate is learned as a right one, beside the best of its document
 PLACES: Final = 3  # where a value stands that is learned from, if it is not said where it stands
 LEAST: Final = 3  # candidates by which a word must stand to be learned
 MOST_WORDS: Final = 6000  # of a field
+CALIBRATION: Final = 1.0  # the penalty of the regression that gives probabilities
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,25 @@ class Taught:
 
 
 @dataclass(frozen=True)
+class Unseen:
+    """The finding of a head for a field in a document that it had not seen: a candidate, its logit, and the agreement
+    of its text with the answers, 0 to 1. `is_there`: the document has the field; `score`: the probability."""
+
+    document: int
+    field: int
+    candidate: Candidate | None
+    logit: float
+    agreement: float
+    is_there: bool
+    score: float = 0.0
+
+    @property
+    def right(self) -> bool:
+        """Whether the value is right."""
+        return self.agreement >= RIGHT
+
+
+@dataclass(frozen=True)
 class Learned:
     """A head, and what was found in each document by one that had not seen it."""
 
@@ -72,17 +90,16 @@ def learn(
     """Learn the fields from documents, two at least. `meanings`: the vectors of the fields' names and descriptions."""
     learning = _Learning(taught, fields, meanings)
     whole = learning.fit(range(len(taught)))
-    found = list[tuple[Unseen, Vectors]]()
+    unseen = list[Unseen]()
     folds = min(FOLDS, len(taught))
     for fold in range(folds):
         told(fold, folds)
         held = [number for number in range(len(taught)) if number % folds == fold]
         rest = learning.fit([number for number in range(len(taught)) if number % folds != fold], whole)
-        found += [one for number in held for one in learning.found(rest, number)]
-    unseen = [one for one, _ in found]
-    levels, slopes = calibrated(unseen, len(fields))
-    head = learning.head(whole, levels, slopes, thresholds_of(unseen, len(fields)))
-    scored = [learning.scored(head, *one) for one in found]
+        unseen += [one for number in held for one in learning.found(rest, number)]
+    levels, slopes = _calibrated(unseen, len(fields))
+    head = learning.head(whole, levels, slopes)
+    scored = [replace(one, score=head.probability(one.field, one.logit) if one.candidate else 0.0) for one in unseen]
     return Learned(head, sorted(scored, key=lambda one: (one.document, one.field)))
 
 
@@ -122,8 +139,7 @@ class _Learning:
         for type_, pattern in self._types:
             candidates = page.candidates(type_, pattern)
             mine = [i for i, field in enumerate(self._fields) if (field.type, field.pattern) == (type_, pattern)]
-            values = [candidate.value.value for candidate in candidates]
-            agreements = {i: agreements_with(taught.answers[i] or (), type_, values) for i in mine}
+            agreements = {i: _agreements(candidates, type_, taught.answers[i] or ()) for i in mine}
             marks = {i: _marks(candidates, agreements[i], taught.answers[i] or ()) for i in mine}
             passages = np.array([candidate.passage for candidate in candidates], np.int64)
             bags = every.bags(page.words(candidates))
@@ -155,9 +171,6 @@ class _Learning:
             x.append(self._vectors[number][sheet.passages[rows]])
             labels += sheet.marks[field][0][rows].tolist()
             bags += [sheet.of(row) for row in rows]
-        if not labels:  # no candidate in any of them: none is right
-            width, known = self._vectors[0].shape[1], len(self._known)
-            return np.zeros(width, np.float32), np.zeros(known, np.float32), np.array(-1.0, np.float32)
         start = None if head is None else (head.weights[:, field], head.words[:, field], head.bias[field])
         return _regression(np.concatenate(x), labels, bags, len(self._known), start)
 
@@ -166,11 +179,9 @@ class _Learning:
         sheet = self._sheets[number][type_]
         return head.logits(self._vectors[number][sheet.passages], sheet.bags)
 
-    def found(self, head: engine.Logistic, number: int) -> list[tuple[Unseen, Vectors]]:
-        """Find each field in a document with a head, but for those of which no answer is known; with the logits of all
-        its candidates."""
-        every = [self.logits(head, number, type_) for type_ in range(len(self._types))]
-        out = list[tuple[Unseen, Vectors]]()
+    def found(self, head: engine.Logistic, number: int) -> list[Unseen]:
+        """Find each field in a document with a head, but for those of which no answer is known."""
+        out, every = list[Unseen](), [self.logits(head, number, type_) for type_ in range(len(self._types))]
         for field, sought in enumerate(self._fields):
             type_ = self._types.index((sought.type, sought.pattern))
             sheet, column = self._sheets[number][type_], every[type_][:, field]
@@ -178,43 +189,21 @@ class _Learning:
                 continue
             is_there = bool(answers)
             if not len(column):
-                out.append((Unseen(number, field, None, 0.0, 0.0, is_there), column))
+                out.append(Unseen(number, field, None, 0.0, 0.0, is_there))
                 continue
             best = int(column.argmax())
             agreement = float(sheet.agreements[field][best])
-            its = Unseen(number, field, sheet.candidates[best], float(column[best]), agreement, is_there)
-            out.append((its, column))
+            out.append(Unseen(number, field, sheet.candidates[best], float(column[best]), agreement, is_there))
         return out
 
-    def scored(self, head: FieldsHead, one: Unseen, logits: Vectors) -> Unseen:
-        """A finding with its score, and the scores of its values, by the logits of all candidates."""
-        if one.candidate is None:
-            return one
-        sought, values = self._fields[one.field], list[Scored]()
-        sheet = self._sheets[one.document][self._types.index((sought.type, sought.pattern))]
-        for row in islice(distinct(sheet.candidates, logits), MOST):
-            score = round(head.probability(one.field, float(logits[row])), 6)
-            if values and score < FLOOR:
-                break
-            values.append(Scored(score, bool(sheet.agreements[one.field][row] >= RIGHT)))
-        return replace(one, score=head.probability(one.field, one.logit), values=tuple(values))
-
-    def head(
-        self,
-        logistic: engine.Logistic,
-        levels: Sequence[float],
-        slopes: Sequence[float],
-        thresholds: Sequence[float],
-    ) -> FieldsHead:
+    def head(self, logistic: engine.Logistic, levels: Sequence[float], slopes: Sequence[float]) -> FieldsHead:
         """The head as its file has it: with weights of 16 bits, and with no words but those that have any."""
         weights, words = (part.astype(np.float16).astype(np.float32) for part in (logistic.weights, logistic.words))
         names, rows = self._known, np.flatnonzero(words.any(1))
         order = sorted(rows.tolist(), key=names.__getitem__)
         rounded = engine.Logistic(weights, np.ascontiguousarray(words[order]), logistic.bias)
         known = tuple(names[row] for row in order)
-        return FieldsHead(
-            tuple(self._fields), self._view, known, rounded, tuple(levels), tuple(slopes), tuple(thresholds)
-        )
+        return FieldsHead(tuple(self._fields), self._view, known, rounded, tuple(levels), tuple(slopes))
 
 
 def _middle(vectors: Sequence[Vectors]) -> tuple[Vectors, float]:
@@ -229,13 +218,13 @@ def _middle(vectors: Sequence[Vectors]) -> tuple[Vectors, float]:
     return centre, len(distances) / (fsum(distances) or 1.0)
 
 
-def agreements_with(answers: Sequence[Answer], type_: str, values: Sequence[str]) -> NDArray[np.float64]:
-    """How far each value agrees with the answer that it is most like: 0 or 1 unless it is a text."""
+def _agreements(candidates: Sequence[Candidate], type_: str, answers: Sequence[Answer]) -> NDArray[np.float64]:
+    """How far the text of each candidate agrees with the answer that it is most like: 0 or 1 unless it is a text."""
     if type_ not in TEXTS:
         texts = {answer.text for answer in answers}
-        return np.array([float(value in texts) for value in values])
+        return np.array([float(candidate.value.value in texts) for candidate in candidates])
     bags = [Counter(words_of(answer.text)) for answer in answers]
-    its = (Counter(words_of(value)) for value in values)
+    its = (Counter(words_of(candidate.value.value)) for candidate in candidates)
     return np.array([max((f1(one, bag) for bag in bags), default=0.0) for one in its])
 
 
@@ -304,3 +293,18 @@ def _regression(
     whole = np.zeros(known, np.float32)
     whole[used] = (found.words[:, 1] - found.words[:, 0]) * np.float32(WORD)
     return found.weights[:, 1] - found.weights[:, 0], whole, np.array(found.bias[1] - found.bias[0])
+
+
+def _calibrated(unseen: Sequence[Unseen], fields: int) -> tuple[list[float], list[float]]:
+    """The level and slope of the log-odds of being right, by field: one slope, for documents may be few."""
+    there = [one for one in unseen if one.candidate]
+    x = np.zeros((len(there), fields + 1), np.float32)
+    for row, one in zip(x, there, strict=True):
+        row[0], row[1 + one.field] = one.logit, 2.0
+    truth = np.array([one.right for one in there], np.int32)
+    if not there or truth.min() == truth.max():
+        return [0.0] * fields, [1.0] * fields
+    found = engine.fit_logistic(x, truth, 2, CALIBRATION)
+    weights = (found.weights[:, 1] - found.weights[:, 0]).tolist()
+    bias = float(found.bias[1] - found.bias[0])
+    return [bias + 2.0 * level for level in weights[1:]], [max(0.0, weights[0])] * fields

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.outbox.deletion import delete
-from pipeline.outbox.placement import move_reports, place
+from pipeline.outbox.placement import place
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
 from pipeline.records.history import History, read_history
 from pipeline.records.journal import Journal, cut_record, open_journal
 from pipeline.records.private import refuse_closed, remove_unused_openings
-from pipeline.records.requests import ids_of, remove
 from pipeline.records.types import Deleted, Placed, Record, RecoveredCut, RecoveredUndone
 
 
@@ -23,10 +22,7 @@ def recover(site: Site, log: Journal, history: History) -> list[Record]:
         for entry in documents:
             refuse_closed(site.root, entry)
         place(site.root, part, documents)
-        remove(site, ids_of(documents))  # they are in the log: what is met again after this was put there again
         records.append(Placed(run=part.run, job=part.job, file=part.file))
-    with contextlib.suppress(OSError):  # a report keeps nobody from working: verify tells that it is not there
-        move_reports(site.root, history.unmoved)
     for number, record in history.deletions.items():
         delete(site, record)
         records.append(Deleted(deletion=number))

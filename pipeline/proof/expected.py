@@ -11,7 +11,6 @@ from pipeline.outbox.deletion import Deletions, Rewritten
 from pipeline.outbox.placement import archive_folder, staged_name
 from pipeline.paths.names import archive_name
 from pipeline.plan import Site
-from pipeline.proof.decisions import Decisions
 from pipeline.proof.failures import Failures
 from pipeline.proof.finding import UNOPENED, Found
 from pipeline.proof.holding import (
@@ -24,7 +23,7 @@ from pipeline.proof.holding import (
 from pipeline.proof.openings import Openings
 from pipeline.records.entries import documents_at, entries_at
 from pipeline.records.records import UNPROVED, Untold
-from pipeline.records.types import Document, Part, Placed, Record, Reported, ReviewerKeyAdmitted
+from pipeline.records.types import Document, Part, Placed, Record
 from pipeline.states import ANSWERED, State
 
 STAGING = ".staging"
@@ -33,7 +32,7 @@ _FILES = 500  # in one task
 
 class Expected:
     """Made by taking every entry, in order. Memory grows with the number of documents: a name and a sha256 for each
-    Markdown, output and report file, a digest and a number for each file of the archive."""
+    Markdown and output file, a digest and a number for each file of the archive."""
 
     def __init__(self, root: Path) -> None:
         self.size = 0  # entries taken
@@ -43,12 +42,10 @@ class Expected:
         self._parts: set[str] = set()
         self._unplaced: dict[str, tuple[Part, list[ProvedRow]]] = {}
         self._made: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
-        self._reports: dict[str, str] = {}  # those of `_made` that are reports -> sha256 of what was there before
         self._kept: dict[bytes, int] = {}  # digest of a name in the archive -> the last entry that put it there
         self._openings = Openings(root)
         self._deletions = Deletions()
         self._failures = Failures()
-        self._decisions = Decisions()
         self._unproved: list[str] = []
 
     def take(self, entry: Record) -> None:
@@ -64,15 +61,9 @@ class Expected:
                 self._rows = []
             case Placed() if entry.file in self._unplaced:
                 self.placed.append(PartTask(self._root, *self._unplaced.pop(entry.file), placed=True))
-            case Reported():
-                for file in entry.made_files:
-                    self._reports[file.file] = self._made.get(file.file, ("", 0))[0]
-                    self._made[file.file] = (file.sha256, entry.n)
             case Untold(forged=True):
                 kind = entry.type.removeprefix(UNPROVED)
                 self._unproved.append(f"entry {entry.n}, {kind}, was handed over, so it proves nothing")
-            case ReviewerKeyAdmitted():
-                self._decisions.take(entry)
             case _:
                 self._deletions.take(entry)
 
@@ -82,8 +73,7 @@ class Expected:
         for file in row.made_files:
             self._made[file.file] = (file.sha256, entry.n)
         self._failures.take(entry)
-        self._decisions.take(entry)
-        if entry.state == State.FAILED or not entry.document or entry.is_decided:
+        if entry.state == State.FAILED or not entry.document:
             return
         folder = str(archive_folder(Path(), entry.job, entry.document))
         names = archived_names(row) if entry.state in ANSWERED else [f"bytes/{archive_name(row.raw_path)}"]
@@ -109,14 +99,12 @@ class Expected:
         """The Markdown and output files that should be there."""
         waiting = [entry for _, documents in self._unplaced.values() for entry in documents]
         staged = frozenset(file.file for entry in waiting for file in entry.made_files)
-        kinds: dict[str, list[tuple[str, str, int]]] = {"markdown": [], "outputs": [], "reports": []}
+        kinds: dict[str, list[tuple[str, str, int]]] = {"markdown": [], "outputs": []}
         for name, (sha256, number) in self._made.items():
-            kind = "reports" if name in self._reports else "markdown" if name.endswith(".md") else "outputs"
-            kinds[kind].append((name, sha256, number))
+            kinds["markdown" if name.endswith(".md") else "outputs"].append((name, sha256, number))
         for kind, files in kinds.items():
             for at in range(0, len(files), _FILES):
-                before = {name: self._reports[name] for name, *_ in files[at : at + _FILES] if name in self._reports}
-                yield FilesTask(self._root, kind, files[at : at + _FILES], staged, before)
+                yield FilesTask(self._root, kind, files[at : at + _FILES], staged)
 
     def check_strays(self, found: Found) -> None:
         """Every file below outbox/, archive/ and failed/: did an entry make it? Those of failed/ are compared too."""
@@ -133,7 +121,6 @@ class Expected:
         for name, by in returned.items():
             why = "which is not done yet: the next run ends it" if by in self._deletions.pending else "and is there"
             found.notes.append(f"{name} was deleted by entry {by}, {why}")
-        self._decisions.check(found)
         self._failures.check(self._root, list(_walk(self._root, "failed", found)), lacking, found)
         self._openings.check(self._deletions, found)
 

@@ -4,7 +4,7 @@ Each check takes one picklable task, so that it can be done by another process, 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,7 +44,6 @@ class ProvedRow(NamedTuple):
     finished_at: str | None
     made_files: tuple[MadeFile, ...]
     closed: bool
-    decided: bool  # by a person: what is archived, the row that was seen proves
 
 
 def proved_row(entry: Document) -> ProvedRow:
@@ -53,7 +52,7 @@ def proved_row(entry: Document) -> ProvedRow:
     return ProvedRow(
         entry.n, entry.row, entry.job, entry.document, entry.raw_path, entry.state, entry.text_sha256,
         entry.result_sha256, entry.run, entry.tokens, entry.supersedes, replaces, entry.finished_at, entry.made_files,
-        bool(entry.closed), entry.is_decided,
+        bool(entry.closed),
     )  # fmt: skip
 
 
@@ -70,13 +69,12 @@ class PartTask:
 @dataclass(frozen=True)
 class FilesTask:
     """Files of one kind, with the sha256 that they should have and the entry that says so; those of `staged` may wait
-    there. `before`: the sha256 of the file that one takes the place of."""
+    there."""
 
     root: Path
     kind: str
     files: Sequence[tuple[str, str, int]]
     staged: frozenset[str] = frozenset()
-    before: Mapping[str, str] = field(default_factory=dict)
 
 
 def check_files(task: FilesTask) -> Found:
@@ -84,21 +82,8 @@ def check_files(task: FilesTask) -> Found:
     found = Found()
     for name, sha256, number in task.files:
         with found.reading(name, number):
-            if task.kind == "reports" and _waits(task, name, sha256):
-                found.notes.append(f"{name} waits for its place, which the next run gives it")
-                continue
             _check_file(task.root / name, name, sha256, number, found, task.kind, task.staged)
     return found
-
-
-def _waits(task: FilesTask, name: str, sha256: str) -> bool:
-    """Whether a report is staged still, and in its place lies none, or the one that it takes the place of."""
-    path = task.root / name
-    staged = path.parent / ".staging" / staged_name(name)
-    if staged.is_symlink() or not staged.is_file() or path.is_symlink():
-        return False
-    is_before = not path.exists() or (path.is_file() and file_sha256(path) == task.before.get(name))
-    return is_before and file_sha256(staged) == sha256
 
 
 def check_part(task: PartTask) -> Found:
@@ -112,7 +97,7 @@ def check_part(task: PartTask) -> Found:
         if _check_file(path, name, part.sha256, part.n, found, "parts"):
             _check_rows(path, task, found)
     for entry in task.documents:
-        if entry.state in ANSWERED and entry.document and not entry.decided:
+        if entry.state in ANSWERED and entry.document:
             with found.reading(_archived_at(task, entry), entry.n):
                 _check_archived(task, entry, found)
     return found

@@ -10,22 +10,11 @@ import audit
 from pipeline.outbox.deletion import Deletions
 from pipeline.proof.finding import Found
 from pipeline.records.private import OPENINGS_NAME, format_openings, openings_bytes, openings_file, parse_openings
-from pipeline.records.types import (
-    Deleted,
-    Document,
-    Erased,
-    Held,
-    Inputs,
-    Record,
-    Released,
-    Reported,
-    RunStopped,
-    members_of,
-)
+from pipeline.records.types import Deleted, Document, Erased, Held, Inputs, Record, Released, RunStopped, members_of
 
 FOLDER = "private"
-_MEMBERS = members_of(Document).keys() | members_of(Inputs).keys() | members_of(Reported).keys()
-_COMMANDS = (Held, Released, Erased, Deleted, Document)
+_MEMBERS = members_of(Document).keys() | members_of(Inputs).keys()
+_COMMANDS = (Held, Released, Erased, Deleted)
 """What commands write that, as each run does, first remove the openings of commits which did not happen."""
 
 
@@ -81,8 +70,7 @@ class Openings:
             if file in self._files and is_file:
                 continue
             name = OPENINGS_NAME.fullmatch(file.name)
-            anew = bool(name and name[2] and deletions.pending and file.with_suffix("") in self._files)
-            if name and is_file and len(file.parts) == 3 and (first <= int(name[1]) <= last or anew):
+            if name and is_file and len(file.parts) == 3 and first <= int(name[1]) <= last:
                 waiting += 1
             else:
                 found.add_stray(

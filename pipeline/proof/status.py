@@ -4,19 +4,18 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from pipeline.plan import Site
-from pipeline.records.dispositions import Unread, remember
 from pipeline.records.entries import Fold, fold, read_entries
 from pipeline.records.types import (
     Document,
     Isolation,
     Record,
-    Reported,
     RunEmpty,
     RunFinished,
     RunRefused,
     RunStarted,
     RunStopped,
 )
+from pipeline.records.unread import Unread, remember
 
 
 @dataclass
@@ -27,9 +26,7 @@ class JobStatus:
     `last_state` is "finished", "interrupted", "stopped" (a disk was full), "refused" (model or machine, for a `reason`)
     or "unfinished" (no closing entry: it is on its way, or was cut off). `seen` is the sum of `counts`, which of a run
     that did not finish are those of its rows. `isolation`: how the parsers of the last run that read documents were
-    held; `decisions`: the states of rows that people decided, which no run made; `unread`: the files that were not read
-    when they came (unread.py); `report`: the page of the last night of which there is one, by its name in the
-    workspace.
+    held; `unread`: the files that were not read when they came (unread.py).
     """
 
     job: str
@@ -40,10 +37,8 @@ class JobStatus:
     reason: str | None = None
     counts: Counter[str] = field(default_factory=Counter)
     totals: Counter[str] = field(default_factory=Counter)
-    decisions: Counter[str] = field(default_factory=Counter)
     isolation: Isolation | None = None
     unread: dict[str, Unread] = field(default_factory=dict)
-    report: str | None = None
     before: "JobStatus | None" = None
 
     @property
@@ -66,11 +61,7 @@ class _Jobs:
 
     def take(self, entry: Record) -> None:
         """Take in the next entry, of any type."""
-        if isinstance(entry, Document) and entry.is_decided:
-            self.jobs.setdefault(entry.job, JobStatus(entry.job)).decisions[entry.state] += 1
-        elif isinstance(entry, Reported) and entry.job in self.jobs:
-            self.jobs[entry.job].report = entry.html.file
-        elif isinstance(entry, Document | RunStarted | RunFinished | RunStopped | RunEmpty | RunRefused):
+        if isinstance(entry, Document | RunStarted | RunFinished | RunStopped | RunEmpty | RunRefused):
             job = self.jobs.setdefault(entry.job, JobStatus(entry.job))
             _begin(job, entry)
             _take(job, entry)

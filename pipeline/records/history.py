@@ -6,12 +6,10 @@ from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pipeline.records.current import Identity, answers_copies, decide, replaced
-from pipeline.records.dispositions import Dispositions, Unread, remember
+from pipeline.records.current import Identity, answers_copies, replaced
+from pipeline.records.dispositions import Dispositions
 from pipeline.records.entries import fold
-from pipeline.records.nights import night_of_run
 from pipeline.records.register import Register
-from pipeline.records.settings import KeptSettings
 from pipeline.records.types import (
     Deleted,
     DeletedByRule,
@@ -23,19 +21,14 @@ from pipeline.records.types import (
     Placed,
     Qualified,
     Record,
-    Reported,
-    Reviewed,
-    ReviewerKeyAdmitted,
     RunEmpty,
     RunFinished,
     RunStarted,
     RunStopped,
     SettingsPiece,
 )
+from pipeline.records.unread import Unread, remember
 from pipeline.states import ANSWERED, State
-
-_NIGHTS = 40
-"""Nights whose reports are known: later nights are compared with those of them that had the same settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +68,6 @@ class History:
     `register`, `dispositions`: what is known of keys, jobs and models, and of this job's inputs that have no row.
     `empty`: the entry of this job's last run, if that had nothing to do.
     `qualified`: digest of an evaluation file -> what was last measured on it of this job with these settings.
-    `settings`: those of this job's rows, by their digest. `decided`: id of a request -> the entry of the row that it
-    made in this job. `corrected`: document -> the last part in which a person decided a row of it with these settings.
-    `review_key`: the key that signs such requests now; None while there is none.
-    `reports`: night -> the last report of this job, of the last nights; `unreported`: night -> the parts of this job of
-    which none tells. `unmoved`: reports (of every job) that may not be in place.
     """
 
     done: MutableMapping[str, str] = field(default_factory=dict)
@@ -100,13 +88,6 @@ class History:
     dispositions: Dispositions = field(default_factory=Dispositions)
     empty: RunEmpty | None = None
     qualified: dict[str, Qualified] = field(default_factory=dict)
-    settings: KeptSettings = field(default_factory=KeptSettings)
-    decided: MutableMapping[str, int] = field(default_factory=dict)
-    corrected: MutableMapping[str, str] = field(default_factory=dict)
-    review_key: str | None = None
-    reports: dict[str, Reported] = field(default_factory=dict)
-    unreported: dict[str, list[Part]] = field(default_factory=dict)
-    unmoved: list[Reported] = field(default_factory=list)
     job: str = ""
     job_digest: str = ""
     _rows: list[Document] = field(default_factory=list)  # of which no part has come yet
@@ -120,9 +101,6 @@ class History:
             case Part():
                 self.unplaced[entry.file] = (entry, self._rows)
                 self._rows = []
-                self._take_part(entry)
-            case Reported():
-                self._take_report(entry, closed)
             case Placed():
                 self.unplaced.pop(entry.file, None)
             case RunStarted():
@@ -133,10 +111,6 @@ class History:
                 self.cut_off = None
             case SettingsPiece():
                 self.has_settings |= entry.job_digest == self.job_digest
-                if entry.job == self.job:
-                    self.settings.take(entry)
-            case ReviewerKeyAdmitted():
-                self.review_key = entry.public_key
             case Inputs() if entry.job == self.job and not closed:
                 self.dispositions.take(entry)
             case Deleted():
@@ -158,26 +132,10 @@ class History:
         return False
 
     def _take_start(self, entry: RunStarted) -> None:
-        self.cut_off, self.unmoved = Counter(), []  # whatever starts a run has put in place what waited
+        self.cut_off = Counter()
         self.register.take(entry)
         if entry.job == self.job:
             self.empty, self.copies = None, answers_copies(entry.duplicates)
-            if not self.reports:  # a log of a version that made none
-                self.unreported = {}
-
-    def _take_part(self, entry: Part) -> None:
-        if entry.job == self.job and (night := night_of_run(entry.run)):
-            self.unreported.setdefault(night.isoformat(), []).append(entry)
-
-    def _take_report(self, entry: Reported, closed: bool) -> None:
-        self.unmoved.append(entry)
-        if entry.job == self.job:
-            self.unreported.pop(entry.night, None)
-            if not closed:
-                self.reports.pop(entry.night, None)
-                self.reports[entry.night] = entry
-            for night in sorted(self.reports)[:-_NIGHTS]:
-                del self.reports[night]
 
     def _take_deletion(self, entry: Deletion) -> None:
         self.deletions[entry.n] = entry
@@ -187,12 +145,9 @@ class History:
 
     def _take_document(self, entry: Document, closed: bool) -> None:
         self._rows.append(entry)
-        if self.cut_off is not None and not entry.is_decided:
+        if self.cut_off is not None:
             self.cut_off[entry.state] += 1
         if entry.job != self.job or closed:
-            return
-        if entry.review is not None:
-            self._take_decision(entry, entry.review)
             return
         replaced(self.last, entry, entry.n, self.copies)
         self.dispositions.forget(entry.path)
@@ -202,16 +157,6 @@ class History:
         remember(self.unread, entry)
         if entry.document is not None:
             self._take_read(entry, entry.document, mine)
-
-    def _take_decision(self, entry: Document, review: Reviewed) -> None:
-        """Take in a person's decision: nothing came in, so it says nothing about inputs; and the document stays known
-        as long as its row is there."""
-        decide(self.last, entry, review.of, entry.n)
-        self.decided[review.id] = entry.n
-        document = entry.document or ""
-        if entry.job_digest == self.job_digest and document in self.done:
-            self.corrected[document] = entry.part
-            self.answered.setdefault(entry.part, []).append(document)
 
     def _take_read(self, entry: Document, document: str, mine: bool) -> None:
         """Take in the entry of a document that was read; `mine`: with these settings."""
@@ -245,9 +190,7 @@ class History:
         """The rows of these parts are deleted: the documents that they answered are new when they come again."""
         for part in parts:
             for document in self.answered.pop(part, ()):
-                if self.corrected.get(document, part) == part:
-                    self.done.pop(document, None)
-                    self.corrected.pop(document, None)
+                self.done.pop(document, None)
 
     def erase(self, entries: set[int], failed: set[int]) -> None:
         """Nobody can open these entries any more; copies in failed/ of some are gone."""

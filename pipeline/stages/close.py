@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from pipeline.inbox.find import Found
@@ -15,19 +14,14 @@ from pipeline.stages.tally import Counted
 
 
 def close(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunReport:
-    """Commit how the run ended, and report it. What people decided while it ended is taken up before the log is let
-    go."""
+    """Commit how the run ended, and report it."""
     report = _report(opened, found, begun, counted)
     if begun.is_empty:
         opened.committer.note(*_empty(opened, begun, report))
     else:
         news = opened.history.dispositions.news(counted.unread())
-        opened.committer.note(*news, *opened.nightly.make(report), _finished(report))
-        opened.nightly.place()
-    opened.take_up()
-    if opened.nightly.why_not:
-        opened.observer.note("no report of the night could be made", reason=opened.nightly.why_not)
-    return replace(report, report=opened.nightly.file, no_report=opened.nightly.why_not)
+        opened.committer.note(*news, _finished(report))
+    return report
 
 
 def _report(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunReport:

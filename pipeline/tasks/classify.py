@@ -166,7 +166,7 @@ class ClassifySettings(Task):
     def to_json(self) -> dict[str, Any]:
         return without_accept(super().to_json())
 
-    def check_own_head(self, head: "engine.Head") -> None:
+    def check_own_head(self, head: engine.Head) -> None:
         check_own_labels(head)
 
     def on_own_head(self, model: Headed) -> OwnLabels:
@@ -214,8 +214,7 @@ class ClassifySettings(Task):
     @classmethod
     def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
         if row.get("label") is not None:
-            score = row["score"]  # None where a person gave the label
-            yield Line("", row["label"] if score is None else f"{row['label']} ({score:.2f})")
+            yield Line("", f"{row['label']} ({row['score']:.2f})")
 
 
 class _ByMeaning:

@@ -74,21 +74,6 @@ model: {{name: small, head: {{name: triage}}}}""",
     "task<extract>.fields.pattern": r"task: {type: extract, fields: [{name: po, type: regex, pattern: 'PO-\d{5}'}]}",
     "task<extract>.fields.many": "task: {type: extract, fields: [{name: parties, type: organisation, many: true}]}",
     "task<extract>.fields.threshold": "task: {type: extract, fields: [{name: title, type: title, threshold: 0.5}]}",
-    "task<extract>.fields.accept": """\
-task:
-  type: extract
-  fields: [{name: due, type: date}, {name: total, type: money, accept: {risk: 0.02}}]
-  accept: {risk: 0.05}
-model: {name: small, head: {name: invoices}}""",
-    "task<extract>.fields.accept.risk": """\
-task: {type: extract, fields: [{name: due, type: date}, {name: total, type: money, accept: {risk: 0.05}}]}
-model: {name: small, head: {name: invoices}}""",
-    "task<extract>.accept": """\
-task: {type: extract, fields: [{name: total, type: money}], accept: {risk: 0.05}}
-model: {name: small, head: {name: invoices}}""",
-    "task<extract>.accept.risk": """\
-task: {type: extract, fields: [{name: total, type: money}], accept: {risk: 0.05}}
-model: {name: small, head: {name: invoices}}""",
     "task<summarize>.type": "task: {type: summarize, words: 120}",
     "task<summarize>.max_tokens": "task: {type: summarize, sentences: 3, max_tokens: 600}",
     "task<summarize>.sentences": "task: {type: summarize, sentences: 5}",
@@ -130,10 +115,6 @@ task:
 }
 """Path of a key -> what a job file says to use it."""
 
-_PROXY = (
-    "console:\n  hosts: [cloister.example]\n  proxy: {header: X-Remote-User, from: socket}\n"
-    "  people:\n    anna: [reviewer]\n    otto: [operator, auditor]"
-)
 SITE = {
     "log": _LOG.format(key="keys/log.key"),
     "log.origin": _LOG.format(key="keys/log.key"),
@@ -152,15 +133,5 @@ SITE = {
     "limits.unpacked_documents": "limits: {unpacked_documents: 50000}",
     "limits.unpacked_mib": "limits: {unpacked_mib: 4096}",
     "limits.unpacked_ratio": "limits: {unpacked_ratio: 500}",
-    "console": 'console: {port: 8080, url: "https://cloister.example", hosts: [cloister.example]}',
-    "console.port": "console: {port: 8080}",
-    "console.url": 'console: {url: "https://cloister.example"}',
-    "console.hosts": "console: {hosts: [cloister.example]}",
-    "console.idle_minutes": "console: {idle_minutes: 30}",
-    "console.session_hours": "console: {session_hours: 8}",
-    "console.proxy": _PROXY,
-    "console.proxy.header": _PROXY,
-    "console.proxy.from": _PROXY,
-    "console.people": _PROXY,
 }
 """Path of a key -> what site.yaml says to use it."""

@@ -24,7 +24,6 @@ from pipeline.records.types.commands import (
     ServiceStarted,
     Verified,
 )
-from pipeline.records.types.console import ConsoleInvited, ConsoleRevoked, RefusedThere, SignedIn, StartedThere
 from pipeline.records.types.deletions import (
     Deleted,
     DeletedByRule,
@@ -37,16 +36,6 @@ from pipeline.records.types.deletions import (
 from pipeline.records.types.documents import Document, MadeFile, ParseOptions, Part, Placed
 from pipeline.records.types.quality import Qualified
 from pipeline.records.types.recovery import ClockStepped, HandoverRefused, RecoveredCut, RecoveredUndone
-from pipeline.records.types.reports import Pace, Reported, Shares
-from pipeline.records.types.reviews import (
-    ACCEPTED,
-    ACTIONS,
-    CORRECTED,
-    REJECTED,
-    Reviewed,
-    ReviewerKeyAdmitted,
-    ReviewRefused,
-)
 from pipeline.records.types.runs import (
     Inputs,
     Isolation,
@@ -57,7 +46,6 @@ from pipeline.records.types.runs import (
     RunStopped,
     SettingsPiece,
 )
-from pipeline.records.types.samples import Sampled
 from pipeline.records.types.values import ModelAndHead
 
 _ALL: tuple[type[Record], ...] = (
@@ -66,13 +54,10 @@ _ALL: tuple[type[Record], ...] = (
     *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),
     *(Document, Part, Placed),
-    *(ReviewerKeyAdmitted, ReviewRefused),
-    *(Document, Part, Placed, Reported),
     *(DeletedByRule, Erased, Deleted, Held, Released),
     *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
     *(Verified, LogExported, ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
-    *(Qualified, Sampled),
-    *(ConsoleInvited, ConsoleRevoked, SignedIn, StartedThere, RefusedThere),
+    Qualified,
 )
 
 KINDS = {each.TYPE: each for each in _ALL}

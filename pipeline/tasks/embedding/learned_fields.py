@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.document import Parsed, Span
 from pipeline.heads.candidates import Candidate, Page
-from pipeline.heads.fields import MOST, FieldsHead, Least, Sought, distinct
+from pipeline.heads.fields import THRESHOLD, FieldsHead, Sought
 from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import Answer, Embedder, TaskRefusedError
 from pipeline.tasks.embedding.passages import OVERLAP, passages
 from pipeline.tasks.embedding.scene import Found
+
+MOST: Final = 50  # values of a field that may have several
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,11 @@ class Asked:
     sought: Sought
     many: bool
     threshold: float | None
+
+    @property
+    def least(self) -> float:
+        """The score below which no value is given."""
+        return THRESHOLD if self.threshold is None else self.threshold
 
 
 def fields_of(head: HeadFile, asked: Sequence[Asked]) -> FieldsHead:
@@ -43,23 +50,6 @@ def fields_of(head: HeadFile, asked: Sequence[Asked]) -> FieldsHead:
     return found
 
 
-def least_of(head: FieldsHead, asked: Sequence[Asked]) -> list[Least]:
-    """From which scores on the values of each field are given."""
-    return [
-        head.least(column, one.threshold, one.many) for column, one in zip(_columns(head, asked), asked, strict=True)
-    ]
-
-
-def given(found: Sequence[Found], least: Least) -> Sequence[Found]:
-    """The values that are given of those that were found for a field: all, or none if the best scores too little."""
-    return found if max((one.score for one in found), default=0.0) >= least.best else ()
-
-
-def _columns(head: FieldsHead, asked: Sequence[Asked]) -> list[int]:
-    names = [field.name for field in head.fields]
-    return [names.index(one.sought.name) for one in asked]
-
-
 class LearnedFields:
     """The task on a model that embeds, answered by what was learned; `answer` makes one of what was found."""
 
@@ -71,7 +61,8 @@ class LearnedFields:
         answer: Callable[[Parsed, Sequence[Sequence[Found]]], Answer],
     ) -> None:
         self._head, self._asked, self._model, self._answer = head, asked, model, answer
-        self._columns, self._least = _columns(head, asked), least_of(head, asked)
+        names = [field.name for field in head.fields]
+        self._columns = [names.index(one.sought.name) for one in asked]
 
     def spans(self, document: Parsed) -> list[Span]:
         return passages(document, self._model, OVERLAP)
@@ -80,7 +71,7 @@ class LearnedFields:
         return self._answer(document, self.found(document, spans, vectors))
 
     def found(self, document: Parsed, passages: Sequence[Span], vectors: NDArray[np.float32]) -> list[list[Found]]:
-        """For each field its best value, and further ones that score enough; none where there is no candidate.
+        """For each field the values that score enough; if none does, the best one; none where there is no candidate.
         `vectors`: float32 [passages, d]."""
         page = Page(document, passages)
         sheets = dict[tuple[str, str | None], tuple[list[Candidate], NDArray[np.float32]]]()
@@ -90,17 +81,23 @@ class LearnedFields:
                 candidates = page.candidates(*key)
                 sheets[key] = candidates, self._head.logits(vectors, candidates, page.words(candidates))
         return [
-            self._values(least, column, *sheets[one.sought.type, one.sought.pattern])
-            for one, least, column in zip(self._asked, self._least, self._columns, strict=True)
+            self._values(one, column, *sheets[one.sought.type, one.sought.pattern])
+            for one, column in zip(self._asked, self._columns, strict=True)
         ]
 
     def _values(
-        self, least: Least, column: int, candidates: Sequence[Candidate], logits: NDArray[np.float32]
+        self, asked: Asked, column: int, candidates: Sequence[Candidate], logits: NDArray[np.float32]
     ) -> list[Found]:
-        chosen = list[Found]()
-        for row in islice(distinct(candidates, logits[:, column]), MOST if least.many else 1):
+        order = np.argsort(-logits[:, column], kind="stable")[: 20 * MOST if asked.many else 1].tolist()
+        chosen, known = list[Found](), set[str]()
+        for row in order:
+            value = candidates[row].value
             score = round(self._head.probability(column, float(logits[row, column])), 6)
-            if chosen and score < least.further:
+            if chosen and (score < asked.least or len(chosen) == MOST):
                 break
-            chosen.append(Found(candidates[row].value, score))
+            said = "".join(char for char in value.value.lower() if char.isalnum())
+            apart = all(value.end <= one.value.start or one.value.end <= value.start for one in chosen)
+            if apart and said not in known:
+                chosen.append(Found(value, score))
+                known.add(said)
         return sorted(chosen, key=lambda one: one.value.start)

@@ -1,1 +1,0 @@
-"""Who may come in: people and their invites, passphrases, sessions, and what was refused."""
