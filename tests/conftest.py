@@ -15,7 +15,7 @@ FIRST = (
     "engine/test_identity.py", "test_demo.py", "test_readme.py", "engine/models/test_decoder_identity.py",
     "faults/test_hostile.py", "faults/test_torture.py", "engine/kernels/matmul/test_decoder.py",
     "engine/quant/test_search.py", "engine/models/test_encoders.py", "engine/models/test_decoders.py",
-    "engine/test_fences.py", "engine/test_accuracy.py", "jobs/test_cli_bench.py", "pipeline/test_recover.py",
+    "engine/test_fences.py", "engine/test_accuracy.py", "jobs/test_cli_bench.py", "pipeline/outbox/test_recover.py",
     "faults/test_replay.py",
 )  # fmt: skip
 """Files that take long, so that none of them begins last, and two do not compile the same."""

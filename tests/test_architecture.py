@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,12 @@ FAMILIES = {"pipeline/parse/formats", "jobs/cli", "audit"}
 FILES = [path for package in sorted(ARROW) for path in sorted((ROOT / package).rglob("*.py"))]
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> tuple[str, ...]:
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -140,14 +146,16 @@ def test_every_room_has_its_place() -> None:
     assert there - {"__init__"} == set(ROOMS)
 
 
+@cache
 def modules() -> dict[str, Path]:
     names = (path.relative_to(ROOT).with_suffix("").parts for path in FILES)
     return dict(zip((".".join(name).removesuffix(".__init__") for name in names), FILES, strict=True))
 
 
-def imported(path: Path, known: dict[str, Path]) -> set[str]:
+@cache
+def imported(path: Path) -> set[str]:
     """The modules of ours that a file imports, also within functions; not what only the type checker reads."""
-    tree, found = ast.parse(path.read_text()), set[str]()
+    tree, found, known = ast.parse(path.read_text()), set[str](), modules()
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             node.body = []
@@ -167,13 +175,13 @@ def test_inner_rooms_look_one_way(folder: str) -> None:
     assert {name[start:].split(".")[0] for name in inner} == set(rooms)
     for name, path in inner.items():
         place = rooms.index(name[start:].split(".")[0])
-        for module in imported(path, known) & inner.keys():
+        for module in imported(path) & inner.keys():
             assert rooms.index(module[start:].split(".")[0]) <= place, f"{name} may not import {module}"
 
 
 def test_no_circle_of_imports() -> None:
     known = modules()
-    graph = {name: imported(path, known) - {name} for name, path in known.items()}
+    graph = {name: imported(path) - {name} for name, path in known.items()}
     while leaves := [name for name, needed in graph.items() if not needed & graph.keys()]:
         for name in leaves:
             del graph[name]

@@ -17,7 +17,11 @@ _ORDINALS: Final = (
 )
 _WORDED = "|".join(sorted(_ORDINALS, key=len, reverse=True))
 _DAYS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
-_MONTH = "(?:" + "|".join(sorted(MONTHS, key=lambda name: (-len(name), name))) + r")\b\.?"
+_LONGEST_FIRST = sorted(MONTHS, key=lambda name: (-len(name), name))
+_BY_LETTER = {
+    name[0]: "|".join(other[1:] for other in _LONGEST_FIRST if other[0] == name[0]) for name in _LONGEST_FIRST
+}
+_MONTH = "(?:" + "|".join(f"{letter}(?:{rest})" for letter, rest in _BY_LETTER.items()) + r")\b\.?"
 _WORDS = r"(?:ago|mag|gen|lip|sie|gru|sty|lut|dic|lug|ene|fev|cze|wrz|spalio|liepa)\b"  # no months without a day
 _YEAR = r"(?:\d{4}|(?:['’]|(?<=-))\d{2})(?![\d:])"
 _ORDINAL = r"(?:s ?t|n ?d|r ?d|t ?h|er|ter|de|ste|ère|e|[ºª°]|-?(?:го|ти|ви|ри|ми))"
@@ -25,19 +29,19 @@ _DAY = rf"(?<![\d.,/-])\d{{1,2}}(?:{_ORDINAL}|\.)?(?![\d,])"
 _BLANK = "[ \u00a0]"
 _GAP = rf"(?:{_BLANK}{{1,3}}|{_BLANK}?\n{_BLANK}{{0,3}})"  # the end of a line may stand in a date
 _OF = rf"(?:(?:of|de|d[’']|di|van){_BLANK}{{0,3}})?"
-_DATE = re.compile(
-    r"(?<![\w./-])(?P<iso>\d{4}([-/.])\d{1,2}\2\d{1,2})(?!\d|[./-]\d)"
+_DATE = re.compile(  # what begins with a digit, or a word; elsewhere nothing is tried
+    r"(?:(?=\d)(?:(?<![\w./-])(?P<iso>\d{4}([-/.])\d{1,2}\2\d{1,2})(?!\d|[./-]\d)"
     r"|(?<![\w./-])(?P<figures>\d{1,2} ?([./-]) ?\d{1,2} ?\4 ?(?:\d{4}|\d{2}))(?!\d|[./-]\d)"
     rf"|(?P<year_first>(?<![\w./-])\d{{4}}\.?{_BLANK}(?:(?:m|g)\.{_BLANK}"
     rf"|gada{_BLANK})?(?:\d{{1,2}}\.{_BLANK})?{_MONTH}"
     rf"(?:{_BLANK}\d{{1,2}}(?!\d))?(?:{_BLANK}?d\.)?)"
     rf"|(?P<day_month>{_DAY}(?:[ \u00a0-]{{0,3}}|{_GAP})(?:day{_GAP}of{_GAP}|day{_GAP})?{_OF}{_MONTH}"
-    rf"(?:{_BLANK}(?:del?|of))?{_BLANK}?,?(?:[ \u00a0-]{{1,3}}|{_GAP}){_YEAR})"
-    rf"|(?P<worded>(?<![\w-])(?:{_WORDED}){_GAP}(?:day{_GAP})?of{_GAP}{_MONTH}"
+    rf"(?:{_BLANK}(?:del?|of))?{_BLANK}?,?(?:[ \u00a0-]{{1,3}}|{_GAP}){_YEAR}))"
+    rf"|(?=[^\W\d_])(?<!\w)(?:(?P<worded>(?<!-)(?:{_WORDED}){_GAP}(?:day{_GAP})?of{_GAP}{_MONTH}"
     rf"{_BLANK}?,?{_GAP}\d{{4}}(?!\d))"
-    rf"|(?P<month_day>(?<!\w){_MONTH}{_GAP}\d{{1,2}}(?:s ?t|n ?d|r ?d|t ?h)?(?:{_BLANK}?,{_BLANK}{{0,3}}\n?|{_GAP})"
+    rf"|(?P<month_day>{_MONTH}{_GAP}\d{{1,2}}(?:s ?t|n ?d|r ?d|t ?h)?(?:{_BLANK}?,{_BLANK}{{0,3}}\n?|{_GAP})"
     rf"{_BLANK}{{0,3}}\d{{4}}(?!\d))"
-    rf"|(?P<month>(?<![\w.])(?!{_WORDS}){_MONTH}(?:{_BLANK}del?)?,?{_BLANK}{{1,3}}\d{{4}}(?!\d))",
+    rf"|(?P<month>(?<!\.)(?!{_WORDS}){_MONTH}(?:{_BLANK}del?)?,?{_BLANK}{{1,3}}\d{{4}}(?!\d))))",
     re.IGNORECASE,
 )
 _PART = re.compile(r"\d+|[^\W\d_]+(?:-[^\W\d_]+)?")
