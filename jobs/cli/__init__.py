@@ -1,113 +1,26 @@
-"""The command `cloister`: one file for each command, one dict that names them, one place where errors end."""
+"""The command `cloister`: one file for each command, commands.py names them, one place where errors end."""
 
 import contextlib
 import inspect
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import rich_utils
 from typer.core import TyperCommand, TyperGroup
 
-from jobs.cli import (
-    audit_check,
-    audit_cosign,
-    audit_erase,
-    audit_export,
-    audit_hold,
-    audit_key_new,
-    audit_key_rotate,
-    audit_key_show,
-    audit_prove,
-    audit_recall,
-    audit_release,
-    audit_replay,
-    audit_search,
-    audit_show,
-    audit_verify,
-    audit_witness,
-    bench,
-    check,
-    init,
-    learn,
-    model_admit,
-    model_diff,
-    model_import,
-    model_inspect,
-    model_list,
-    model_quantize,
-    model_revoke,
-    model_rollback,
-    model_verify,
-    qualify,
-    results,
-    retry,
-    run,
-    serve,
-)
-from jobs.cli import status as status_command
+from jobs.cli.commands import COMMANDS, Group
 from jobs.cli.output import guarded_output, print_json
 from jobs.errors import ConfigError, Ending, ExitCode, OutputError, ending_of
 from jobs.visible import visible
 from jobs.workspace import find_workspace
 
-COMMANDS: dict[str, Callable[..., Any]] = {
-    "init": init.init,
-    "check": check.check,
-    "run": run.run,
-    "retry": retry.retry,
-    "serve": serve.serve,
-    "status": status_command.status,
-    "results": results.results,
-    "learn": learn.learn,
-    "qualify": qualify.qualify,
-    "bench": bench.bench,
-}
-# a group of commands: what its help says, or a command that it is by itself; and those in it, which may be groups too
-Group = tuple["str | Callable[..., Any]", dict[str, "Callable[..., Any] | Group"]]
-GROUPS: dict[str, Group] = {
-    "model": (
-        "Model files and heads: bring them in, list and compare them, and say which may be used.",
-        {
-            "import": model_import.import_,
-            "quantize": model_quantize.quantize,
-            "inspect": model_inspect.inspect,
-            "list": model_list.list_,
-            "admit": model_admit.admit,
-            "revoke": model_revoke.revoke,
-            "verify": model_verify.verify,
-            "diff": model_diff.diff,
-            "rollback": model_rollback.rollback,
-        },
-    ),
-    "audit": (
-        "The audit log: what it says, and whether it can be trusted.",
-        {
-            "verify": audit_verify.verify,
-            "show": audit_show.show,
-            "search": audit_search.search,
-            "recall": audit_recall.recall,
-            "replay": audit_replay.replay,
-            "hold": audit_hold.hold,
-            "release": audit_release.release,
-            "export": audit_export.export,
-            "erase": audit_erase.erase,
-            "prove": audit_prove.prove,
-            "check": audit_check.check,
-            "key": (
-                "The key that signs the log: new, show, rotate.",
-                {"new": audit_key_new.new, "show": audit_key_show.show, "rotate": audit_key_rotate.rotate},
-            ),
-            "witness": (audit_witness.witness, {"cosign": audit_cosign.cosign}),
-        },
-    ),
-}
 _PROCESSING = (["run"], ["retry"], ["serve"])
 _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
 _SETTINGS: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
@@ -136,37 +49,47 @@ def _without_types(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def make_app() -> typer.Typer:
-    """Make the application with all commands and groups."""
+def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Make the application with all commands and groups; where `arguments` name one of them, with that one alone: a
+    command need not wait until all others are loaded."""
     app = typer.Typer(
         **_SETTINGS | {"add_completion": True},
         cls=_Group,
         help="Documents in, audited answers out: on your own CPUs, without a network.",
     )
     app.callback()(_options)
-    for name, command in COMMANDS.items():
-        _add(app, name, command)
-    for name, group in GROUPS.items():
-        app.add_typer(_make_group(*group), name=name)
+    _add(app, COMMANDS, arguments)
     return app
 
 
-def _make_group(own: str | Callable[..., Any], commands: dict[str, Callable[..., Any] | Group]) -> typer.Typer:
-    if isinstance(own, str):
-        group = typer.Typer(**_SETTINGS, cls=_Group, help=own)
-    else:
-        settings = _SETTINGS | {"no_args_is_help": False, "invoke_without_command": True}
-        group = typer.Typer(**settings, cls=_Group, help=_help_of(own), callback=own)
-    for name, command in commands.items():
-        if isinstance(command, tuple):
-            group.add_typer(_make_group(*command), name=name)
+def _add(app: typer.Typer, commands: Mapping[str, str | Group], arguments: Sequence[str]) -> None:
+    """Add the commands to the application, or only the one that `arguments` begin with."""
+    asked = [name for name in arguments[:1] if name in commands]
+    for name in asked or commands:
+        command = commands[name]
+        if isinstance(command, Group):
+            app.add_typer(_make_group(command, arguments[1:] if asked else ()), name=name)
         else:
-            _add(group, name, command)
-    return group
+            function = _load(command)
+            app.command(name, cls=_Command, help=_help_of(function))(function)
 
 
-def _add(app: typer.Typer, name: str, command: Callable[..., Any]) -> None:
-    app.command(name, cls=_Command, help=_help_of(command))(command)
+def _make_group(group: Group, arguments: Sequence[str]) -> typer.Typer:
+    if group.own is None:
+        made = typer.Typer(**_SETTINGS, cls=_Group, help=group.help)
+    else:
+        own = _load(group.own)
+        settings = _SETTINGS | {"no_args_is_help": False, "invoke_without_command": True}
+        made = typer.Typer(**settings, cls=_Group, help=_help_of(own), callback=own)
+    _add(made, group.commands, arguments)
+    return made
+
+
+def _load(command: str) -> Callable[..., Any]:
+    """The function of a command, from its file."""
+    module, name = command.split(".")
+    function: Callable[..., Any] = getattr(import_module(f"jobs.cli.{module}"), name)
+    return function
 
 
 def _help_of(command: Callable[..., Any]) -> str:
@@ -202,7 +125,7 @@ def _run(arguments: list[str]) -> int:
     """The exit code of the command. What it raises is told; OutputError where that cannot be."""
     stdout = sys.stdout
     try:
-        code = make_app()(arguments, prog_name="cloister", standalone_mode=False)
+        code = make_app(arguments)(arguments, prog_name="cloister", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit as end:
         if sys.stdout is not stdout:  # so typer ends a command whose stderr is a closed pipe
@@ -212,7 +135,7 @@ def _run(arguments: list[str]) -> int:
         raise
     except _UsageError as error:
         error.message = error.message.replace("Value error, ", "")  # pydantic's, through which typer reads an Enum
-        rich_utils.rich_format_error(error)
+        import_module("typer.rich_utils").rich_format_error(error)  # a third of a second, for bad usage alone
         ending = Ending(ExitCode.BAD_CONFIG, error.format_message())
     except (Exception, KeyboardInterrupt) as error:
         ending = ending_of(error, _workspace(arguments), processing=arguments[:1] in _PROCESSING)

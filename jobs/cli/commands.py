@@ -1,0 +1,67 @@
+"""The table of commands: name -> the file in this folder and the function in it, with a point between.
+
+Only the one that is asked for is loaded, so that a command begins at once.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Group(NamedTuple):
+    """A group of commands: what its help says, or the command that it is by itself; and those in it."""
+
+    help: str | None
+    own: str | None
+    commands: "Mapping[str, str | Group]"
+
+
+COMMANDS: Mapping[str, str | Group] = {
+    "init": "init.init",
+    "check": "check.check",
+    "run": "run.run",
+    "retry": "retry.retry",
+    "serve": "serve.serve",
+    "status": "status.status",
+    "results": "results.results",
+    "learn": "learn.learn",
+    "qualify": "qualify.qualify",
+    "bench": "bench.bench",
+    "model": Group(
+        "Model files and heads: bring them in, list and compare them, and say which may be used.",
+        None,
+        {
+            "import": "model_import.import_",
+            "quantize": "model_quantize.quantize",
+            "inspect": "model_inspect.inspect",
+            "list": "model_list.list_",
+            "admit": "model_admit.admit",
+            "revoke": "model_revoke.revoke",
+            "verify": "model_verify.verify",
+            "diff": "model_diff.diff",
+            "rollback": "model_rollback.rollback",
+        },
+    ),
+    "audit": Group(
+        "The audit log: what it says, and whether it can be trusted.",
+        None,
+        {
+            "verify": "audit_verify.verify",
+            "show": "audit_show.show",
+            "search": "audit_search.search",
+            "recall": "audit_recall.recall",
+            "replay": "audit_replay.replay",
+            "hold": "audit_hold.hold",
+            "release": "audit_release.release",
+            "export": "audit_export.export",
+            "erase": "audit_erase.erase",
+            "prove": "audit_prove.prove",
+            "check": "audit_check.check",
+            "key": Group(
+                "The key that signs the log: new, show, rotate.",
+                None,
+                {"new": "audit_key_new.new", "show": "audit_key_show.show", "rotate": "audit_key_rotate.rotate"},
+            ),
+            "witness": Group(None, "audit_witness.witness", {"cosign": "audit_cosign.cosign"}),
+        },
+    ),
+}
