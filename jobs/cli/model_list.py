@@ -23,7 +23,7 @@ _UNNAMED = "none: a job cannot name it; rename the file to letters, digits, '.',
 
 
 def list_(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """List the workspace's models and learned heads by the names that jobs write.
+    """List the workspace's models and learned heads by the names that jobs write, with heads of Cloister for them.
 
     Tells what jobs can use each for, which jobs do, whether it is admitted or revoked, and its sha256.
     """
@@ -49,6 +49,7 @@ def _listed(place: Workspace) -> Iterator[dict[str, Any]]:
     heads = [
         {**head, "architecture": "head", "file": f"{head['name']}.head", "use": _use_of_head(head)}
         for head in pipeline.list_heads(site)
+        if not head["packaged"] or head["model_sha256"] in {model.get("sha256") for model in models}
     ]
     jobs, known = users(place), pipeline.read_admissions(site)
     for each in models + heads:

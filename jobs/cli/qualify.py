@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -104,6 +105,8 @@ def qualify(
     quality look. Exit 2 for examples that cannot be used, also because they were learned from; 3 for a refused model,
     and where the job as it is does not reach the floor.
     """
+    if report:
+        _check_report(report)
     place = open_workspace(workspace)
     loaded = load_job_of(place, find_job(place, job))
     plan = make_plan(place, loaded)
@@ -122,6 +125,15 @@ def qualify(
     else:
         _print(found, report)
     raise typer.Exit(int(ExitCode.DONE if found.passed else ExitCode.MODEL_REFUSED))
+
+
+def _check_report(report: Path) -> None:
+    """ConfigError for a report that could not be written, before anything is measured."""
+    if report.is_dir():
+        raise ConfigError(Problem("--report", f"{shown(report)} is a folder", "a file, such as report.html"))
+    if not os.access(report.parent, os.W_OK):
+        found = "nothing can be written there" if report.parent.is_dir() else "there is no such folder"
+        raise ConfigError(Problem("--report", f"{shown(report.parent)}: {found}", "a file in a folder of yours"))
 
 
 def _qualified(place: Workspace, plan: pipeline.RunPlan, asked: pipeline.Asked) -> pipeline.Qualification:

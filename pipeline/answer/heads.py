@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipeline.errors import ModelRefusedError
+from pipeline.heads.builtin import head_files
 from pipeline.heads.file import HeadFile, read_head
-from pipeline.paths.digest import file_sha256
 from pipeline.plan import HeadRef, RunPlan
 from pipeline.tasks import TaskRefusedError
 
@@ -28,8 +28,7 @@ def with_head(plan: RunPlan, model_sha256: str) -> RunPlan:
         plan.task.check_head(head)
     except TaskRefusedError as error:
         raise ModelRefusedError(f"head {ref.name}: {error}") from error
-    found = replace(ref, sha256=file_sha256(ref.path))
-    return replace(plan, model=replace(plan.model, head=found))
+    return replace(plan, model=replace(plan.model, head=replace(ref, sha256=head.sha256)))
 
 
 def promises_of(plan: RunPlan) -> Iterator[str]:
@@ -41,12 +40,7 @@ def promises_of(plan: RunPlan) -> Iterator[str]:
 def load_head(ref: HeadRef) -> HeadFile:
     """The head in a file that is as the job pins it. ModelRefusedError."""
     check_head_there(ref)
-    if ref.sha256 and ref.sha256 != (found := file_sha256(ref.path)):
-        raise ModelRefusedError(
-            f"head {ref.name}: {ref.path} has sha256 {found}, but the job pins {ref.sha256}; put the pinned file back, "
-            "or pin the new one in the job after you have looked at it"
-        )
-    return read_head(ref.path)
+    return read_head(ref.path, ref.sha256)
 
 
 def check_head_there(ref: HeadRef) -> None:
@@ -58,6 +52,7 @@ def check_head_there(ref: HeadRef) -> None:
 
 def did_you_mean(path: Path) -> str | None:
     """The name of a model or head beside a missing one of its kind, if it is nearly the same."""
-    known = [file.stem for file in path.parent.glob(f"*{path.suffix}")]
+    files = head_files(path.parent) if path.suffix == ".head" else path.parent.glob(f"*{path.suffix}")
+    known = [file.stem for file in files]
     close = difflib.get_close_matches(path.stem.lower(), known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else None

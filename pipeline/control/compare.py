@@ -4,10 +4,7 @@ Documents are read once, as a run reads them, and answered by the very code of a
 """
 
 import contextlib
-import hashlib
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,17 +13,13 @@ from pipeline.answer.heads import with_head
 from pipeline.answer.models import answerer, check_machine, check_model, examine_model, load_model, writing_of
 from pipeline.control.files import HEAD
 from pipeline.control.texts import read_given
-from pipeline.document import Parsed
 from pipeline.errors import ModelRefusedError
-from pipeline.inbox.order import Ended, Room, ended_row
-from pipeline.inbox.parsers import open_parsers, unconfined
-from pipeline.inbox.reader import Reader
+from pipeline.inbox.order import Ended, ended_row
 from pipeline.inbox.rows import Row, Work
 from pipeline.learn.examples import Given
-from pipeline.parse import Tesseract, find_tesseract
+from pipeline.learn.reading import open_reader, work_of
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import HeadRef, RunPlan
-from pipeline.proof.kept import Kept
 from pipeline.tasks import Line
 
 Progress = Callable[[int, int, str], None]
@@ -95,11 +88,8 @@ def compare(plan: RunPlan, a: Path, b: Path, source: Path, progress: Progress) -
     if (a.suffix == HEAD) != (b.suffix == HEAD):
         raise ModelRefusedError(f"{a.name} and {b.name} are a model and a head; compare two models, or two heads")
     plans = [_checked(_with(plan, path)) for path in (a, b)]
-    plan.site.state.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="compare-", dir=plan.site.state) as scratch:
-        apart = replace(plan, site=replace(plan.site, root=Path(scratch)))
-        read = _read(apart, read_given(source), progress)
-        rows = [_rows(each, sha256, read, progress) for each, sha256 in plans]
+    read = _read(plan, read_given(source), progress)
+    rows = [_rows(each, sha256, read, progress) for each, sha256 in plans]
     found = [[_said(plan, row) for row in its] for its in rows]
     return _compared(plan.job, (a, b), [item.arrival.path for item in read], *found)
 
@@ -122,38 +112,13 @@ def _checked(plan: RunPlan) -> tuple[RunPlan, str]:
 
 def _read(plan: RunPlan, given: Sequence[Given], progress: Progress) -> list[Work | Ended]:
     """The documents, as a run reads them; one that is in another is no document here."""
-    with _reader(plan) if any(one.path for one in given) else contextlib.nullcontext() as reader:
+    with open_reader(plan, 1) if any(one.path for one in given) else contextlib.nullcontext() as read:
         found = list[Work | Ended]()
         for one in given:
             progress(len(found), len(given), "reading documents")
-            found.append(_of_text(one) if reader is None or one.path is None else _of_file(reader, one, one.path))
+            text = work_of(one.place, one.text or "")
+            found.append(text if read is None or one.path is None else read(one.place, one.path))
     return found
-
-
-@contextlib.contextmanager
-def _reader(plan: RunPlan) -> Iterator[Reader]:
-    (plan.archive / ".staging").mkdir(parents=True, exist_ok=True)
-    found = find_tesseract(plan.input.ocr.languages) if plan.input.ocr.enabled else None
-    with open_parsers(plan.site, 1) as pool:
-        tesseract = found if isinstance(found, Tesseract) and not unconfined(plan.site, pool) else None
-        yield Reader(plan, pool, pool.reader(tesseract) if tesseract else None)
-
-
-def _of_file(reader: Reader, one: Given, path: Path) -> Work | Ended:
-    arrival = Kept(one.place, path.name, path.stat().st_size, file_sha256(path), file=path)
-    limits = reader.plan.site.limits
-    outcome = reader(arrival, Room(limits.unpacked_documents, limits.unpacked_bytes), time.perf_counter())
-    if outcome.file is not None:
-        outcome.file.close()
-    return outcome.item
-
-
-def _of_text(one: Given) -> Work:
-    """A text of a file, with line ends as parsers give them."""
-    text = "\n".join(line.rstrip() for line in (one.text or "").split("\n")).strip()
-    data = text.encode()
-    arrival = Kept(one.place, one.place, len(data), hashlib.sha256(data).hexdigest())
-    return Work(arrival, Parsed(text, "text/plain", "text"), 0.0)
 
 
 def _rows(plan: RunPlan, sha256: str, read: Sequence[Work | Ended], progress: Progress) -> list[Row]:

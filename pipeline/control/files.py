@@ -1,11 +1,13 @@
-"""The files in models/: models (NAME.gguf) and learned heads (NAME.head), by name and by what is in them."""
+"""Models (NAME.gguf) and learned heads (NAME.head), by name and by what is in them: files in models/, and the heads
+that travel with the package."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ModelRefusedError
+from pipeline.heads.builtin import BUILTIN, head_files, head_path
 from pipeline.heads.file import read_head
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import Site
@@ -16,10 +18,10 @@ MODEL, HEAD = ".gguf", ".head"
 def find_file(models: Path, name: str) -> Path:
     """The file of a model or head by the name that a job writes, or by its whole name, as NAME.head, where both are
     there. ModelRefusedError."""
-    whole = models / name
+    whole = head_path(models, name.removesuffix(HEAD)) if name.endswith(HEAD) else models / name
     if whole.suffix in (MODEL, HEAD) and "/" not in name and whole.is_file():
         return whole
-    found = [path for path in (models / f"{name}{MODEL}", models / f"{name}{HEAD}") if path.is_file()]
+    found = [path for path in (models / f"{name}{MODEL}", head_path(models, name)) if path.is_file()]
     if "/" in name or not found:
         raise ModelRefusedError(f"there is no model or head {name!r} in {models}; {_near(models, name)}")
     if len(found) > 1:
@@ -36,12 +38,13 @@ def _near(models: Path, name: str) -> str:
 
 def _files(models: Path) -> Iterator[Path]:
     """Yield the files of models, then those of heads, each sorted."""
-    for suffix in (MODEL, HEAD):
-        yield from (path for path in sorted(models.glob(f"*{suffix}")) if path.is_file())
+    for path in (*sorted(models.glob(f"*{MODEL}")), *head_files(models)):
+        if path.is_file():
+            yield path
 
 
 class Contents:
-    """The files of a folder by their sha256. Each is read once, and only when it is asked for."""
+    """The files of models/ and the heads of the package by their sha256. Each is read once, when it is asked for."""
 
     def __init__(self, models: Path) -> None:
         self.models = models
@@ -62,16 +65,17 @@ class Contents:
 
 
 def list_heads(site: Site) -> list[dict[str, Any]]:
-    """The facts of every head of the workspace, by name: for which task, on which model, and from how many examples it
-    was learned; a bad one has `error` instead."""
-    return [_facts(path) for path in sorted(site.models.glob(f"*{HEAD}"))]
+    """The facts of every head that a job can name: for which task, on which model, and from how many examples it was
+    learned; whether it is one of the package (`packaged`); a bad one has `error` instead."""
+    return [_facts(path) for path in head_files(site.models) if path == head_path(site.models, path.stem)]
 
 
 def _facts(path: Path) -> dict[str, Any]:
     try:
-        facts: Mapping[str, Any] = read_head(path).facts
-        about = {"size": path.stat().st_size, "sha256": file_sha256(path)}
+        head = read_head(path)
+        about = {"size": path.stat().st_size, "sha256": head.sha256}
     except (ModelRefusedError, OSError) as error:
-        return {"name": path.stem, "error": str(error)}
+        return {"name": path.stem, "error": str(error), "packaged": False}
     names = ("kind", "model_name", "model_sha256", "examples")
-    return {"name": path.stem, **{name: facts.get(name) for name in names}, **about}
+    packaged = path.parent == BUILTIN
+    return {"name": path.stem, **{name: head.facts.get(name) for name in names}, **about, "packaged": packaged}

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import audit
 import engine
 from pipeline.control.files import HEAD, MODEL, Contents
+from pipeline.control.golden_heads import ASKED
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.classifier import Classifier
 from pipeline.heads.file import read_head
 from pipeline.plan import Site
 from pipeline.tasks import TEXT
@@ -125,18 +125,19 @@ _HOW: Final[dict[str, Callable[[engine.Model, Sequence[str]], NDArray[np.float32
 
 def _ask_head(contents: Contents, path: Path, sha256: str, texts: Sequence[str], progress: Progress) -> Answered:
     head = read_head(path)
-    _check_same(path, sha256, contents.sha256(path))
-    if head.facts.get("kind") != "classify":
-        return Answered(None, f"heads for the task {head.facts.get('kind')} are asked with their job only")
+    _check_same(path, sha256, head.sha256)
+    kind = str(head.facts.get("kind"))
+    if kind not in ASKED:
+        return Answered(None, f"heads for the task {kind} are asked with their job only")
     try:
-        classifier = Classifier.from_file(head)
+        answers = ASKED[kind](head)
         named, of = str(head.facts["model_name"]), str(head.facts["model_sha256"])
     except (ValueError, KeyError, TypeError) as error:
         raise ModelRefusedError(f"{path} is no head that can be used: {error}") from error
     if (model := contents.find(of, f"{named}{MODEL}")) is None:
         raise ModelRefusedError(f"{path} was learned on the model {named}, sha256 {of}, which no file in models/ has")
-    vectors = engine.load(model, progress=progress).embed(texts)
-    return Answered(_digest(classifier.probabilities(vectors, texts)))
+    loaded = engine.load(model, progress=progress)
+    return Answered(_digest(np.concatenate([numbers.ravel() for numbers in answers(loaded, texts)])))
 
 
 def _check_same(path: Path, sha256: str, found: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from pipeline.control.files import HEAD, MODEL, Contents
 from pipeline.errors import ModelRefusedError
+from pipeline.heads.builtin import head_path
 from pipeline.outbox.recover import recovered_log
 from pipeline.plan import HeadRef, ModelRef, RunPlan, Site
 from pipeline.records.admissions import Admissions, refusal_of
@@ -121,7 +122,7 @@ def _nothing(job: str, to: str | None, passed: list[str]) -> str:
 def _reference(site: Site, used: ModelAndHead) -> ModelRef:
     head = None
     if used.head is not None:
-        head = HeadRef(used.head, site.models / f"{used.head}{HEAD}", used.head_sha256)
+        head = HeadRef(used.head, head_path(site.models, used.head), used.head_sha256)
     return ModelRef(used.model, site.models / f"{used.model}{MODEL}", used.sha256, head=head)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pipeline.learn.examples import SOURCES, ExamplesRefusedError, Given, Mistake, decoded, of_file, refused
+from pipeline.learn.examples import SOURCES, ExamplesRefusedError, Given, Mistake, decoded, files_of, of_file, refused
 
 TABLES: Final = (".csv", ".jsonl", ".ndjson")
 _FORM: Final = "a column `text` or `document`, and not both"
@@ -33,11 +33,7 @@ def read_given(source: Path) -> list[Given]:
     if not source.exists():
         raise refused(str(source), "there is no such file or folder", "documents, or a CSV or JSONL file with them")
     if source.is_dir():
-        hidden = (path for path in sorted(source.rglob("*")) if path.is_file())
-        inner = ((path, path.relative_to(source)) for path in hidden)
-        found = [
-            Given(str(name), {}, None, path) for path, name in inner if not any(p.startswith(".") for p in name.parts)
-        ]
+        found = [Given(str(inner), {}, None, path) for path, inner in files_of(source)]
     elif source.suffix.lower() in TABLES:
         found = list(_of_table(source))
     else:

@@ -3,6 +3,7 @@
 The facts name the arrays in their order, with type and shape, so that the file has one length only.
 """
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,10 +26,12 @@ _MOST_BYTES: Final = 1 << 30
 
 @dataclass(frozen=True)
 class HeadFile:
-    """The facts of a head and its arrays by name."""
+    """The facts of a head and its arrays by name; `sha256`: of the bytes that they were read from, empty for a head
+    that was not read."""
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, Array]
+    sha256: str = ""
 
     def to_bytes(self) -> bytes:
         """The file; the same head has the same bytes."""
@@ -52,25 +55,36 @@ def write_head(path: Path, head: HeadFile) -> None:
         partial.unlink(missing_ok=True)
 
 
-def read_head(path: Path) -> HeadFile:
-    """Read a head's file. ModelRefusedError if it is not there, cannot be read or is none."""
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise _refused(path, f"{path.stat().st_size:,} bytes, expected at most {_MOST_BYTES:,}")
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise ModelRefusedError(f"there is no file {path}; `cloister learn JOB --examples FILE` makes it") from error
-    except OSError as error:
-        told = f"{path} cannot be read: {error.strerror}; allow the user who runs cloister to read it"
-        raise ModelRefusedError(told) from error
+def read_head(path: Path, pinned: str | None = None) -> HeadFile:
+    """Read a head's file, once, so that what is used is what was hashed. ModelRefusedError if it is not there, cannot
+    be read, has another sha256 than is pinned, or is none."""
+    data = _bytes_of(path)
+    sha256 = hashlib.sha256(data).hexdigest()
+    if pinned not in (None, sha256):
+        raise ModelRefusedError(
+            f"head {path.stem}: {path} has sha256 {sha256}, but the job pins {pinned}; put the pinned file back, "
+            "or pin the new one in the job after you have looked at it"
+        )
     if not data.startswith(_MAGIC):
         raise _refused(path, f"it begins with {data[: len(_MAGIC)]!r}, expected {_MAGIC!r}")
     line, _, rest = data[len(_MAGIC) :].partition(b"\n")
     try:
         facts = audit.parse_canonical(line)
-        return HeadFile(facts, _arrays(facts["arrays"], rest))
+        return HeadFile(facts, _arrays(facts["arrays"], rest), sha256)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _refused(path, f"{error}") from error
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise _refused(path, f"{path.stat().st_size:,} bytes, expected at most {_MOST_BYTES:,}")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise ModelRefusedError(f"there is no file {path}; `cloister learn JOB --examples FILE` makes it") from error
+    except OSError as error:
+        told = f"{path} cannot be read: {error.strerror}; allow the user who runs cloister to read it"
+        raise ModelRefusedError(told) from error
 
 
 def _arrays(listed: list[dict[str, Any]], data: bytes) -> dict[str, Array]:

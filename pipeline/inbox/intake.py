@@ -57,6 +57,17 @@ class Arrival:
 
 
 @dataclass(frozen=True)
+class Kept(Arrival):
+    """A document whose bytes are in a file that stays where it is."""
+
+    file: Path = Path()
+
+    def staged(self, archive: Path) -> Path:
+        """The file of exactly those bytes."""
+        return self.file
+
+
+@dataclass(frozen=True)
 class Again:
     """A failed document that is taken up again, from its place below failed/."""
 

@@ -87,13 +87,18 @@ def failed(arrival: Arrival, error: DocumentError) -> Ended:
 
 
 def recognition(plan: RunPlan, pool: ParserPool, observer: Observer) -> tuple[Tesseract | None, str]:
-    """The program that reads pictures of text in this run, or why there is none: then they fail as needs_ocr."""
+    """The program that reads pictures of text in this run, or why there is none, which is noted."""
+    found, why = recognizer(plan, pool)
+    if found is None and plan.input.ocr.enabled:
+        observer.note("pictures of text are not read", reason=why)
+    return found, why
+
+
+def recognizer(plan: RunPlan, pool: ParserPool) -> tuple[Tesseract | None, str]:
+    """The program that reads pictures of text, or why there is none: then they fail as needs_ocr."""
     if not plan.input.ocr.enabled:
         return None, "text recognition is off in the job"
     found = find_tesseract(plan.input.ocr.languages)
     if isinstance(found, Tesseract):
         found = unconfined(plan.site, pool) or found
-    if isinstance(found, Tesseract):
-        return found, ""
-    observer.note("pictures of text are not read", reason=found)
-    return None, found
+    return (found, "") if isinstance(found, Tesseract) else (None, found)

@@ -3,6 +3,7 @@
 What an example teaches (a label, values of fields, a summary) is the task's to read: `labels.py` and its neighbours.
 """
 
+import codecs
 import csv
 import io
 import json
@@ -13,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 
 SOURCES: Final = ("text", "document")  # keys for a document: it itself, or the path of its file
 _MOST: Final = 1 << 30  # characters of a field in a CSV file, of which csv by itself takes 131,072
+_QUOTED: Final = 'put a text with commas or line ends into quotes: "one, two"'
 Taught = TypeVar("Taught")
 
 
@@ -61,10 +63,17 @@ class Given:
 
 def of_folder(folder: Path) -> Iterator[Example[str]]:
     """The files of a folder in sorted order, each with the name of the folder below it in which it lies."""
+    for path, inner in files_of(folder):
+        if len(inner.parts) > 1:
+            yield Example(str(path), inner.parts[0], path=path)
+
+
+def files_of(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """The files below a folder in sorted order, each with its path from there, but for hidden ones."""
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
-        if path.is_file() and len(inner.parts) > 1 and not any(part.startswith(".") for part in inner.parts):
-            yield Example(str(path), inner.parts[0], path=path)
+        if path.is_file() and not any(part.startswith(".") for part in inner.parts):
+            yield path, inner
 
 
 def check_file(source: Path, keys: str) -> None:
@@ -101,32 +110,52 @@ def of_file(file: Path, needed: Sequence[str], keys: str, mistakes: list[Mistake
 
 
 def decoded(file: Path) -> str:
-    """The text of a file. ExamplesRefusedError for bytes that are no UTF-8; OSError."""
-    data = file.read_bytes()
+    """The text of a file. ExamplesRefusedError for one that cannot be read, and for bytes that are no UTF-8."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        remedy = "allow the user who runs cloister to read it"
+        raise refused(str(file), f"cannot be read: {error.strerror}", remedy=remedy) from error
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise refused(f"{file}:{line}", f"the byte 0x{data[error.start]:02x}, which is no UTF-8", "UTF-8",
-                      f"iconv -f latin1 -t utf-8 {file.name}, if it is Latin-1") from error  # fmt: skip
+                      _recoded(data, file.name)) from error  # fmt: skip
+
+
+def _recoded(data: bytes, name: str) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return f"iconv -f utf-16 -t utf-8 {name}"
+    return f"iconv -f latin1 -t utf-8 {name}, if it is Latin-1"
 
 
 def _of_csv(
     file: Path, text: str, needed: Sequence[str], keys: str, mistakes: list[Mistake]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(_MOST)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    names = reader.fieldnames or []
-    if not set(needed) & set(names) or not set(SOURCES) & set(names):
-        commas = "separate the columns by commas" if len(names) == 1 and set(";\t") & set(names[0]) else None
-        raise refused(f"{file}:1", f"the columns {', '.join(names) or 'none'}", f"a header with {keys}", commas)
-    line = 2
+    reader, line = csv.reader(io.StringIO(text, newline=""), strict=True), 1
     try:
-        for row in reader:
-            yield line, dict(row)
+        names = next(reader, [])
+        _check_header(file, names, needed, keys)
+        line = reader.line_num + 1
+        for cells in reader:
+            if cells and len(cells) != len(names):
+                found, expected = f"cells: {len(cells)}", f"{len(names)}, as in the header"
+                mistakes.append(Mistake(f"{file}:{line}", found, expected, _QUOTED))
+            elif cells:
+                yield line, dict(zip(names, cells, strict=True))
             line = reader.line_num + 1
     except csv.Error as error:
         mistakes.append(Mistake(f"{file}:{line}", f"no CSV: {error}"))
+
+
+def _check_header(file: Path, names: Sequence[str], needed: Sequence[str], keys: str) -> None:
+    if not set(needed) & set(names) or not set(SOURCES) & set(names):
+        commas = "separate the columns by commas" if len(names) == 1 and set(";\t") & set(names[0]) else None
+        raise refused(f"{file}:1", f"the columns {', '.join(names) or 'none'}", f"a header with {keys}", commas)
+    if twice := [name for index, name in enumerate(names) if name in names[:index]]:
+        raise refused(f"{file}:1", f"the column {twice[0]!r} twice", "each column once", "remove or rename one of them")
 
 
 def _of_jsonl(file: Path, text: str, keys: str, mistakes: list[Mistake]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -171,6 +171,9 @@ class _Learning:
             x.append(self._vectors[number][sheet.passages[rows]])
             labels += sheet.marks[field][0][rows].tolist()
             bags += [sheet.of(row) for row in rows]
+        if not labels:  # no candidate in any of them: none is right
+            width, known = self._vectors[0].shape[1], len(self._known)
+            return np.zeros(width, np.float32), np.zeros(known, np.float32), np.array(-1.0, np.float32)
         start = None if head is None else (head.weights[:, field], head.words[:, field], head.bias[field])
         return _regression(np.concatenate(x), labels, bags, len(self._known), start)
 

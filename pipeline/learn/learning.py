@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import audit
 import engine
-from pipeline.answer.models import Loaded, check_machine, check_model, load_model, writing_of
+from pipeline.answer.models import Loaded, check_machine, check_model, kept_before, load_model, writing_of
 from pipeline.answer.vectors import kept_vectors
 from pipeline.errors import ModelRefusedError
 from pipeline.heads.file import HeadFile, write_head
@@ -18,7 +18,7 @@ from pipeline.learn.fields import FieldLesson
 from pipeline.learn.labels import LabelLesson
 from pipeline.learn.lesson import Lesson, Measured
 from pipeline.learn.priors import PriorLesson
-from pipeline.learn.seen import Seen
+from pipeline.learn.seen import Seen, examples_of
 from pipeline.learn.summaries import SummaryLesson
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import RunPlan
@@ -65,13 +65,13 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress) -> LearnReport:
     doing = "reading documents" if plan.writing else "embedding passages"
     with _reading(plan, model) as reader:
         learned = lesson.learn(reader, lambda done, total: progress(done, total, doing))
-    seen = Seen.of(one.document.text for one in lesson.read)
+    seen = Seen.of([*(one.document.text for one in lesson.read), *examples_of(plan.task)])
     texts = (one.document.text_sha256 for one in lesson.read)
     facts = facts_of(plan.job, plan.model.name, sha256, zip(texts, lesson.teaches(), strict=True))
     head = HeadFile({**facts, **seen.facts(), **learned.head.facts}, {**learned.head.arrays, **seen.arrays()})
     path = plan.site.models / f"{plan.job}.head"
-    _keep(path, head)
-    write_head(path, head)
+    with kept_before(path):
+        write_head(path, head)
     return LearnReport(
         name=plan.job,
         path=path,
@@ -101,12 +101,6 @@ def _lesson_of(plan: RunPlan, source: Path) -> Lesson[Any]:
         here = f"model {plan.model.name} writes text; on such a model heads are learned for the task classify"
         raise ModelRefusedError(f"{here}, for others on one that gives embeddings")
     return PriorLesson.of(plan, source)
-
-
-def _keep(path: Path, new: HeadFile) -> None:
-    """Give a head that is there already a name of its own, unless it is the same."""
-    if path.is_file() and (found := file_sha256(path)) != hashlib.sha256(new.to_bytes()).hexdigest():
-        path.replace(path.with_name(f"{path.stem}.{found[:12]}.head"))
 
 
 def facts_of(job: str, model: str, model_sha256: str, taught: Iterable[tuple[str, Any]]) -> dict[str, str | int]:

@@ -19,7 +19,7 @@ import engine
 from pipeline.errors import DocumentError
 from pipeline.heads.prior import Prior, Shares
 from pipeline.learn.classifying import FOLDS, folds_of, temperature_of
-from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake, of_file, of_folder, refused
+from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake, files_of, of_file, refused
 from pipeline.learn.lesson import Learned, Progress
 from pipeline.learn.reading import Read, read_documents
 from pipeline.plan import RunPlan
@@ -145,11 +145,8 @@ def _read_examples(source: Path, labels: Sequence[str]) -> list[Example[str | No
 
 
 def _of_folder(folder: Path) -> Iterator[Example[str | None]]:
-    for path in sorted(folder.iterdir()):
-        if path.is_file() and not path.name.startswith("."):
-            yield Example(str(path), None, path=path)
-    for one in of_folder(folder):
-        yield Example(one.place, one.taught, one.text, one.path)
+    for path, inner in files_of(folder):
+        yield Example(str(path), inner.parts[0] if len(inner.parts) > 1 else None, path=path)
 
 
 def _of_file(file: Path, mistakes: list[Mistake]) -> Iterator[Example[str | None]]:

@@ -1,8 +1,12 @@
 """Examples are read as documents of the job are read: the same parsers, the same passages, the same vectors."""
 
-import os
+import contextlib
+import hashlib
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic
@@ -10,12 +14,16 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
+import engine
 from pipeline.document import Parsed, Span
-from pipeline.errors import DocumentError
 from pipeline.heads.classifier import Vectors, mean
+from pipeline.inbox.intake import Kept
+from pipeline.inbox.order import Ended, Room
 from pipeline.inbox.parsers import open_parsers
+from pipeline.inbox.reader import Reader, recognizer
+from pipeline.inbox.rows import Work
 from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake, Taught
-from pipeline.parse import Options
+from pipeline.paths.digest import file_sha256
 from pipeline.plan import RunPlan
 from pipeline.tasks import Embedder
 from pipeline.tasks.embedding.passages import paragraphs
@@ -38,9 +46,11 @@ def read_documents(
     """The examples with their texts; of the same text that teaches the same only the first. ExamplesRefusedError for
     documents that cannot be read, and for one text that teaches two things, each of which is `told` to a person."""
     mistakes, found = list[Mistake](), dict[str, Read[Taught]]()
-    for read in _parsed(plan, examples, mistakes):
-        before = found.setdefault(read.document.text_sha256, read).example
-        here = read.example
+    for here, item in zip(examples, read_all(plan, examples), strict=True):
+        if isinstance(item, Mistake):
+            mistakes.append(item)
+            continue
+        before = found.setdefault(item.parsed.text_sha256, Read(here, item.parsed)).example
         if before.taught != here.taught:
             what = f"the text of {before.place}, there with {told(before.taught)}, here with {told(here.taught)}"
             mistakes.append(Mistake(here.place, what, "a text teaches one thing", "remove the wrong one"))
@@ -49,37 +59,59 @@ def read_documents(
     return list(found.values())
 
 
-def _parsed(plan: RunPlan, examples: Sequence[Example[Any]], mistakes: list[Mistake]) -> Iterator[Read[Any]]:
-    files = [example for example in examples if example.path]
-    yield from (Read(one, plain(one.text)) for one in examples if one.text is not None)
-    if not files:
-        return
-    options = Options(plan.input.hidden, 0, 0, False)
-    with open_parsers(plan.site, 1) as pool:
-        for example in files:
-            assert example.path is not None
-            try:
-                document = _parse(pool.parse, example.path, options)
-            except DocumentError as error:
-                mistakes.append(Mistake(example.place, error.reason, remedy=error.failure.remedy))
-                continue
-            if document.text.strip():
-                yield Read(example, document)
-            else:
-                mistakes.append(Mistake(example.place, "a document without text"))
+def read_all(plan: RunPlan, examples: Sequence[Example[Any]]) -> Iterator[Work | Mistake]:
+    """Read the documents of examples, in their order, on as many parsers as there are threads; a mistake for one that
+    cannot be read or says nothing. MachineRefusedError."""
+    workers = engine.threads()
+    files = any(one.path for one in examples)
+    opened = open_reader(plan, workers) if files else contextlib.nullcontext()
+    with opened as read, ThreadPoolExecutor(workers, "parse") as threads:
+        yield from threads.map(lambda one: _read(one, read), examples)
 
 
-def _parse(parse: Callable[..., Parsed], path: Path, options: Options) -> Parsed:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def _read(example: Example[Any], read: "Callable[[str, Path], Work | Ended] | None") -> Work | Mistake:
+    place, path = example.place, example.path
+    if read is None or path is None:
+        work = work_of(place, example.text or "")
+        return work if work.parsed.text else Mistake(place, "a text that says nothing")
     try:
-        return parse(descriptor, path.name, options)
-    finally:
-        os.close(descriptor)
+        item = read(place, path)
+    except OSError as error:
+        remedy = "allow the user who runs cloister to read it"
+        return Mistake(place, f"{path} cannot be read: {error.strerror}", remedy=remedy)
+    if isinstance(item, Ended):
+        return Mistake(place, item.reason or "it cannot be read", remedy=item.failure.remedy if item.failure else None)
+    return item if item.parsed.text.strip() else Mistake(place, "a document without text")
 
 
-def plain(text: str) -> Parsed:
+@contextlib.contextmanager
+def open_reader(plan: RunPlan, workers: int) -> Iterator[Callable[[str, Path], Work | Ended]]:
+    """Open what reads a file as a run of the plan reads a document, under the path that it is told, and keeps nothing;
+    what is in it is unpacked below state/, and left out. MachineRefusedError; the reader raises OSError."""
+    site, limits = plan.site, plan.site.limits
+    site.state.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="reading-", dir=site.state) as scratch:
+        plan = replace(plan, site=replace(site, root=Path(scratch)))
+        (plan.archive / ".staging").mkdir(parents=True)
+        with open_parsers(site, workers) as pool:
+            tesseract, why = recognizer(plan, pool)
+            reader = Reader(plan, pool, pool.reader(tesseract) if tesseract else None, why)
+
+            def read(told: str, file: Path) -> Work | Ended:
+                arrival = Kept(told, file.name, file.stat().st_size, file_sha256(file), file=file)
+                outcome = reader(arrival, Room(limits.unpacked_documents, limits.unpacked_bytes), time.perf_counter())
+                if outcome.file is not None:
+                    outcome.file.close()
+                return outcome.item
+
+            yield read
+
+
+def work_of(told: str, text: str) -> Work:
     """A text that stands in a file of examples, with line ends as parsers give them."""
-    return Parsed("\n".join(line.rstrip() for line in text.split("\n")).strip(), "text/plain", "example")
+    text = "\n".join(line.rstrip() for line in text.split("\n")).strip()
+    data = text.encode()
+    return Work(Kept(told, told, len(data), hashlib.sha256(data).hexdigest()), Parsed(text, "text/plain", "example"), 0)
 
 
 def vectors_of(

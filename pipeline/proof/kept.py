@@ -1,10 +1,9 @@
 """Where the bytes of documents still lie when their rows are long made: in the archive, or among the failed ones."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.inbox.intake import COPY, INSIDE, Arrival, staging_of
+from pipeline.inbox.intake import COPY, INSIDE, Kept, staging_of
 from pipeline.outbox.placement import archive_folder
 from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import failed_apart, failed_name
@@ -13,17 +12,6 @@ from pipeline.records.types import Document
 
 class BytesGoneError(Exception):
     """Nothing has the bytes of a document any more; the message says what lies in their place."""
-
-
-@dataclass(frozen=True)
-class Kept(Arrival):
-    """A document whose bytes are in a file that stays where it is."""
-
-    file: Path = Path()
-
-    def staged(self, archive: Path) -> Path:
-        """The file of exactly those bytes."""
-        return self.file
 
 
 def kept(root: Path, entry: Document) -> Kept:

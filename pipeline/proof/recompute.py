@@ -18,14 +18,14 @@ from pipeline.document import Member
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import closed
-from pipeline.inbox.intake import Again, inner_path
+from pipeline.inbox.intake import Again, Kept, inner_path
 from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, depth_of, ended_row
 from pipeline.inbox.parsers import open_parsers, unconfined
 from pipeline.inbox.reader import Reader, failed
 from pipeline.inbox.rows import Work
 from pipeline.parse import Tesseract, find_tesseract
 from pipeline.plan import RunPlan
-from pipeline.proof.kept import BytesGoneError, Kept, kept, kept_container
+from pipeline.proof.kept import BytesGoneError, kept, kept_container
 from pipeline.records.history import History
 from pipeline.records.types import Document
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from pipeline.document import Parsed
 from pipeline.learn.examples import Mistake
-from pipeline.learn.seen import RUN, Seen, fingerprints, text_digest, words_of
+from pipeline.learn.seen import RUN, Seen, examples_of, fingerprints, text_digest, words_of
 from pipeline.quality.reading import Documents
-from pipeline.tasks import ClassifySettings, Task
+from pipeline.tasks import Task
 from pipeline.text.sentences import split_sentences
 
 LEAST: Final = 8  # words of a text that is looked for as a sentence or line in another one: fewer stand anywhere
@@ -19,8 +19,7 @@ _REMEDY: Final = "leave it out of the evaluation, or learn without it"
 
 def seen_by_task(task: Task) -> Seen | None:
     """The texts that the job itself has as examples of labels; None for none."""
-    labels = task.labels if isinstance(task, ClassifySettings) else ()
-    texts = [text for label in labels for text in label.examples]
+    texts = examples_of(task)
     return Seen.of(texts) if texts else None
 
 

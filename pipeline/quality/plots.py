@@ -12,12 +12,12 @@ from pipeline.quality.qualify import Measured
 WIDTH: Final = 360.0
 HEIGHT: Final = 230.0
 LEFT: Final = 46.0
-TOP: Final = 12.0
-RIGHT: Final = 14.0
+TOP: Final = 26.0  # room for the name of the upright axis above the points
+RIGHT: Final = 26.0  # and for half of the last mark of the other one
 BOTTOM: Final = 38.0
 _TICKS: Final = 5
 _ROW: Final = 22.0
-_NAMES: Final = 150.0
+_NAMES: Final = 180.0
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ def axis(values: Sequence[float], begin: float, end: float, low: float | None = 
     """An axis with round ticks on which all values lie; `low`: where it begins at the latest."""
     least, most = min([*values, *([low] if low is not None else [])]), max(values)
     if least == most:
-        least, most = least - (abs(least) or 1) / 10, most + (abs(most) or 1) / 10
+        room = (abs(least) or 1) / 10
+        least, most = least - room, most if most == 1 else most + room  # a share of 1 is as much as there can be
     step = _round_step((most - least) / _TICKS)
     first, last = floor(least / step), -floor(-most / step)
     ticks = [number * step for number in range(first, last + 1)]

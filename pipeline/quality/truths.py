@@ -16,6 +16,7 @@ from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake
 from pipeline.learn.fields import Said
 from pipeline.paths.digest import file_sha256
 from pipeline.tasks import ClassifySettings, ExtractSettings, SummarizeSettings, Task
+from pipeline.tasks.settings import FROM_MODEL
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Truth:
 def read_truths(source: Path, task: Task) -> list[Truth]:
     """The examples of a file or folder for a task. ExamplesRefusedError names each mistake; OSError."""
     match task:
+        case ClassifySettings(labels=()) | ExtractSettings(fields=()):
+            raise _refused(source, f"a job whose answers are {FROM_MODEL}", "one that names its labels or fields")
         case ClassifySettings():
             found = _of_labels(source, [label.name for label in task.labels])
         case ExtractSettings():
@@ -84,6 +87,7 @@ def eval_digest(source: Path, truths: Sequence[Truth]) -> str:
 
 
 def _name(path: Path, source: Path) -> str:
-    """The path of a document from the folder of the examples, as text."""
+    """The path of a document from the folder of the examples, or from the root where it was given so, as text."""
     folder = source if source.is_dir() else source.parent
-    return str(path.relative_to(folder)).encode(errors="surrogateescape").decode(errors="backslashreplace")
+    told = path.relative_to(folder) if path.is_relative_to(folder) else path
+    return str(told).encode(errors="surrogateescape").decode(errors="backslashreplace")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from pipeline.answer.heads import load_head, with_head
 from pipeline.answer.models import check_model, examine_model, writing_of
+from pipeline.heads.builtin import head_path
 from pipeline.heads.file import HeadFile
 from pipeline.plan import HeadRef, ModelRef, RunPlan
 from pipeline.records.settings import job_digest
@@ -48,7 +49,7 @@ def _plans(plan: RunPlan, models: Sequence[str], heads: Sequence[str]) -> Iterat
     for name in models:
         yield replace(plan, model=_model(plan, name))
     for name in heads:
-        ref = HeadRef(name, plan.site.models / f"{name}.head", None)
+        ref = HeadRef(name, head_path(plan.site.models, name), None)
         of = str(load_head(ref).facts.get("model_name"))
         yield replace(plan, model=replace(_model(plan, of), head=ref))
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import engine
 from pipeline.document import Parsed
 from pipeline.tasks import Embedder, SummarizeSettings
+from pipeline.tasks.embedding.prompted import reading_documents
 from pipeline.text.sentences import split_sentences
 
 ROUNDS = 2_000
@@ -107,7 +108,7 @@ def main() -> int:
     if not data or len(sys.argv) != 2:
         print("CLOISTER_DATA is not set, or no model is named: nothing is measured")
         return 0
-    model = engine.load(Path(sys.argv[1]))
+    model = reading_documents(engine.load(Path(sys.argv[1])))
     for name, texts in (("SciTLDR", papers(Path(data))), ("Clauses of law", clauses(Path(data)))):
         print("\n".join(report(name, texts, model)), flush=True)
     return 0

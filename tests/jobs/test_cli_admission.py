@@ -165,6 +165,20 @@ def test_a_revoked_file_is_admitted_only_with_again(ready: Place, cloister: Cloi
     assert cloister("run", "sort").code == 0
 
 
+def test_a_head_of_the_package_is_admitted_listed_and_revoked_by_its_name(
+    ready: Place, cloister: Cloister, real_model: Path
+) -> None:
+    assert [one["name"] for one in cloister("model", "list", "--json").json] == ["tiny"], "its model is not here"
+    shutil.copy(real_model, ready.root / "models" / "all-minilm-l6-v2-q8_0.gguf")
+    assert cloister("model", "admit", "contracts", "--by", "Ada").code == 0
+    (listed,) = (one for one in cloister("model", "list", "--json").json if one.get("packaged"))
+    assert listed["use"] == "extract, as model.head on all-minilm-l6-v2-q8_0"
+    assert (listed["file"], listed["admission"]["state"]) == ("contracts.head", "admitted")
+    assert cloister("model", "verify", "contracts").code == 0
+    told = cloister("model", "revoke", "contracts", "--reason", "a doubt", "--json").json
+    assert (told["file"], told["sha256"]) == ("contracts.head", listed["sha256"])
+
+
 def test_a_file_that_is_gone_is_revoked_by_its_sha256(ready: Place, cloister: Cloister, tiny_model: Path) -> None:
     sha256 = cloister("model", "inspect", "tiny", "--json").json["sha256"]
     (ready.root / "models" / "tiny.gguf").unlink()

@@ -1,6 +1,7 @@
 """`cloister learn`: a head from examples answers a job, is pinned, proved and replayed; what is wrong is named."""
 
 import csv
+import errno
 import json
 import re
 import shutil
@@ -131,6 +132,9 @@ WRONG = {
     "The landlord,lodger\n": ("examples.csv:14", "the label 'lodger'"),
     "   ,lease\n": ("examples.csv:14", "a text that says nothing"),
     ",lease\n": ("examples.csv:14", "only label"),
+    "The landlord, and the flat,lease\n": ("examples.csv:14", "cells: 3"),
+    "The landlord and the flat\n": ("examples.csv:14", "cells: 1"),
+    "\n\nThe landlord,lodger\n": ("examples.csv:16", "the label 'lodger'"),
     "The total is due. Number 0.,lease\n": ("examples.csv:14", "with the label 'invoice', here with the label 'lease'"),
 }
 
@@ -149,7 +153,9 @@ def test_wrong_files_are_named(sorting: Place, cloister: Cloister, tmp_path: Pat
     file = tmp_path / "examples.csv"
     for data, told in [
         (b"text,label\nM\xfcller,lease\n", "examples.csv:2: the byte 0xfc"),
+        ("text,label\na,lease\n".encode("utf-16"), "iconv -f utf-16 -t utf-8 examples.csv"),
         (b"words,label\na,lease\n", "the columns words, label"),
+        (b"text,label,label\na,lease,\n", "the column 'label' twice"),
         (b"text,label\nthe landlord,lease\n", "different documents with the label 'invoice'"),
         (b"document,label\nthere/is/none.pdf,lease\n", "there is no file"),
     ]:
@@ -161,3 +167,33 @@ def test_wrong_files_are_named(sorting: Place, cloister: Cloister, tmp_path: Pat
     refused = cloister("learn", "sort", "--examples", lines)
     assert all(told in refused.err for told in ("examples.jsonl:2: no JSON", "examples.jsonl:3: a JSON list"))
     assert cloister("learn", "sort", "--examples", tmp_path / "none").code == 2
+
+
+def test_documents_are_read_within_the_limits_of_a_run(sorting: Place, cloister: Cloister, tmp_path: Path) -> None:
+    site = sorting.root / "site.yaml"
+    site.write_text(re.sub(r"document_mib: \d+", "document_mib: 1", site.read_text()))
+    for label, texts in SAID.items():
+        for number, text in enumerate(texts):
+            file = tmp_path / "examples" / label / f"{number}.txt"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    large = tmp_path / "examples" / "lease" / "large.txt"
+    large.write_text("The landlord leases the flat. " * 40_000)
+    refused = cloister("learn", "sort", "--examples", tmp_path / "examples").err
+    assert f"{large}: it has 1200000 bytes; the limit is 1048576" in refused
+
+
+def test_files_that_cannot_be_read_are_named(
+    sorting: Place, cloister: Cloister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "examples.csv"
+    file.write_text("document,label\na.txt,lease\n")
+    (tmp_path / "a.txt").write_text("The lease.")
+
+    def denied(path: Path) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("pipeline.learn.reading.file_sha256", denied)
+    refused = cloister("learn", "sort", "--examples", file)
+    assert f"{file}:2: {tmp_path / 'a.txt'} cannot be read: Permission denied" in refused.err
+    assert refused.code == 2

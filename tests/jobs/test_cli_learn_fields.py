@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.control.golden import BUILT_IN
 from tests.jobs.conftest import Cloister, Place, entries
 from tests.pipeline.learn.made import letter
 
@@ -72,6 +73,20 @@ def test_a_head_answers_and_is_proved(finding: Place, cloister: Cloister, exampl
     assert (replayed.code, "identical" in replayed.out) == (0, True)
     kept = [entry["text"] for entry in entries(finding) if entry["type"] == "settings" and sha256 in entry["text"]]
     assert json.loads(kept[0])["head"] == {"name": "find", "sha256": sha256}
+
+
+def test_a_head_is_admitted_with_its_golden_answers(finding: Place, cloister: Cloister, examples: Path) -> None:
+    assert cloister("learn", "find", "--examples", examples).code == 0
+    admitted = cloister("model", "admit", "find", "--json").json
+    assert (admitted["texts"], admitted["unasked"]) == (len(BUILT_IN), "")
+    told = cloister("model", "verify", "find", "--json").json
+    assert [(one["bytes"], one["answers"]) for one in told["files"]] == [("same", "same")]
+    other = cloister("learn", "find", "--examples", examples, "--json").json
+    assert other["sha256"] == admitted["sha256"]
+    examples.write_text("".join(json.dumps(line(number)) + "\n" for number in range(30)))
+    assert cloister("learn", "find", "--examples", examples).code == 0
+    again = cloister("model", "admit", "find", "--json").json
+    assert again["answers_sha256"] != admitted["answers_sha256"]
 
 
 def test_examples_as_csv_and_by_places_teach_the_same(finding: Place, cloister: Cloister, tmp_path: Path) -> None:
@@ -155,3 +170,22 @@ def test_a_head_for_other_fields_or_another_task_is_refused(finding: Place, cloi
     job.write_text(text[: text.index("task:")] + "task: {type: summarize, sentences: 2}\n")
     refused = cloister("check", "find")
     assert (refused.code, "a head for the task 'extract'" in refused.out) == (3, True), refused.out
+
+
+def test_a_field_without_candidates_is_learned_as_one_that_is_never_found(
+    finding: Place, cloister: Cloister, tmp_path: Path
+) -> None:
+    job, file = finding.root / "jobs" / "find.yaml", tmp_path / "few.jsonl"
+    job.write_text(job.read_text().replace("type: date", "type: iban"))
+    lines = [{"text": letter(n)[0], "fields": {"person": letter(n)[1]["person"], "due": "soon"}} for n in range(6)]
+    file.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    report = cloister("learn", "find", "--examples", file, "--json").json
+    assert report["fields"]["due"] == {
+        "present": 6, "answered": 0, "right": 0, "absent": 0, "answered_where_absent": 0,
+    }  # fmt: skip
+    more = [
+        {"text": letter(n)[0], "fields": {"person": letter(n)[1]["person"]} if n % 5 == 0 else {}} for n in range(11)
+    ]
+    job.write_text(re.sub(r"    - {name: due.*\n", "", job.read_text()))
+    file.write_text("".join(json.dumps(one) + "\n" for one in more))
+    assert cloister("learn", "find", "--examples", file).code == 0, "all documents that say it are in one fold"

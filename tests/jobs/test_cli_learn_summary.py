@@ -49,6 +49,9 @@ def test_a_head_answers_and_is_proved(saying: Place, cloister: Cloister, example
     assert cloister("audit", "verify").code == 0
     replayed = cloister("audit", "replay", "50.txt")
     assert (replayed.code, "identical" in replayed.out) == (0, True)
+    admitted = cloister("model", "admit", "say", "--json").json
+    assert (admitted["texts"], len(admitted["answers_sha256"])) == (8, 64)
+    assert cloister("model", "verify", "say").code == 0
     again = cloister("learn", "say", "--examples", examples, "--json").json
     assert again["sha256"] == sha256
     assert again["rouge_l_of_best"] >= again["rouge_l"] > again["rouge_l_of_first"]

@@ -121,6 +121,15 @@ def test_other_models_and_heads_are_compared(learned: Place, cloister: Cloister,
     assert (refused.code, "there is no file" in refused.err) == (3, True)
 
 
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_measured(
+    sorting: Place, cloister: Cloister
+) -> None:
+    for report, told in {"none/r.html": "none: there is no such folder", ".": "is a folder"}.items():
+        refused = cloister("qualify", "sort", "--eval", "eval.csv", "--report", report)
+        assert (refused.code, told in refused.err) == (2, True), refused.err
+    assert not entries(sorting, "qualified")
+
+
 def test_documents_that_were_learned_from_are_refused(learned: Place, cloister: Cloister) -> None:
     with (learned.root / "eval.csv").open("a") as more:
         more.write("the LANDLORD leases the flat - number 0,lease\n")
@@ -141,6 +150,20 @@ def test_examples_of_labels_in_the_job_are_refused(sorting: Place, cloister: Clo
         more.write(f"{example},report\n")
     refused = cloister("qualify", "sort", "--eval", "eval.csv")
     assert (refused.code, "one of the examples of labels in the job" in refused.err) == (2, True)
+
+
+def test_a_head_knows_the_examples_of_labels_that_the_job_had_when_it_learned(
+    sorting: Place, cloister: Cloister
+) -> None:
+    job = sorting.root / "jobs" / "sort.yaml"
+    text, example = job.read_text(), "Der Mietvertrag. Number 40."
+    job.write_text(text.replace("{name: report}", f'{{name: report, examples: ["{example}"]}}'))
+    assert cloister("learn", "sort", "--examples", "examples.csv").code == 0
+    job.write_text(text.replace("{name: tiny}", "{name: tiny, head: {name: sort}}"))
+    with (sorting.root / "eval.csv").open("a") as more:
+        more.write(f"{example},report\n")
+    refused = cloister("qualify", "sort", "--eval", "eval.csv")
+    assert (refused.code, "the head sort was learned from" in refused.err) == (2, True)
 
 
 def test_a_head_that_does_not_tell_what_it_learned_from_is_told_of(learned: Place, cloister: Cloister) -> None:

@@ -10,7 +10,9 @@ import engine
 from pipeline import ModelRefusedError, Site
 from pipeline.control.files import Contents, find_file
 from pipeline.control.golden import BUILT_IN, Answered, Golden, ask, check_count, keep_golden, kept_golden
+from pipeline.heads.builtin import BUILTIN
 from pipeline.heads.file import HeadFile, write_head
+from pipeline.paths.digest import file_sha256
 from tests.encoders import write_encoder
 
 TEXTS = ["the lease", "rechnung 17"]
@@ -54,6 +56,12 @@ def test_a_file_that_was_replaced_meanwhile_is_refused(site: Site, tmp_path: Pat
     path = made(site, tmp_path, "embedding")
     with pytest.raises(ModelRefusedError, match="was replaced while it was looked at"):
         ask(Contents(site.models), path, "0" * 64, TEXTS, lambda fact: None)
+    head, contents = site.models / "sort.head", Contents(site.models)
+    write_head(head, HeadFile({"kind": "rank"}, {}))
+    sha256 = contents.sha256(head)
+    write_head(head, HeadFile({"kind": "rank", "after": 1}, {}))
+    with pytest.raises(ModelRefusedError, match="was replaced while it was looked at"):
+        ask(contents, head, sha256, TEXTS, lambda fact: None)
 
 
 def test_a_head_of_another_task_or_without_its_model_is_told(site: Site) -> None:
@@ -90,6 +98,9 @@ def test_files_are_found_by_name_and_by_bytes(site: Site) -> None:
     for outside in ("../models/a.gguf", "/etc/passwd", "", "."):
         with pytest.raises(ModelRefusedError, match="there is no model or head"):
             find_file(site.models, outside)
+    packaged = find_file(site.models, "contracts")
+    assert (packaged.parent, find_file(site.models, "contracts.head")) == (BUILTIN, packaged)
+    assert Contents(site.models).find(file_sha256(packaged), "contracts.head") == packaged
     contents, of_b = Contents(site.models), hashlib.sha256(b"b").hexdigest()
     found = [contents.find(of_b, name) for name in ("b.head", "gone.head", "gone.gguf", "both.gguf")]
     names = [path.name if path else None for path in found]

@@ -1,12 +1,15 @@
 """`file`: what is written is read, and nothing else is."""
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pipeline.answer.heads import load_head
 from pipeline.errors import ModelRefusedError
 from pipeline.heads.file import HeadFile, read_head, write_head
+from pipeline.plan import HeadRef
 
 HEAD = HeadFile(
     {"kind": "classify", "labels": ["a", "ü"], "scale": 0.25},
@@ -38,3 +41,17 @@ def test_no_other_byte_passes(tmp_path: Path) -> None:
         read_head(file)
     with pytest.raises(ModelRefusedError, match="cloister learn"):
         read_head(tmp_path / "none.head")
+
+
+def test_a_pinned_head_is_the_bytes_that_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, file = HEAD.to_bytes(), tmp_path / "a.head"
+    file.write_bytes(data)
+    sha256 = hashlib.sha256(data).hexdigest()
+    assert read_head(file).sha256 == read_head(file, sha256).sha256 == sha256
+    with pytest.raises(ModelRefusedError, match=f"has sha256 {sha256}, but the job pins {'0' * 64}; put the pinned"):
+        read_head(file, "0" * 64)
+    reads = list[Path]()
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: reads.append(path) or read_bytes(path))  # type: ignore[func-returns-value]
+    load_head(HeadRef("a", file, sha256))
+    assert reads == [file], "a file that is read twice may be another one the second time"

@@ -1,6 +1,7 @@
 """The report stands by itself: well-formed, nothing fetched, no script, and whatever names say, they are text."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -125,6 +126,18 @@ def test_axes_have_round_ticks_around_all_values(values: tuple[float, float]) ->
     steps = [b - a for a, b in pairwise(places)]
     assert max(steps) - min(steps) < 0.1
     assert len({tick.label for tick in made.ticks}) == len(made.ticks)
+
+
+def test_no_axis_goes_beyond_a_share_of_1() -> None:
+    assert axis((1.0, 1.0), 0.0, 100.0).high == 1.0
+
+
+def test_the_name_of_the_upright_axis_is_above_the_points() -> None:
+    found = one("a", len(TRUTH), 100, 10)
+    plot = scatter([found, found], "macro_f1", None, "speed")
+    text = page(replace(qualification(), measured=(found, found)), "")
+    (height,) = {float(at) for at in re.findall(r'y="([0-9.]+)">macro_f1</text>', text)}
+    assert all(point.y - point.size > height for point in plot.points)
 
 
 def test_points_lie_in_the_plot() -> None:

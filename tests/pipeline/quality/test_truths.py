@@ -49,6 +49,13 @@ def test_summaries(tmp_path: Path) -> None:
 WRONG: dict[str, tuple[Task, str, str | bytes, str]] = {
     "label": (SORT, "e.csv", "text,label\na,lease\nb,lodger\n", "e.csv:3: the label 'lodger'"),
     "one class": (SORT, "e.csv", "text,label\na,lease\nb,lease\n", "only the label 'lease', of 2 examples"),
+    "own labels": (
+        ClassifySettings(labels=()),
+        "e.csv",
+        "text,label\na,POSITIVE\n",
+        "a job whose answers are from_model",
+    ),
+    "own fields": (ExtractSettings(fields=()), "e.csv", "text,PER\na,b\n", "a job whose answers are from_model"),
     "no lines": (SORT, "e.csv", "text,label\n", "e.csv: no examples"),
     "empty": (FIND, "e.jsonl", "", "e.jsonl: no examples"),
     "field": (FIND, "e.jsonl", '{"text": "a", "fields": {"sum": "1"}}\n', "e.jsonl:1: the field 'sum'"),
@@ -104,3 +111,13 @@ def test_the_digest_of_a_folder_is_of_its_documents_and_labels(tmp_path: Path) -
     (tmp_path / "lease" / "a.txt").rename(tmp_path / "invoice" / "b.txt")
     file(tmp_path / "lease", "c.txt", "c")
     assert eval_digest(tmp_path, read_truths(tmp_path, SORT)) != first
+
+
+def test_documents_are_named_from_the_root_too(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    lease, invoice = file(elsewhere, "a.txt", "a lease"), file(elsewhere, "b.txt", "an invoice")
+    source = file(tmp_path, "eval.csv", f"document,label\n{lease},lease\n../{tmp_path.name}/elsewhere/b.txt,invoice\n")
+    before = eval_digest(source, read_truths(source, SORT))
+    invoice.write_text("another invoice")
+    assert eval_digest(source, read_truths(source, SORT)) != before
