@@ -2,7 +2,8 @@
 
 A candidate is judged by the vector of its passage and by words that say what stands in, around and above it and where
 (`candidates.py`): a logistic regression for each field. The candidate with the best logit is the value; the probability
-that it is right was learned from documents that the head had not seen (Platt 1999).
+that it is right was learned from documents that the head had not seen (Platt 1999), and so was how probable it must be
+to be given.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +20,7 @@ from pipeline.heads.file import HeadFile
 Vectors = NDArray[np.float32]
 KIND: Final = "extract"
 NEARNESS: Final = 4.0  # what a cosine counts beside a vector of length 1
-THRESHOLD: Final = 0.35  # chosen on contracts: pipeline/DECISIONS.md
+THRESHOLD: Final = 0.35  # of a head that has learned none, and of further values: pipeline/DECISIONS.md
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class View:
 class FieldsHead:
     """Weights of what is seen float32 [d + fields, fields], of words [words, fields] and a bias, which give the logits
     of candidates; and for each field the level and the slope of the log-odds that the best candidate is right, by its
-    logit."""
+    logit, and the probability below which it is not given unless the job says another."""
 
     fields: tuple[Sought, ...]
     view: View
@@ -58,6 +59,7 @@ class FieldsHead:
     logistic: engine.Logistic
     levels: tuple[float, ...]
     slopes: tuple[float, ...]
+    thresholds: tuple[float, ...]
 
     def logits(self, vectors: Vectors, candidates: Sequence[Candidate], words: Iterable[Iterable[str]]) -> Vectors:
         """float32 [candidates, fields], from the vectors of a document's passages [passages, d]."""
@@ -76,10 +78,12 @@ class FieldsHead:
 
     def to_file(self, facts: Mapping[str, Any]) -> HeadFile:
         """The file of this head, with further facts of it."""
+        numbers = zip(self.levels, self.slopes, self.thresholds, strict=True)
         fields = [
-            {"name": field.name, "type": field.type, "pattern": field.pattern, "level": level, "slope": slope}
-            for field, level, slope in zip(self.fields, self.levels, self.slopes, strict=True)
-        ]
+            {"name": field.name, "type": field.type, "pattern": field.pattern, "level": level, "slope": slope,
+             "threshold": threshold}
+            for field, (level, slope, threshold) in zip(self.fields, numbers, strict=True)
+        ]  # fmt: skip
         own: dict[str, Any] = {"kind": KIND, "fields": fields, "scale": self.view.scale, "words": list(self.words)}
         arrays: dict[str, NDArray[Any]] = {
             "centre": self.view.centre, "meanings": self.view.meanings,
@@ -102,9 +106,10 @@ class FieldsHead:
                 raise ValueError(f"the array {name} has the shape {arrays[name].shape}, expected {shape}")
         parts = (arrays[name].astype(np.float32) for name in ("weights", "word_weights", "bias"))
         levels, slopes = (tuple(float(each[name]) for _, each in fields) for name in ("level", "slope"))
+        thresholds = tuple(float(each.get("threshold", THRESHOLD)) for _, each in fields)
         sought = tuple(field for field, _ in fields)
         view = View(arrays["centre"], float(facts["scale"]), arrays["meanings"])
-        return cls(sought, view, words, engine.Logistic(*parts), levels, slopes)
+        return cls(sought, view, words, engine.Logistic(*parts), levels, slopes, thresholds)
 
 
 def bags_of(words: Iterable[Iterable[str]], numbers: Mapping[str, int]) -> engine.Bags:

@@ -33,6 +33,7 @@ PLACES: Final = 3  # where a value stands that is learned from, if it is not sai
 LEAST: Final = 3  # candidates by which a word must stand to be learned
 MOST_WORDS: Final = 6000  # of a field
 CALIBRATION: Final = 1.0  # the penalty of the regression that gives probabilities
+INVENTED: Final = 1.5  # how much a value counts that the document does not have, beside a right one that is not given
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def learn(
         rest = learning.fit([number for number in range(len(taught)) if number % folds != fold], whole)
         unseen += [one for number in held for one in learning.found(rest, number)]
     levels, slopes = _calibrated(unseen, len(fields))
-    head = learning.head(whole, levels, slopes)
+    head = learning.head(whole, levels, slopes, thresholds_of(unseen, len(fields)))
     scored = [replace(one, score=head.probability(one.field, one.logit) if one.candidate else 0.0) for one in unseen]
     return Learned(head, sorted(scored, key=lambda one: (one.document, one.field)))
 
@@ -199,14 +200,22 @@ class _Learning:
             out.append(Unseen(number, field, sheet.candidates[best], float(column[best]), agreement, is_there))
         return out
 
-    def head(self, logistic: engine.Logistic, levels: Sequence[float], slopes: Sequence[float]) -> FieldsHead:
+    def head(
+        self,
+        logistic: engine.Logistic,
+        levels: Sequence[float],
+        slopes: Sequence[float],
+        thresholds: Sequence[float],
+    ) -> FieldsHead:
         """The head as its file has it: with weights of 16 bits, and with no words but those that have any."""
         weights, words = (part.astype(np.float16).astype(np.float32) for part in (logistic.weights, logistic.words))
         names, rows = self._known, np.flatnonzero(words.any(1))
         order = sorted(rows.tolist(), key=names.__getitem__)
         rounded = engine.Logistic(weights, np.ascontiguousarray(words[order]), logistic.bias)
         known = tuple(names[row] for row in order)
-        return FieldsHead(tuple(self._fields), self._view, known, rounded, tuple(levels), tuple(slopes))
+        return FieldsHead(
+            tuple(self._fields), self._view, known, rounded, tuple(levels), tuple(slopes), tuple(thresholds)
+        )
 
 
 def _middle(vectors: Sequence[Vectors]) -> tuple[Vectors, float]:
@@ -311,3 +320,20 @@ def _calibrated(unseen: Sequence[Unseen], fields: int) -> tuple[list[float], lis
     weights = (found.weights[:, 1] - found.weights[:, 0]).tolist()
     bias = float(found.bias[1] - found.bias[0])
     return [bias + 2.0 * level for level in weights[1:]], [max(0.0, weights[0])] * fields
+
+
+def thresholds_of(unseen: Sequence[Unseen], fields: int) -> list[float]:
+    """The probabilities from which on the value of a field is given: that it is right must be more probable than that
+    the document does not have the field, which counts INVENTED times as much.
+
+    Of the documents in which a head that had not seen them was wrong a share did not have the field. If the best
+    candidate is right with p, the field is absent with (1 - p) * share. To each field one document more is added with
+    the share of all fields, for documents may be few."""
+    wrong = [one for one in unseen if not one.right]
+    usual = (sum(not one.is_there for one in wrong) + 1) / (len(wrong) + 1)
+    out = list[float]()
+    for field in range(fields):
+        its = [one for one in wrong if one.field == field]
+        odds = INVENTED * (sum(not one.is_there for one in its) + usual) / (len(its) + 1)
+        out.append(round(odds / (1 + odds), 6))
+    return out

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from pipeline.document import Span
-from pipeline.heads.fields import THRESHOLD, Sought
+from pipeline.heads.fields import Sought
 from pipeline.learn import extracting
 from pipeline.learn.examples import SOURCES, Example, ExamplesRefusedError, Given, Mistake, check_file, of_file
 from pipeline.learn.extracting import Answer, Unseen
@@ -68,7 +68,7 @@ class FieldLesson:
 
     fields: tuple[Sought, ...]
     said: tuple[tuple[str, str], ...]  # the name and description of each
-    thresholds: tuple[float, ...]
+    thresholds: tuple[float | None, ...]  # those that the job says
     read: Sequence[Read[Values]]
     answers: Sequence[Sequence[Sequence[Answer] | None]]
     given: int
@@ -79,7 +79,7 @@ class FieldLesson:
         assert isinstance(plan.task, ExtractSettings)
         asked = plan.task.fields
         fields = tuple(Sought(field.name, field.type, field.pattern) for field in asked)
-        thresholds = tuple(THRESHOLD if field.threshold is None else field.threshold for field in asked)
+        thresholds = tuple(field.threshold for field in asked)
         given = read_examples(source, [field.name for field in fields])
         read = read_documents(plan, given, lambda values: f"the values {values}")
         mistakes = list[Mistake]()
@@ -103,7 +103,9 @@ class FieldLesson:
         rows = zip(documents, spans, vectors, self.answers, strict=True)
         meanings = Meanings([[called(*said)] for said in self.said], model).firsts
         learned = extracting.learn([extracting.Taught(*row) for row in rows], self.fields, meanings)
-        return Learned(learned.head.to_file({}), measured(learned.unseen, self.fields, self.thresholds))
+        both = zip(self.thresholds, learned.head.thresholds, strict=True)
+        thresholds = [own if said is None else said for said, own in both]
+        return Learned(learned.head.to_file({}), measured(learned.unseen, self.fields, thresholds))
 
 
 def read_examples(source: Path, names: Sequence[str]) -> list[Example[Values]]:

@@ -87,7 +87,11 @@ class Field(Settings):
     many: Annotated[bool, Key("whether it may have several values, such as the parties of a contract")] = False
     threshold: Annotated[
         float | None,
-        Key("a value with a lower score is not given; if left out, as it is best for the type", least=0, most=1),
+        Key(
+            "a value with a lower score is not given; if left out, as it is best for the type, or as was learned",
+            least=0,
+            most=1,
+        ),
     ] = None
 
     def __post_init__(self) -> None:
@@ -186,9 +190,9 @@ class ExtractSettings(Task):
         fields_of(head, self._asked)
 
     def on_head(self, model: Embedder, head: HeadFile) -> LearnedFields:
-        def answer(document: Parsed, found: Sequence[Sequence[Found]]) -> Answer:
-            each = zip(self.fields, self._asked, found, strict=True)
-            rows = [row for field, asked, its in each for row in _rows(field, document, its, asked.least)]
+        def answer(document: Parsed, found: Sequence[Sequence[Found]], least: Sequence[float]) -> Answer:
+            each = zip(self.fields, found, least, strict=True)
+            rows = [row for field, its, enough in each for row in _rows(field, document, its, enough)]
             return answer_of(document, rows)
 
         return LearnedFields(fields_of(head, self._asked), self._asked, model, answer)

@@ -3,7 +3,8 @@
     python -m tests.benchmarks.bench_learned_fields MODEL.gguf
 
 Reads extraction/cuad below CLOISTER_DATA: 50 contracts with the fields of configs/contract-fields.yaml. The numbers in
-pipeline/heads and pipeline/learn were chosen on the first 25 of them; "unseen" are the other 25.
+pipeline/heads and pipeline/learn were chosen on the first 25 of them; "unseen" are the other 25. A value is given from
+the score on that the head has learned for its field.
 """
 
 import os
@@ -19,7 +20,7 @@ from ruamel.yaml import YAML
 
 import engine
 from pipeline.document import Span
-from pipeline.heads.fields import THRESHOLD, Sought, Vectors
+from pipeline.heads.fields import FieldsHead, Sought, Vectors
 from pipeline.learn import extracting
 from pipeline.learn.agreement import f1, words_of
 from pipeline.learn.examples import Example
@@ -47,18 +48,19 @@ class Labelled:
 @dataclass(frozen=True)
 class Result:
     """What was found for a field of a contract: the token F1 of the best candidate with the best of the right answers,
-    whether the contract has the field, and the score."""
+    whether the contract has the field, the score, and the score from which on the head gives a value."""
 
     contract: str
     field: str
     f1: float
     is_there: bool
     score: float
+    threshold: float
 
     @property
     def given(self) -> bool:
         """Whether the candidate is given where the job names no threshold."""
-        return self.score >= THRESHOLD
+        return self.score >= self.threshold
 
     @property
     def point(self) -> float:
@@ -106,15 +108,15 @@ def meanings_of(settings: ExtractSettings, model: Embedder) -> Vectors:
     return Meanings([[called(field.name, field.description)] for field in settings.fields], model).firsts
 
 
-def results(on_head: EmbeddingTask, settings: ExtractSettings, one: Labelled) -> Iterator[Result]:
-    """What the task answers to a contract."""
-    rows = on_head.answer(one.taught.document, one.taught.passages, one.taught.vectors).columns["fields"]
-    for field in settings.fields:
+def results(task: EmbeddingTask, head: FieldsHead, settings: ExtractSettings, one: Labelled) -> Iterator[Result]:
+    """What the task answers to a contract by a head."""
+    rows = task.answer(one.taught.document, one.taught.passages, one.taught.vectors).columns["fields"]
+    for field, threshold in zip(settings.fields, head.thresholds, strict=True):
         first = next(row for row in rows if row["name"] == field.name)
         answers = one.contract.answers[field.name]
         said = Counter(words_of(first["verbatim"] or ""))
         best = max((f1(said, Counter(words_of(answer))) for answer in answers), default=0.0)
-        yield Result(one.contract.name, field.name, best, bool(answers), first["score"] or 0.0)
+        yield Result(one.contract.name, field.name, best, bool(answers), first["score"] or 0.0, threshold)
 
 
 def learned_and_asked(
@@ -124,7 +126,7 @@ def learned_and_asked(
     head = extracting.learn([one.taught for one in learned_from], sought(settings), meanings).head
     on_head = settings.on_head(_Nobody(), head.to_file({}))
     for one in asked:
-        yield from results(on_head, settings, one)
+        yield from results(on_head, head, settings, one)
 
 
 class _Nobody:

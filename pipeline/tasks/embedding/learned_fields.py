@@ -27,11 +27,6 @@ class Asked:
     many: bool
     threshold: float | None
 
-    @property
-    def least(self) -> float:
-        """The score below which no value is given."""
-        return THRESHOLD if self.threshold is None else self.threshold
-
 
 def fields_of(head: HeadFile, asked: Sequence[Asked]) -> FieldsHead:
     """The head in a file. TaskRefusedError if it is none, or does not know one of the fields."""
@@ -51,27 +46,32 @@ def fields_of(head: HeadFile, asked: Sequence[Asked]) -> FieldsHead:
 
 
 class LearnedFields:
-    """The task on a model that embeds, answered by what was learned; `answer` makes one of what was found."""
+    """The task on a model that embeds, answered by what was learned; `answer` makes one of what was found and of the
+    scores below which no value is given."""
 
     def __init__(
         self,
         head: FieldsHead,
         asked: Sequence[Asked],
         model: Embedder,
-        answer: Callable[[Parsed, Sequence[Sequence[Found]]], Answer],
+        answer: Callable[[Parsed, Sequence[Sequence[Found]], Sequence[float]], Answer],
     ) -> None:
         self._head, self._asked, self._model, self._answer = head, asked, model, answer
         names = [field.name for field in head.fields]
         self._columns = [names.index(one.sought.name) for one in asked]
+        self._least = [
+            head.thresholds[column] if one.threshold is None else one.threshold
+            for one, column in zip(asked, self._columns, strict=True)
+        ]
 
     def spans(self, document: Parsed) -> list[Span]:
         return passages(document, self._model, OVERLAP)
 
     def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
-        return self._answer(document, self.found(document, spans, vectors))
+        return self._answer(document, self.found(document, spans, vectors), self._least)
 
     def found(self, document: Parsed, passages: Sequence[Span], vectors: NDArray[np.float32]) -> list[list[Found]]:
-        """For each field the values that score enough; if none does, the best one; none where there is no candidate.
+        """For each field its best value, and further ones that score enough; none where there is no candidate.
         `vectors`: float32 [passages, d]."""
         page = Page(document, passages)
         sheets = dict[tuple[str, str | None], tuple[list[Candidate], NDArray[np.float32]]]()
@@ -88,12 +88,13 @@ class LearnedFields:
     def _values(
         self, asked: Asked, column: int, candidates: Sequence[Candidate], logits: NDArray[np.float32]
     ) -> list[Found]:
+        further = THRESHOLD if asked.threshold is None else asked.threshold
         order = np.argsort(-logits[:, column], kind="stable")[: 20 * MOST if asked.many else 1].tolist()
         chosen, known = list[Found](), set[str]()
         for row in order:
             value = candidates[row].value
             score = round(self._head.probability(column, float(logits[row, column])), 6)
-            if chosen and (score < asked.least or len(chosen) == MOST):
+            if chosen and (score < further or len(chosen) == MOST):
                 break
             said = "".join(char for char in value.value.lower() if char.isalnum())
             apart = all(value.end <= one.value.start or one.value.end <= value.start for one in chosen)

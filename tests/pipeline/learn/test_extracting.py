@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from engine.cpu import ISAS
-from pipeline.heads.fields import FieldsHead
-from pipeline.heads.file import read_head, write_head
+from pipeline.heads.fields import THRESHOLD, FieldsHead
+from pipeline.heads.file import HeadFile, read_head, write_head
 from pipeline.learn.agreement import f1, rouge_l, words_of
-from pipeline.learn.extracting import Answer, learn
+from pipeline.learn.extracting import INVENTED, Answer, Unseen, learn, thresholds_of
 from pipeline.learn.fields import measured
 from pipeline.tasks import ExtractSettings
 from tests.engine.isas import need
@@ -32,9 +32,10 @@ class Nobody:
         raise NotImplementedError
 
 
-def answered(its: FieldsHead, number: int) -> dict[str, tuple[str | None, float]]:
-    """What the task answers to a letter by a head."""
-    task = ExtractSettings.from_json({"fields": [{"name": field.name, "type": field.type} for field in FIELDS]})
+def answered(its: FieldsHead, number: int, **keys: float) -> dict[str, tuple[str | None, float]]:
+    """What the task answers to a letter by a head; `keys`: those of each field besides name and type."""
+    fields = [{"name": field.name, "type": field.type, **keys} for field in FIELDS]
+    task = ExtractSettings.from_json({"fields": fields})
     one = taught(number)
     rows = task.on_head(Nobody(), its.to_file({})).answer(one.document, one.passages, one.vectors).columns["fields"]
     return {row["name"]: (row["value"], row["score"]) for row in rows}
@@ -82,6 +83,38 @@ def test_a_field_of_which_nothing_is_said_is_not_learned_from_a_letter() -> None
     unseen = learn(some, FIELDS, MEANINGS).unseen
     assert sum(one.field == 1 for one in unseen) == 12
     assert sum(one.field == 0 for one in unseen) == 24
+
+
+def test_a_value_must_be_more_probable_than_that_there_is_none() -> None:
+    """Each field has 30 right answers and ten wrong ones, of which none, five and all are to documents without it."""
+    wrong = [
+        Unseen(number, field, None, 0.0, 0.0, number >= absent)
+        for field, absent in enumerate((0, 5, 10))
+        for number in range(10)
+    ]
+    right = [Unseen(number, field, None, 0.0, 1.0, True) for field in range(3) for number in range(10, 40)]
+    usual = (5 + 10 + 1) / (3 * 10 + 1)
+    for threshold, absent in zip(thresholds_of([*wrong, *right], 3), (0, 5, 10), strict=True):
+        share = (absent + usual) / 11
+        assert threshold == pytest.approx(INVENTED * (1 - threshold) * share, abs=1e-5)
+    assert thresholds_of(right, 3) == [INVENTED / (1 + INVENTED)] * 3
+
+
+def test_what_is_given_is_what_the_head_or_the_job_says() -> None:
+    its = head()
+    letters = range(100, 140)
+    found = [answered(its, number)["due"] for number in letters]
+    assert {value is not None for value, _ in found} == {True, False}
+    assert all((value is not None) == (score >= its.thresholds[1]) for value, score in found)
+    sure = [answered(its, number, threshold=0.99)["due"] for number in letters]
+    assert all((value is not None) == (score >= 0.99) for value, score in sure)
+    assert [score for _, score in sure] == [score for _, score in found]
+
+
+def test_a_head_that_has_learned_no_thresholds_can_be_used() -> None:
+    file = head().to_file({})
+    fields = [{key: value for key, value in field.items() if key != "threshold"} for field in file.facts["fields"]]
+    assert FieldsHead.from_file(HeadFile({**file.facts, "fields": fields}, file.arrays)).thresholds == (THRESHOLD,) * 2
 
 
 def test_a_head_says_the_same_from_its_file(tmp_path: Path) -> None:
