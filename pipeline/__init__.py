@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from pipeline.learn.learning import LearnReport, learn_head
     from pipeline.outbox.results import results
     from pipeline.outbox.running import Running, running
+    from pipeline.outbox.schema import result_sha256
+    from pipeline.outbox.tables import FORMATS
+    from pipeline.outbox.tables.base import TableRefusedError
+    from pipeline.outbox.tables.writing import original_of, write_table
     from pipeline.parse import Limits, find_tesseract
     from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Retention, RunPlan, Site
     from pipeline.proof.choose import Choice
@@ -86,13 +90,43 @@ if TYPE_CHECKING:
         ReadResults,
         ReadStory,
         Record,
+        Reviewed,
+        Sampled,
         ServiceEnded,
         ServiceStarted,
         Verified,
     )
     from pipeline.report import Observer, RunReport
+    from pipeline.review.deciding import (
+        RefusedReview,
+        Review,
+        ReviewOutcome,
+        admit_review_key,
+        decide,
+        reviews_refused,
+        reviews_waiting,
+        take_up_reviews,
+    )
+    from pipeline.review.examples import REVIEW, review_examples
+    from pipeline.review.queue.index import Queue, open_queue
+    from pipeline.review.queue.rows import items_in_order, rows_in_order
+    from pipeline.review.queue.shown import SORTS, Filter, Item, Night, Page
+    from pipeline.review.refused import ReviewRefusedError
+    from pipeline.review.row import entry_of, row_of
+    from pipeline.review.sampling import Standing, draw, new_seed, samples, standing
+    from pipeline.review.seen import job_of
+    from pipeline.review.sheets import (
+        REVIEWABLE,
+        SHEETS,
+        BadSheetError,
+        Filled,
+        format_csv,
+        format_jsonl,
+        parse_sheet,
+        seen_digits,
+    )
     from pipeline.run import run
-    from pipeline.states import State
+    from pipeline.states import OF_RUNS, State
     from pipeline.tasks import (
         NOT_BLANK,
         TASKS,
@@ -138,6 +172,10 @@ _LATER = {
     "pipeline.learn.learning": "LearnReport learn_head",
     "pipeline.outbox.results": "results",
     "pipeline.outbox.running": "Running running",
+    "pipeline.outbox.schema": "result_sha256",
+    "pipeline.outbox.tables": "FORMATS",
+    "pipeline.outbox.tables.base": "TableRefusedError",
+    "pipeline.outbox.tables.writing": "original_of write_table",
     "pipeline.parse": "Limits find_tesseract",
     "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Retention RunPlan Site",
     "pipeline.proof.choose": "Choice",
@@ -164,11 +202,25 @@ _LATER = {
     "pipeline.records.software": "label",
     "pipeline.records.types": (
         "KINDS Document Isolation ModelAndHead ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory Record "
-        "ServiceEnded ServiceStarted Verified"
+        "Sampled Reviewed ServiceEnded ServiceStarted Verified"
     ),
     "pipeline.report": "Observer RunReport",
+    "pipeline.review.queue.index": "Queue open_queue",
+    "pipeline.review.queue.rows": "items_in_order rows_in_order",
+    "pipeline.review.queue.shown": "SORTS Filter Item Night Page",
+    "pipeline.review.row": "entry_of row_of",
+    "pipeline.review.sampling": "Standing draw new_seed samples standing",
+    "pipeline.review.sheets": (
+        "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits"
+    ),
+    "pipeline.review.deciding": (
+        "RefusedReview Review ReviewOutcome admit_review_key decide reviews_refused reviews_waiting take_up_reviews"
+    ),
+    "pipeline.review.examples": "REVIEW review_examples",
+    "pipeline.review.refused": "ReviewRefusedError",
+    "pipeline.review.seen": "job_of",
     "pipeline.run": "run",
-    "pipeline.states": "State",
+    "pipeline.states": "OF_RUNS State",
     "pipeline.tasks": (
         "NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label Line "
         "SettingsError SummarizeSettings Task Writing keys_of"

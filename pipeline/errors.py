@@ -95,7 +95,7 @@ class MachineRefusedError(Exception):
 
 
 class BadPartError(Exception):
-    """A part in outbox/ that cannot be read as a result table."""
+    """A part in outbox/ that cannot be read as a result table, or whose row is another one than the log proves."""
 
-    def __init__(self, part: Path) -> None:
-        super().__init__(f"{part}: not a table that this program wrote; `cloister audit verify` tells more")
+    def __init__(self, part: Path, what: str = "not a table that this program wrote") -> None:
+        super().__init__(f"{part}: {what}; `cloister audit verify` tells more")

@@ -1,4 +1,4 @@
-"""How a document can end; a run closes with seen = the sum over all of them."""
+"""How a document can end, by a run or by a person; a run closes with seen = the sum over the states of runs."""
 
 from enum import StrEnum
 
@@ -13,7 +13,10 @@ class State(StrEnum):
     DUPLICATE = "duplicate"
     IGNORED = "ignored"
     PENDING = "pending"
+    REJECTED = "rejected"
 
 
 ANSWERED = (State.DONE, State.ABSTAINED, State.REVIEW)
 """The states of a document that has an answer, be it that there is none."""
+OF_RUNS = tuple(state for state in State if state != State.REJECTED)
+"""The states in which runs leave documents; that an answer is rejected, only a person decides."""

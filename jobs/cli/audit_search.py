@@ -93,7 +93,9 @@ def _check_known(place: Workspace, site: pipeline.Site, query: pipeline.Query) -
 
 
 def _outcome(row: dict[str, str | None]) -> str:
-    """The state, and of what has no answer, why."""
+    """The state, and of what has no answer, why; of what a person decided, who."""
+    if by := row.get("decided_by"):
+        return f"{row['state']}, {row['decision']} by {by}" + (f": {row['reason']}" if row["reason"] else "")
     return " ".join(f"{row[key]}:" if key == "failure" else str(row[key]) for key in _TOLD if row[key]) or "-"
 
 

@@ -71,11 +71,19 @@ def _other(entry: pipeline.Record) -> Iterator[tuple[str, str]]:
     yield from pipeline.members_in_words(entry.said)
 
 
+def _decision(review: pipeline.Reviewed) -> str:
+    """Who decided the row, when, on which one, and why."""
+    why = f": {review.reason}" if review.reason else ""
+    return f"{review.action} by {review.by} at {review.at}, who saw entry {review.of}{why}; key {review.key}"
+
+
 def _row(entry: pipeline.Document, placed: bool) -> Iterator[tuple[str, str]]:
     """The entry of a row as lines, the question a reader has first on top."""
     kind = f", {entry.media_type}" if entry.media_type else ""
     yield "file", entry.path + (f" ({entry.size:,} bytes{kind})" if entry.size is not None else "")
     yield "state", str(entry.state) + (f": {entry.reason}" if entry.reason else "")
+    if entry.review:
+        yield "decided", _decision(entry.review)
     gone = entry.replaces
     if gone is None and entry.supersedes is not None:
         gone = (entry.supersedes,)

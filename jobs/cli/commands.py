@@ -41,6 +41,20 @@ COMMANDS: Mapping[str, str | Group] = {
             "rollback": "model_rollback.rollback",
         },
     ),
+    "review": Group(
+        "Rows that people look at: list them, and decide on them, with your name in the log.",
+        None,
+        {
+            "list": "review_list.list_",
+            "show": "review_show.show",
+            "accept": "review_accept.accept",
+            "correct": "review_correct.correct",
+            "reject": "review_reject.reject",
+            "sample": "review_sample.sample",
+            "export": "review_export.export",
+            "import": "review_import.import_",
+        },
+    ),
     "audit": Group(
         "The audit log: what it says, and whether it can be trusted.",
         None,

@@ -1,5 +1,8 @@
 """`cloister learn`: what was learned from examples answers a job."""
 
+from __future__ import annotations
+
+import contextlib
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +28,8 @@ def learn(
             "--examples",
             metavar="PATH",
             help="A CSV or JSONL file with `text` or `document`, and `label`, `summary` or `fields` (CSV: a column for "
-            "each); or a folder with a folder for each label.",
+            "each); or a folder with a folder for each label; or the word review: the rows that people accepted or "
+            "corrected.",
         ),
     ],
     workspace: WorkspaceOption = None,
@@ -39,8 +43,8 @@ def learn(
     place = open_workspace(workspace)
     plan = make_plan(place, load_job_of(place, find_job(place, job)))
     try:
-        with telling("learn") as progress:
-            report = pipeline.learn_head(plan, examples, progress)
+        with telling("learn") as progress, examples_of(plan, examples, placed=True) as source:
+            report = pipeline.learn_head(plan, source, progress)
     except pipeline.ExamplesRefusedError as error:
         raise refusal_of(error, examples) from None
     if as_json:
@@ -51,7 +55,14 @@ def learn(
     _print(report)
 
 
-def refusal_of(error: "pipeline.ExamplesRefusedError", examples: Path) -> ConfigError:
+def examples_of(plan: pipeline.RunPlan, given: Path, *, placed: bool) -> contextlib.AbstractContextManager[Path]:
+    """The file or folder that was given; for the word review, a file of what people accepted and corrected."""
+    if str(given) == pipeline.REVIEW:
+        return pipeline.review_examples(plan, placed=placed)
+    return contextlib.nullcontext(given)
+
+
+def refusal_of(error: pipeline.ExamplesRefusedError, examples: Path) -> ConfigError:
     """The refusal of examples with their mistakes, each with its place."""
     shown = [Problem(one.where, one.found, one.expected, one.remedy) for one in error.mistakes[:SHOWN]]
     if more := len(error.mistakes) - len(shown):
@@ -59,7 +70,7 @@ def refusal_of(error: "pipeline.ExamplesRefusedError", examples: Path) -> Config
     return ConfigError(*shown)
 
 
-def _print(report: "pipeline.LearnReport") -> None:
+def _print(report: pipeline.LearnReport) -> None:
     again = f", {report.again:,} of them given twice and learned once" if report.again else ""
     say(f"learned {report.name} from {counted(report.examples, 'example')} in {report.seconds:.1f} s{again}")
     for name, told in report.measured.told():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Annotated
 import typer
 
 import pipeline
-from jobs.cli.learn import refusal_of
+from jobs.cli.learn import examples_of, refusal_of
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say
 from jobs.errors import ConfigError, ExitCode, Problem
@@ -31,7 +32,8 @@ EvalOption = Annotated[
         "--eval",
         metavar="PATH",
         help="Documents whose answers are known: a folder with a folder for each label, or a CSV or JSONL file "
-        "with `text` or `document`, and `label`, fields or `summary`; else the file that the job names.",
+        "with `text` or `document`, and `label`, fields or `summary`; or the word review: the rows that people "
+        "accepted or corrected; else the file that the job names.",
         show_default=False,
     ),
 ]
@@ -139,10 +141,11 @@ def _check_report(report: Path) -> None:
 def _qualified(place: Workspace, plan: pipeline.RunPlan, asked: pipeline.Asked) -> pipeline.Qualification:
     """Measure the job, and record that in the log. Raises ConfigError for examples that cannot be used."""
     try:
-        with telling("qualify") as progress:
-            found = pipeline.qualify(plan, asked, progress)
+        with telling("qualify") as progress, examples_of(plan, asked.source, placed=False) as source:
+            found = pipeline.qualify(plan, replace(asked, source=source), progress)
     except pipeline.ExamplesRefusedError as error:
         raise refusal_of(error, asked.source) from None
+    found = replace(found, eval=asked.source)
     for facts in found.records(_told(place, plan, asked.source)):
         record(plan.site, facts)
     return found
@@ -187,6 +190,8 @@ def _prices(hour: str | None, api: float | None, gpu: float | None) -> pipeline.
 
 def _told(place: Workspace, plan: pipeline.RunPlan, source: Path) -> str:
     """The evaluation file as the log may say it: from the workspace where it lies there; not that of a private job."""
+    if str(source) == pipeline.REVIEW:
+        return "" if plan.private else pipeline.REVIEW
     real, root = source.resolve(), place.root.resolve()
     told = str(real.relative_to(root) if real.is_relative_to(root) else real)
     return "" if plan.private else told.encode(errors="surrogateescape").decode(errors="backslashreplace")

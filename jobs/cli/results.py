@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -13,7 +15,7 @@ from rich.text import Text
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json_array, print_table, say, shortened
+from jobs.cli.output import counted, print_json, print_json_array, print_table, say, shortened
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, shown
 from jobs.plan import make_site
@@ -29,6 +31,20 @@ class Settings(StrEnum):
     CURRENT = "current"
 
 
+StateOption = Annotated[
+    list[str] | None,
+    typer.Option("--state", metavar="STATE", help="Only documents in this state; may be given several times."),
+]
+SortOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sort", metavar="ORDER", help="score, uncertain, age, newest, size or path, instead of by job and path."
+    ),
+]
+TableOption = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write a table to this file: .xlsx, .csv, .parquet or .jsonl."),
+]
 _ANSWER_CHARACTERS = 160
 _NOTE_CHARACTERS = 80
 _NOTES = 3
@@ -43,6 +59,9 @@ def results(
         Settings,
         typer.Option("--settings", help="current: only rows made by the settings and model of the job's newest row."),
     ] = Settings.ALL,
+    state: StateOption = None,
+    sort: SortOption = None,
+    out: TableOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,13 +70,20 @@ def results(
     Of several rows for one document the current one: pipeline/outbox/README.md has the rule. Rows that were made by
     other settings, or another model, than the newest row of their job are marked. Below the table stands what to do
     about each class of failures. With --json: the rows of the result table, as they stand in Parquet, with
-    "other_settings": true where that is so. The files are not held against the log by this: `audit verify` does that.
+    "other_settings": true where that is so. With -o: one row a document, with a column for each field, typed; rows
+    that say that a document came again are left out, unless --state asks for them. The files are not held against the
+    log by this: `audit verify` does that.
     """
     place = open_workspace(workspace)
     if job is not None:
         _check_known(place, job)
-    only_current = settings is Settings.CURRENT
-    rows = islice(_rows(place, job, failed, limit, only_current), limit)
+    states = tuple(_checked_states(failed, state or ()))
+    asked = Asked(place, job, states, _checked_sort(sort), limit, settings is Settings.CURRENT)
+    if out:
+        _write(asked, out, as_json)
+        return
+    record(make_site(place), pipeline.ReadResults(of_job=job, failed=failed, limit=limit))
+    rows = asked.rows()
     if as_json:
         print_json_array(rows)
         return
@@ -69,8 +95,79 @@ def results(
         _tell_others(shown)
     elif failed:
         say("no failed document")
+    elif states:
+        say(f"no document is {' or '.join(states)}")
     else:
         say(_why_none(place, job))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The rows that are asked for."""
+
+    workspace: Workspace
+    job: str | None
+    states: tuple[str, ...]
+    sort: str | None
+    limit: int | None
+    only_current: bool
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows: by job and path as the parts are read through, in another order by the index."""
+        site = make_site(self.workspace)
+        if self.sort is not None:
+            jobs, settings = (self.job,) if self.job else (), "current" if self.only_current else None
+            wanted = pipeline.Filter(jobs=jobs, states=self.states, settings=settings)
+            with pipeline.open_queue(site) as queue:
+                queue.refresh()
+                yield from pipeline.rows_in_order(site, queue, wanted, self.sort, self.limit)
+            return
+        rows = pipeline.results(site, self.job, only_current_settings=self.only_current)
+        yield from islice((row for row in rows if not self.states or row["state"] in self.states), self.limit)
+
+
+def _checked_states(failed: bool, states: Sequence[str]) -> Iterator[str]:
+    known = sorted({*map(str, pipeline.State), "rejected"} - {"ignored", "pending"})
+    for name in states:
+        if name not in known:
+            expected = f"one of {', '.join(known)}"
+            raise ConfigError(Problem("--state", repr(name), expected, did_you_mean(name, known)))
+        yield name
+    if failed:
+        yield "failed"
+
+
+def _checked_sort(sort: str | None) -> str | None:
+    if sort is not None and sort not in pipeline.SORTS:
+        expected = f"one of {', '.join(pipeline.SORTS)}"
+        raise ConfigError(Problem("--sort", repr(sort), expected, did_you_mean(sort, [*pipeline.SORTS])))
+    return sort
+
+
+def _write(asked: Asked, out: Path, as_json: bool) -> None:
+    """Write a table to take away."""
+    if asked.job is None:
+        raise ConfigError(Problem("-o", "a table of which job?", "one job: cloister results JOB -o FILE"))
+    if (ending := out.suffix.lower().removeprefix(".")) not in pipeline.FORMATS:
+        expected = f"a name that ends in .{', .'.join(sorted(pipeline.FORMATS))}"
+        raise ConfigError(
+            Problem(str(out), f"no table is written as {ending or 'a file without an ending'}", expected)
+        )
+    site = make_site(asked.workspace)
+    record(site, pipeline.ReadResults(of_job=asked.job, failed=asked.states == ("failed",), limit=asked.limit))
+
+    def rows() -> Iterator[dict[str, Any]]:
+        return (row for row in asked.rows() if row["state"] != "duplicate" or "duplicate" in asked.states)
+
+    try:
+        count = pipeline.write_table(site, rows, out)
+    except (pipeline.TableRefusedError, OSError) as error:
+        told = f"cannot be written: {error.strerror}" if isinstance(error, OSError) else str(error)
+        raise ConfigError(Problem(str(out), told)) from error
+    if as_json:
+        print_json({"file": out, "rows": count})
+    else:
+        say(f"{counted(count, 'document')} of {asked.job} in {out}")
 
 
 def _why_none(workspace: Workspace, job: str | None) -> str:
@@ -139,7 +236,14 @@ def _notes(row: dict[str, Any]) -> list[str]:
     """The notes on the document, and on an answer that needs one."""
     marked = [f"of other settings ({(row['job_digest'] or _UNKNOWN)[:8]})"] if row.get("other_settings") else []
     reason = [row["reason"]] if row["state"] == "done" and row["reason"] else []
-    return [*marked, *(row["notes"] or ()), *reason]
+    decided = [decision_of(row)] if row.get("review") and row["state"] != "rejected" else []
+    return [*decided, *marked, *(row["notes"] or ()), *reason]
+
+
+def decision_of(row: dict[str, Any]) -> str:
+    """What a person decided on a row, and why."""
+    review = row["review"]
+    return f"{review['action']} by {review['by']}" + (f": {review['reason']}" if review["reason"] else "")
 
 
 def _document(row: _Shown, sha256: str | None) -> Text:
@@ -152,17 +256,6 @@ def _document(row: _Shown, sha256: str | None) -> Text:
     if len(notes) > _NOTES:
         told.append(f"\nand {counted(len(notes) - _NOTES, 'more note')}", "dim")
     return told
-
-
-def _rows(
-    workspace: Workspace, job: str | None, failed: bool, limit: int | None, only_current: bool
-) -> Iterator[dict[str, Any]]:
-    """The rows. That they are read is recorded before the first one."""
-    site = make_site(workspace)
-    record(site, pipeline.ReadResults(of_job=job, failed=failed, limit=limit))
-    for row in pipeline.results(site, job, only_current_settings=only_current):
-        if not failed or row["state"] == "failed":
-            yield row
 
 
 def _check_known(workspace: Workspace, job: str) -> None:
@@ -181,6 +274,8 @@ def answer_of(row: dict[str, Any]) -> Text:
 
     if row["state"] in ("failed", "review"):
         return Text(visible(f"{row['failure'] or 'review'}: {row['reason']}"))
+    if row["state"] == "rejected":
+        return Text(visible(decision_of(row)))
     if row["state"] == "duplicate":
         again = row["duplicate_of"] == row["path"]
         return Text(visible("it came again, and was known" if again else f"the same bytes as {row['duplicate_of']}"))

@@ -43,7 +43,7 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
         "workspace": str(place.root),
         "log": {"origin": site.origin, "size": audit.read_checkpoint(site.audit, site.public_key).size},
         "run": holder(site.audit / "lock"),
-        "running": on_its_way,
+        "running": on_its_way.to_json() if on_its_way else None,
         "serve": holder(place.state / SERVICE_LOCK),
         "jobs": jobs,
         "without_file": gone,
@@ -74,13 +74,15 @@ def _job(
         before = known[path.stem].unread if path.stem in known else {}
         scan = pipeline.set_aside(pipeline.scan(plan.input), before, plan.site.max_document_bytes)
     except (ConfigError, OSError) as error:
-        return {"job": path.stem, "problems": str(error), **_history(known.get(path.stem), on_its_way)}
-    start = next_start_of(job)
+        history = _history(known.get(path.stem), on_its_way)
+        return {"job": path.stem, "state": "broken", "problems": str(error), **history}
+    start, refused = next_start_of(job), _refusal(plan, register)
     return {
         "job": job.name,
+        "state": _state(job.name, scan, refused, on_its_way),
         "starts": starts(job),
         "next_start": start.isoformat() if start else None,
-        "refused": _refusal(plan, register),
+        "refused": refused,
         "input": shown(plan.input.folder),
         "ready": len(scan.ready),
         "settling": len(scan.settling),
@@ -90,6 +92,15 @@ def _job(
         "ignored_files": [{"path": path, "reason": reason} for path, reason in scan.ignored[:LISTED]],
         **_history(known.get(job.name), on_its_way),
     }
+
+
+def _state(job: str, scan: pipeline.Scan, refused: str | None, on_its_way: pipeline.Running | None) -> str:
+    """The state of a job in one word: ready is one that has files and may take them."""
+    if on_its_way and on_its_way.job == job:
+        return "running"
+    if refused:
+        return "refused"
+    return "ready" if scan.ready else "waiting" if scan.settling or scan.held else "idle"
 
 
 def _refusal(plan: pipeline.RunPlan, register: pipeline.Register) -> str | None:
@@ -110,8 +121,9 @@ def _history(status: pipeline.JobStatus | None, on_its_way: pipeline.Running | N
 
     runs = [each for each in (status, status.before) if each and each.last_run != (on_its_way and on_its_way.run)]
     last, before, *_ = [*map(_run, runs), None, None]
-    totals = {state.value: status.totals[state.value] for state in pipeline.State}
-    return {"last_run": last, "run_before": before, "totals": totals, "isolation": _isolation(status.isolation)}
+    totals = {state.value: status.totals[state.value] for state in pipeline.OF_RUNS}
+    decisions, isolation = dict(status.decisions), _isolation(status.isolation)
+    return {"last_run": last, "run_before": before, "totals": totals, "decisions": decisions, "isolation": isolation}
 
 
 def _run(status: pipeline.JobStatus) -> dict[str, Any]:
@@ -164,7 +176,10 @@ def _print_history(job: dict[str, Any]) -> None:
     if before and last["state"] == "refused":
         say(f"  before   {_ended(before)}")
     if "totals" in job:
-        say(f"  totals   {counts_line(job['totals'])}")
+        none = "none committed yet" if job.get("state") == "running" else None
+        say(f"  totals   {counts_line(job['totals']) if any(job['totals'].values()) else none or 'no documents'}")
+    if job.get("decisions"):
+        say(f"  decided  {counts_line(job['decisions'])}, by people")
     if job.get("isolation") and job["isolation"]["told"]:
         say(f"  parsers  isolation {job['isolation']['told']} in the last run that read documents")
 
@@ -174,25 +189,42 @@ def _ended(run: dict[str, Any]) -> str:
     if run["state"] == "refused":
         return f"refused {run['finished_at']}: {one_line(run['reason'])}"
     if run["state"] == "unfinished":
-        return f"begun {run['started_at']}, not ended: {counts_line(run['counts'])} so far; the next run goes on"
+        done = counts_line(run["counts"]) if any(run["counts"].values()) else "nothing committed"
+        return f"begun {run['started_at']}, not ended: {done} so far; the next run goes on"
     how = "stopped by a full disk" if run["state"] == "stopped" else run["state"]
     return f"{how} {run['finished_at'] or run['started_at']}: {counts_line(run['counts'])}"
 
 
-def _far(running: pipeline.Running | None) -> str:
+def _far(running: dict[str, Any] | None) -> str:
     """The run on its way, since when, and how far it is; this is printed after its process."""
     if running is None:
         return ""
     far = "its documents are not counted yet"
-    if running.total is not None:
-        done = sum(running.counts.values())
-        far = f"{done:,} of {counted(running.total, 'document')}" + (f": {counts_line(running.counts)}" if done else "")
-    return f": {running.job} since {running.since}, {far}"
+    if running["total"] is not None:
+        done = f": {counts_line(running['counts'])}" if running["done"] else ""
+        far = f"{running['done']:,} of {counted(running['total'], 'document')}{done}"
+    if running["seconds_left"]:
+        far += f"; {_pace(running['rate'])}, about {_duration(running['seconds_left'])} left"
+    return f": {running['job']} since {running['since']}, {far}"
+
+
+def _pace(rate: float) -> str:
+    """A rate in documents of a unit of time in which there are several."""
+    per = next(((n, unit) for n, unit in ((1, "second"), (60, "minute")) if rate * n >= 1), (3600, "hour"))
+    return f"{rate * per[0]:,.1f} a {per[1]}"
+
+
+def _duration(seconds: int) -> str:
+    if seconds < 120:
+        return f"{seconds} s"
+    minutes = seconds // 60
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _waiting(job: dict[str, Any]) -> str:
     settling = f", {job['settling']:,} still changing" if job["settling"] else ""
-    return f"{counted(job['ready'], 'file')} in {job['input']}{settling}"
+    refused = "; none is taken while the job is refused" if job["refused"] and job["ready"] else ""
+    return f"{counted(job['ready'], 'file')} in {job['input']}{settling}{refused}"
 
 
 def _process(pid: int | None, none: str) -> str:

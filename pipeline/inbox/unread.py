@@ -15,7 +15,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.discover import Candidate, Scan
 from pipeline.inbox.intake import Again
 from pipeline.inbox.order import Source
-from pipeline.records.unread import Unread
+from pipeline.records.dispositions import Unread
 from pipeline.text.visible import shown
 
 _STAYING = (Failure.UNREADABLE, Failure.TOO_LARGE)

@@ -20,6 +20,7 @@ from pipeline.paths.names import failed_apart, failed_name
 from pipeline.plan import Site
 from pipeline.records import types
 from pipeline.records.entries import fold, read_entries
+from pipeline.records.requests import forget_requests
 from pipeline.records.types import Deleted, Document, Inputs, MadeFile, Part, RewrittenPart
 from pipeline.states import State
 
@@ -77,6 +78,7 @@ def erase(
         assert number is not None
         delete(site, record)
         forget_vectors(site)
+        forget_requests(site, {entry.n for entry in found.entries})
         log.commit([Deleted(deletion=number)])
     around = tuple(_around(site, found)) if archive else ()
     gone = sum(len(part.entries) for part in record.rows)
@@ -125,7 +127,8 @@ def _told(site: Site, paths: set[str]) -> list[int]:
 def _record(site: Site, found: About, archive: bool, rows: bool) -> types.Erased:
     """The record of what goes; the parts without the rows are written, and wait for their place."""
     before = fold(read_entries(site), Deletions())
-    kept = [entry for entry in found.entries if entry.document is not None and entry.n not in before.archive]
+    came = [entry for entry in found.entries if entry.document is not None and not entry.is_decided]
+    kept = [entry for entry in came if entry.n not in before.archive]
     answered = tuple(entry.n for entry in kept if entry.state != State.FAILED)
     failed = tuple(e.n for e in found.entries if e.state == State.FAILED and e.n not in before.failed)
     private = [entry.n for entry in found.entries if entry.private is not None]

@@ -67,7 +67,7 @@ class Shelf:
 
     def _document(self, entry: Document, time: str) -> None:
         document = entry.document
-        if document is not None and entry.state != State.FAILED:
+        if document is not None and entry.state != State.FAILED and not entry.is_decided:
             self.archive.setdefault(document, []).append(entry.n)
             self.touched[document] = time
         part = self.parts.setdefault(entry.part, (time, []))

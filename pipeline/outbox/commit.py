@@ -82,7 +82,7 @@ class Committer:
                 staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
         table = pa.Table.from_pylist([row for row, _ in rows], schema=table_schema())
         look_before_part(self.plan, len(rows), table.nbytes)
-        sha256 = _write_table(staging / staged_name(name), salted(table) if self.plan.private else table)
+        sha256 = write_table(staging / staged_name(name), salted(table) if self.plan.private else table)
         arrivals, made = [arrival for _, arrival in rows], table.to_pylist()
         outputs = self.outputs.make(made, name) if self.outputs else {}
         documents = [
@@ -156,8 +156,8 @@ def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
     return None if values is None else tuple(values)
 
 
-def _write_table(path: Path, table: pa.Table) -> str:
-    """Write one Parquet file, at once and not by hundreds of small writes; its sha256."""
+def write_table(path: Path, table: pa.Table) -> str:
+    """Write one Parquet file, at once and not by hundreds of small writes; its sha256. OSError."""
     file = pa.BufferOutputStream()
     pq.write_table(table, file, compression="zstd")
     body = file.getvalue()
@@ -174,4 +174,4 @@ def write_without(root: Path, file: str, entries: Collection[int], private: bool
     kept = table.filter(pa.array([number not in entries for number in numbers], pa.bool_()))
     staged = source.parent / ".staging" / staged_name(file)
     staged.parent.mkdir(exist_ok=True)
-    return _write_table(staged, salted(kept) if private else kept)
+    return write_table(staged, salted(kept) if private else kept)

@@ -13,6 +13,7 @@ from pipeline.outbox.placement import archive_folder, clear_failed, move, remove
 from pipeline.plan import Site
 from pipeline.records.entries import documents_at, entries_at
 from pipeline.records.private import forget, refuse_closed
+from pipeline.records.queue_file import forget_parts, remove_index
 from pipeline.records.types import Deleted, DeletedByRule, Deletion, Document, Erased, Record
 
 
@@ -32,6 +33,7 @@ def delete(site: Site, record: Deletion) -> None:
             remove_empty(file.parent, site.root / "outbox" / entry.job)
     for name in record.parts:
         (site.root / name).unlink(missing_ok=True)
+    remove_index(site) if erased else forget_parts(site, record.parts)
     for part in erased.rows if erased else ():
         file = site.root / part.file
         move(file.parent / ".staging" / staged_name(part.file), file)

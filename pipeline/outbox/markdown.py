@@ -22,12 +22,15 @@ def format_markdown(row: Row, job: str) -> str:
 
 
 def _answer(row: Row) -> Iterable[str]:
+    if review := row.get("review"):
+        why = f": {_line(review['reason'])}" if review["reason"] else ""
+        yield f"**{review['action'].capitalize()}** by {_line(review['by'])}{why}"
     if row["state"] == "abstained":
         yield f"**No answer**: {_line(row['reason'] or '')}"
     elif row["reason"]:
         yield f"**{row['state'].capitalize()}**: {_line(row['reason'])}"
     if row.get("label"):
-        yield f"**{_line(row['label'])}** ({row['score']:.2f})"
+        yield f"**{_line(row['label'])}**{_score(row['score'])}"
     if row.get("scores"):
         yield _table(("label", "score"), ((_line(s["label"]), f"{s['score']:.3f}") for s in row["scores"]))
     if row.get("fields"):
@@ -51,7 +54,12 @@ def _value(value: Row) -> tuple[str, ...]:
     """The cells of a value of an answer; nothing is in italics."""
     name = value["pointer"].removeprefix("/").replace("/", " / ").replace("~1", "/").replace("~0", "~")
     said = "*nothing*" if value["value"] is None else _line(value["value"])
-    return _line(name), said, _place(value["evidence"]), f"{value['score']:.2f}"
+    return _line(name), said, _place(value["evidence"]), _score(value["score"]).strip(" ()")
+
+
+def _score(score: float | None) -> str:
+    """The score behind an answer; nothing behind one that a person gave."""
+    return "" if score is None else f" ({score:.2f})"
 
 
 def _place(passage: Row | None) -> str:

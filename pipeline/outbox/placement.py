@@ -31,6 +31,8 @@ def place(root: Path, part: Part, documents: Sequence[Document]) -> None:
     for name in [part.file, *(made.file for entry in documents for made in entry.made_files)]:
         move(staging / staged_name(name), root / name)
     for entry in documents:
+        if entry.is_decided:  # by a person: nothing came in
+            continue
         if entry.state == State.FAILED:
             _to_failed(root, entry)
         elif entry.state == State.DUPLICATE:

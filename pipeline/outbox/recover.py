@@ -12,6 +12,7 @@ from pipeline.records.entries import read_entries
 from pipeline.records.history import History, read_history
 from pipeline.records.journal import Journal, cut_record, open_journal
 from pipeline.records.private import refuse_closed, remove_unused_openings
+from pipeline.records.requests import ids_of, remove
 from pipeline.records.types import Deleted, Placed, Record, RecoveredCut, RecoveredUndone
 
 
@@ -22,6 +23,7 @@ def recover(site: Site, log: Journal, history: History) -> list[Record]:
         for entry in documents:
             refuse_closed(site.root, entry)
         place(site.root, part, documents)
+        remove(site, ids_of(documents))  # they are in the log: what is met again after this was put there again
         records.append(Placed(run=part.run, job=part.job, file=part.file))
     for number, record in history.deletions.items():
         delete(site, record)

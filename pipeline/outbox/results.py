@@ -1,7 +1,7 @@
 """The current rows, read from the parts in outbox/."""
 
 import sys
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -15,25 +15,27 @@ from pipeline.outbox.schema import COPIES, table_schema, to_text
 from pipeline.plan import Site
 from pipeline.records.current import Replaced, RowKey
 
-_NARROW = ("document", "path", "state", "audit_index", "job_digest", "replaces")
+_NARROW = ("document", "path", "state", "audit_index", "job_digest", "replaces", "review")
+_LATER = ("replaces", "review")  # columns that tables of earlier versions lack
 _BATCH = 256  # rows decoded at a time
 _OPEN = 16  # parts of which a batch is kept
 
 
 class _Row(NamedTuple):
-    """Where a row stands, and the settings that made it."""
+    """Where a row stands, the settings that made it, and whether a person decided it."""
 
     path: str
     entry: int
     part: int
     number: int
     settings: str
+    decided: bool
 
 
 def results(site: Site, job: str | None = None, *, only_current_settings: bool = False) -> Iterator[dict[str, Any]]:
     """The current rows as plain values, by job and path. BadPartError.
 
-    A row made by other settings than the newest row of its job has `other_settings`: True beside its columns;
+    A row made by other settings than the newest row of a run of its job has `other_settings`: True beside its columns;
     `only_current_settings` leaves such rows out. Reads a few narrow columns of every part first, so that memory grows
     with the number of rows, not of words.
     """
@@ -45,6 +47,22 @@ def results(site: Site, job: str | None = None, *, only_current_settings: bool =
 def row_at(part: Path, number: int) -> dict[str, Any]:
     """One row of a part, from 0, as plain values. BadPartError."""
     return _Reader(part).row(number)
+
+
+def rows_of(part: Path, entries: Collection[int]) -> dict[int, dict[str, Any]]:
+    """The rows of these entries in a part, as plain values, by entry. BadPartError, OSError."""
+    found = {}
+    for row in rows_numbered(part, entries):
+        ended = row["finished_at"]
+        found[row["audit_index"]] = row | {"finished_at": to_text(ended) if ended else None}
+    return found
+
+
+def read_row(part: Path, entry: int) -> dict[str, Any] | None:
+    """The row of an entry in a part, as plain values; None if the part has none. BadPartError, OSError."""
+    with _ours(part), pq.ParquetFile(part) as file:
+        entries = file.read(columns=["audit_index"]).column("audit_index").to_pylist()
+    return row_at(part, entries.index(entry)) if entry in entries else None
 
 
 def rows_numbered(part: Path, entries: Container[int]) -> Iterator[dict[str, Any]]:
@@ -68,18 +86,20 @@ def _of_job(folder: Path, only_current_settings: bool) -> Iterator[dict[str, Any
 
 
 def _current(parts: Sequence[Path]) -> tuple[list[_Row], str]:
-    """The rows whose place no other one took (current.py), by path; and the settings of the newest row of all."""
+    """The rows whose place no other one took (current.py), by path; and the settings of the newest row of a run."""
     rows, old, replaced = list[_Row](), list[dict[str, Any]](), Replaced()
     for part, path in enumerate(parts):
         for number, row in enumerate(_narrow(path)):
-            rows.append(_Row(row["path"], row["audit_index"], part, number, sys.intern(row["job_digest"] or "")))
+            settings, decided = sys.intern(row["job_digest"] or ""), row["review"] is not None
+            rows.append(_Row(row["path"], row["audit_index"], part, number, settings, decided))
             if row["replaces"] is None:
                 old.append(row)
             else:
                 _add(replaced, row)
     for row in sorted(old, key=lambda row: row["audit_index"]):
         _add(replaced, row)
-    newest = max(rows, key=lambda row: row.entry).settings if rows else ""
+    made = [row for row in rows if not row.decided]  # a decision keeps the settings of the row that was seen
+    newest = max(made, key=lambda row: row.entry).settings if made else ""
     return sorted(row for row in rows if row.entry not in replaced.by), newest
 
 
@@ -92,11 +112,11 @@ def _narrow(path: Path) -> Iterator[dict[str, Any]]:
     """The columns that decide, of all rows of a part."""
     with _ours(path), pq.ParquetFile(path) as file:
         about, there = file.schema_arrow.metadata or {}, file.schema_arrow.names
-        names = [name for name in _NARROW if name in there or name != "replaces"]
+        names = [name for name in _NARROW if name in there or name not in _LATER]
         table = file.read(columns=names).select(names).cast(pa.schema([table_schema().field(name) for name in names]))
         if b"cloister.table" not in about or table["path"].null_count or table["audit_index"].null_count:
             raise BadPartError(path)
-        more = {"replaces": None, "copies": COPIES.encode() in about}
+        more = {"replaces": None, "review": None, "copies": COPIES.encode() in about}
         rows = table.to_pylist()
     yield from ({**more, **row} for row in rows)
 

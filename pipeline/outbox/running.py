@@ -8,17 +8,20 @@ import contextlib
 import json
 import os
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from math import ceil, inf
 from pathlib import Path
+from typing import Any
 
 from pipeline.outbox.schema import to_text
 from pipeline.plan import RunPlan, Site
 from pipeline.report import Observer
 
 _EVERY_SECONDS = 2.0
+_WINDOW_SECONDS = 300.0
 _MOST_BYTES = 10_000
 _NAME = "running.json"
 
@@ -26,7 +29,8 @@ _NAME = "running.json"
 @dataclass(frozen=True)
 class Running:
     """A run on its way. `total`: documents that it will look at, None while it does not know; `counts`: states that
-    documents have reached, committed or not."""
+    documents have reached, committed or not; `rate`: documents a second in the last minutes, None while nobody can
+    say."""
 
     pid: int
     job: str
@@ -34,6 +38,26 @@ class Running:
     since: str
     total: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    rate: float | None = None
+
+    @property
+    def done(self) -> int:
+        """Documents that have reached a state."""
+        return sum(self.counts.values())
+
+    @property
+    def left(self) -> int | None:
+        """Documents that have not, as far as is known."""
+        return None if self.total is None else max(self.total - self.done, 0)
+
+    @property
+    def seconds_left(self) -> int | None:
+        """Seconds that they will take at this rate."""
+        return None if self.left is None or not self.rate else ceil(self.left / self.rate)
+
+    def to_json(self) -> dict[str, Any]:
+        """The run for other programs, with what follows from it."""
+        return asdict(self) | {"done": self.done, "left": self.left, "seconds_left": self.seconds_left}
 
 
 def running(site: Site) -> Running | None:
@@ -45,7 +69,9 @@ def running(site: Site) -> Running | None:
         texts, total, counts = (told.job, told.run, told.since), told.total, told.counts.items()
         whole = all(isinstance(text, str) for text in texts) and type(told.pid) is int
         known = total is None or type(total) is int
-        return told if whole and known and all(type(number) is int for _, number in counts) else None
+        paced = told.rate is None or (type(told.rate) is float and 0 < told.rate < inf)
+        counted = all(type(number) is int and number >= 0 for _, number in counts)
+        return told if whole and known and paced and counted else None
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -71,6 +97,7 @@ class _Announcing:
         self._begun = Running(os.getpid(), plan.job, run, to_text(datetime.now(UTC)))
         self._total: int | None = None
         self._counts: Counter[str] = Counter()
+        self._marks: deque[tuple[float, int]] = deque()  # when so many documents had reached a state
         self._write()
 
     def note(self, event: str, **facts: str | int | float | None) -> None:
@@ -83,6 +110,8 @@ class _Announcing:
 
     def finished(self, path: str, state: str, reason: str | None) -> None:
         self._counts[state] += 1
+        if not self._marks:
+            self._marks.append((self._clock(), self._counts.total()))
         self._write_if_due()
         self._observer.finished(path, state, reason)
 
@@ -92,7 +121,7 @@ class _Announcing:
 
     def _write(self) -> None:
         self._written = self._clock()
-        told = asdict(self._begun) | {"total": self._total, "counts": self._counts}
+        told = asdict(self._begun) | {"total": self._total, "counts": self._counts, "rate": self._rate()}
         file = _file(self._site)
         staged = file.with_suffix(".tmp")
         with contextlib.suppress(OSError):
@@ -101,6 +130,18 @@ class _Announcing:
             with staged.open("x", encoding="utf-8") as new:
                 new.write(json.dumps(told))
             staged.rename(file)
+
+    def _rate(self) -> float | None:
+        """Documents a second since the oldest mark, which is some minutes old: what came before, such as the loading of
+        the model, does not count, nor does an hour in which documents were shorter."""
+        if not self._marks:
+            return None
+        now, done = self._clock(), self._counts.total()
+        self._marks.append((now, done))
+        while len(self._marks) > 2 and self._marks[1][0] <= now - _WINDOW_SECONDS:
+            self._marks.popleft()
+        began, before = self._marks[0]
+        return round((done - before) / (now - began), 3) or None if now - began >= 1.0 and done > before else None
 
 
 def _file(site: Site) -> Path:

@@ -11,8 +11,8 @@ import pyarrow as pa
 import audit
 from pipeline.tasks import EVIDENCE, TASKS, Task, name_of
 
-VERSION = 2
-"""1 had the columns of one task, and neither `job`, `task` nor `replaces`."""
+VERSION = 3
+"""1 had the columns of one task, and neither `job`, `task` nor `replaces`; 2 had no `review`."""
 COPIES = "cloister.copies"
 """The key of the metadata of a table of version 1 whose job answered a document at another path as another one."""
 
@@ -25,11 +25,12 @@ _HIDDEN = pa.struct([("kind", _TEXT), ("characters", _COUNT)])
 _CHUNK = pa.struct([
     ("start", _COUNT), ("end", _COUNT), ("tokens", _SMALL), ("passages", _SMALL), ("context_start", _COUNT),
 ])  # fmt: skip
+_REVIEW = pa.struct([("action", _TEXT), ("by", _TEXT), ("reason", _TEXT), ("of", _COUNT)])
 _INPUT = (
     ("job", _TEXT), ("task", _TEXT), ("document", _TEXT), ("path", _TEXT), ("parent", _TEXT), ("size", _COUNT),
     ("media_type", _TEXT), ("encoding", _TEXT), ("encoding_confidence", _REAL), ("language", _TEXT), ("pages", _SMALL),
     ("state", _TEXT), ("failure", _TEXT), ("reason", _TEXT), ("notes", pa.list_(_TEXT)), ("hidden", pa.list_(_HIDDEN)),
-    ("duplicate_of", _TEXT), ("supersedes", _COUNT),
+    ("duplicate_of", _TEXT), ("supersedes", _COUNT), ("review", _REVIEW),
 )  # fmt: skip
 _ORIGIN = (
     ("evidence", pa.list_(EVIDENCE)), ("chunks", pa.list_(_CHUNK)), ("model_sha256", _TEXT), ("numerics", _TEXT),
@@ -71,12 +72,15 @@ def to_text(moment: datetime) -> str:
 def result_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a row that the document, the settings and the software determine.
 
-    Not those of the run; not `supersedes`, which depends on what was there before; and where a row names its task, not
-    what is null because it is a column of another one: so a row has the same columns whatever tasks there will be.
+    Not those of the run; not `supersedes`, which depends on what was there before; not `review` where nobody decided
+    the row; and where a row names its task, not what is null because it is a column of another one: so a row has the
+    same columns whatever tasks there will be.
     """
     names = {name: {column.name for column in kind.columns} for name, kind in TASKS.items()}
     every = set().union(*names.values())
     others = {name for name in every - names.get(row.get("task") or "", every) if row.get(name) is None}
+    if row.get("review") is None:
+        others.add("review")
     return {name: value for name, value in row.items() if name not in _NO_RESULT and name not in others}
 
 

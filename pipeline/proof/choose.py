@@ -75,12 +75,15 @@ class _Survey:
     groups: dict[Group, int] = field(default_factory=dict)
     telling: set[str] = field(default_factory=set)
     deletions: Deletions = field(default_factory=Deletions)
+    answers: dict[int, int] = field(default_factory=dict)  # row that a person decided -> the model's own answer
     hidden: list[int] = field(default_factory=list)  # entries of private jobs that a document was asked for by
 
     def take(self, entry: Record) -> None:
         """Take in the next entry, of any type."""
         match entry:
             case Document():
+                if entry.review is not None:
+                    self.answers[entry.n] = self.answers.get(entry.review.of, entry.review.of)
                 if self._is_meant(entry):
                     self._row(entry)
             case RunStarted():
@@ -104,7 +107,7 @@ class _Survey:
         self.found.add(str(entry.document))
         if entry.private is not None and self.choice.document is not None:
             self.hidden.append(entry.n)
-        if reason := unreplayable(entry):
+        if reason := unreplayable(entry, self.answers.get(entry.n)):
             self.left_out += 1
             if len(self.told) < _LISTED:
                 self.told.append(verdict_of(entry, Verdict.UNREPLAYABLE, reason))
@@ -137,6 +140,8 @@ class _Firsts:
     def take(self, entry: Record) -> None:
         """Take in the next entry, of any type."""
         if not isinstance(entry, Document) or not entry.document or entry.state == State.DUPLICATE:
+            return
+        if entry.is_decided:  # nothing came
             return
         document, path, digest = entry.document, entry.path, entry.job_digest
         if (entry.job, document) not in self.copies:

@@ -11,6 +11,7 @@ from pipeline.outbox.deletion import Deletions, Rewritten
 from pipeline.outbox.placement import archive_folder, staged_name
 from pipeline.paths.names import archive_name
 from pipeline.plan import Site
+from pipeline.proof.decisions import Decisions
 from pipeline.proof.failures import Failures
 from pipeline.proof.finding import UNOPENED, Found
 from pipeline.proof.holding import (
@@ -23,7 +24,7 @@ from pipeline.proof.holding import (
 from pipeline.proof.openings import Openings
 from pipeline.records.entries import documents_at, entries_at
 from pipeline.records.records import UNPROVED, Untold
-from pipeline.records.types import Document, Part, Placed, Record
+from pipeline.records.types import Document, Part, Placed, Record, ReviewerKeyAdmitted
 from pipeline.states import ANSWERED, State
 
 STAGING = ".staging"
@@ -46,6 +47,7 @@ class Expected:
         self._openings = Openings(root)
         self._deletions = Deletions()
         self._failures = Failures()
+        self._decisions = Decisions()
         self._unproved: list[str] = []
 
     def take(self, entry: Record) -> None:
@@ -64,6 +66,8 @@ class Expected:
             case Untold(forged=True):
                 kind = entry.type.removeprefix(UNPROVED)
                 self._unproved.append(f"entry {entry.n}, {kind}, was handed over, so it proves nothing")
+            case ReviewerKeyAdmitted():
+                self._decisions.take(entry)
             case _:
                 self._deletions.take(entry)
 
@@ -73,7 +77,8 @@ class Expected:
         for file in row.made_files:
             self._made[file.file] = (file.sha256, entry.n)
         self._failures.take(entry)
-        if entry.state == State.FAILED or not entry.document:
+        self._decisions.take(entry)
+        if entry.state == State.FAILED or not entry.document or entry.is_decided:
             return
         folder = str(archive_folder(Path(), entry.job, entry.document))
         names = archived_names(row) if entry.state in ANSWERED else [f"bytes/{archive_name(row.raw_path)}"]
@@ -121,6 +126,7 @@ class Expected:
         for name, by in returned.items():
             why = "which is not done yet: the next run ends it" if by in self._deletions.pending else "and is there"
             found.notes.append(f"{name} was deleted by entry {by}, {why}")
+        self._decisions.check(found)
         self._failures.check(self._root, list(_walk(self._root, "failed", found)), lacking, found)
         self._openings.check(self._deletions, found)
 

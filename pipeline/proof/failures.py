@@ -29,7 +29,7 @@ class Failures:
 
     def take(self, entry: Record) -> None:
         """Take in the next entry, of any type. Of one that nothing opens it cannot be told what it names."""
-        if not isinstance(entry, Document) or entry.closed:
+        if not isinstance(entry, Document) or entry.closed or entry.is_decided:
             return
         path = entry.raw_path
         key, unread = (entry.job, path, entry.document), (entry.job, path, None)

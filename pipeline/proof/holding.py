@@ -44,6 +44,7 @@ class ProvedRow(NamedTuple):
     finished_at: str | None
     made_files: tuple[MadeFile, ...]
     closed: bool
+    decided: bool  # by a person: what is archived, the row that was seen proves
 
 
 def proved_row(entry: Document) -> ProvedRow:
@@ -52,7 +53,7 @@ def proved_row(entry: Document) -> ProvedRow:
     return ProvedRow(
         entry.n, entry.row, entry.job, entry.document, entry.raw_path, entry.state, entry.text_sha256,
         entry.result_sha256, entry.run, entry.tokens, entry.supersedes, replaces, entry.finished_at, entry.made_files,
-        bool(entry.closed),
+        bool(entry.closed), entry.is_decided,
     )  # fmt: skip
 
 
@@ -97,7 +98,7 @@ def check_part(task: PartTask) -> Found:
         if _check_file(path, name, part.sha256, part.n, found, "parts"):
             _check_rows(path, task, found)
     for entry in task.documents:
-        if entry.state in ANSWERED and entry.document:
+        if entry.state in ANSWERED and entry.document and not entry.decided:
             with found.reading(_archived_at(task, entry), entry.n):
                 _check_archived(task, entry, found)
     return found

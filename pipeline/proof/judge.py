@@ -68,10 +68,13 @@ def verdict_of(
     return Replayed(*told, verdict, differs, reason, columns)
 
 
-def unreplayable(entry: Document) -> str | None:
-    """Why a row cannot be computed again, whatever is still there; None for one that can."""
+def unreplayable(entry: Document, answer: int | None = None) -> str | None:
+    """Why a row cannot be computed again, whatever is still there; None for one that can. `answer`: of a row that a
+    person decided, the entry of the model's own answer."""
     if entry.closed:
         return "nothing opens its entry: it was erased, or private/ is not whole"
+    if entry.is_decided:
+        return f"decided by a person; the model's own answer is entry {answer}"
     if entry.state == State.DUPLICATE:
         return f"nothing was computed: {entry.reason}"
     if entry.failure in _BY_LIMIT:

@@ -14,7 +14,7 @@ from pipeline.records.types import Deleted, Document, Erased, Held, Inputs, Reco
 
 FOLDER = "private"
 _MEMBERS = members_of(Document).keys() | members_of(Inputs).keys()
-_COMMANDS = (Held, Released, Erased, Deleted)
+_COMMANDS = (Held, Released, Erased, Deleted, Document)
 """What commands write that, as each run does, first remove the openings of commits which did not happen."""
 
 

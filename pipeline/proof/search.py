@@ -144,7 +144,10 @@ class _Rows:
 
 def _rows(entry: Document | Inputs) -> Iterator[dict[str, Any]]:
     for path in (entry.paths or ()) if isinstance(entry, Inputs) else (entry.path,):
-        yield {"entry": entry.n, **{name: entry.said.get(name) for name in _COLUMNS}, "path": path}
+        row = {"entry": entry.n, **{name: entry.said.get(name) for name in _COLUMNS}, "path": path}
+        review = entry.review if isinstance(entry, Document) else None
+        decided = {"decided_by": review.by, "decision": review.action, "reason": review.reason} if review else {}
+        yield row | decided
 
 
 def _tests(query: Query) -> Iterator[Callable[[Mapping[str, Any]], bool]]:

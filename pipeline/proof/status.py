@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from pipeline.plan import Site
+from pipeline.records.dispositions import Unread, remember
 from pipeline.records.entries import Fold, fold, read_entries
 from pipeline.records.types import (
     Document,
@@ -15,7 +16,6 @@ from pipeline.records.types import (
     RunStarted,
     RunStopped,
 )
-from pipeline.records.unread import Unread, remember
 
 
 @dataclass
@@ -26,7 +26,8 @@ class JobStatus:
     `last_state` is "finished", "interrupted", "stopped" (a disk was full), "refused" (model or machine, for a `reason`)
     or "unfinished" (no closing entry: it is on its way, or was cut off). `seen` is the sum of `counts`, which of a run
     that did not finish are those of its rows. `isolation`: how the parsers of the last run that read documents were
-    held; `unread`: the files that were not read when they came (unread.py).
+    held; `decisions`: the states of rows that people decided, which no run made; `unread`: the files that were not read
+    when they came (unread.py).
     """
 
     job: str
@@ -37,6 +38,7 @@ class JobStatus:
     reason: str | None = None
     counts: Counter[str] = field(default_factory=Counter)
     totals: Counter[str] = field(default_factory=Counter)
+    decisions: Counter[str] = field(default_factory=Counter)
     isolation: Isolation | None = None
     unread: dict[str, Unread] = field(default_factory=dict)
     before: "JobStatus | None" = None
@@ -61,7 +63,9 @@ class _Jobs:
 
     def take(self, entry: Record) -> None:
         """Take in the next entry, of any type."""
-        if isinstance(entry, Document | RunStarted | RunFinished | RunStopped | RunEmpty | RunRefused):
+        if isinstance(entry, Document) and entry.is_decided:
+            self.jobs.setdefault(entry.job, JobStatus(entry.job)).decisions[entry.state] += 1
+        elif isinstance(entry, Document | RunStarted | RunFinished | RunStopped | RunEmpty | RunRefused):
             job = self.jobs.setdefault(entry.job, JobStatus(entry.job))
             _begin(job, entry)
             _take(job, entry)

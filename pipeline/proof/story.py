@@ -9,6 +9,8 @@ from pipeline.records.entries import fold, read_entries
 from pipeline.records.records import from_json
 from pipeline.records.types import Document, Inputs, Json, Placed, Record
 
+_ABOUT = ("hold", "deletion", "of")
+"""Members that name an entry which a record is about."""
 _LISTS = ("entries", "archive", "markdown", "parts", "paths")
 
 
@@ -56,7 +58,7 @@ class _Telling:
                 self.numbers.add(entry.n)
                 self.paths.add(entry.path)
                 self.parts.add(entry.part)
-        elif (about := self._lists(entry)) or {entry.said.get("hold"), entry.said.get("deletion")} & self.numbers:
+        elif (about := self._lists(entry)) or {entry.said.get(name) for name in _ABOUT} & self.numbers:
             self.numbers.add(entry.n)  # what ends it names it
             self.entries.append(from_json({**entry.said, **about}))
 

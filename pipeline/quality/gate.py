@@ -1,7 +1,7 @@
 """The gate of a job: its model must have passed on the job's evaluation file with these settings, or does not run."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import engine
 from pipeline.answer.models import writing_of
@@ -11,9 +11,22 @@ from pipeline.plan import Quality, RunPlan
 from pipeline.quality.floors import missed
 from pipeline.quality.truths import eval_digest, read_truths
 from pipeline.records.entries import fold, read_entries
-from pipeline.records.qualifications import Qualifications
 from pipeline.records.settings import job_digest
-from pipeline.records.types import Qualified
+from pipeline.records.types import Qualified, Record
+
+
+@dataclass
+class Qualifications:
+    """The qualifications of `job` with the settings `job_digest`: digest of the evaluation file -> the last record."""
+
+    job: str
+    job_digest: str
+    by_eval: dict[str, Qualified] = field(default_factory=dict)
+
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        if isinstance(entry, Qualified) and (entry.of_job, entry.job_digest) == (self.job, self.job_digest):
+            self.by_eval[entry.eval_sha256] = entry
 
 
 def check_quality(plan: RunPlan, model_sha256: str) -> str | None:

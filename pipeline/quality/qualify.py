@@ -22,7 +22,7 @@ from pipeline.quality.reading import Documents, Progress, read_documents
 from pipeline.quality.truths import eval_digest, read_truths
 from pipeline.quality.variants import Variant, variants
 from pipeline.records.types import Qualified
-from pipeline.states import State
+from pipeline.states import OF_RUNS
 from pipeline.tasks import ExtractSettings, name_of
 
 _HOUR: Final = 3600
@@ -188,7 +188,7 @@ def _measured(
     seconds = max(documents.seconds + answered.seconds, 1e-6)
     hourly, tokens = _HOUR * len(documents.works) / seconds, _HOUR * answered.tokens / seconds
     head = variant.plan.model.head
-    states = {state.value: sum(row["state"] == state for row in answered.rows) for state in State}
+    states = {state.value: sum(row["state"] == state for row in answered.rows) for state in OF_RUNS}
     return Measured(
         name=variant.name,
         own=variant.own,

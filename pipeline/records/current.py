@@ -7,6 +7,8 @@ A row takes the place of what was there before it:
 * an answer, also of the answer to the same bytes at another path, unless the job answers copies too;
 * of the row of a file at its path that could not be read.
 
+A row that a person decided takes the place of the one that was seen, and of no other.
+
 The commit writes the entries whose rows a row takes the place of into its column `replaces`, so that who reads the
 parts needs no more than that column: a row is current if no other row names its `audit_index` there. Rows from before
 there was such a column are held against each other by the same rule.
@@ -69,6 +71,25 @@ def replaced(last: Last, row: Row, number: int, copies: bool) -> list[int]:
         gone.append(last.pop(document, None))
         last[document] = last[shared] = number
     return _numbers(gone)
+
+
+def answers_of(last: Last, row: Row) -> list[int]:
+    """The entries of the answers that hold for the document at its path, ascending: one as a rule, two where a job
+    answered copies for a time."""
+    return sorted({last[its] for its in _answers(row) if its in last})
+
+
+def decide(last: Last, row: Row, of: int, number: int) -> None:
+    """Bring `last` up to date: the row of entry `number`, which a person decided, takes the place of that of entry
+    `of`, and of no other, for nothing came in."""
+    for its in _answers(row):
+        if last.get(its) == of:
+            last[its] = number
+
+
+def _answers(row: Row) -> tuple[Identity, Identity, Identity]:
+    document, path = row.document or "", row.path
+    return identity("alone", document, path), identity("shared", document, path), document
 
 
 def answers_copies(duplicates: str | None) -> bool:

@@ -1,4 +1,5 @@
-"""The log tells of inputs that got no row: ignored or pending, with the reason; each when it is new.
+"""The log tells of inputs that got no row: ignored or pending, with the reason; each when it is new. And it tells of
+files that were not read: how each lay, and its failure (inbox/unread.py).
 
 Files that stay in a folder, such as one that no pattern takes, are seen by every run. They are told of once, and again
 when the reason is another one. What was done before is not told of again: its own entry says so.
@@ -6,15 +7,17 @@ when the reason is another one. What was done before is not told of again: its o
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 
 import audit
-from pipeline.records.types import Inputs, Record
+from pipeline.records.types import Document, Inputs, Record
 
 _ENTRY_BYTES = 48_000  # of paths: an entry may have 65,535 in all
 
 Disposition = tuple[str, str, str]  # state, reason, path
+Unread = tuple[str, str]
+"""The digest of how a file lay, and the failure."""
 
 
 @dataclass
@@ -71,3 +74,13 @@ def _pieces(paths: Sequence[str]) -> Iterator[list[str]]:
         piece.append(path)
     if piece:
         yield piece
+
+
+def remember(unread: MutableMapping[str, Unread], entry: Document) -> None:
+    """Take in a document's entry, in the order of the log: what was read at a path since is no longer unread."""
+    if entry.parent is not None:
+        return
+    if entry.document is None and entry.unread:
+        unread[entry.path] = (entry.unread, entry.failure or "")
+    else:
+        unread.pop(entry.path, None)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pipeline.records.current import Identity, answers_copies, replaced
-from pipeline.records.dispositions import Dispositions
+from pipeline.records.current import Identity, answers_copies, decide, replaced
+from pipeline.records.dispositions import Dispositions, Unread, remember
 from pipeline.records.entries import fold
 from pipeline.records.register import Register
+from pipeline.records.settings import KeptSettings
 from pipeline.records.types import (
     Deleted,
     DeletedByRule,
@@ -21,13 +22,14 @@ from pipeline.records.types import (
     Placed,
     Qualified,
     Record,
+    Reviewed,
+    ReviewerKeyAdmitted,
     RunEmpty,
     RunFinished,
     RunStarted,
     RunStopped,
     SettingsPiece,
 )
-from pipeline.records.unread import Unread, remember
 from pipeline.states import ANSWERED, State
 
 
@@ -68,6 +70,9 @@ class History:
     `register`, `dispositions`: what is known of keys, jobs and models, and of this job's inputs that have no row.
     `empty`: the entry of this job's last run, if that had nothing to do.
     `qualified`: digest of an evaluation file -> what was last measured on it of this job with these settings.
+    `settings`: those of this job's rows, by their digest. `decided`: id of a request -> the entry of the row that it
+    made in this job. `corrected`: document -> the last part in which a person decided a row of it with these settings.
+    `review_key`: the key that signs such requests now; None while there is none.
     """
 
     done: MutableMapping[str, str] = field(default_factory=dict)
@@ -88,6 +93,10 @@ class History:
     dispositions: Dispositions = field(default_factory=Dispositions)
     empty: RunEmpty | None = None
     qualified: dict[str, Qualified] = field(default_factory=dict)
+    settings: KeptSettings = field(default_factory=KeptSettings)
+    decided: MutableMapping[str, int] = field(default_factory=dict)
+    corrected: MutableMapping[str, str] = field(default_factory=dict)
+    review_key: str | None = None
     job: str = ""
     job_digest: str = ""
     _rows: list[Document] = field(default_factory=list)  # of which no part has come yet
@@ -111,6 +120,10 @@ class History:
                 self.cut_off = None
             case SettingsPiece():
                 self.has_settings |= entry.job_digest == self.job_digest
+                if entry.job == self.job:
+                    self.settings.take(entry)
+            case ReviewerKeyAdmitted():
+                self.review_key = entry.public_key
             case Inputs() if entry.job == self.job and not closed:
                 self.dispositions.take(entry)
             case Deleted():
@@ -145,9 +158,12 @@ class History:
 
     def _take_document(self, entry: Document, closed: bool) -> None:
         self._rows.append(entry)
-        if self.cut_off is not None:
+        if self.cut_off is not None and not entry.is_decided:
             self.cut_off[entry.state] += 1
         if entry.job != self.job or closed:
+            return
+        if entry.review is not None:
+            self._take_decision(entry, entry.review)
             return
         replaced(self.last, entry, entry.n, self.copies)
         self.dispositions.forget(entry.path)
@@ -157,6 +173,16 @@ class History:
         remember(self.unread, entry)
         if entry.document is not None:
             self._take_read(entry, entry.document, mine)
+
+    def _take_decision(self, entry: Document, review: Reviewed) -> None:
+        """Take in a person's decision: nothing came in, so it says nothing about inputs; and the document stays known
+        as long as its row is there."""
+        decide(self.last, entry, review.of, entry.n)
+        self.decided[review.id] = entry.n
+        document = entry.document or ""
+        if entry.job_digest == self.job_digest and document in self.done:
+            self.corrected[document] = entry.part
+            self.answered.setdefault(entry.part, []).append(document)
 
     def _take_read(self, entry: Document, document: str, mine: bool) -> None:
         """Take in the entry of a document that was read; `mine`: with these settings."""
@@ -190,7 +216,9 @@ class History:
         """The rows of these parts are deleted: the documents that they answered are new when they come again."""
         for part in parts:
             for document in self.answered.pop(part, ()):
-                self.done.pop(document, None)
+                if self.corrected.get(document, part) == part:
+                    self.done.pop(document, None)
+                    self.corrected.pop(document, None)
 
     def erase(self, entries: set[int], failed: set[int]) -> None:
         """Nobody can open these entries any more; copies in failed/ of some are gone."""

@@ -23,7 +23,7 @@ from pipeline.records.types import Document, Record
 LONG = 20_000
 """Entries, from which on a log is long: fewer are read in a second or two, and proved to be what was signed."""
 
-_VERSION = 4
+_VERSION = 5
 _AT_ONCE = 200_000  # entries between two commits of the file
 
 
@@ -40,19 +40,39 @@ def job_history(site: Site, size: int, job: str, job_digest: str) -> History:
     return read_history(read_entries(site), job, job_digest)
 
 
+def history_of(site: Site, size: int, job: str) -> History:
+    """The history of a job in a log of `size` entries, for what hangs on no settings: it is as some settings see it.
+    What is remembered is only read, so that this may be asked while a run goes on. AuditError."""
+    if size >= LONG:
+        path = site.state / "history" / f"{job}.sqlite"
+        with contextlib.suppress(sqlite3.Error, OSError, ValueError, audit.KeyRefused):
+            version, of, digest = from_text(_key_of(path))
+            if (version, of) == (_VERSION, job):
+                index = _Index(site, path, to_text([version, of, digest]), only_read=True)
+                index.history.job, index.history.job_digest = job, digest
+                if index.bring_up_to_date():
+                    return index.history
+    return read_history(read_entries(site), job, "")
+
+
+def _key_of(path: Path) -> str:
+    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        ((key,),) = db.execute("SELECT value FROM about WHERE name = 'key'")
+    return str(key)
+
+
 class _Index:
     """The file, and the history in it. sqlite3.Error, OSError or ValueError: it is no such file, or not to be had."""
 
-    def __init__(self, site: Site, path: Path, key: str) -> None:
-        self._site, self._key, self._path = site, key, path
+    def __init__(self, site: Site, path: Path, key: str, *, only_read: bool = False) -> None:
+        self._site, self._key, self._path, self._only_read = site, key, path, only_read
         self._secret = audit.derive_secret(site.key_file, site.public_key, "state/history", site.passphrase_file)
         make_folder(path.parent)
-        _journal_of(path).unlink(missing_ok=True)  # SQLite would bring into the file what it holds
+        if not only_read:
+            _journal_of(path).unlink(missing_ok=True)  # SQLite would bring into the file what it holds
         if path.exists():
             check_seal(path, self._secret)
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA synchronous = FULL")
-        self._db.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
+        self._db = _connected(path, only_read)
         about = dict(self._db.execute("SELECT name, value FROM about"))
         self.size = about.get("size", 0)
         if about and (about["key"] != key or not self._is_of(about["size"], about["root"])):
@@ -74,7 +94,8 @@ class _Index:
             fold(self._next(entries), self.history)
             if self.history.openings:
                 return False
-            self._save(before)
+            if not self._only_read:
+                self._save(before)
         self._db.execute("PRAGMA query_only = ON")
         return True
 
@@ -95,6 +116,15 @@ class _Index:
             self._db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
             self._db.execute("COMMIT")
             write_seal(self._path, self._secret)
+
+
+def _connected(path: Path, only_read: bool) -> sqlite3.Connection:
+    if only_read:
+        return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
+    return db
 
 
 def _journal_of(path: Path) -> Path:

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from pipeline.records.admissions import Admissions, Decision
 from pipeline.records.current import Identity
-from pipeline.records.dispositions import Dispositions
+from pipeline.records.dispositions import Dispositions, Unread
 from pipeline.records.history import FailedBefore, Held, History
 from pipeline.records.register import Register
+from pipeline.records.settings import KeptSettings
 from pipeline.records.types import DeletedByRule, Deletion, Document, Erased, JobFile, Json, Part, Qualified, RunEmpty
-from pipeline.records.unread import Unread
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -99,7 +99,7 @@ class Tables:
     """The tables of a file, which is empty or was saved before."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        for name in ("done", "met", "last", "failed", "answered", "unread"):
+        for name in ("done", "met", "last", "failed", "answered", "unread", "decided", "corrected"):
             db.execute(f"CREATE TABLE IF NOT EXISTS {name} (key BLOB PRIMARY KEY, value) WITHOUT ROWID")
         self.done: Remembered[str, str] = Remembered(db, "done", bytes.fromhex, bytes.hex, str, str)
         self.met: Remembered[bytes, int] = Remembered(db, "met", bytes, bytes, int, int)
@@ -111,19 +111,27 @@ class Tables:
         self.unread: Remembered[str, Unread] = Remembered(
             db, "unread", str.encode, bytes.decode, to_text, lambda text: tuple(from_text(text))
         )
+        self.decided: Remembered[str, int] = Remembered(db, "decided", bytes.fromhex, bytes.hex, int, int)
+        self.corrected: Remembered[str, str] = Remembered(db, "corrected", bytes.fromhex, bytes.hex, str, str)
+
+    @property
+    def _all(self) -> tuple["Remembered[Any, Any]", ...]:
+        first = (self.done, self.met, self.last, self.failed)
+        return (*first, self.answered, self.unread, self.decided, self.corrected)
 
     def history(self, rest: dict[str, Any] | None) -> History:
         """A history over the tables; `rest` is what `save` gave with them."""
         history = History(
-            self.done, MetPaths(self.met), {}, self.last, self.failed, self.unread, answered=self.answered
-        )
+            self.done, MetPaths(self.met), {}, self.last, self.failed, self.unread, answered=self.answered,
+            decided=self.decided, corrected=self.corrected,
+        )  # fmt: skip
         if rest is not None:
             _restore(history, rest)
         return history
 
     def save(self, history: History) -> dict[str, Any]:
         """Save what changed in the tables; gives the rest as JSON has it. sqlite3.Error."""
-        for table in (self.done, self.met, self.last, self.failed, self.answered, self.unread):
+        for table in self._all:
             table.save()
         held = {
             parent: [[*key, *astuple(each)] for key, each in found.items()] for parent, found in history.inner.items()
@@ -139,6 +147,8 @@ class Tables:
             "dispositions": history.dispositions.to_plain(),
             "empty": history.empty.said if history.empty else None,
             "qualified": [entry.said for entry in history.qualified.values()],
+            "settings": history.settings.to_plain(),
+            "review_key": history.review_key,
         }
 
 
@@ -196,6 +206,8 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
     history.dispositions = Dispositions.from_plain(rest["dispositions"])
     qualified = map(Qualified.from_json, rest["qualified"])
     history.qualified = {entry.eval_sha256: entry for entry in qualified}
+    history.settings = KeptSettings.from_plain(rest["settings"])
+    history.review_key = rest["review_key"]
     history.empty = None if rest["empty"] is None else RunEmpty.from_json(rest["empty"])
 
 

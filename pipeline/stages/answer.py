@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -47,7 +47,7 @@ def _answer_all(opened: Opened, ready: Ready, tally: Tally, stop: Stop) -> None:
     pages = pool.reader(tesseract) if tesseract else None
     reader, decisions = Reader(plan, pool, pages, lacking, stop), Decisions(plan, opened.history)
     feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
-    loop = _Loop(plan, opened.committer, tally, opened.observer, stop)
+    loop = _Loop(plan, opened.committer, tally, opened.observer, stop, opened.take_up)
     with contextlib.suppress(_StoppedError):
         items, review = feed(tally.found.sources, stop), plan.input.hidden == "review"
         for group in ready.answers(items, loop.pulse, review_hidden=review):
@@ -71,13 +71,15 @@ class _StoppedError(Exception):
 
 @dataclass
 class _Loop:
-    """Gathers rows into parts. `failed`: document -> its row, of those that were computed in vain."""
+    """Gathers rows into parts. `committed` is called after each; `failed`: document -> its row, of those that were
+    computed in vain."""
 
     plan: RunPlan
     committer: Committer
     tally: Tally
     observer: Observer
     stop: Stop
+    committed: Callable[[], None]
     rows: list[tuple[Row, Arrival]] = field(default_factory=list)
     failed: dict[str, Row] = field(default_factory=dict)
     last_commit: float = field(default_factory=time.monotonic)
@@ -133,4 +135,5 @@ class _Loop:
         if rows:
             self.committer.commit(rows)
             self.observer.note("part committed", rows=len(rows), file=str(self.committer.parts[-1]))
+            self.committed()
         self.last_commit = time.monotonic()

@@ -64,6 +64,7 @@ def begin(opened: Opened, found: Found, stop: Stop) -> Iterator[Begun]:
         is_empty = not (sources or opened.is_after_a_crash or plan.retry)
         first = opened.committer.log.next_index
         _commit_first(opened, found, isolation, is_empty)
+        opened.take_up()
         if plan.retention.ends:
             _delete_by_rule(opened)
             look_before_run(plan, sources)  # what is deleted makes room

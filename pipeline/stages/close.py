@@ -14,13 +14,15 @@ from pipeline.stages.tally import Counted
 
 
 def close(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunReport:
-    """Commit how the run ended, and report it."""
+    """Commit how the run ended, and report it. What people decided while it ended is taken up before the log is let
+    go."""
     report = _report(opened, found, begun, counted)
     if begun.is_empty:
         opened.committer.note(*_empty(opened, begun, report))
     else:
         news = opened.history.dispositions.news(counted.unread())
         opened.committer.note(*news, _finished(report))
+    opened.take_up()
     return report
 
 

@@ -27,12 +27,14 @@ from pipeline.records.private import refuse_open
 from pipeline.records.settings import job_digest
 from pipeline.records.types import Record
 from pipeline.report import Observer
+from pipeline.review.uptake import Uptake
 
 
 @dataclass(frozen=True)
 class Opened:
     """A run that holds the log. `recovered`: the records of what was redone and undone, which are not committed yet;
-    `lost`: (document, path) of batch files whose rows are gone -> which rows; `begun`: time.monotonic() at its start.
+    `lost`: (document, path) of batch files whose rows are gone -> which rows; `uptake`: takes up what people decide
+    meanwhile; `begun`: time.monotonic() at its start.
     """
 
     plan: RunPlan
@@ -43,8 +45,15 @@ class Opened:
     recovered: list[Record]
     lost: dict[Any, str]
     committer: Committer
+    uptake: Uptake
     observer: Observer
     begun: float
+
+    def take_up(self) -> None:
+        """Take up what people decided on rows, of any job."""
+        taken = self.uptake.take()
+        if taken.rows or taken.refused:
+            self.observer.note("decisions taken up", rows=len(taken.rows), refused=len(taken.refused))
 
     @property
     def is_after_a_crash(self) -> bool:
@@ -77,7 +86,8 @@ def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
         outputs = begun_before(plan, history, digest, observer) if plan.is_batch else None
         lost = dict(outputs.lost) if outputs else {}
         committer = Committer(plan, log, name, history.last, outputs=outputs)
-        yield Opened(plan, digest, model_sha256, history, shelf, recovered, lost, committer, observer, begun)
+        uptake = Uptake(site, log, {plan.job: history})
+        yield Opened(plan, digest, model_sha256, history, shelf, recovered, lost, committer, uptake, observer, begun)
 
 
 def _history(plan: RunPlan, digest: str, size: int, shelf: Shelf) -> History:

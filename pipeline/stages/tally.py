@@ -10,7 +10,7 @@ from pipeline.inbox.order import Source
 from pipeline.inbox.untaken import of_stop
 from pipeline.records.dispositions import Disposition
 from pipeline.report import LISTED, Observer
-from pipeline.states import State
+from pipeline.states import OF_RUNS, State
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Tally:
     found: Found
     observer: Observer
     inner: int = 0
-    counts: dict[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0))
+    counts: dict[State, int] = field(default_factory=lambda: dict.fromkeys(OF_RUNS, 0))
     known: int = 0
     tokens: int = 0
     ended: int = 0

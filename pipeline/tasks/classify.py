@@ -214,7 +214,8 @@ class ClassifySettings(Task):
     @classmethod
     def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
         if row.get("label") is not None:
-            yield Line("", f"{row['label']} ({row['score']:.2f})")
+            score = row["score"]  # None where a person gave the label
+            yield Line("", row["label"] if score is None else f"{row['label']} ({score:.2f})")
 
 
 class _ByMeaning:

@@ -27,6 +27,8 @@ def test_the_commands_are_those_of_the_design() -> None:
         "init", "check", "run", "retry", "serve", "status", "results", "bench", "learn", "qualify", "model import",
         "model quantize",
         "model inspect", "model list", "model admit", "model revoke", "model verify", "model diff", "model rollback",
+        "review list", "review show", "review sample", "review export", "review import",
+        "review accept", "review correct", "review reject",
         "audit verify", "audit show", "audit search", "audit recall", "audit replay",
         "audit hold", "audit release", "audit export", "audit erase",
         "audit key new", "audit key show", "audit key rotate", "audit prove", "audit check",

@@ -35,8 +35,11 @@ def test_status_says_why_a_job_is_refused(ready: Place, cloister: Cloister) -> N
     ready.drop("absent", "lease.txt", LEASE)
     jobs = {job["job"]: job for job in cloister("status", "--json").json["jobs"]}
     assert {name for name, job in jobs.items() if job["refused"]} == {"absent", "odd", "unread", "write"}
+    assert {name for name, job in jobs.items() if job["state"] == "refused"} == {"absent", "odd", "unread", "write"}
+    assert (jobs["absent"]["ready"], jobs["sort"]["state"]) == (1, "idle")
     told = cloister("status").out
     assert "  refused  model none: there is no file " in told
+    assert "  waiting  1 file in inbox/absent; none is taken while the job is refused" in told
     assert "  refused  model odd: " in told
     assert "the task batch needs one that writes text" in told
     assert "cannot be read: Input/output error; allow the user who runs cloister to read it" in told
@@ -96,11 +99,14 @@ def test_status_says_which_run_is_on_its_way_and_how_far(ready: Place, cloister:
     assert {told["running"]["run"] for told, _ in looks} == {run}
     assert {told["run"] for told, _ in looks} == {told["running"]["pid"] for told, _ in looks} == {os.getpid()}
     assert all(told["jobs"][0]["last_run"] is None for told, _ in looks)
+    assert {told["jobs"][0]["state"] for told, _ in looks} == {"running"}
+    assert next((told["running"]["done"], told["running"]["left"]) for told, _ in looks) == (0, 3)
+    assert {"rate", "seconds_left"} <= looks[0][0]["running"].keys()
+    assert "no documents" not in "".join(words for _, words in looks)
     assert f"run        process {os.getpid()}: sort since 20" in looks[0][1]
     assert ", 0 of 3 documents\n" in looks[0][1]
     assert "  last     this run is its first" in looks[1][1]
     assert "  totals   2 done" in looks[1][1]
-    assert "no documents" not in looks[1][1]
     assert not (ready.root / "state" / "running.json").exists()
     assert cloister("status", "--json").json["running"] is None
 

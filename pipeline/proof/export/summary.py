@@ -58,7 +58,9 @@ class Summary:
         kind = entry["type"]
         self.types[visible(kind)] += 1
         self.people[visible(entry["user"]), visible(entry["host"])] += 1
-        if kind == "document":
+        if kind == "document" and not entry["run"]:
+            self.events.add(_brief(entry) | _decision(entry))
+        elif kind == "document":
             self._document(entry)
         elif kind in ("run.started", "run.finished"):
             self._run(entry)
@@ -102,6 +104,19 @@ def _brief(entry: Entry) -> dict[str, Any]:
 def type_in_words(kind: str) -> str:
     """The meaning of records of a type, for people."""
     return (says(kind) or "a type that this version does not know").replace("`", "")
+
+
+def _decision(entry: Entry) -> dict[str, Any]:
+    """A row that a person decided, as an event: nothing came in, so it is no document among those that did."""
+    review = entry.get("review")
+    said = review if isinstance(review, Mapping) else {}
+    told = {name: entry.get(name) for name in ("job", "path", "state")} | {
+        "decision": said.get("action"), "by": said.get("by"), "why": said.get("reason"),
+        "decided at": said.get("at"), "row that was seen": f"entry {entry.get('supersedes')}",
+    }  # fmt: skip
+    facts = [(label, _text(told, label)) for label in told if told[label] is not None]
+    says_so = "a person decided on a row; what was decided took its place"
+    return {"type": "document", "says": says_so, "facts": [(label, _cut(text)) for label, text in facts]}
 
 
 def _text(entry: Entry, name: str) -> str:

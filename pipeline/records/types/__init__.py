@@ -36,6 +36,15 @@ from pipeline.records.types.deletions import (
 from pipeline.records.types.documents import Document, MadeFile, ParseOptions, Part, Placed
 from pipeline.records.types.quality import Qualified
 from pipeline.records.types.recovery import ClockStepped, HandoverRefused, RecoveredCut, RecoveredUndone
+from pipeline.records.types.reviews import (
+    ACCEPTED,
+    ACTIONS,
+    CORRECTED,
+    REJECTED,
+    Reviewed,
+    ReviewerKeyAdmitted,
+    ReviewRefused,
+)
 from pipeline.records.types.runs import (
     Inputs,
     Isolation,
@@ -46,6 +55,7 @@ from pipeline.records.types.runs import (
     RunStopped,
     SettingsPiece,
 )
+from pipeline.records.types.samples import Sampled
 from pipeline.records.types.values import ModelAndHead
 
 _ALL: tuple[type[Record], ...] = (
@@ -54,10 +64,11 @@ _ALL: tuple[type[Record], ...] = (
     *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),
     *(Document, Part, Placed),
+    *(ReviewerKeyAdmitted, ReviewRefused),
     *(DeletedByRule, Erased, Deleted, Held, Released),
     *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
     *(Verified, LogExported, ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
-    Qualified,
+    *(Qualified, Sampled),
 )
 
 KINDS = {each.TYPE: each for each in _ALL}

@@ -136,7 +136,7 @@ class Record:
             plan = _plan(type(self))
             if name not in plan.made:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            said = self.said[next(member for member, own in plan.members if own == name)]
+            said = self.said.get(next(member for member, own in plan.members if own == name))
             value = None if said is None else plan.made[name](said)
             object.__setattr__(self, name, value)
             return value
@@ -182,7 +182,7 @@ _COMMON = frozenset(each.name for each in fields(Record))
 class _Plan:
     """How values of a class are read: member -> field, as far as these differ; the members that must be there; and of
     those that are no plain JSON value, how they are made of one. `plain`: member -> what puts its value into its slot;
-    `later`: the other members."""
+    `later`: the other members, but for those that are None where they are missing."""
 
     members: tuple[tuple[str, str], ...]
     required: frozenset[str]
@@ -197,7 +197,7 @@ def _plan(cls: type) -> _Plan:
     required = (name for name, each in own if each.default is MISSING and each.default_factory is MISSING)
     made = {each.name: maker for _, each in own if (maker := _maker(each.type))}
     plain = tuple((name, getattr(cls, each.name).__set__) for name, each in own if each.name not in made)
-    later = tuple(name for name, each in own if each.name in made)
+    later = tuple(name for name, each in own if each.name in made and each.default is not None)
     return _Plan(tuple((name, each.name) for name, each in own), frozenset(required), made, plain, later)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.records.types.base import Record, kind
+from pipeline.records.types.base import Json, Record, kind
+from pipeline.records.types.reviews import Reviewed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Document(Record):
     `document` is the sha256 of its bytes, None for a file that was not read, of which `unread` says how it lay.
     `path_bytes` is the path in base64 where it is no UTF-8. Of an entry that nothing opens, the hidden members are
     None, but for the path, which stays a commitment.
+
+    A row that a person decided has `review`, and no run: everything else that made it is as in the row that was seen.
     """
 
     document: str | None
@@ -73,6 +76,21 @@ class Document(Record):
     engine: Mapping[str, Any] = field(default_factory=dict)
     software: Mapping[str, str]
     parse_options: ParseOptions
+    review: Reviewed | None = None
+
+    def members(self) -> Json:
+        """The members beside type, run and job; `review` only where there is one, as in entries from before it."""
+        members = Record.members(self)
+        if self.review is None:
+            del members["review"]
+        return members
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether a person decided the row, and no run made it; an entry that nothing opens says that too."""
+        if not self.said:  # it is not in the log yet
+            return self.review is not None
+        return self.said.get("review") is not None or "review" in self.said.get("closed", ())
 
     @property
     def raw_path(self) -> str:

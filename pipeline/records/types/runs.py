@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipeline.plan import REQUIRED
 from pipeline.records.types.base import Record, kind
-from pipeline.states import State
+from pipeline.states import OF_RUNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class _Counted:
     @property
     def counts(self) -> dict[str, int]:
         """State -> how many paths ended in it."""
-        return {state.value: getattr(self, state.value) for state in State}
+        return {state.value: getattr(self, state.value) for state in OF_RUNS}
 
 
 @kind("run.empty", "a run had nothing to do; once in a night while nothing changes")

@@ -1,0 +1,57 @@
+"""Rows of results are written as a table beside which their documents can be found."""
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.outbox.placement import archive_folder
+from pipeline.outbox.tables import FORMATS
+from pipeline.outbox.tables.base import Line
+from pipeline.outbox.tables.flat import Survey
+from pipeline.paths.names import archive_name, failed_apart, failed_name
+from pipeline.plan import Site
+from pipeline.states import State
+
+Row = Mapping[str, Any]
+
+
+def write_table(site: Site, rows: Callable[[], Iterable[Row]], out: Path) -> int:
+    """Write rows, of which `rows` gives the same each time, to a file whose name says the format; how many there were.
+
+    The file is there whole or not at all, and takes the place of one of its name. ValueError for an ending that is
+    none of FORMATS, TableRefusedError for a table that the format cannot hold, OSError.
+    """
+    ending = out.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise ValueError(f"no table is written as {out.suffix or 'a file without an ending'}")
+    survey = Survey()
+    for row in rows():
+        survey.take(row)
+    staged = out.with_name(f".{secrets.token_hex(8)}.{ending}")
+    try:
+        count = FORMATS[ending](staged, survey.columns(), _lines(site, survey, rows(), out.parent))
+        staged.rename(out)
+    finally:
+        staged.unlink(missing_ok=True)
+    return count
+
+
+def _lines(site: Site, survey: Survey, rows: Iterable[Row], beside: Path) -> Iterator[Line]:
+    for row in rows:
+        original = original_of(site.root, row)
+        link = None if original is None else os.path.relpath(original.absolute(), beside.absolute())
+        yield survey.line(row, link)
+
+
+def original_of(root: Path, row: Row) -> Path | None:
+    """The bytes of a row's document in archive/, or of a failed one in failed/; None where they are gone."""
+    job, path, sha256 = row["job"], row["path"], row["document"]
+    if row["state"] == State.FAILED:
+        named = (root / "failed" / job / name for name in (failed_name(path), failed_apart(path, sha256)))
+        return next((file for file in named if file.is_file()), None)
+    folder = archive_folder(root, job, str(sha256)) / "bytes"
+    if (named_so := folder / archive_name(path)).is_file():
+        return named_so
+    return next((file for file in sorted(folder.glob("*")) if file.is_file()), None) if folder.is_dir() else None

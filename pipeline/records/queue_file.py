@@ -1,0 +1,43 @@
+"""state/queue.sqlite, the index of rows for lists (pipeline/review/queue): where it lies, and how it forgets.
+
+What is deleted by rule or on request must not live on in an index, so whoever deletes rows also has it forget them.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Collection
+from pathlib import Path
+
+from pipeline.plan import Site
+
+_NAME = "queue.sqlite"
+
+
+def index_file(site: Site) -> Path:
+    """Where the index lies."""
+    return site.state / _NAME
+
+
+def remove_index(site: Site) -> None:
+    """Remove the index; it is made again when somebody asks. OSError."""
+    for ending in ("", "-wal", "-shm", "-journal"):
+        index_file(site).with_name(_NAME + ending).unlink(missing_ok=True)
+
+
+def forget_parts(site: Site, parts: Collection[str]) -> None:
+    """Remove what the index has of the rows of these parts, also from its journal; all of it, where that cannot be
+    done. OSError."""
+    if not parts or not index_file(site).is_file():
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(index_file(site), isolation_level=None, timeout=30)) as db:
+            db.execute("PRAGMA secure_delete = ON")
+            db.execute("BEGIN IMMEDIATE")
+            for part in parts:
+                mine = "SELECT entry FROM item WHERE part = (SELECT id FROM part WHERE file = ?)"
+                for table in ("told", "item"):
+                    db.execute(f"DELETE FROM {table} WHERE entry IN ({mine})", (part,))
+            db.execute("COMMIT")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error:
+        remove_index(site)

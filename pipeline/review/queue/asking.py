@@ -1,0 +1,101 @@
+"""A filter and an order, as SQL over the index."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pipeline.review.queue.shown import SORTS, Filter, Sort
+from pipeline.review.queue.tables import FACTS, NO_SCORE
+
+Where = tuple[str, list[Any]]
+
+_ORDERS: dict[Sort, tuple[str, bool]] = {
+    "score": ("rank, score, entry", False),
+    "uncertain": ("uncertain, entry", False),
+    "age": ("entry", False),
+    "newest": ("entry", True),
+    "size": ("size, entry", True),
+    "path": ("path, entry", False),
+}
+"""Order -> the columns of its index, and whether it is read backwards."""
+
+
+def order_of(sort: str) -> tuple[str, bool]:
+    """The columns of an order, and whether it goes backwards. ValueError."""
+    for name in SORTS:
+        if name == sort:
+            return _ORDERS[name]
+    raise ValueError(f"no order {sort!r}; there are {', '.join(SORTS)}")
+
+
+def where(asked: Filter, prefix: str = "") -> Where:
+    """The condition of a filter, but for its text. `prefix` stands before the names of columns."""
+    tests, values = list[str](), list[Any]()
+    for column, names in _names(asked):
+        tests.append(f"{prefix}{column} IN (SELECT id FROM word WHERE text IN ({', '.join('?' * len(names))}))")
+        values += names
+    if asked.folder is not None:
+        folder = asked.folder.strip("/")
+        below = "text = ? OR (text >= ? AND text < ?)" if folder else "text >= ? OR text >= ? OR text >= ?"
+        tests.append(f"{prefix}folder IN (SELECT id FROM word WHERE {below})")
+        values += [folder, f"{folder}/" if folder else "", f"{folder}0" if folder else ""]
+    if asked.review == "any":
+        tests.append(f"{prefix}review > 0")
+    elif asked.review == "none":
+        tests.append(f"{prefix}review = 0")
+    if asked.settings == "current":
+        tests.append(f"({prefix}job, {prefix}settings) IN (SELECT job, settings FROM newest)")
+    return " AND ".join(tests) or "1", values
+
+
+def _names(asked: Filter) -> list[tuple[str, Sequence[str]]]:
+    review = (asked.review,) if asked.review not in (None, "any", "none") else ()
+    night = (asked.night,) if asked.night is not None else ()
+    each = (
+        ("job", asked.jobs), ("state", asked.states), ("label", asked.labels), ("failure", asked.failures),
+        ("night", night), ("review", review),
+    )  # fmt: skip
+    return [(column, names) for column, names in each if names]
+
+
+def behind(sort: str, after: str | None) -> Where:
+    """The condition of what stands behind the place `after`, which `place_of` gave. ValueError."""
+    columns, backwards = order_of(sort)
+    if after is None:
+        return "1", []
+    try:
+        values = json.loads(after)
+    except ValueError:
+        values = None
+    count = len(columns.split(", "))
+    if not isinstance(values, list) or len(values) != count or not all(type(v) in (int, float, str) for v in values):
+        raise ValueError(f"{after!r} is no place in the order {sort!r}")
+    return f"({columns}) {'<' if backwards else '>'} ({', '.join('?' * count)})", values
+
+
+def place_of(values: Sequence[Any]) -> str:
+    """A place in an order, as text: the values of its columns."""
+    return json.dumps(list(values), separators=(",", ":"))
+
+
+def ordered(sort: str) -> str:
+    """The ORDER BY of an order."""
+    columns, backwards = order_of(sort)
+    return ", ".join(f"{column} DESC" if backwards else column for column in columns.split(", "))
+
+
+def only_current(asked: Filter) -> str:
+    """The condition that lets an index be used: those of rows that others replaced are sought without one."""
+    return "current = 1" if asked.current else "current IN (0, 1)"
+
+
+def fact(by: str) -> str:
+    """The column of a fact by which is counted. ValueError."""
+    if by not in FACTS or by == "settings":
+        raise ValueError(f"documents are not counted by {by!r}")
+    return by
+
+
+def score_of(stored: float) -> float | None:
+    """A score as it was; None for the one that stands for none."""
+    return None if stored >= NO_SCORE else stored

@@ -1,0 +1,245 @@
+"""The queue: lists and counts of all documents of a workspace, from an index in state/.
+
+The index may be deleted at any time. It is made from the log and the parts, and brought up to date by what came since.
+It serves lists and counts alone: whatever is shown of one document, or decided, comes from the log and from its part
+(`row_of`).
+"""
+
+import contextlib
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Self
+
+import audit
+from pipeline.plan import Site
+from pipeline.review.queue.asking import behind, fact, only_current, order_of, ordered, place_of, score_of, where
+from pipeline.review.queue.filling import Filling, entries_from
+from pipeline.review.queue.runs import Run
+from pipeline.review.queue.shown import Filter, Item, Night, Page
+from pipeline.review.queue.tables import connect, make_anew, make_indexes
+
+_AT_ONCE = 20_000  # entries between two commits of the file
+_WORDS = ("job", "state", "failure", "label", "night", "review", "task", "run", "language", "reviewer")
+_SELECT = (
+    "SELECT " + ", ".join(f"(SELECT text FROM word WHERE id = item.{name})" for name in _WORDS)
+    + ", item.entry, path, document, reason, item.score, certainty, answer, size, pages, time, part.file, item.row, "
+    "(item.job, item.settings) NOT IN (SELECT job, settings FROM newest), replaced_by "
+    "FROM item JOIN told USING (entry) JOIN part ON part.id = item.part"
+)  # fmt: skip
+
+
+def open_queue(site: Site) -> "Queue":
+    """The queue of a workspace, as it was brought up to date last: call `refresh` for what came since. It is a context
+    manager. sqlite3.Error."""
+    return Queue(site)
+
+
+class Queue:
+    """The index, opened. Its methods raise sqlite3.Error where the file cannot be read."""
+
+    def __init__(self, site: Site) -> None:
+        self._site, self._db = site, connect(site)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def refresh(self, seconds: float | None = None) -> bool:
+        """Take in what came since, for so many seconds, or all of it; whether all is taken in. AuditError."""
+        until = None if seconds is None else time.monotonic() + seconds
+        if self.behind is None:
+            make_anew(self._db)
+        while self.behind:
+            with self._transaction():
+                self._take_some()
+            if until is not None and time.monotonic() >= until:
+                return not self.behind
+        if self._db.execute("SELECT 1 FROM part WHERE read = 0 LIMIT 1").fetchone():
+            with self._transaction():
+                Filling(self._site, self._db, {}).read_late_parts()
+        return True
+
+    @property
+    def size(self) -> int:
+        """How many entries of the log were taken in."""
+        return int(self._about("size", 0))
+
+    @property
+    def behind(self) -> int | None:
+        """How many entries of the log are not taken in; None if the index is of another log. AuditError."""
+        checkpoint = audit.read_checkpoint(self._site.audit, self._site.public_key)
+        if (self.size, self._about("root", checkpoint.root)) == (checkpoint.size, checkpoint.root):
+            return 0
+        return checkpoint.size - self.size if self._is_of_this_log() else None
+
+    def page(self, asked: Filter, sort: str = "score", after: str | None = None, limit: int = 50) -> Page:
+        """Some documents in an order, from behind the place `after` on. ValueError for an order or place that is
+        none."""
+        items, place = self.items(asked, sort, after, limit)
+        return Page(items, self.count(asked), place)
+
+    def items(self, asked: Filter, sort: str, after: str | None, limit: int) -> tuple[tuple[Item, ...], str | None]:
+        """The items of a page, and the place behind them. ValueError."""
+        columns, _ = order_of(sort)
+        test, values = where(asked)
+        place, place_values = behind(sort, after)
+        tests = [only_current(asked), test, place]
+        if asked.text:
+            tests.append("entry IN (SELECT entry FROM told WHERE instr(text, ?))")
+            place_values = [*place_values, asked.text.casefold()]
+        found = self._db.execute(
+            f"SELECT {columns} FROM item WHERE {' AND '.join(tests)} ORDER BY {ordered(sort)} LIMIT ?",
+            [*values, *place_values, limit + 1],
+        ).fetchall()
+        items = tuple(self._items([row[-1] for row in found[:limit]]))
+        return items, place_of(found[limit - 1]) if len(found) > limit else None
+
+    def count(self, asked: Filter) -> int:
+        """How many documents a filter lets through."""
+        return self._counts(asked, "count(*)", "sum(n)", "").get(None, 0)
+
+    def counts(self, asked: Filter, by: str) -> dict[str, int]:
+        """How many documents of each state, label, failure, night, job, folder or review a filter lets through; those
+        of none stand under "". ValueError."""
+        name = fact(by)
+        numbers = self._counts(asked, f"{name}, count(*)", f"{name}, sum(n)", f" GROUP BY {name}")
+        words = dict(self._db.execute("SELECT id, text FROM word")) if len(numbers) > 500 else {}
+        told = {words.get(number) or self._word(number): count for number, count in numbers.items() if count}
+        return dict(sorted(told.items(), key=lambda each: (-each[1], each[0])))
+
+    def item(self, entry: int) -> Item:
+        """The row of an entry, current or not. LookupError."""
+        for found in self._items([entry]):
+            return found
+        raise LookupError(f"entry {entry} is no row of the results")
+
+    def entries(self, asked: Filter, size: int | None = None) -> list[int]:
+        """The entries of all rows that a filter without a text lets through, ascending; with `size`, of those that held
+        when the log had so many entries."""
+        test, values = where(asked)
+        held = only_current(asked)
+        if size is not None:
+            held, values = "entry < ? AND (replaced_by IS NULL OR replaced_by >= ?)", [size, size, *values]
+        rows = self._db.execute(f"SELECT entry FROM item WHERE {held} AND {test} ORDER BY entry", values)
+        return [row[0] for row in rows]
+
+    def same_document(self, entry: int) -> list[Item]:
+        """All rows, current or not, of the document of an entry, in every job, oldest first. LookupError."""
+        item = self.item(entry)
+        if item.document is None:
+            return [item]
+        document = bytes.fromhex(item.document)
+        rows = self._db.execute("SELECT entry FROM item WHERE document = ? ORDER BY entry", (document,)).fetchall()
+        return list(self._items([row[0] for row in rows]))
+
+    def nights(self, job: str | None = None) -> list[Night]:
+        """The nights of each job, or of one, the latest first. A job's runs of one night are one of them."""
+        rows = self._db.execute(
+            "SELECT night, told FROM run WHERE ? IS NULL OR job = ? ORDER BY night DESC, job, first", (job, job)
+        )
+        nights = dict[tuple[str, str], list[Run]]()
+        for night, told in rows:
+            run = Run.from_text(told)
+            nights.setdefault((night, run.job), []).append(run)
+        return [_night(night, runs) for (night, _), runs in nights.items()]
+
+    def _counts(self, asked: Filter, of_items: str, of_tally: str, group: str) -> dict[Any, int]:
+        """Counted where nothing but facts is asked for from the tally, else from the items."""
+        test, values = where(asked)
+        if asked.current and not asked.text and self._is_indexed():
+            rows = self._db.execute(f"SELECT {of_tally} FROM tally WHERE {test}{group}", values).fetchall()
+        else:
+            tests = f"{only_current(asked)} AND {test}"
+            if asked.text:
+                tests += " AND entry IN (SELECT entry FROM told WHERE instr(text, ?))"
+                values = [*values, asked.text.casefold()]
+            rows = self._db.execute(f"SELECT {of_items} FROM item WHERE {tests}{group}", values).fetchall()
+        return {row[0] if len(row) > 1 else None: row[-1] or 0 for row in rows}
+
+    def _items(self, entries: list[int]) -> Iterator[Item]:
+        """The items of entries, in the order given."""
+        if not entries:
+            return
+        rows = self._db.execute(f"{_SELECT} WHERE item.entry IN ({', '.join('?' * len(entries))})", entries)
+        found = {row[len(_WORDS)]: _item(row) for row in rows}
+        yield from (found[entry] for entry in entries if entry in found)
+
+    def _word(self, number: int) -> str:
+        return str(self._db.execute("SELECT text FROM word WHERE id = ?", (number,)).fetchone()[0])
+
+    def _about(self, name: str, default: Any) -> Any:
+        row = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else default
+
+    def _is_indexed(self) -> bool:
+        return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'by_score'").fetchone())
+
+    def _is_of_this_log(self) -> bool:
+        try:
+            return not self.size or self._about("root", b"") == audit.root_of(
+                self._site.audit, self._site.public_key, self.size
+            )
+        except LookupError:
+            return False
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def _take_some(self) -> None:
+        """Take in some entries, to the end of a part."""
+        size = self.size
+        filling = Filling(self._site, self._db, json.loads(self._about("copies", "{}")))
+        for count, entry in enumerate(entries_from(self._site, size), 1):
+            filling.take(entry)
+            size = entry.n + 1
+            if count >= _AT_ONCE and filling.is_between_parts:
+                break
+        filling.save()
+        root = audit.root_of(self._site.audit, self._site.public_key, size)
+        if size == audit.read_checkpoint(self._site.audit, self._site.public_key).size:
+            make_indexes(self._db)
+        about = {"size": size, "root": root, "copies": json.dumps(filling.copies)}
+        self._db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
+
+
+def _item(row: tuple[Any, ...]) -> Item:
+    job, state, failure, label, night, review, task, run, language, by, *rest = row
+    entry, path, document, reason, score, certainty, answer, size, pages, time_, part, number, other, gone = rest
+    return Item(
+        entry=entry, job=job, task=task or None, path=path, document=document.hex() if document else None, state=state,
+        failure=failure or None, reason=reason, label=label or None, score=score_of(score),
+        certainty=score_of(certainty), answer=answer or _why(failure, reason), size=size, pages=pages,
+        language=language or None, time=time_, run=run, night=night, part=part, row=number,
+        review_action=review or None, review_by=by or None, other_settings=bool(other), replaced_by=gone,
+    )  # fmt: skip
+
+
+def _why(failure: str, reason: str | None) -> str:
+    return ": ".join(each for each in (failure, reason) if each)
+
+
+def _night(night: str, runs: list[Run]) -> Night:
+    """The runs of a job in one night, as one."""
+    last, counts = runs[-1], Counter[str]()
+    for run in runs:
+        counts += run.counts
+    seconds = sum(run.seconds for run in runs)
+    names = tuple(run.run for run in runs)
+    return Night(
+        night, last.job, last.state, last.reason, names, runs[0].started_at, last.finished_at, seconds, dict(counts)
+    )

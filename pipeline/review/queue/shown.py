@@ -1,0 +1,104 @@
+"""The values that the queue is asked with, and gives."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Sort = Literal["score", "uncertain", "age", "newest", "size", "path"]
+"""Orders of the queue. score: rows in `review` first, then abstained ones, then the lowest scores, what a person has
+decided behind them, and what has no answer last; uncertain: answers that a person has not seen, the least certain
+first; age: the oldest first; newest: the newest first; size: the largest first; path: by path."""
+
+SORTS: tuple[Sort, ...] = ("score", "uncertain", "age", "newest", "size", "path")
+
+By = Literal["state", "label", "failure", "night", "job", "folder", "review"]
+"""The facts by which documents can be counted."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The facts that an item must have; an empty tuple or None asks for nothing.
+
+    `folder`: the folder of the path, or one above it. `night`: the date of the evening (a run that begins before noon
+    belongs to the day before). `text`: a piece of the path, answer or reason, without regard to case. `review`: what a
+    person did ("accepted", "corrected", "rejected"), "any" of it, or "none". `current`: False also gives rows whose
+    place others took. `settings`: "current" leaves out rows of other settings than the newest row of their job.
+    """
+
+    jobs: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    folder: str | None = None
+    night: str | None = None
+    text: str | None = None
+    review: str | None = None
+    current: bool = True
+    settings: str | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row of the results, as far as lists show it.
+
+    `score` is that of the label, or the lowest of the values that were found; None where the task gives none.
+    `certainty` is how far the best label is ahead of the second, or the score. `answer` is short, and says of a row
+    without one why. `time` is when the row was finished; `part` and `row` say where it stands. `replaced_by` is the
+    entry whose row took its place; None if the row is current.
+    """
+
+    entry: int
+    job: str
+    task: str | None
+    path: str
+    document: str | None
+    state: str
+    failure: str | None
+    reason: str | None
+    label: str | None
+    score: float | None
+    certainty: float | None
+    answer: str
+    size: int
+    pages: int | None
+    language: str | None
+    time: str
+    run: str
+    night: str
+    part: str
+    row: int
+    review_action: str | None
+    review_by: str | None
+    other_settings: bool
+    replaced_by: int | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some items in their order; `total` counts all that the filter lets through; `next` is given back as `after` for
+    the page behind this one, None at the end."""
+
+    items: tuple[Item, ...]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True)
+class Night:
+    """The runs of one job in one night, the last of them at the end. `state` is how the last one ended: "finished",
+    "interrupted", "stopped", "refused", "empty" or "unfinished" (it is on its way, or was cut off). `counts` and
+    `seconds` are the sums of all; of a run without an end, `counts` are those of its rows."""
+
+    night: str
+    job: str
+    state: str
+    reason: str | None
+    runs: tuple[str, ...]
+    started_at: str
+    finished_at: str | None
+    seconds: float
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> int:
+        """How many paths the runs looked at."""
+        return sum(self.counts.values())

@@ -1,0 +1,160 @@
+"""state/queue.sqlite: its tables, and how the file is opened.
+
+Names (of jobs, labels, folders, nights, runs...) stand once in `word`, and `item` has their numbers; 0 stands for
+none. `tally` counts the current items of each combination of facts, kept by triggers, so that counting a million
+documents takes no longer than counting a thousand. The indexes hold all that filters ask for, so that a list in any
+order is read from one of them alone.
+"""
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+from pipeline.plan import Site
+from pipeline.records.queue_file import index_file, remove_index
+
+VERSION = 1
+NO_SCORE = 9.0
+"""A score behind every score, for rows that have none."""
+
+FACTS = ("job", "state", "failure", "label", "folder", "night", "review", "settings")
+_NUMBERS = ("current", *FACTS, "task", "run", "language", "reviewer", "part", "row", "rank", "size")
+_SCORES = ("score", "certainty", "uncertain")
+_ITEM = ", ".join(
+    [
+        "entry INTEGER PRIMARY KEY",
+        *(f"{name} INTEGER NOT NULL" for name in _NUMBERS),
+        *(f"{name} REAL NOT NULL" for name in _SCORES),
+        *("pages INTEGER", "replaced_by INTEGER", "document BLOB", "path TEXT NOT NULL"),
+    ]
+)
+SCHEMA = (
+    "CREATE TABLE about (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    "CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",
+    "INSERT INTO word VALUES (0, '')",
+    f"CREATE TABLE item ({_ITEM})",
+    "CREATE TABLE told (entry INTEGER PRIMARY KEY, time TEXT, reason TEXT, answer TEXT, text TEXT NOT NULL)",
+    "CREATE TABLE part (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, read INTEGER NOT NULL)",
+    "CREATE TABLE newest (job INTEGER PRIMARY KEY, settings INTEGER NOT NULL)",
+    "CREATE TABLE last (key BLOB PRIMARY KEY, value) WITHOUT ROWID",
+    "CREATE TABLE run (run TEXT PRIMARY KEY, job TEXT, night TEXT, first INTEGER, told TEXT) WITHOUT ROWID",
+    f"CREATE TABLE tally ({', '.join(FACTS)}, n INTEGER NOT NULL, PRIMARY KEY ({', '.join(FACTS)})) WITHOUT ROWID",
+)
+_KEYS = {"score": "rank, score, entry", "uncertain": "uncertain, entry", "age": "entry", "size": "size, entry",
+         "path": "path, entry"}  # fmt: skip
+INDEXES = (
+    *(f"CREATE INDEX by_{name} ON item (current, {key}, {', '.join(FACTS)})" for name, key in _KEYS.items()),
+    "CREATE INDEX by_part ON item (part)",
+    "CREATE INDEX by_document ON item (document)",
+)
+
+
+def _counting(prefix: str, sign: str) -> str:
+    values = ", ".join(f"{prefix}.{name}" for name in FACTS)
+    return (
+        f"INSERT INTO tally SELECT {values}, {sign}1 WHERE {prefix}.current = 1 "
+        f"ON CONFLICT DO UPDATE SET n = n {sign} 1"
+    )
+
+
+TRIGGERS = (
+    f"CREATE TRIGGER added AFTER INSERT ON item BEGIN {_counting('new', '+')}; END",
+    f"CREATE TRIGGER gone AFTER DELETE ON item BEGIN {_counting('old', '-')}; END",
+    f"CREATE TRIGGER changed AFTER UPDATE ON item BEGIN {_counting('old', '-')}; {_counting('new', '+')}; END",
+)
+
+
+def connect(site: Site) -> sqlite3.Connection:
+    """The index, opened; one that is new, foreign or broken is empty. Where state/ cannot be written, a file that only
+    this process has. sqlite3.Error."""
+    try:
+        site.state.mkdir(exist_ok=True)
+        if not _is_ours(index_file(site)):
+            remove_index(site)
+        return _of_file(site)
+    except (sqlite3.Error, OSError):
+        return _prepared(sqlite3.connect("", isolation_level=None, check_same_thread=False))
+
+
+def _of_file(site: Site) -> sqlite3.Connection:
+    """The file in state/, made anew if it is broken. sqlite3.Error, OSError."""
+    try:
+        return _prepared(_opened(index_file(site)))
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise
+    remove_index(site)
+    return _prepared(_opened(index_file(site)))
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether the file is a regular one of this user, to which nobody else may write; so is one that is not there."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return True
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA secure_delete = ON")
+        return db
+    except sqlite3.Error:
+        db.close()
+        raise
+
+
+def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
+    """The connection, whose file has the tables of this version. sqlite3.Error."""
+    try:
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cache_size = -32768")
+        db.execute("PRAGMA temp_store = MEMORY")
+        if _version(db) != VERSION:
+            make_anew(db)
+        return db
+    except sqlite3.Error:
+        db.close()
+        raise
+
+
+def _version(db: sqlite3.Connection) -> int | None:
+    try:
+        (found,) = db.execute("SELECT value FROM about WHERE name = 'version'").fetchone() or (None,)
+    except sqlite3.OperationalError:
+        return None
+    return found if isinstance(found, int) else None
+
+
+def make_anew(db: sqlite3.Connection) -> None:
+    """Empty the index. sqlite3.Error."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        there = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+        for kind, name in sorted(there, key=lambda each: each[0] != "trigger"):
+            if kind != "index":
+                db.execute(f'DROP {kind} IF EXISTS "{name}"')
+        for statement in SCHEMA:
+            db.execute(statement)
+        db.execute("INSERT INTO about VALUES ('version', ?)", (VERSION,))
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+
+
+def make_indexes(db: sqlite3.Connection) -> None:
+    """Add what makes lists quick, and the counts, once the first items are there: in one go that is quicker than item
+    by item. Within the caller's transaction. sqlite3.Error."""
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'by_score'").fetchone():
+        return
+    facts = ", ".join(FACTS)
+    db.execute(f"INSERT INTO tally SELECT {facts}, count(*) FROM item WHERE current = 1 GROUP BY {facts}")
+    for statement in (*INDEXES, *TRIGGERS):
+        db.execute(statement)

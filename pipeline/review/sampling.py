@@ -1,0 +1,132 @@
+"""A random sample of the rows of a job, for a person to check, and what came of it.
+
+The rule: of the job's rows that hold, are `done`, and were not decided by a person, those with the smallest
+BLAKE2b-128 digests of "SEED ENTRY". So anyone draws the same rows again with the seed; the log has seed, size and
+entries, as the record `sampled`. What is found is the share of wrong answers among rows that nobody looked at before.
+"""
+
+import hashlib
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import audit
+from pipeline.plan import Site
+from pipeline.records.entries import read_entries
+from pipeline.records.types import Sampled
+from pipeline.review.interval import clopper_pearson
+from pipeline.review.queue.index import Queue
+from pipeline.review.queue.shown import Filter, Item
+
+MOST = 2_000
+"""Rows of a sample, so that its record is short."""
+
+RIGHT, WRONG, WAITS, GONE = "right", "wrong", "waits", "gone"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A row of a sample. `verdict`: RIGHT or WRONG, as a person decided; WAITS for one; or GONE, for another answer
+    took its place, or it was deleted, before anybody looked."""
+
+    entry: int
+    verdict: str
+    item: Item | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A sample and what became of its rows. `drawn_again`: the seed gives these rows; False where rows were deleted
+    since, or where it was not drawn so."""
+
+    sample: Sampled
+    rows: tuple[Checked, ...]
+    drawn_again: bool
+
+    def count(self, verdict: str) -> int:
+        """How many rows came out so."""
+        return sum(row.verdict == verdict for row in self.rows)
+
+    @property
+    def looked_at(self) -> int:
+        """How many rows a person decided."""
+        return self.count(RIGHT) + self.count(WRONG)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows that are there were decided. Before, those that were need not be as the others."""
+        return self.looked_at > 0 and not self.count(WAITS)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The bounds of the share of wrong answers, with 95 % confidence; None before the sample is complete."""
+        return clopper_pearson(self.count(WRONG), self.looked_at) if self.is_complete else None
+
+
+def draw(site: Site, queue: Queue, job: str, size: int, seed: str, by: str, label: str | None = None) -> Sampled:
+    """Draw rows of a job; the record of it, which is not in the log yet. The queue must be up to date. LookupError
+    where there is no row to draw."""
+    population = _population(queue, job, label, None)
+    if not population:
+        raise LookupError(f"{job} has no row that is done and that nobody decided{f', with {label}' if label else ''}")
+    entries = tuple(sorted(_drawn(population, seed, min(size, MOST))))
+    return Sampled(
+        of_job=job, label=label, seed=seed, size=queue.size, population=len(population), entries=entries, by=by
+    )
+
+
+def samples(site: Site, job: str | None = None) -> Iterator[Sampled]:
+    """The samples that the log tells of, oldest first. audit.AuditError."""
+    yield from (entry for entry in read_entries(site) if isinstance(entry, Sampled) and job in (None, entry.of_job))
+
+
+def standing(queue: Queue, sample: Sampled) -> Standing:
+    """What became of the rows of a sample."""
+    population = _population(queue, sample.of_job, sample.label, sample.size)
+    again = tuple(sorted(_drawn(population, sample.seed, len(sample.entries)))) == sample.entries
+    return Standing(sample, tuple(_checked(queue, entry) for entry in sample.entries), again)
+
+
+def _population(queue: Queue, job: str, label: str | None, size: int | None) -> list[int]:
+    labels = (label,) if label else ()
+    return queue.entries(Filter(jobs=(job,), states=("done",), labels=labels, review="none"), size)
+
+
+def _drawn(population: Iterable[int], seed: str, count: int) -> list[int]:
+    def digest(entry: int) -> bytes:
+        return hashlib.blake2b(f"{seed} {entry}".encode(), digest_size=16).digest()
+
+    return heapq.nsmallest(count, population, key=digest)
+
+
+def _checked(queue: Queue, entry: int) -> Checked:
+    try:
+        item = queue.item(entry)
+    except LookupError:
+        return Checked(entry, GONE, None)
+    decided, last = list[Item](), item
+    while last.replaced_by is not None:
+        try:
+            last = queue.item(last.replaced_by)
+        except LookupError:
+            break
+        if not last.review_action:
+            break
+        decided.append(last)
+    if not decided:
+        return Checked(entry, WAITS if item.replaced_by is None else GONE, item)
+    return Checked(entry, RIGHT if _is_right(item, decided) else WRONG, item)
+
+
+def _is_right(item: Item, decided: list[Item]) -> bool:
+    """Whether the answer was right by what people decided: of several decisions by the last, which may have gone back
+    to it."""
+    last = decided[-1]
+    if len(decided) == 1 or last.state != "done":
+        return last.review_action == "accepted"
+    return last.label == item.label if item.label else last.answer == item.answer
+
+
+def new_seed(site: Site) -> str:
+    """A seed that nobody chooses: the root of the log as it is now."""
+    return audit.read_checkpoint(site.audit, site.public_key).root.hex()[:16]

@@ -1,0 +1,216 @@
+"""Whoever holds the log takes up what people decided: what was left in state/review/, and what is decided just now.
+
+A request counts if the key signed it that the log admitted last, if its row is still the one that holds, and if the
+answer is one that the row can have. Any other is moved aside, to ID.refused, and the log says so once.
+"""
+
+import contextlib
+import hashlib
+import os
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import audit
+from pipeline.plan import Site
+from pipeline.records import requests
+from pipeline.records.current import Last, answers_of, decide
+from pipeline.records.history import History
+from pipeline.records.journal import Journal
+from pipeline.records.requests import Request
+from pipeline.records.types import Document, Placed, ReviewRefused
+from pipeline.review.answers import decided_row
+from pipeline.review.commit import Decided, commit_decided
+from pipeline.review.known import KNOWN
+from pipeline.review.refused import ReviewRefusedError
+from pipeline.review.seen import document_at, seen_of
+from pipeline.text.visible import shown
+
+_AT_ONCE = 256  # files; the others come after them
+_TOLD = 400  # characters of a reason in the log
+_PRIVATE = "it was refused; the job is private, so the reason stands only beside the file that is kept"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A request that was refused: the name of its file, and why."""
+
+    name: str
+    why: str
+    record: ReviewRefused
+
+
+@dataclass
+class Taken:
+    """What was taken up: id of a request -> the entry of its row; and what was refused, by the name of the file."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Uptake:
+    """The decisions that this holder of the log takes up; everything before it is in place. `histories`: what is known
+    of jobs, which nobody else changes while the log is held."""
+
+    site: Site
+    log: Journal
+    histories: dict[str, History]
+    _left: set[str] = field(default_factory=set)  # files that could not be removed or moved
+
+    @property
+    def key(self) -> str | None:
+        """The public key whose signatures count."""
+        return next(iter(self.histories.values())).review_key
+
+    def admit(self, public_key: str) -> None:
+        """Know that this key was admitted."""
+        for history in self.histories.values():
+            history.review_key = public_key
+
+    def take(self) -> Taken:
+        """Take up everything that waits. audit.AuditError, OSError."""
+        taken = Taken()
+        while names := [name for name in requests.waiting(self.site) if name not in self._left][:_AT_ONCE]:
+            self._take(names, taken)
+        return taken
+
+    def decide(self, request: Request) -> int:
+        """Take up a decision that was signed just now; the entry of its row. ReviewRefusedError."""
+        decided, taken = self._decided(request, set()), Taken()
+        assert decided is not None  # it is alone
+        self._commit([decided], [], taken)
+        return taken.rows[request.id]
+
+    def _take(self, names: Sequence[str], taken: Taken) -> None:
+        refused, read = list[Refused](), list[tuple[Request, str, str]]()
+        for name in names:
+            owner = ""
+            try:
+                data, owner = requests.read_file(self.site, name)
+                read.append((requests.parse_named(name, data), owner, name))
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError) as error:
+                refused.append(_refused(name, owner, str(getattr(error, "strerror", None) or error), None))
+        decided, documents = list[Decided](), set[tuple[str, str | None]]()
+        for request, owner, name in sorted(read, key=lambda each: (each[0].at, each[0].id)):
+            try:
+                made = self._decided(request, documents)
+                if made is not None:
+                    decided.append(made)
+            except ReviewRefusedError as error:
+                refused.append(_refused(name, owner, str(error), self._told(request)))
+        self._commit(decided, refused, taken)
+
+    def _told(self, request: Request) -> tuple[Request, bool] | None:
+        """The request, if it was signed, and whether the log may say why it is refused."""
+        if not requests.is_signed(self.key, request.job, request.reviewed()):
+            return None
+        try:
+            return request, document_at(self.site, request.of).private is not None
+        except LookupError:
+            return request, False
+
+    def _decided(self, request: Request, documents: set[tuple[str, str | None]]) -> Decided | None:
+        """The decision; None for a second one on a document, whose turn comes when the first has its entry."""
+        if not requests.is_signed(self.key, request.job, request.reviewed()):
+            raise ReviewRefusedError("no key that the log admits signed it as it is")
+        history = self._history(request.job)
+        decided = judged(self.site, history, request)
+        document = request.job, decided.seen.entry.document
+        if document in documents:
+            return None
+        documents.add(document)
+        return decided
+
+    def _history(self, job: str) -> History:
+        if job not in self.histories:
+            self.histories[job] = KNOWN.history(self.site, job)
+        return self.histories[job]
+
+    def _commit(self, decided: Sequence[Decided], refused: Sequence[Refused], taken: Taken) -> None:
+        groups = list(_groups(decided))
+        first, parts = self.log.next_index, list[Placed]()
+        if groups:
+            files = commit_decided(self.site, self.log, groups)
+            parts = [Placed(job=group[0].request.job, file=file) for group, file in zip(groups, files, strict=True)]
+        for group in groups:
+            for number, each in enumerate(group, first):
+                taken.rows[each.request.id] = number
+                self._settle(each, number)
+            first += len(group) + 1
+        requests.remove(self.site, [each.request.id for each in decided])
+        if parts or refused:
+            self.log.commit([*parts, *(each.record for each in refused)])
+        for one in refused:
+            taken.refused[one.name] = one.why
+            _set_aside(self.site, one)
+        self._left |= set(requests.waiting(self.site)) & {
+            *(f"{each.request.id}.json" for each in decided), *(each.name for each in refused)
+        }  # fmt: skip
+
+    def _settle(self, decided: Decided, number: int) -> None:
+        """Know that the row is in the log."""
+        history = self.histories[decided.request.job]
+        history.decided[decided.request.id] = number
+        decide(history.last, decided.seen.entry, decided.request.of, number)
+
+
+def judged(site: Site, history: History, request: Request) -> Decided:
+    """The decision, if it can be taken as things are. ReviewRefusedError; audit.AuditError."""
+    if (done := history.decided.get(request.id)) is not None:
+        raise ReviewRefusedError(f"it was taken up before, as entry {done:,} says")
+    try:
+        entry = document_at(site, request.of)
+    except LookupError as error:
+        raise ReviewRefusedError(str(error.args[0])) from error
+    if entry.job != request.job or entry.result_sha256 != request.seen:
+        raise ReviewRefusedError(f"entry {request.of:,} is not of the row that was seen")
+    _check_current(site, history.last, entry)
+    seen = seen_of(site, entry, history.settings)
+    return Decided(request, seen, decided_row(seen, request.action, request.answer))
+
+
+def _check_current(site: Site, last: Last, entry: Document) -> None:
+    """ReviewRefusedError for a row of which another one has taken the place, with what did."""
+    now = answers_of(last, entry)
+    if entry.n in now:
+        return
+    by = "another row took its place"
+    if now:
+        with contextlib.suppress(LookupError):
+            other = document_at(site, now[-1])
+            who = f"{other.review.by} {other.review.action} it" if other.review else f"run {other.run} made it anew"
+            by = f"{who}, as entry {now[-1]:,} says"
+    raise ReviewRefusedError(f"the row of entry {entry.n:,} is no longer the one that holds: {by}")
+
+
+def _groups(decided: Sequence[Decided]) -> Iterator[list[Decided]]:
+    """Those of one job together, and private ones apart."""
+    groups: defaultdict[tuple[str, bool], list[Decided]] = defaultdict(list)
+    for each in decided:
+        groups[each.request.job, each.seen.entry.private is not None].append(each)
+    yield from groups.values()
+
+
+def _refused(name: str, owner: str, why: str, told: tuple[Request, bool] | None) -> Refused:
+    kept = f"{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}{requests.REFUSED}"
+    request, private = told if told else (None, False)
+    reason = _PRIVATE if private else shown(why)[:_TOLD]
+    of, by = (request.of, request.by) if request else (None, None)
+    return Refused(name, why, ReviewRefused(file=shown(name), owner=owner, reason=reason, kept=kept, of=of, by=by))
+
+
+def _set_aside(site: Site, refused: Refused) -> None:
+    """Move a file that was refused aside, with the reason beside it; where one of the name was refused before, under a
+    name of its own."""
+    kept = refused.record.kept
+    with contextlib.suppress(OSError), requests.opened(site) as folder:
+        with contextlib.suppress(FileNotFoundError):
+            os.stat(kept, dir_fd=folder, follow_symlinks=False)
+            kept = f"{secrets.token_hex(16)}{requests.REFUSED}"
+        why = requests.folder_of(site) / f"{kept.removesuffix(requests.REFUSED)}{requests.WHY}"
+        audit.write_file_atomically(why, refused.why.encode(errors="backslashreplace"), mode=0o600)
+        os.rename(refused.name, kept, src_dir_fd=folder, dst_dir_fd=folder)

@@ -1,0 +1,129 @@
+"""Values that a person gives: read as the job reads values, and found where the person says that they stand."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.errors import DocumentError
+from pipeline.review.refused import ReviewRefusedError
+from pipeline.text.values import VALUES, Finder, Reading, Value, pattern_finder, read_habits
+
+_FREE = frozenset({"text", "title", "organisation"})
+"""Types whose values are whatever stands there: their finders look for places, not for a form."""
+_NORMAL = Reading(decimal_shown=True, day_first_shown=True)  # how normal forms are written
+_MOST = 4_096  # characters of a value
+_SPACE = re.compile(r"\s+")
+_TOLD = 60  # characters of a value in a message
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a person says that a value stands: in text[start:end], and on which page, if there are pages."""
+
+    start: int
+    end: int
+    page: int | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value as a person gave it."""
+
+    text: str
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The value in its normal form; where it stands, text[start:end], None where nobody said; and a note on it."""
+
+    value: str
+    start: int | None = None
+    end: int | None = None
+    page: int | None = None
+    note: str | None = None
+
+
+def parse_given(name: str, said: Any) -> Given:
+    """Read one value of an answer: {"value": …} and perhaps "start", "end" and "page". ReviewRefusedError."""
+    if not isinstance(said, Mapping) or not {"value"} <= said.keys() <= {"value", "start", "end", "page"}:
+        raise ReviewRefusedError(f"{name}: a value is given as value, start, end and page, or is null")
+    text = said["value"]
+    if not isinstance(text, str) or not text.strip():
+        raise ReviewRefusedError(f"{name}: the value is empty; say null where the document has none")
+    if len(text) > _MOST:
+        raise ReviewRefusedError(f"{name}: the value has {len(text):,} characters; at most {_MOST:,} are taken")
+    start, end, page = (said.get(key) for key in ("start", "end", "page"))
+    if start is None and end is None:
+        return Given(text.strip())
+    if type(start) is not int or type(end) is not int or (page is not None and type(page) is not int):
+        raise ReviewRefusedError(f"{name}: a place is a start and an end, in characters of the text")
+    return Given(text.strip(), Place(start, end, page))
+
+
+def settled(name: str, kind: str, pattern: str | None, given: Given, text: str | None, pages: int | None) -> Settled:
+    """The value as the type `kind` writes it. ReviewRefusedError where it is none of that type, or does not stand where
+    the person says. `text` is the parsed text of the document, None where it is gone."""
+    where = _checked(name, given.place, text, pages) if given.place else None
+    if kind in _FREE or (kind not in VALUES and pattern is None):
+        return _free(name, given.text, where, text)
+    finder = pattern_finder(pattern) if pattern is not None else VALUES[kind]
+    reading = read_habits(text) if text is not None else Reading()
+    try:
+        readings = list(_readings(finder, given.text, reading))
+        if not readings:
+            raise ReviewRefusedError(f"{name}: {_told(given.text)} is no {kind} as this job reads one")
+        if where is None or text is None:
+            return Settled(readings[0].value, note=readings[0].note)
+        return _found(name, kind, finder, reading, {one.value for one in readings}, where, text)
+    except DocumentError as error:
+        raise ReviewRefusedError(f"{name}: {error.reason}") from error
+
+
+def _checked(name: str, place: Place, text: str | None, pages: int | None) -> Place:
+    if text is None:
+        raise ReviewRefusedError(f"{name}: the parsed text is not in the archive any more, so no place can be marked")
+    if not 0 <= place.start < place.end <= len(text):
+        fact = f"the text has {len(text):,} characters, and {place.start:,} to {place.end:,} is no place in it"
+        raise ReviewRefusedError(f"{name}: {fact}")
+    if place.page is not None and not 1 <= place.page <= (pages or 0):
+        raise ReviewRefusedError(f"{name}: the document has no page {place.page:,}")
+    return place
+
+
+def _readings(finder: Finder, given: str, reading: Reading) -> Iterator[Value]:
+    """The values that the whole of what was given is: as a normal form first, else as the document writes values."""
+    for how in (_NORMAL, reading):
+        for value in finder(given, how):
+            if (value.start, value.end) == (0, len(given)) and (how is reading or value.value == given):
+                yield value
+
+
+def _found(
+    name: str, kind: str, finder: Finder, reading: Reading, wanted: set[str], where: Place, text: str
+) -> Settled:
+    """The first value at the place that is the one that was given; read within the whole text, else by itself."""
+    inner = text[where.start : where.end]
+    itself = (Value(v.start + where.start, v.end + where.start, v.value, v.note) for v in finder(inner, reading))
+    within = (v for v in finder(text, reading) if where.start <= v.start and v.end <= where.end)
+    for value in (*within, *itself):
+        if value.value in wanted:
+            return Settled(value.value, value.start, value.end, where.page, value.note)
+    raise ReviewRefusedError(f"{name}: {_told(min(wanted))} does not stand at {where.start:,} to {where.end:,}")
+
+
+def _free(name: str, given: str, where: Place | None, text: str | None) -> Settled:
+    """A value of no form of its own: its white space made single blanks, as in the document."""
+    value = _SPACE.sub(" ", given)
+    if where is None or text is None:
+        return Settled(value)
+    words = re.compile(r"\s+".join(map(re.escape, value.split(" "))))
+    found = words.search(text, where.start, where.end)
+    if found is None:
+        raise ReviewRefusedError(f"{name}: {_told(value)} does not stand at {where.start:,} to {where.end:,}")
+    return Settled(value, found.start(), found.end(), where.page)
+
+
+def _told(text: str) -> str:
+    return repr(text if len(text) <= _TOLD else f"{text[:_TOLD]}…")
