@@ -47,6 +47,7 @@ demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
 	@echo
 	@echo "Look further (in $(DEMO)/, or with --workspace $(DEMO)):"
 	@echo "  outbox/*/*.parquet, outbox/*/markdown/   the results, for programs and for people"
+	@echo "  outbox/*/report-*.html                   the night in one page, for whoever comes in the morning"
 	@echo "  failed/*/*.reason.json                   what failed, why, and what to do about it"
 	@echo "  $(BIN)/cloister results invoice-fields --json --workspace $(DEMO)"
 	@echo "  $(BIN)/cloister audit show DOCUMENT --workspace $(DEMO)    one document's whole story; a path from the table above"

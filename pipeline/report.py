@@ -47,6 +47,8 @@ class RunReport:
     pending: tuple[tuple[str, str], ...]
     failed: tuple[tuple[str, str, str], ...]
     isolation: Isolation | None = None
+    report: Path | None = None
+    no_report: str | None = None
 
     @property
     def seen(self) -> int:

@@ -31,7 +31,7 @@ ALLOWED = {
         "pipeline/review/queue/answers.py",
         "pipeline/tasks/",
     ),
-    "jinja2": ("engine/tokenizer/chat/sandbox.py", "pipeline/proof/export/page.py", "pipeline/quality/page.py"),
+    "jinja2": ("engine/tokenizer/chat/sandbox.py", "pipeline/pages/template.py"),
     "pydantic": ("jobs/config.py", "jobs/site.py", "jobs/asked.py", "jobs/section.py"),
     "ruamel": ("jobs/source.py",),
     "apscheduler": ("jobs/nights/schedule.py",),
@@ -54,8 +54,8 @@ FORMAT_LIBRARIES = {
 NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
 # pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
 ROOMS = (
-    *("errors", "states", "document", "paths", "text", "openai", "parse", "heads", "tasks", "plan", "records"),
-    *("report", "inbox", "answer", "learn", "quality", "outbox", "keep", "proof", "review"),
+    *("errors", "states", "document", "paths", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "records"),
+    *("report", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof", "review"),
     *("control", "bench", "stages", "run"),
 )
 # rooms and files within a room, each of which may import those that stand before it in its folder

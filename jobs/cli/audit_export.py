@@ -22,6 +22,10 @@ def export(
     until: Annotated[
         str | None, typer.Option("--to", metavar="DATE", help="The last day, included; else the log's last.")
     ] = None,
+    answers: Annotated[
+        bool,
+        typer.Option("--answers/--no-answers", help="Whether the report shows the answers, which quote documents."),
+    ] = True,
     wait: WaitOption = 0,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
@@ -29,15 +33,16 @@ def export(
     """Write the log's records of some days to a folder that proves itself.
 
     Records, report, Parquet table, public keys, the log as C2SP tlog-tiles, and verify.py, which checks all of it with
-    Python alone. Days are those of UTC. The log records the export, and that record proves it: exit 5, and no folder,
-    if another process holds the log for as long as --wait says.
+    Python alone. The report shows the answers of documents, but of private jobs. Days are those of UTC. The log records
+    the export, and that record proves it: exit 5, and no folder, if another process holds the log for as long as --wait
+    says.
     """
     first, last = _day("--from", since), _day("--to", until)
     if first and last and last < first:
         raise ConfigError(Problem("--to", f"{until} lies before {since}", "the first day, or a later one"))
     site = make_site(open_workspace(workspace))
     try:
-        exported = pipeline.export(site, target, first, last, wait=wait)
+        exported = pipeline.export(site, target, first, last, wait=wait, answers=answers)
     except (FileExistsError, NotADirectoryError) as error:
         raise ConfigError(
             Problem(str(target), "is there already, and is no empty folder", "a folder that is not there yet")
@@ -45,19 +50,24 @@ def export(
     if as_json:
         print_json(exported)
         return
-    _tell(exported.folder, exported.records, exported.others, site.public_key)
+    _tell(exported, site.public_key)
     if exported.recorded.n is None:
         why = f"it could not be written: {exported.recorded.why}"
         say(f"The log has no record of this export, so nothing proves the report and the table: {why}")
 
 
-def _tell(folder: Path, records: int, others: int, key: str) -> None:
+def _tell(exported: pipeline.Exported, key: str) -> None:
+    folder, records, others = exported.folder, exported.records, exported.others
     proved = (
         "each proved by the signed checkpoint" if records else "as the signed checkpoint proves: none is of these days"
     )
     say(f"{folder}: {counted(records, 'record')}, {proved}.")
     if others:
         say(f"Beside them its log bundles, which hold 256 entries each, have {counted(others, 'other entry')}.")
+    if exported.answers:
+        say(
+            f"report.html shows {counted(exported.answers, 'answer')} from the documents; --no-answers leaves them out."
+        )
     say("It is checked, wherever there is Python, with the log's public key:")
     say(f"    python3 {folder}/verify.py --key {key}")
 

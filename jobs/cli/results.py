@@ -150,9 +150,7 @@ def _write(asked: Asked, out: Path, as_json: bool) -> None:
         raise ConfigError(Problem("-o", "a table of which job?", "one job: cloister results JOB -o FILE"))
     if (ending := out.suffix.lower().removeprefix(".")) not in pipeline.FORMATS:
         expected = f"a name that ends in .{', .'.join(sorted(pipeline.FORMATS))}"
-        raise ConfigError(
-            Problem(str(out), f"no table is written as {ending or 'a file without an ending'}", expected)
-        )
+        raise ConfigError(Problem(str(out), f"no table is written as {ending or 'a file without an ending'}", expected))
     site = make_site(asked.workspace)
     record(site, pipeline.ReadResults(of_job=asked.job, failed=asked.states == ("failed",), limit=asked.limit))
 

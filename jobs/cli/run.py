@@ -208,6 +208,10 @@ def print_report(workspace: Workspace, job: LoadedJob, report: pipeline.RunRepor
     if not report.pinned and report.parts:
         say(f"  model    not pinned; write into {shown(job.path)}, under model:")
         say(f'             sha256: "{report.model_sha256}"')
+    if report.no_report:
+        say(f"  report   none could be made: {one_line(report.no_report)}")
+    elif report.report:
+        say(f"  report   {shown(report.report)}")
 
 
 def _print_ignored(report: pipeline.RunReport) -> None:

@@ -33,6 +33,8 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
     register = pipeline.Register()
     known = {each.job: each for each in pipeline.status(site, register)}
     on_its_way = _running(site)
+    for each in known.values():  # a rule or a person may have removed it
+        each.report = each.report if each.report and (place.root / each.report).is_file() else None
     jobs = [_job(place, path, known, register, on_its_way) for path in place.job_files()]
     gone = [
         {"job": name, **_history(each, on_its_way)}
@@ -117,13 +119,19 @@ def _refusal(plan: pipeline.RunPlan, register: pipeline.Register) -> str | None:
 def _history(status: pipeline.JobStatus | None, on_its_way: pipeline.Running | None) -> dict[str, Any]:
     """The last run and the one before it, of those that are not on their way."""
     if status is None:
-        return {"last_run": None, "run_before": None}
+        return {"last_run": None, "run_before": None, "report": None}
 
     runs = [each for each in (status, status.before) if each and each.last_run != (on_its_way and on_its_way.run)]
     last, before, *_ = [*map(_run, runs), None, None]
     totals = {state.value: status.totals[state.value] for state in pipeline.OF_RUNS}
-    decisions, isolation = dict(status.decisions), _isolation(status.isolation)
-    return {"last_run": last, "run_before": before, "totals": totals, "decisions": decisions, "isolation": isolation}
+    return {
+        "last_run": last,
+        "run_before": before,
+        "totals": totals,
+        "decisions": dict(status.decisions),
+        "isolation": _isolation(status.isolation),
+        "report": status.report,
+    }
 
 
 def _run(status: pipeline.JobStatus) -> dict[str, Any]:
@@ -182,6 +190,8 @@ def _print_history(job: dict[str, Any]) -> None:
         say(f"  decided  {counts_line(job['decisions'])}, by people")
     if job.get("isolation") and job["isolation"]["told"]:
         say(f"  parsers  isolation {job['isolation']['told']} in the last run that read documents")
+    if job["report"]:
+        say(f"  report   {job['report']}")
 
 
 def _ended(run: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ import audit
 from pipeline.answer.vectors import forget_vectors
 from pipeline.keep.about import About, about, containers_of, with_containers
 from pipeline.keep.holds import holds
+from pipeline.keep.shown import reports_showing
 from pipeline.outbox.commit import write_without
 from pipeline.outbox.deletion import Deletions, delete
 from pipeline.outbox.placement import archive_folder, sync
@@ -132,11 +133,13 @@ def _record(site: Site, found: About, archive: bool, rows: bool) -> types.Erased
     answered = tuple(entry.n for entry in kept if entry.state != State.FAILED)
     failed = tuple(e.n for e in found.entries if e.state == State.FAILED and e.n not in before.failed)
     private = [entry.n for entry in found.entries if entry.private is not None]
+    reports = reports_showing(site, found.entries, {entry.n for entry in found.entries} if rows else set(private))
+    private += [report.n for report in reports if report.private is not None]
     return types.Erased(
         entries=tuple(sorted([*private, *_told(site, {entry.path for entry in found.entries})])),
         archive=answered if archive else (),
         failed=failed if archive else (),
-        markdown=_markdown(site, found) if rows else (),
+        markdown=tuple(sorted([*(_markdown(site, found) if rows else ()), *(report.n for report in reports)])),
         parts=(),
         rows=tuple(_rewritten(site, found, before)) if rows else (),
     )

@@ -3,6 +3,7 @@
 Days are those of the log's own clock (clock.py), and in a run that finds the machine's clock in doubt nothing goes.
 """
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -11,7 +12,7 @@ from typing import TypeVar
 from pipeline.keep.clock import LogClock, Stamped, to_text
 from pipeline.keep.holds import Holds
 from pipeline.plan import Retention
-from pipeline.records.types import DeletedByRule, Document, Erased, Record, RunEmpty, RunStarted
+from pipeline.records.types import DeletedByRule, Document, Erased, Part, Record, Reported, RunEmpty, RunStarted
 from pipeline.states import State
 
 T = TypeVar("T")
@@ -28,6 +29,8 @@ class Shelf:
     file -> its time, and the documents of its rows. `markdown`: file -> the last entry that made it, and its part.
     `no_archive`,
     `no_markdown`: entries whose archived document, whose Markdown file is deleted.
+    `reports`: night -> the last report's entry, its time, and the first entry that it tells of; `first`: part -> the
+    first entry of its rows.
     `holds`: legal holds in force, of all jobs. `clock`: as it stood at
     the last entry; all times are its. `doubt`: why it disagreed with the machine's since a run of the job began last.
     """
@@ -39,6 +42,8 @@ class Shelf:
     markdown: dict[str, tuple[int, str]] = field(default_factory=dict)
     no_archive: set[int] = field(default_factory=set)
     no_markdown: set[int] = field(default_factory=set)
+    reports: dict[str, tuple[int, str, int]] = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)
     holds: Holds = field(default_factory=Holds)
     clock: LogClock = field(default_factory=LogClock)
     doubt: str | None = None
@@ -49,6 +54,10 @@ class Shelf:
         match entry:
             case Document() if entry.job == self.job:
                 self._document(entry, to_text(moment))
+            case Part() if entry.job == self.job:
+                self.first[entry.file] = entry.first
+            case Reported() if entry.job == self.job:
+                self.reports[entry.night] = entry.n, to_text(moment), entry.first
             case DeletedByRule() | Erased():
                 self.no_archive.update(entry.archive)
                 self.no_markdown.update(entry.markdown)
@@ -93,6 +102,7 @@ def due(shelf: Shelf, retention: Retention, now: datetime, held: Collection[str]
         before = to_text(now - timedelta(days=days))
         parts = [f for f, (time, rows) in shelf.parts.items() if time < before and not any(d in held for d in rows)]
         made = _markdown_of(shelf, set(parts))
+        made += _reports_of(shelf, before, set(parts))
         records += [_record("rows_days", days, markdown=some) for some in _chunks(made, _ENTRIES)]
         records += [_record("rows_days", days, parts=some) for some in _chunks(parts, _FILES)]
     return records
@@ -101,6 +111,13 @@ def due(shelf: Shelf, retention: Retention, now: datetime, held: Collection[str]
 def _markdown_of(shelf: Shelf, parts: Collection[str]) -> list[int]:
     """The entries of these parts whose Markdown files no later one has replaced."""
     return sorted({n for n, part in shelf.markdown.values() if part in parts and n not in shelf.no_markdown})
+
+
+def _reports_of(shelf: Shelf, before: str, gone: Collection[str]) -> list[int]:
+    """The reports from before that time, of whose rows none is kept: those of the parts in `gone` go, too."""
+    kept = sorted(shelf.first[file] for file in shelf.parts if file not in gone and file in shelf.first)
+    old = [(n, first) for n, time, first in shelf.reports.values() if time < before and n not in shelf.no_markdown]
+    return [n for n, first in old if bisect_left(kept, first) == bisect_left(kept, n)]
 
 
 def _chunks(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:

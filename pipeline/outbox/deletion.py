@@ -1,20 +1,22 @@
 """A deletion is said in the log first, then done, then said to be done. A run killed in between does it again.
 
 A record of a deletion names, in `archive` and `markdown`, document entries whose archived bytes and text, or whose
-Markdown file or output files, go; in `parts`, files of rows. An erasure (erasure.py) has more: in `failed`, entries
-whose copy in failed/ goes; in `rows`, parts that were written anew; in `entries`, those that cannot be opened again.
+Markdown file or output files, go, and in `markdown` also entries of reports whose files go; in `parts`, files of rows.
+An erasure (erasure.py) has more: in `failed`, entries whose copy in failed/ goes; in `rows`, parts that were written
+anew; in `entries`, those that cannot be opened again.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pipeline.outbox.placement import archive_folder, clear_failed, move, remove_empty, staged_name, sync
 from pipeline.plan import Site
 from pipeline.records.entries import documents_at, entries_at
 from pipeline.records.private import forget, refuse_closed
 from pipeline.records.queue_file import forget_parts, remove_index
-from pipeline.records.types import Deleted, DeletedByRule, Deletion, Document, Erased, Record
+from pipeline.records.types import Deleted, DeletedByRule, Deletion, Document, Erased, Record, Reported
 
 
 def delete(site: Site, record: Deletion) -> None:
@@ -26,11 +28,9 @@ def delete(site: Site, record: Deletion) -> None:
         if folder.exists():
             shutil.rmtree(folder)
         remove_empty(folder.parent, folder.parent.parent)
-    for entry in _named(site, record.markdown, gone):
-        for made in entry.made_files:
-            file = site.root / made.file
-            file.unlink(missing_ok=True)
-            remove_empty(file.parent, site.root / "outbox" / entry.job)
+    for file in _made_files(site, record.markdown, gone):
+        file.unlink(missing_ok=True)
+        remove_empty(file.parent, site.root.joinpath(*file.relative_to(site.root).parts[:2]))
     for name in record.parts:
         (site.root / name).unlink(missing_ok=True)
     remove_index(site) if erased else forget_parts(site, record.parts)
@@ -41,6 +41,15 @@ def delete(site: Site, record: Deletion) -> None:
         clear_failed(site.root, entry)
     sync(*site.root.glob("outbox/*"), *site.root.glob("archive/*"), *site.root.glob("failed/*"))
     forget(site.root, entries_at(site, gone))  # last, for their names were needed until now
+
+
+def _made_files(site: Site, numbers: Sequence[int], forgotten: frozenset[int]) -> Iterator[Path]:
+    """The Markdown and output files of the documents, and the files of the reports, that a record names."""
+    for entry in _named(site, numbers, forgotten):
+        yield from (site.root / made.file for made in entry.made_files)
+    for report in entries_at(site, numbers):
+        if isinstance(report, Reported):
+            yield from (site.root / made.file for made in report.made_files)
 
 
 def _named(site: Site, numbers: Iterable[int], forgotten: frozenset[int]) -> Iterator[Document]:

@@ -114,3 +114,8 @@ def _start(line: str) -> str:
     """An escaped line that opens no list, quote or table and underlines no heading."""
     found = _AT_START.match(line)
     return f"{line[: found.end()]}\\{line[found.end() :]}" if found else line
+
+
+def escaped(text: str) -> str:
+    """Text of others in one line of Markdown, in which nothing of it acts."""
+    return _line(text)

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,7 +21,7 @@ from pipeline.inbox.intake import COPY, staging_of
 from pipeline.paths.beneath import open_beneath, unlink_beneath
 from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import REASON, archive_name, failed_apart, failed_name
-from pipeline.records.types import Document, Part
+from pipeline.records.types import Document, Part, Reported
 from pipeline.states import State
 
 
@@ -50,6 +50,16 @@ def place(root: Path, part: Part, documents: Sequence[Document]) -> None:
     for entry in [entry for entry in documents if entry.document and not entry.parent] if emptied else ():
         _remove_input(inputs, entry)
     sync(inputs)
+
+
+def move_reports(root: Path, reports: Iterable[Reported]) -> None:
+    """Rename committed reports to their names, over those that they take the place of; may be repeated. OSError."""
+    folders = set[Path]()
+    for made in (made for report in reports for made in report.made_files):
+        target = root / made.file
+        move(target.parent / ".staging" / staged_name(made.file), target)
+        folders.add(target.parent)
+    sync(*folders)
 
 
 def sync(*folders: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.outbox.deletion import delete
-from pipeline.outbox.placement import place
+from pipeline.outbox.placement import move_reports, place
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
 from pipeline.records.history import History, read_history
@@ -25,6 +25,7 @@ def recover(site: Site, log: Journal, history: History) -> list[Record]:
         place(site.root, part, documents)
         remove(site, ids_of(documents))  # they are in the log: what is met again after this was put there again
         records.append(Placed(run=part.run, job=part.job, file=part.file))
+    move_reports(site.root, history.unmoved)
     for number, record in history.deletions.items():
         delete(site, record)
         records.append(Deleted(deletion=number))

@@ -24,7 +24,7 @@ from pipeline.proof.holding import (
 from pipeline.proof.openings import Openings
 from pipeline.records.entries import documents_at, entries_at
 from pipeline.records.records import UNPROVED, Untold
-from pipeline.records.types import Document, Part, Placed, Record, ReviewerKeyAdmitted
+from pipeline.records.types import Document, Part, Placed, Record, Reported, ReviewerKeyAdmitted
 from pipeline.states import ANSWERED, State
 
 STAGING = ".staging"
@@ -33,7 +33,7 @@ _FILES = 500  # in one task
 
 class Expected:
     """Made by taking every entry, in order. Memory grows with the number of documents: a name and a sha256 for each
-    Markdown and output file, a digest and a number for each file of the archive."""
+    Markdown, output and report file, a digest and a number for each file of the archive."""
 
     def __init__(self, root: Path) -> None:
         self.size = 0  # entries taken
@@ -43,6 +43,7 @@ class Expected:
         self._parts: set[str] = set()
         self._unplaced: dict[str, tuple[Part, list[ProvedRow]]] = {}
         self._made: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
+        self._reports: dict[str, str] = {}  # those of `_made` that are reports -> sha256 of what was there before
         self._kept: dict[bytes, int] = {}  # digest of a name in the archive -> the last entry that put it there
         self._openings = Openings(root)
         self._deletions = Deletions()
@@ -63,6 +64,10 @@ class Expected:
                 self._rows = []
             case Placed() if entry.file in self._unplaced:
                 self.placed.append(PartTask(self._root, *self._unplaced.pop(entry.file), placed=True))
+            case Reported():
+                for file in entry.made_files:
+                    self._reports[file.file] = self._made.get(file.file, ("", 0))[0]
+                    self._made[file.file] = (file.sha256, entry.n)
             case Untold(forged=True):
                 kind = entry.type.removeprefix(UNPROVED)
                 self._unproved.append(f"entry {entry.n}, {kind}, was handed over, so it proves nothing")
@@ -104,12 +109,14 @@ class Expected:
         """The Markdown and output files that should be there."""
         waiting = [entry for _, documents in self._unplaced.values() for entry in documents]
         staged = frozenset(file.file for entry in waiting for file in entry.made_files)
-        kinds: dict[str, list[tuple[str, str, int]]] = {"markdown": [], "outputs": []}
+        kinds: dict[str, list[tuple[str, str, int]]] = {"markdown": [], "outputs": [], "reports": []}
         for name, (sha256, number) in self._made.items():
-            kinds["markdown" if name.endswith(".md") else "outputs"].append((name, sha256, number))
+            kind = "reports" if name in self._reports else "markdown" if name.endswith(".md") else "outputs"
+            kinds[kind].append((name, sha256, number))
         for kind, files in kinds.items():
             for at in range(0, len(files), _FILES):
-                yield FilesTask(self._root, kind, files[at : at + _FILES], staged)
+                before = {name: self._reports[name] for name, *_ in files[at : at + _FILES] if name in self._reports}
+                yield FilesTask(self._root, kind, files[at : at + _FILES], staged, before)
 
     def check_strays(self, found: Found) -> None:
         """Every file below outbox/, archive/ and failed/: did an entry make it? Those of failed/ are compared too."""

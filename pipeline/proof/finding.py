@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import audit
 
-KINDS = ("parts", "rows", "markdown", "outputs", "archived", "failed", "deleted", "decisions")
+KINDS = ("parts", "rows", "markdown", "outputs", "reports", "archived", "failed", "deleted", "decisions")
 
 UNOPENED = "an entry that cannot be opened may have made it"
 

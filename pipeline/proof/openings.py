@@ -10,10 +10,21 @@ import audit
 from pipeline.outbox.deletion import Deletions
 from pipeline.proof.finding import Found
 from pipeline.records.private import OPENINGS_NAME, format_openings, openings_bytes, openings_file, parse_openings
-from pipeline.records.types import Deleted, Document, Erased, Held, Inputs, Record, Released, RunStopped, members_of
+from pipeline.records.types import (
+    Deleted,
+    Document,
+    Erased,
+    Held,
+    Inputs,
+    Record,
+    Released,
+    Reported,
+    RunStopped,
+    members_of,
+)
 
 FOLDER = "private"
-_MEMBERS = members_of(Document).keys() | members_of(Inputs).keys()
+_MEMBERS = members_of(Document).keys() | members_of(Inputs).keys() | members_of(Reported).keys()
 _COMMANDS = (Held, Released, Erased, Deleted, Document)
 """What commands write that, as each run does, first remove the openings of commits which did not happen."""
 
@@ -70,7 +81,8 @@ class Openings:
             if file in self._files and is_file:
                 continue
             name = OPENINGS_NAME.fullmatch(file.name)
-            if name and is_file and len(file.parts) == 3 and first <= int(name[1]) <= last:
+            anew = bool(name and name[2] and deletions.pending and file.with_suffix("") in self._files)
+            if name and is_file and len(file.parts) == 3 and (first <= int(name[1]) <= last or anew):
                 waiting += 1
             else:
                 found.add_stray(

@@ -10,6 +10,7 @@ from pipeline.records.types import (
     Document,
     Isolation,
     Record,
+    Reported,
     RunEmpty,
     RunFinished,
     RunRefused,
@@ -27,7 +28,8 @@ class JobStatus:
     or "unfinished" (no closing entry: it is on its way, or was cut off). `seen` is the sum of `counts`, which of a run
     that did not finish are those of its rows. `isolation`: how the parsers of the last run that read documents were
     held; `decisions`: the states of rows that people decided, which no run made; `unread`: the files that were not read
-    when they came (unread.py).
+    when they came (unread.py); `report`: the page of the last night of which there is one, by its name in the
+    workspace.
     """
 
     job: str
@@ -41,6 +43,7 @@ class JobStatus:
     decisions: Counter[str] = field(default_factory=Counter)
     isolation: Isolation | None = None
     unread: dict[str, Unread] = field(default_factory=dict)
+    report: str | None = None
     before: "JobStatus | None" = None
 
     @property
@@ -65,6 +68,8 @@ class _Jobs:
         """Take in the next entry, of any type."""
         if isinstance(entry, Document) and entry.is_decided:
             self.jobs.setdefault(entry.job, JobStatus(entry.job)).decisions[entry.state] += 1
+        elif isinstance(entry, Reported) and entry.job in self.jobs:
+            self.jobs[entry.job].report = entry.html.file
         elif isinstance(entry, Document | RunStarted | RunFinished | RunStopped | RunEmpty | RunRefused):
             job = self.jobs.setdefault(entry.job, JobStatus(entry.job))
             _begin(job, entry)

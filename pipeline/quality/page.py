@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from pipeline.pages.template import render
 from pipeline.quality import plots
 from pipeline.quality.bootstrap import DRAWS
 from pipeline.quality.classes import Confusion
@@ -14,7 +15,6 @@ from pipeline.quality.qualify import Qualification
 _MOST_CELLS: Final = 24
 """Labels up to which the whole confusion fits on a page; of more, the commonest mistakes are listed."""
 _MISTAKES: Final = 40
-_NOTHING: Final = "\u2013"
 
 
 def write_page(path: Path, found: Qualification, made: str) -> None:
@@ -29,17 +29,9 @@ def write_page(path: Path, found: Qualification, made: str) -> None:
 
 def page(found: Qualification, made: str) -> str:
     """The page as HTML."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # no other command has to load it
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": _percent, "number": _number, "size": _size, "price": _price}
-    return environment.get_template("report.html").render(**_shown(found), found=found, made=made)
+    title = f"Quality of {found.job}"
+    template = Path(__file__).with_name("report.html")
+    return render(template, title=title, foot=title, **_shown(found), found=found, made=made)
 
 
 def _shown(found: Qualification) -> dict[str, Any]:
@@ -75,19 +67,3 @@ def mistakes(confusion: Confusion) -> Sequence[tuple[str, str, int]]:
     ]
     order = sorted(wrong, key=lambda one: (-one[0], one[1:]))[:_MISTAKES]
     return [(names[row], names[column], count) for count, row, column in order]
-
-
-def _percent(value: float | None) -> str:
-    return _NOTHING if value is None else f"{100 * value:.1f} %"
-
-
-def _number(value: float | None) -> str:
-    return _NOTHING if value is None else f"{value:,.0f}"
-
-
-def _size(value: int | None) -> str:
-    return _NOTHING if value is None else f"{value / 2**20:,.1f} MiB"
-
-
-def _price(value: float) -> str:
-    return f"{value:,.3g}"

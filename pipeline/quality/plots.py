@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor, log10
 from typing import Final
 
+from pipeline.pages.axes import Axis, axis
 from pipeline.quality.bootstrap import Figure
 from pipeline.quality.calibration import Calibration
 from pipeline.quality.qualify import Measured
@@ -15,33 +15,8 @@ LEFT: Final = 46.0
 TOP: Final = 26.0  # room for the name of the upright axis above the points
 RIGHT: Final = 26.0  # and for half of the last mark of the other one
 BOTTOM: Final = 38.0
-_TICKS: Final = 5
 _ROW: Final = 22.0
 _NAMES: Final = 180.0
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A mark of an axis: its place, and what it says."""
-
-    at: float
-    label: str
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis from `low` to `high`, drawn from `begin` to `end`."""
-
-    low: float
-    high: float
-    begin: float
-    end: float
-    ticks: tuple[Tick, ...]
-
-    def place(self, value: float) -> float:
-        """The place of a value."""
-        share = (value - self.low) / (self.high - self.low)
-        return round(self.begin + share * (self.end - self.begin), 2)
 
 
 @dataclass(frozen=True)
@@ -90,26 +65,6 @@ class Bars:
     bars: tuple[Bar, ...]
     height: float
     floor: float | None
-
-
-def axis(values: Sequence[float], begin: float, end: float, low: float | None = None) -> Axis:
-    """An axis with round ticks on which all values lie; `low`: where it begins at the latest."""
-    least, most = min([*values, *([low] if low is not None else [])]), max(values)
-    if least == most:
-        room = (abs(least) or 1) / 10
-        least, most = least - room, most if most == 1 else most + room  # a share of 1 is as much as there can be
-    step = _round_step((most - least) / _TICKS)
-    first, last = floor(least / step), -floor(-most / step)
-    ticks = [number * step for number in range(first, last + 1)]
-    made = Axis(first * step, last * step, begin, end, ())
-    digits = max(0, -floor(log10(step)))
-    return Axis(made.low, made.high, begin, end, tuple(Tick(made.place(t), f"{t:,.{digits}f}") for t in ticks))
-
-
-def _round_step(step: float) -> float:
-    """The least of 1, 2, 5, 10 times a power of ten that is no less than this."""
-    power = 10.0 ** floor(log10(step))
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= step * (1 - 1e-9))
 
 
 def scatter(measured: Sequence[Measured], compared: str, floor_at: float | None, by: str) -> Plot:

@@ -9,6 +9,7 @@ from typing import Protocol
 from pipeline.records.current import Identity, answers_copies, decide, replaced
 from pipeline.records.dispositions import Dispositions, Unread, remember
 from pipeline.records.entries import fold
+from pipeline.records.nights import night_of_run
 from pipeline.records.register import Register
 from pipeline.records.settings import KeptSettings
 from pipeline.records.types import (
@@ -22,6 +23,7 @@ from pipeline.records.types import (
     Placed,
     Qualified,
     Record,
+    Reported,
     Reviewed,
     ReviewerKeyAdmitted,
     RunEmpty,
@@ -31,6 +33,9 @@ from pipeline.records.types import (
     SettingsPiece,
 )
 from pipeline.states import ANSWERED, State
+
+_NIGHTS = 40
+"""Nights whose reports are known: later nights are compared with those of them that had the same settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,8 @@ class History:
     `settings`: those of this job's rows, by their digest. `decided`: id of a request -> the entry of the row that it
     made in this job. `corrected`: document -> the last part in which a person decided a row of it with these settings.
     `review_key`: the key that signs such requests now; None while there is none.
+    `reports`: night -> the last report of this job, of the last nights; `unreported`: night -> the parts of this job of
+    which none tells. `unmoved`: reports (of every job) that may not be in place.
     """
 
     done: MutableMapping[str, str] = field(default_factory=dict)
@@ -97,6 +104,9 @@ class History:
     decided: MutableMapping[str, int] = field(default_factory=dict)
     corrected: MutableMapping[str, str] = field(default_factory=dict)
     review_key: str | None = None
+    reports: dict[str, Reported] = field(default_factory=dict)
+    unreported: dict[str, list[Part]] = field(default_factory=dict)
+    unmoved: list[Reported] = field(default_factory=list)
     job: str = ""
     job_digest: str = ""
     _rows: list[Document] = field(default_factory=list)  # of which no part has come yet
@@ -110,6 +120,9 @@ class History:
             case Part():
                 self.unplaced[entry.file] = (entry, self._rows)
                 self._rows = []
+                self._take_part(entry)
+            case Reported():
+                self._take_report(entry, closed)
             case Placed():
                 self.unplaced.pop(entry.file, None)
             case RunStarted():
@@ -145,10 +158,26 @@ class History:
         return False
 
     def _take_start(self, entry: RunStarted) -> None:
-        self.cut_off = Counter()
+        self.cut_off, self.unmoved = Counter(), []  # whatever starts a run has put in place what waited
         self.register.take(entry)
         if entry.job == self.job:
             self.empty, self.copies = None, answers_copies(entry.duplicates)
+            if not self.reports:  # a log of a version that made none
+                self.unreported = {}
+
+    def _take_part(self, entry: Part) -> None:
+        if entry.job == self.job and (night := night_of_run(entry.run)):
+            self.unreported.setdefault(night.isoformat(), []).append(entry)
+
+    def _take_report(self, entry: Reported, closed: bool) -> None:
+        self.unmoved.append(entry)
+        if entry.job == self.job:
+            self.unreported.pop(entry.night, None)
+            if not closed:
+                self.reports.pop(entry.night, None)
+                self.reports[entry.night] = entry
+            for night in sorted(self.reports)[:-_NIGHTS]:
+                del self.reports[night]
 
     def _take_deletion(self, entry: Deletion) -> None:
         self.deletions[entry.n] = entry

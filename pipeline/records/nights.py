@@ -1,11 +1,26 @@
-"""Runs that had nothing to do: one record in a night, not one for each time that a cron line looks."""
+"""Nights: which one a moment belongs to; and of runs that had nothing to do one record in a night, not one for each
+time that a cron line looks."""
 
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 
 import audit
 from pipeline.records.types import Record
 
 _NIGHT_HOURS = 20  # a nightly job says so every night, also when summer time begins
+
+
+def night_of(moment: datetime) -> date:
+    """The evening's date: a night goes from noon to noon on this machine's clock, so what begins before noon belongs to
+    the day before."""
+    return (moment.astimezone() - timedelta(hours=12)).date()
+
+
+def night_of_run(run: str) -> date | None:
+    """The night of a run, by its name, which begins with the time of its start; None for another name."""
+    try:
+        return night_of(datetime.strptime(run[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC))
+    except ValueError:
+        return None
 
 
 def is_told(last: Record | None, record: Record) -> bool:

@@ -29,6 +29,7 @@ _CLEAR: dict[str, frozenset[str]] = {
         "model_sha256", "tokenizer_sha256", "numerics", "engine", "software", "parse_options",
     }),
     "inputs": frozenset({"type", "run", "job", "state"}),
+    "reported": frozenset({"type", "run", "job", "night", "first", "job_digest", "html", "markdown"}),
 }  # fmt: skip
 """Types of records of which members are hidden -> those that are not. Whatever else they have is: names, texts that may
 hold names, and any function of a document's bytes, against which a guess could be held. Earlier versions hid less."""

@@ -19,7 +19,18 @@ from pipeline.records.dispositions import Dispositions, Unread
 from pipeline.records.history import FailedBefore, Held, History
 from pipeline.records.register import Register
 from pipeline.records.settings import KeptSettings
-from pipeline.records.types import DeletedByRule, Deletion, Document, Erased, JobFile, Json, Part, Qualified, RunEmpty
+from pipeline.records.types import (
+    DeletedByRule,
+    Deletion,
+    Document,
+    Erased,
+    JobFile,
+    Json,
+    Part,
+    Qualified,
+    Reported,
+    RunEmpty,
+)
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -149,6 +160,9 @@ class Tables:
             "qualified": [entry.said for entry in history.qualified.values()],
             "settings": history.settings.to_plain(),
             "review_key": history.review_key,
+            "reports": [entry.said for entry in history.reports.values()],
+            "unreported": [[night, [part.said for part in parts]] for night, parts in history.unreported.items()],
+            "unmoved": [entry.said for entry in history.unmoved],
         }
 
 
@@ -208,6 +222,9 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
     history.qualified = {entry.eval_sha256: entry for entry in qualified}
     history.settings = KeptSettings.from_plain(rest["settings"])
     history.review_key = rest["review_key"]
+    history.reports = {entry.night: entry for entry in map(Reported.from_json, rest["reports"])}
+    history.unreported = {night: [Part.from_json(said) for said in parts] for night, parts in rest["unreported"]}
+    history.unmoved = [Reported.from_json(said) for said in rest["unmoved"]]
     history.empty = None if rest["empty"] is None else RunEmpty.from_json(rest["empty"])
 
 

@@ -21,6 +21,7 @@ from pipeline.outbox.recover import clear_staging
 from pipeline.plan import RunPlan
 from pipeline.records.software import label
 from pipeline.report import Observer
+from pipeline.reports.nightly import Nightly
 from pipeline.stages.begin import Ready
 from pipeline.stages.open import Opened
 from pipeline.stages.tally import Counted, Tally
@@ -47,7 +48,7 @@ def _answer_all(opened: Opened, ready: Ready, tally: Tally, stop: Stop) -> None:
     pages = pool.reader(tesseract) if tesseract else None
     reader, decisions = Reader(plan, pool, pages, lacking, stop), Decisions(plan, opened.history)
     feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
-    loop = _Loop(plan, opened.committer, tally, opened.observer, stop, opened.take_up)
+    loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, stop, opened.take_up)
     with contextlib.suppress(_StoppedError):
         items, review = feed(tally.found.sources, stop), plan.input.hidden == "review"
         for group in ready.answers(items, loop.pulse, review_hidden=review):
@@ -76,6 +77,7 @@ class _Loop:
 
     plan: RunPlan
     committer: Committer
+    nightly: Nightly
     tally: Tally
     observer: Observer
     stop: Stop
@@ -134,6 +136,7 @@ class _Loop:
         rows, self.rows = self.rows[: self.plan.part_documents], self.rows[self.plan.part_documents :]
         if rows:
             self.committer.commit(rows)
+            self.nightly.take(row for row, _ in rows)
             self.observer.note("part committed", rows=len(rows), file=str(self.committer.parts[-1]))
             self.committed()
         self.last_commit = time.monotonic()

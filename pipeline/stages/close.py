@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pipeline.inbox.find import Found
@@ -21,9 +22,12 @@ def close(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunRe
         opened.committer.note(*_empty(opened, begun, report))
     else:
         news = opened.history.dispositions.news(counted.unread())
-        opened.committer.note(*news, _finished(report))
+        opened.committer.note(*news, _finished(report), *opened.nightly.make(report))
+        opened.nightly.place()
     opened.take_up()
-    return report
+    if opened.nightly.why_not:
+        opened.observer.note("no report of the night could be made", reason=opened.nightly.why_not)
+    return replace(report, report=opened.nightly.file, no_report=opened.nightly.why_not)
 
 
 def _report(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunReport:

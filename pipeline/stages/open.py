@@ -27,6 +27,7 @@ from pipeline.records.private import refuse_open
 from pipeline.records.settings import job_digest
 from pipeline.records.types import Record
 from pipeline.report import Observer
+from pipeline.reports.nightly import Nightly
 from pipeline.review.uptake import Uptake
 
 
@@ -46,6 +47,7 @@ class Opened:
     lost: dict[Any, str]
     committer: Committer
     uptake: Uptake
+    nightly: Nightly
     observer: Observer
     begun: float
 
@@ -86,8 +88,10 @@ def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
         outputs = begun_before(plan, history, digest, observer) if plan.is_batch else None
         lost = dict(outputs.lost) if outputs else {}
         committer = Committer(plan, log, name, history.last, outputs=outputs)
-        uptake = Uptake(site, log, {plan.job: history})
-        yield Opened(plan, digest, model_sha256, history, shelf, recovered, lost, committer, uptake, observer, begun)
+        uptake, nightly = Uptake(site, log, {plan.job: history}), Nightly(plan, name, history)
+        yield Opened(
+            plan, digest, model_sha256, history, shelf, recovered, lost, committer, uptake, nightly, observer, begun
+        )
 
 
 def _history(plan: RunPlan, digest: str, size: int, shelf: Shelf) -> History:

@@ -25,11 +25,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import audit
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import Site
+from pipeline.proof.export.answers import Fate, add_answers
 from pipeline.proof.export.mirror import Mirror
 from pipeline.proof.export.page import write_report
 from pipeline.proof.export.range import AFTER, BEFORE, INSIDE, range_of
@@ -44,7 +45,21 @@ _BUNDLE = 256  # entries
 _UNFINISHED = "cloister-export"
 _ATTEMPTS = 5
 
-Times = tuple[str, str]
+
+class Asked(NamedTuple):
+    """The time that was asked for, as entries have times, and whether answers are shown."""
+
+    since: str
+    before: str
+    answers: bool
+
+
+class Prepared(NamedTuple):
+    """What was written before the log is held: the range, the sha256 of export.json, and how many answers are shown."""
+
+    span: "Span"
+    sha256: str
+    answers: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,8 @@ class Span:
 @dataclass(frozen=True)
 class Exported:
     """The export in `folder`: `records` entries from number `first` on, and in the same bundles of 256 `others`.
-    `size` and `root` are the log's; `recorded` says whether it knows of this export."""
+    `size` and `root` are the log's; `recorded` says whether it knows of this export. `answers` of documents stand in
+    its report."""
 
     folder: Path
     records: int
@@ -78,12 +94,15 @@ class Exported:
     size: int
     root: bytes
     recorded: Recorded
+    answers: int
 
 
 def export(
-    site: Site, target: Path, since: date | None = None, until: date | None = None, *, wait: float = 0
-) -> Exported:
-    """Write the entries of these days (UTC, both included) to `target`, which must not exist, or be an empty folder.
+    site: Site, target: Path, since: date | None = None, until: date | None = None, *, wait: float = 0,
+    answers: bool = True,
+) -> Exported:  # fmt: skip
+    """Write the entries of these days (UTC, both included) to `target`, which must not exist, or be an empty folder;
+    `answers`: the report shows the answers of documents, but of private jobs.
 
     Everything is read and checked first: audit.AuditError; of them LogHeld if another process holds the log for longer
     than `wait` seconds. FileExistsError; OSError. Then nothing is left behind. A log that this user cannot write is
@@ -92,59 +111,62 @@ def export(
     target = target.resolve()  # "." has a name too
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise FileExistsError(f"{target} is there already, and is not an empty folder")
-    times = _moment(since or date.min), _moment(until + timedelta(1) if until else date.max)
+    asked = Asked(_moment(since or date.min), _moment(until + timedelta(1) if until else date.max), answers)
     with _beside(target) as folder:
-        span, checkpoint, recorded = _fill(site, folder, times, wait)
+        made, checkpoint, recorded = _fill(site, folder, asked, wait)
         _write_sums(folder)
         audit.sync_filesystem(folder)
         folder.rename(target)
         audit.sync_folder(target.parent)
-    held = _in_bundles(span.bundles, checkpoint.size)
-    records = span.end - span.first
-    return Exported(target, records, span.first, held - records, checkpoint.size, checkpoint.root, recorded)
+    held, first = _in_bundles(made.span.bundles, checkpoint.size), made.span.first
+    records = made.span.end - first
+    others, size, root = held - records, checkpoint.size, checkpoint.root
+    return Exported(target, records, first, others, size, root, recorded, made.answers)
 
 
-def _fill(site: Site, folder: Path, times: Times, wait: float) -> tuple[Span, audit.Checkpoint, Recorded]:
+def _fill(site: Site, folder: Path, asked: Asked, wait: float) -> tuple[Prepared, audit.Checkpoint, Recorded]:
     """All files but SHA256SUMS. The log is read before it is held, so that no run has to wait for that; what was
     committed meanwhile makes it read once more."""
-    span, sha256 = _prepare(site, folder, times)
+    made = _prepare(site, folder, asked)
     try:
         with open_journal(site, wait) as journal:
             if cut := cut_record(journal):
                 journal.commit(cut)
-            if journal.next_index != span.size:
-                span, sha256 = _prepare(site, folder, times)
-            journal.commit([_record(span, sha256)])
-            return span, _write_log(site, span, folder, span.size), Recorded(n=span.size)
+            if journal.next_index != made.span.size:
+                made = _prepare(site, folder, asked)
+            journal.commit([_record(made)])
+            size = made.span.size
+            return made, _write_log(site, made.span, folder, size), Recorded(n=size)
     except audit.LogHeld:
         raise
     except audit.AuditError as error:
-        return *_without_record(site, folder, times), Recorded(why=str(error))
+        return *_without_record(site, folder, asked), Recorded(why=str(error))
 
 
-def _prepare(site: Site, folder: Path, times: Times) -> tuple[Span, str]:
-    """All files that export.json names, and that; its sha256. What an earlier attempt made goes."""
+def _prepare(site: Site, folder: Path, asked: Asked) -> Prepared:
+    """All files that export.json names, and that. What an earlier attempt made goes."""
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    span = _find(site, *times)
-    _write_records(site, span, folder)
+    span = _find(site, asked.since, asked.before)
+    answers = _write_records(site, span, folder, asked.answers)
     _write_keys(site, folder)
     shutil.copyfile(audit.VERIFIER, folder / "verify.py")
-    return span, _write_about(site, span, folder)
+    return Prepared(span, _write_about(site, span, folder), answers)
 
 
-def _without_record(site: Site, folder: Path, times: Times) -> tuple[Span, audit.Checkpoint]:
+def _without_record(site: Site, folder: Path, asked: Asked) -> tuple[Prepared, audit.Checkpoint]:
     """The files, and a copy of the log as it was when its range was looked for: nobody says what came later."""
     for _ in range(_ATTEMPTS):
-        span, _sha256 = _prepare(site, folder, times)
-        checkpoint = _write_log(site, span, folder, None)
-        if checkpoint.size == span.size:
-            return span, checkpoint
+        made = _prepare(site, folder, asked)
+        checkpoint = _write_log(site, made.span, folder, None)
+        if checkpoint.size == made.span.size:
+            return made, checkpoint
     raise audit.LogUnwritable(f"{site.audit}: others write it all the time; try again when no run is at work")
 
 
-def _record(span: Span, sha256: str) -> LogExported:
-    return LogExported(since=span.since, before=span.before, first=span.first, end=span.end, export_sha256=sha256)
+def _record(made: Prepared) -> LogExported:
+    span = made.span
+    return LogExported(since=span.since, before=span.before, first=span.first, end=span.end, export_sha256=made.sha256)
 
 
 def _moment(day: date) -> str:
@@ -200,7 +222,8 @@ def _locked(folder: Path, how: int = 0) -> Iterator[None]:
         os.close(handle)
 
 
-def _write_records(site: Site, span: Span, folder: Path) -> None:
+def _write_records(site: Site, span: Span, folder: Path, answers: bool) -> int:
+    """The records as lines, as a table and as a page; how many answers the page shows."""
     summary = Summary()
     with (folder / "records.jsonl").open("wb") as lines, Mirror(folder / "records.parquet") as mirror:
         for entry in _entries(site, span):
@@ -213,7 +236,9 @@ def _write_records(site: Site, span: Span, folder: Path) -> None:
         "root": span.root.hex(), "key": site.public_key, "origin": site.origin, "software": label(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
-    write_report(folder / "report.html", about, summary)
+    fates = add_answers(site.root, summary.documents.rows) if answers else None
+    write_report(folder / "report.html", about, summary, fates)
+    return fates[Fate.SHOWN] if fates else 0
 
 
 def _entries(site: Site, span: Span) -> Iterator[Mapping[str, Any]]:

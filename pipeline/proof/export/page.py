@@ -1,56 +1,82 @@
-"""report.html: one page without scripts, links to elsewhere or other files, which prints well. The only jinja2."""
+"""report.html of an export: a page of verdict and words first, then what happened, for people who print it."""
 
-import html
-import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from pipeline.proof.export.summary import Summary, type_in_words
+from pipeline.pages import charts
+from pipeline.pages.template import render
+from pipeline.proof.export.answers import Fate
+from pipeline.proof.export.summary import DECIDED, Summary, type_in_words
+from pipeline.proof.export.verdict import Verdict, verdict
+from pipeline.states import State
 
-_DIGEST = r"(?:hmac-sha256:)?\b[0-9a-f]{32,}\b|(?<!\S)[^\s+]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{40,}"
-_PIECES = re.compile(rf"({_DIGEST}|\s+)")
-_SIGNS = r"/\\._@:,;+=!?&~-"
-_BEHIND_SIGNS = re.compile(rf"(?<=[{_SIGNS}])(?=[^{_SIGNS}])")
-_SHORT = 12  # characters that fit into the narrowest column
-_WORD = 40  # characters: what is longer without a sign is no word
-
-
-class Html(str):
-    """Markup, which the template takes as it is."""
-
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        return self
+_TEMPLATE: Final = Path(__file__).with_name("report.html")
+_MOST_DAYS: Final = 120  # columns of the chart
 
 
-def write_report(path: Path, about: Mapping[str, Any], summary: Summary) -> None:
-    """The page of an export: `about` it and the log, and what its records say."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # no other command has to load it
+def write_report(path: Path, about: Mapping[str, Any], summary: Summary, fates: Counter[Fate] | None) -> None:
+    """Write the page of an export: `about` it and the log, and what its records say; `fates` of the answers that it
+    shows, None where none was asked for."""
+    path.write_text(_page(about, summary, verdict(about, summary, fates)), encoding="utf-8")
 
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+
+def _page(about: Mapping[str, Any], summary: Summary, found: Verdict) -> str:
+    return render(
+        _TEMPLATE,
+        title=f"Audit log of {about['origin']}",
+        foot=f"Audit log of {about['origin']}",
+        about=about,
+        summary=summary,
+        verdict=found,
+        says=type_in_words,
+        days=_days(summary),
+        jobs=_jobs(summary),
+        people=_people(summary),
+        states=[state.value for state in State],
+        width=charts.WIDTH,
+        height=charts.HEIGHT,
     )
-    environment.filters["broken"] = broken
-    environment.globals["says"] = type_in_words
-    environment.get_template("report.html").stream(about=about, summary=summary).dump(str(path), encoding="utf-8")
 
 
-def broken(text: str) -> Html:
-    """Text for a narrow column. A digest or key becomes `code`, which may be broken anywhere. What else has no blanks,
-    such as a path, may be broken behind its signs, and where it is longer than a word is, within; a word never."""
-    return Html("".join(map(_piece, _PIECES.split(text))))
+def _days(summary: Summary) -> charts.Columns | None:
+    """Documents by day; None where they came on one day alone."""
+    days = sorted(day for day in summary.days if _is_day(day))
+    if len(days) < 2:
+        return None
+    first, last = date.fromisoformat(days[0]), date.fromisoformat(days[-1])
+    width = -(-((last - first).days + 1) // _MOST_DAYS)
+    counts: Counter[int] = Counter()
+    for day in days:
+        counts[(date.fromisoformat(day) - first).days // width] += summary.days[day]
+    named = [(f"{first + timedelta(at * width):%m-%d}", float(counts[at])) for at in range(max(counts) + 1)]
+    each = "a day" if width == 1 else f"each {width} days"
+    return charts.counts_chart(named, f"Documents {each}, in UTC", "documents")
 
 
-def _piece(text: str) -> str:
-    if re.fullmatch(_DIGEST, text):
-        return f"<code>{html.escape(text)}</code>"
-    if len(text) <= _SHORT or text.isspace():
-        return html.escape(text)
-    parts = (part[at : at + _WORD] for part in _BEHIND_SIGNS.split(text) for at in range(0, len(part), _WORD))
-    return "<wbr>".join(map(html.escape, parts))
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _jobs(summary: Summary) -> Sequence[tuple[str, Mapping[str, int]]]:
+    """Each job with how many of its documents ended in which state."""
+    jobs: dict[str, dict[str, int]] = {}
+    for (job, state), count in sorted(summary.states.items()):
+        jobs.setdefault(job, {})[state] = count
+    return list(jobs.items())
+
+
+def _people(summary: Summary) -> Sequence[tuple[str, str, Sequence[tuple[str, int, str, str]]]]:
+    """Each user on each host: what they wrote in words, how often, and when first and last."""
+    people: dict[tuple[str, str], list[tuple[str, int, str, str]]] = {}
+    for (user, host, kind), deeds in sorted(summary.people.items()):
+        action = kind.removeprefix(DECIDED)
+        what = f"decided on a row: {action}" if action != kind else type_in_words(kind)
+        people.setdefault((user, host), []).append((what, deeds.count, deeds.first, deeds.last))
+    return [(user, host, done) for (user, host), done in people.items()]

@@ -36,6 +36,7 @@ from pipeline.records.types.deletions import (
 from pipeline.records.types.documents import Document, MadeFile, ParseOptions, Part, Placed
 from pipeline.records.types.quality import Qualified
 from pipeline.records.types.recovery import ClockStepped, HandoverRefused, RecoveredCut, RecoveredUndone
+from pipeline.records.types.reports import Pace, Reported, Shares
 from pipeline.records.types.reviews import (
     ACCEPTED,
     ACTIONS,
@@ -65,6 +66,7 @@ _ALL: tuple[type[Record], ...] = (
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),
     *(Document, Part, Placed),
     *(ReviewerKeyAdmitted, ReviewRefused),
+    *(Document, Part, Placed, Reported),
     *(DeletedByRule, Erased, Deleted, Held, Released),
     *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
     *(Verified, LogExported, ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),

@@ -18,7 +18,7 @@ class RewrittenPart:
 @kind("deleted.by_rule", "what the job keeps no longer is to be deleted")
 class DeletedByRule(Record):
     """The rule and its days; the entries whose archived bytes and text go, the files of rows that go, and the entries
-    whose Markdown and output files go."""
+    whose Markdown and output files, or whose report, go."""
 
     rule: str = ""
     days: float = 0
@@ -30,7 +30,8 @@ class DeletedByRule(Record):
 @kind("erased", "a document is to be erased")
 class Erased(Record):
     """The entries that cannot be opened again; those whose archived bytes and text, whose copy in failed/, and whose
-    Markdown and output files go; the parts that go or are written anew without its rows; and the reason given."""
+    Markdown and output files, or whose report, go; the parts that go or are written anew without its rows; and the
+    reason given."""
 
     entries: tuple[int, ...]
     archive: tuple[int, ...]

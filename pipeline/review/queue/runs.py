@@ -3,14 +3,13 @@
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from pipeline.records.nights import night_of as evening_of
+from pipeline.records.nights import night_of_run
 from pipeline.records.types import Document, Record, RunEmpty, RunFinished, RunRefused, RunStarted, RunStopped
-
-_STAMP = "%Y%m%dT%H%M%SZ"
-_LENGTH = len("20260101T000000Z")
 
 
 @dataclass
@@ -59,10 +58,6 @@ BEGINS = (Document, RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped)
 
 @lru_cache(maxsize=1024)
 def night_of(run: str, time: str) -> str:
-    """The date of the evening to which a run belongs, on this machine's clock: before noon it is that of the day
-    before. `time`, of an entry, serves where the run's name does not say when it began."""
-    try:
-        begun = datetime.strptime(run[:_LENGTH], _STAMP).replace(tzinfo=UTC)
-    except ValueError:
-        begun = datetime.fromisoformat(time)
-    return (begun.astimezone() - timedelta(hours=12)).date().isoformat()
+    """The date of the evening to which a run belongs; `time`, of an entry, serves where the run's name does not say
+    when it began."""
+    return (night_of_run(run) or evening_of(datetime.fromisoformat(time))).isoformat()

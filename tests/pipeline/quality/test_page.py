@@ -9,13 +9,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pipeline.pages.axes import axis
 from pipeline.quality.bootstrap import measured
 from pipeline.quality.calibration import calibration
 from pipeline.quality.classes import Classes
 from pipeline.quality.costs import Prices, costs
 from pipeline.quality.judge import Judgement
 from pipeline.quality.page import page, write_page
-from pipeline.quality.plots import HEIGHT, LEFT, WIDTH, axis, curve, scatter
+from pipeline.quality.plots import HEIGHT, LEFT, WIDTH, curve, scatter
 from pipeline.quality.qualify import Measured, Qualification, with_frontier
 
 EVIL = '<script src="https://example.org/x.js">'

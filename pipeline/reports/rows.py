@@ -1,0 +1,124 @@
+"""The rows that a report shows: what a person has to know of one, in a few words, and how it is found again."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from pipeline.errors import BadPartError
+from pipeline.outbox.placement import archive_folder
+from pipeline.outbox.results import rows_numbered
+from pipeline.outbox.schema import result_sha256
+from pipeline.pages.text import one_line
+from pipeline.paths.names import failed_apart, failed_name
+from pipeline.plan import Site
+from pipeline.records.entries import documents_at
+from pipeline.records.types import Document
+from pipeline.states import ANSWERED, State
+from pipeline.tasks import TASKS
+
+_ANSWER: Final = 160  # characters
+_REASON: Final = 200
+_PATH: Final = 160
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """A row for a person. `score`: that of its least certain value, None where nothing was scored; `sha256` of its
+    bytes, None if it could not be read; `where`: the first place that its answer rests on."""
+
+    n: int
+    job: str
+    path: str
+    sha256: str | None
+    state: str
+    failure: str | None
+    answer: str
+    reason: str
+    score: float | None
+    where: str
+
+    @property
+    def shown_path(self) -> str:
+        """The path in one line."""
+        return one_line(self.path, _PATH)
+
+
+def shown_row(row: Row, job: str) -> ShownRow:
+    """Make what is shown of a row of the job."""
+    return ShownRow(
+        row["audit_index"], job, row["path"], row.get("document"), row["state"], row.get("failure"),
+        answer_of(row, _ANSWER), one_line(row.get("reason") or "", _REASON), certainty(row), _where(row),
+    )  # fmt: skip
+
+
+def answer_of(row: Row, most: int) -> str:
+    """The answer of a row in one line of so many characters, the least certain values first; empty where there is
+    none."""
+    kind = TASKS.get(row.get("task") or "")
+    lines = list(kind.lines(row)) if kind and row["state"] in ANSWERED else []
+    lines.sort(key=lambda line: 1.0 if line.score is None else line.score)
+    said = (f"{line.name}{line.text}" + (f" ({line.score:.2f})" if line.score is not None else "") for line in lines)
+    return one_line("; ".join(said), most)
+
+
+def certainty(row: Row) -> float | None:
+    """The score of the label, or of the least certain value; None where the answer has none."""
+    if row.get("label") is not None:
+        return row["score"]  # type: ignore[no-any-return]
+    values = [*(row.get("fields") or ()), *(row.get("values") or ())]
+    scores = [each["score"] for each in values if each["value"] is not None and each["score"] is not None]
+    return min(scores, default=None)
+
+
+def kinds(row: Row) -> Iterator[str]:
+    """What the answer is of: its label, or the fields and parts that have a value."""
+    if row.get("label") is not None:
+        yield row["label"]
+    yield from (each["name"] for each in row.get("fields") or () if each["value"] is not None)
+    yield from (each["pointer"] for each in row.get("values") or () if each["value"] is not None)
+
+
+def _where(row: Row) -> str:
+    passage = next(iter(row.get("evidence") or ()), None)
+    if passage is None:
+        return ""
+    page = f"page {passage['page']}" if passage["page"] else ""
+    section = one_line(passage.get("section") or "", 60)
+    return page or section
+
+
+def rows_of(site: Site, numbers: Collection[int]) -> Iterator[dict[str, Any]]:
+    """The rows of these entries, as far as they are in their parts and as the log proves them."""
+    parts: dict[str, dict[int, Document]] = defaultdict(dict)
+    for entry in documents_at(site, numbers):
+        parts[entry.part][entry.n] = entry
+    for name, entries in parts.items():
+        try:
+            for row in rows_numbered(site.root / name, entries):
+                if result_sha256(row) == entries[row["audit_index"]].result_sha256:
+                    yield row
+        except (BadPartError, OSError):
+            continue
+
+
+def original_of(root: Path, row: ShownRow) -> str | None:
+    """The link from outbox/JOB/ to the bytes of a row's document, if they are kept: a relative URL."""
+    places: list[Path] = []
+    if row.state == State.FAILED:
+        places = [root / "failed" / row.job / name for name in _failed_names(row)]
+    elif row.sha256:
+        folder = archive_folder(root, row.job, row.sha256) / "bytes"
+        places = sorted(folder.iterdir()) if folder.is_dir() else []
+    found = next((place for place in places if place.is_file()), None)
+    return None if found is None else quote(f"../../{found.relative_to(root)}".encode(errors="surrogateescape"))
+
+
+def _failed_names(row: ShownRow) -> Iterator[str]:
+    if row.sha256:
+        yield failed_apart(row.path, row.sha256)
+    yield failed_name(row.path)
