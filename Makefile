@@ -52,6 +52,10 @@ demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
 	@echo "  $(BIN)/cloister results invoice-fields --json --workspace $(DEMO)"
 	@echo "  $(BIN)/cloister audit show DOCUMENT --workspace $(DEMO)    one document's whole story; a path from the table above"
 	@echo "  $(BIN)/cloister run $(firstword $(JOBS)) --workspace $(DEMO)    a second run: nothing left to do"
+	@echo
+	@echo "Or look at all of it in a browser: invite yourself, then start the console and open the link"
+	@echo "  $(BIN)/cloister console invite me --role reviewer --role operator --role auditor --workspace $(DEMO)"
+	@echo "  $(BIN)/cloister console --workspace $(DEMO)"
 
 install: $(VENV)/.runtime
 

@@ -10,12 +10,12 @@ import engine.compiling  # first: it tells numba for which CPU to compile  # noq
 from engine.cpu import isa, threads
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
 from engine.generate.constraint.spec import AnyObject, Choice, Pattern, Schema
-from engine.inspect import ModelFacts, inspect  # now: the module would else take the name of the function
 from engine.loading import load, load_decoder
 
 if TYPE_CHECKING:
     from engine import bench
     from engine.convert import import_model
+    from engine.description import ModelFacts, inspect
     from engine.engine import NUMERICS, Model, examine, head_of, kernels_of, own_head_of
     from engine.generate.constraint.grammar import check_constraint
     from engine.generate.constraint.quotes import locate
@@ -74,6 +74,7 @@ __all__ = [
 _LATER = {
     "engine.convert": ("import_model",),
     "engine.engine": ("NUMERICS", "Model", "examine", "head_of", "kernels_of", "own_head_of"),
+    "engine.description": ("ModelFacts", "inspect"),
     "engine.generate.constraint.grammar": ("check_constraint",),
     "engine.generate.model": ("LanguageModel",),
     "engine.generate.constraint.quotes": ("locate",),

@@ -4,10 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from jobs.section import Section, Text, inside
+from jobs.section import Items, Section, Text, inside
 
 ORIGIN = r"^[^\s+]{1,200}$"
 ORIGIN_MEANS = "a name without spaces and '+', at most 200 characters, that no other log has"
+
+
+RoleName = Literal["reader", "reviewer", "operator", "auditor"]
 
 
 class LogConfig(Section):
@@ -53,9 +56,43 @@ class ModelsConfig(Section):
     )
 
 
+class ProxyConfig(Section):
+    """A proxy in front of the console that knows who somebody is."""
+
+    header: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$")] = Field(
+        description="the header in which the proxy names the person; it has to take it away from what browsers send"
+    )
+    address: Text = Field(
+        alias="from", description="the only address that the proxy speaks from, such as 127.0.0.1; or `socket`"
+    )
+
+
+class ConsoleConfig(Section):
+    """The page in the browser (`cloister console`)."""
+
+    port: int = Field(8417, ge=1, le=65535, description="the port on 127.0.0.1")
+    url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+$")] | None = Field(
+        None, description="where people find it, if that is not 127.0.0.1: what invites link to"
+    )
+    hosts: Annotated[tuple[Text, ...], Items] = Field(
+        (), description="names, with their port, by which browsers may call it beside 127.0.0.1 and localhost"
+    )
+    idle_minutes: float = Field(60.0, gt=0, le=1440, description="a session ends after so long without a request")
+    session_hours: float = Field(12.0, gt=0, le=168, description="a session ends so long after signing in")
+    proxy: ProxyConfig | None = Field(None, description="who somebody is, is said by a proxy, and not by passphrases")
+    people: dict[Text, Annotated[tuple[RoleName, ...], Items]] = Field(
+        default_factory=dict, description="the roles of those whom the proxy names"
+    )
+
+    def address(self) -> str:
+        """Where people find the console."""
+        return self.url or f"http://127.0.0.1:{self.port}"
+
+
 class SiteConfig(Section):
     """A workspace of Cloister."""
 
     log: LogConfig = Field(description="the audit log")
     models: ModelsConfig = Field(ModelsConfig(), description="which models and heads jobs may use")  # type: ignore[call-arg]
     limits: LimitsConfig = Field(LimitsConfig(), description="limits for all jobs")  # type: ignore[call-arg]
+    console: ConsoleConfig = Field(ConsoleConfig(), description="the page in the browser")  # type: ignore[call-arg]

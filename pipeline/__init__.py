@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     )
     from pipeline.answer.warming import Warming
     from pipeline.bench.measure import Bench, Ceiling, bench_model
+    from pipeline.chronicle.index import Chronicle, open_chronicle
+    from pipeline.chronicle.sentences import sentence
+    from pipeline.chronicle.settings import Difference, differences, read_settings, settings_in_words
+    from pipeline.chronicle.told import Day, Happening, ModelUse, RunTold, Throughput
     from pipeline.control.admit import Admitted, Note, NotStatedError, Revoked, admit, revoke
     from pipeline.control.check import Checked, verify_models
     from pipeline.control.compare import Comparison, Said, compare
@@ -75,12 +79,15 @@ if TYPE_CHECKING:
         read_admissions,
         refusal_of,
     )
+    from pipeline.records.entries import entries_at, read_entries
     from pipeline.records.journal import Recorded, open_journal, record
     from pipeline.records.records import says
     from pipeline.records.register import Register, model_news
     from pipeline.records.software import label
     from pipeline.records.types import (
         KINDS,
+        ConsoleInvited,
+        ConsoleRevoked,
         Document,
         Isolation,
         ModelAndHead,
@@ -90,10 +97,13 @@ if TYPE_CHECKING:
         ReadResults,
         ReadStory,
         Record,
+        RefusedThere,
         Reviewed,
         Sampled,
         ServiceEnded,
         ServiceStarted,
+        SignedIn,
+        StartedThere,
         Verified,
     )
     from pipeline.report import Observer, RunReport
@@ -153,6 +163,10 @@ _LATER = {
     ),
     "pipeline.answer.warming": "Warming",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
+    "pipeline.chronicle.index": "Chronicle open_chronicle",
+    "pipeline.chronicle.sentences": "sentence",
+    "pipeline.chronicle.settings": "Difference differences read_settings settings_in_words",
+    "pipeline.chronicle.told": "Day Happening ModelUse Throughput RunTold",
     "pipeline.control.admit": "Admitted Note NotStatedError Revoked admit revoke",
     "pipeline.control.check": "Checked verify_models",
     "pipeline.control.compare": "Comparison Said compare",
@@ -196,13 +210,15 @@ _LATER = {
     "pipeline.quality.page": "write_page",
     "pipeline.quality.qualify": "Asked Measured Qualification qualify",
     "pipeline.records.admissions": "Admissions AdmissionsNow Decision check_admitted read_admissions refusal_of",
+    "pipeline.records.entries": "entries_at read_entries",
     "pipeline.records.journal": "Recorded open_journal record",
     "pipeline.records.records": "says",
     "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",
     "pipeline.records.types": (
-        "KINDS Document Isolation ModelAndHead ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory Record "
-        "Sampled Reviewed ServiceEnded ServiceStarted Verified"
+        "KINDS ConsoleInvited ConsoleRevoked Document Isolation ModelAndHead ReadCheckpoint ReadProof ReadRecall "
+        "ReadResults ReadStory Record RefusedThere Reviewed Sampled ServiceEnded ServiceStarted SignedIn StartedThere "
+        "Verified"
     ),
     "pipeline.report": "Observer RunReport",
     "pipeline.review.queue.index": "Queue open_queue",

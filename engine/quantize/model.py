@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from engine.cpu import threads
+from engine.description import ModelFacts, inspect
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import GgmlType, GgufFile, MetadataValue, Tensor, TensorSource, read, write
-from engine.inspect import ModelFacts, inspect
 from engine.quant import TYPES
 from engine.quant.base import Bytes
 from engine.quantize.mixes import MIXES, Mix

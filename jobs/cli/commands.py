@@ -55,6 +55,11 @@ COMMANDS: Mapping[str, str | Group] = {
             "import": "review_import.import_",
         },
     ),
+    "console": Group(
+        None,
+        "console.console",
+        {"invite": "console_invite.invite", "people": "console_people.people", "revoke": "console_revoke.revoke"},
+    ),
     "audit": Group(
         "The audit log: what it says, and whether it can be trusted.",
         None,

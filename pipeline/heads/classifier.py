@@ -33,7 +33,7 @@ class View:
         """float32 [n, d] of the means of documents, float32 [n, d]."""
         return (means - self.centre) * np.float32(self.scale)
 
-    def words(self, texts: Sequence[str]) -> engine.Bags | None:
+    def words(self, texts: Sequence[str]) -> "engine.Bags | None":
         """The words of documents; None where they are not looked at."""
         return self.vocabulary.bags(texts) if self.vocabulary else None
 
@@ -52,7 +52,7 @@ class Classifier:
 
     labels: tuple[str, ...]
     view: View
-    logistic: engine.Logistic
+    logistic: "engine.Logistic"
     temperature: float
 
     def probabilities(self, means: Vectors, texts: Sequence[str]) -> Vectors:

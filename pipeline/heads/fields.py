@@ -56,7 +56,7 @@ class FieldsHead:
     fields: tuple[Sought, ...]
     view: View
     words: tuple[str, ...]
-    logistic: engine.Logistic
+    logistic: "engine.Logistic"
     levels: tuple[float, ...]
     slopes: tuple[float, ...]
     thresholds: tuple[float, ...]
@@ -112,7 +112,7 @@ class FieldsHead:
         return cls(sought, view, words, engine.Logistic(*parts), levels, slopes, thresholds)
 
 
-def bags_of(words: Iterable[Iterable[str]], numbers: Mapping[str, int]) -> engine.Bags:
+def bags_of(words: Iterable[Iterable[str]], numbers: Mapping[str, int]) -> "engine.Bags":
     """The words that are known of each candidate, each once, by their numbers."""
     starts, found = [0], list[int]()
     for its in words:

@@ -35,7 +35,7 @@ class SentencesHead:
     centre: Vectors
     scale: float
     words: tuple[str, ...]
-    ridge: engine.Logistic
+    ridge: "engine.Logistic"
 
     def scores(self, document: Parsed, spans: Sequence[Span], vectors: Vectors) -> list[float]:
         """The ROUGE-L F1, 0 to 1, that each sentence of a document is expected to have; `vectors`: float32 [n, d]."""

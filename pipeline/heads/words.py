@@ -29,7 +29,7 @@ class Vocabulary:
     words: tuple[str, ...]
     weights: NDArray[np.float32]
 
-    def bags(self, texts: Iterable[str]) -> engine.Bags:
+    def bags(self, texts: Iterable[str]) -> "engine.Bags":
         """The words of each text that are known, however often they stand there: their weights, divided by the length
         of them all."""
         numbers = {word: number for number, word in enumerate(self.words)}

@@ -25,7 +25,8 @@ def recover(site: Site, log: Journal, history: History) -> list[Record]:
         place(site.root, part, documents)
         remove(site, ids_of(documents))  # they are in the log: what is met again after this was put there again
         records.append(Placed(run=part.run, job=part.job, file=part.file))
-    move_reports(site.root, history.unmoved)
+    with contextlib.suppress(OSError):  # a report keeps nobody from working: verify tells that it is not there
+        move_reports(site.root, history.unmoved)
     for number, record in history.deletions.items():
         delete(site, record)
         records.append(Deleted(deletion=number))

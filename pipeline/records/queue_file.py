@@ -33,10 +33,16 @@ def forget_parts(site: Site, parts: Collection[str]) -> None:
         with contextlib.closing(sqlite3.connect(index_file(site), isolation_level=None, timeout=30)) as db:
             db.execute("PRAGMA secure_delete = ON")
             db.execute("BEGIN IMMEDIATE")
+            words = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone()
             for part in parts:
                 mine = "SELECT entry FROM item WHERE part = (SELECT id FROM part WHERE file = ?)"
+                if words:
+                    gone = f"SELECT 'delete', entry, text FROM told WHERE entry IN ({mine})"
+                    db.execute(f"INSERT INTO words (words, rowid, text) {gone}", (part,))
                 for table in ("told", "item"):
                     db.execute(f"DELETE FROM {table} WHERE entry IN ({mine})", (part,))
+            if words:
+                db.execute("INSERT INTO words (words) VALUES ('optimize')")  # what is gone is left out of it
             db.execute("COMMIT")
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.Error:

@@ -56,12 +56,13 @@ def shown_row(row: Row, job: str) -> ShownRow:
     )  # fmt: skip
 
 
-def answer_of(row: Row, most: int) -> str:
-    """The answer of a row in one line of so many characters, the least certain values first; empty where there is
-    none."""
+def answer_of(row: Row, most: int, *, doubtful_first: bool = True) -> str:
+    """The answer of a row in one line of so many characters, the least certain values first or as they stand; empty
+    where there is none."""
     kind = TASKS.get(row.get("task") or "")
     lines = list(kind.lines(row)) if kind and row["state"] in ANSWERED else []
-    lines.sort(key=lambda line: 1.0 if line.score is None else line.score)
+    if doubtful_first:
+        lines.sort(key=lambda line: 1.0 if line.score is None else line.score)
     said = (f"{line.name}{line.text}" + (f" ({line.score:.2f})" if line.score is not None else "") for line in lines)
     return one_line("; ".join(said), most)
 

@@ -19,6 +19,7 @@ from pipeline.review.seen import document_at
 from pipeline.review.uptake import Taken, Uptake, judged
 
 _LOOK = 0.5  # seconds for which a decision waits for a command that holds the log for a moment
+_ROUNDS = 3  # in which one process takes up what others leave
 
 
 @dataclass(frozen=True)
@@ -81,24 +82,26 @@ def _leave(site: Site, request: Request, held: str) -> ReviewOutcome:
         raise ReviewRefusedError(str(error)) from error
     name = f"{signed.id}.json"
     taken = take_up_reviews(site)  # the holder may have looked for the last time before
-    if signed.id in taken.rows:
-        return ReviewOutcome(n=taken.rows[signed.id])
-    return ReviewOutcome(why=taken.refused[name]) if name in taken.refused else ReviewOutcome(waits=True, why=held)
+    if name in taken.refused:
+        return ReviewOutcome(why=taken.refused[name])
+    number = taken.rows.get(signed.id) or KNOWN.history(site, request.job).decided.get(signed.id)
+    return ReviewOutcome(waits=True, why=held) if number is None else ReviewOutcome(n=number)
 
 
 def take_up_reviews(site: Site) -> Taken:
-    """Take up the decisions that wait, if nobody holds the log. audit.AuditError of other kinds, OSError."""
+    """Take up the decisions that wait, if nobody holds the log, and those that were left while it was held for that.
+    audit.AuditError of other kinds, OSError."""
     taken = Taken()
-    while names := requests.waiting(site):
+    for _ in range(_ROUNDS):
+        if not (names := requests.waiting(site)):
+            break
         try:
             with _holding(site, _job_of(site, names), 0) as uptake:
                 more = uptake.take()
         except audit.LogHeld:
-            return taken
+            break
         taken.rows |= more.rows
         taken.refused |= more.refused
-        if not set(names) - set(requests.waiting(site)):  # they stay, whatever is done
-            return taken
     return taken
 
 

@@ -47,7 +47,7 @@ def review_examples(plan: RunPlan, *, placed: bool) -> Iterator[Path]:
 
 def _examples(plan: RunPlan, placed: bool) -> Iterator[dict[str, Any]]:
     history = KNOWN.history(plan.site, plan.job)
-    for entry in documents_at(plan.site, history.decided.values()):
+    for entry in documents_at(plan.site, list(history.decided.values())):
         decided = entry.review is not None and entry.review.action != REJECTED
         if not decided or entry.n not in answers_of(history.last, entry):
             continue

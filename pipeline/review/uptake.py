@@ -70,9 +70,10 @@ class Uptake:
             history.review_key = public_key
 
     def take(self) -> Taken:
-        """Take up everything that waits. audit.AuditError, OSError."""
-        taken = Taken()
-        while names := [name for name in requests.waiting(self.site) if name not in self._left][:_AT_ONCE]:
+        """Take up everything that waits now; what comes meanwhile, the next one takes up, so that nobody works for
+        others without end. audit.AuditError, OSError."""
+        taken, due = Taken(), set(requests.waiting(self.site))
+        while names := sorted((due & set(requests.waiting(self.site))) - self._left)[:_AT_ONCE]:
             self._take(names, taken)
         return taken
 

@@ -22,7 +22,7 @@ def close(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunRe
         opened.committer.note(*_empty(opened, begun, report))
     else:
         news = opened.history.dispositions.news(counted.unread())
-        opened.committer.note(*news, _finished(report), *opened.nightly.make(report))
+        opened.committer.note(*news, *opened.nightly.make(report), _finished(report))
         opened.nightly.place()
     opened.take_up()
     if opened.nightly.why_not:

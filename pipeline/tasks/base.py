@@ -117,7 +117,7 @@ class Task(Settings):
         """The task on a model that embeds, answered by what was learned on its vectors."""
         raise NotImplementedError  # `check_head` has refused it
 
-    def check_own_head(self, head: engine.Head) -> None:
+    def check_own_head(self, head: "engine.Head") -> None:
         """TaskRefusedError unless a model of one of `kinds` has the labels that the task needs."""
 
     def on_own_head(self, model: "Headed") -> "HeadedTask":
@@ -192,7 +192,7 @@ class Headed(Protocol):
     def tag(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
         """For each text int32 [tokens, 2], begin and end, and float32 [tokens, labels], probabilities: TOKENS."""
 
-    def answer(self, question: str, texts: Sequence[str]) -> list[engine.Answer]:
+    def answer(self, question: str, texts: Sequence[str]) -> "list[engine.Answer]":
         """The best span of each text: SPAN."""
 
 

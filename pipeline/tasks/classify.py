@@ -166,7 +166,7 @@ class ClassifySettings(Task):
     def to_json(self) -> dict[str, Any]:
         return without_accept(super().to_json())
 
-    def check_own_head(self, head: engine.Head) -> None:
+    def check_own_head(self, head: "engine.Head") -> None:
         check_own_labels(head)
 
     def on_own_head(self, model: Headed) -> OwnLabels:

@@ -167,7 +167,7 @@ class ExtractSettings(Task):
     def _by_entity(self) -> bool:
         return not self.fields or self.fields[0].entity is not None
 
-    def check_own_head(self, head: engine.Head) -> None:
+    def check_own_head(self, head: "engine.Head") -> None:
         for field in self.fields:
             if field.many or field.threshold is not None:
                 key = "many" if field.many else "threshold"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.convert import import_model
+from engine.description import TensorTypeFacts, inspect
 from engine.errors import BadModelFile
-from engine.inspect import TensorTypeFacts, inspect
 
 
 def test_an_imported_model(tiny_folder: Callable[..., Path], tmp_path: Path) -> None:

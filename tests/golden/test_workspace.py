@@ -124,7 +124,16 @@ def test_a_command_says_of_it_what_it_said(said: dict[str, Any], answers: dict[s
         told = [line for line in answer["said"] if line not in remedies]
         assert len(told) < len(answer["said"])
         answer = {**answer, "said": told}
-    assert answer == said[question]
+    assert _as_then(answer, said[question]) == said[question]
+
+
+def _as_then(answer: Any, said: Any) -> Any:
+    """The answer without the members of objects that came since."""
+    if isinstance(answer, dict) and isinstance(said, dict):
+        return {name: _as_then(value, said[name]) for name, value in answer.items() if name in said}
+    if isinstance(answer, list) and isinstance(said, list) and len(answer) == len(said):
+        return [_as_then(one, other) for one, other in zip(answer, said, strict=True)]
+    return answer
 
 
 CHANGED = ("90", "91", "92", "93", "94", "96", "97", "178", "189", "202")

@@ -115,6 +115,10 @@ task:
 }
 """Path of a key -> what a job file says to use it."""
 
+_PROXY = (
+    "console:\n  hosts: [cloister.example]\n  proxy: {header: X-Remote-User, from: socket}\n"
+    "  people:\n    anna: [reviewer]\n    otto: [operator, auditor]"
+)
 SITE = {
     "log": _LOG.format(key="keys/log.key"),
     "log.origin": _LOG.format(key="keys/log.key"),
@@ -133,5 +137,15 @@ SITE = {
     "limits.unpacked_documents": "limits: {unpacked_documents: 50000}",
     "limits.unpacked_mib": "limits: {unpacked_mib: 4096}",
     "limits.unpacked_ratio": "limits: {unpacked_ratio: 500}",
+    "console": "console: {port: 8080, url: \"https://cloister.example\", hosts: [cloister.example]}",
+    "console.port": "console: {port: 8080}",
+    "console.url": "console: {url: \"https://cloister.example\"}",
+    "console.hosts": "console: {hosts: [cloister.example]}",
+    "console.idle_minutes": "console: {idle_minutes: 30}",
+    "console.session_hours": "console: {session_hours: 8}",
+    "console.proxy": _PROXY,
+    "console.proxy.header": _PROXY,
+    "console.proxy.from": _PROXY,
+    "console.people": _PROXY,
 }
 """Path of a key -> what site.yaml says to use it."""

@@ -32,7 +32,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "audit verify", "audit show", "audit search", "audit recall", "audit replay",
         "audit hold", "audit release", "audit export", "audit erase",
         "audit key new", "audit key show", "audit key rotate", "audit prove", "audit check",
-        "audit witness cosign",
+        "audit witness cosign", "console invite", "console people", "console revoke",
     }  # fmt: skip
 
 

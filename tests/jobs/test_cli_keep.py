@@ -55,7 +55,7 @@ def test_erase_from_a_private_job(ready: Place, cloister: Cloister) -> None:
     assert "--archive" in refused.err
     told = cloister("audit", "erase", "Anna.txt", "--reason", "request 7", "--archive", "--rows")
     assert told.code == 0
-    assert "1 entry" in told.out
+    assert "2 entries" in told.out, "the document's, and that of the report which shows it"
     assert "1 row erased" in told.out
     assert cloister("audit", "show", "Anna.txt").code == 2
     assert cloister("audit", "verify").code == 0
@@ -137,7 +137,7 @@ def test_verify_says_first_that_private_is_missing_and_accuses_nobody(ready: Pla
     told = cloister("audit", "verify")
     first, _, second = told.out.splitlines()[:3]
     assert told.code == 2
-    assert first == "NOT ALL COULD BE JUDGED: private/ is missing: 2 entries of private jobs cannot be opened."
+    assert first == "NOT ALL COULD BE JUDGED: private/ is missing: 3 entries of private jobs cannot be opened."
     assert second.startswith("NOTHING WAS ALTERED, BUT NOT ALL COULD BE READ. The audit log test.example/log is whole")
     assert "integrity     whole, root " in told.out
     assert "added" not in told.out

@@ -53,7 +53,7 @@ def _found(root: Path, part: str, entries: dict[int, dict[str, Any]]) -> dict[in
                 is_same = result_sha256(row) == document["proved"]["result_sha256"]
             found[row["audit_index"]] = Fate.SHOWN if is_same else Fate.OTHER
             if is_same:
-                document["answer"] = answer_of(row, _ANSWER)
+                document["answer"] = answer_of(row, _ANSWER, doubtful_first=False)
     except BadPartError:
         found |= dict.fromkeys(entries.keys() - found.keys(), Fate.OTHER)
     except OSError:

@@ -73,9 +73,12 @@ def _jobs(summary: Summary) -> Sequence[tuple[str, Mapping[str, int]]]:
 
 
 def _people(summary: Summary) -> Sequence[tuple[str, str, Sequence[tuple[str, int, str, str]]]]:
-    """Each user on each host: what they wrote in words, how often, and when first and last."""
+    """Each user on each host: what they wrote in words, how often, and when first and last; not what goes along with
+    the rest."""
     people: dict[tuple[str, str], list[tuple[str, int, str, str]]] = {}
     for (user, host, kind), deeds in sorted(summary.people.items()):
+        if not kind:
+            continue
         action = kind.removeprefix(DECIDED)
         what = f"decided on a row: {action}" if action != kind else type_in_words(kind)
         people.setdefault((user, host), []).append((what, deeds.count, deeds.first, deeds.last))

@@ -78,7 +78,7 @@ class Summary:
         entry = without_authority(entry)
         kind = entry["type"]
         self.types[visible(kind)] += 1
-        who = visible(entry["user"]), visible(entry["host"]), visible(kind)
+        who = visible(entry["user"]), visible(entry["host"]), visible("" if kind in _PARTS_OF_OTHERS else kind)
         self.people.setdefault(who, Deeds(entry["time"])).add(entry["time"])
         if kind == "document" and not entry["run"]:
             self._decided(entry)
@@ -99,7 +99,7 @@ class Summary:
 
     def _event(self, entry: Entry, kind: str) -> None:
         said = {name: value for name, value in entry.items() if name not in _LEFT_OUT.get(kind, ())}
-        told = {"type": visible(kind), "says": type_in_words(kind), "facts": _facts(said), "by": _text(entry, _PERSON)}
+        told = {"type": visible(kind), "says": type_in_words(kind), "facts": _facts(said), "by": _person(entry)}
         self.events.add(_brief(entry) | told)
 
     def _document(self, entry: Entry) -> None:
@@ -124,6 +124,11 @@ class Summary:
         else:
             run |= {"ended": entry["time"], "seen": entry.get("seen")}
             run |= {name: entry.get(name) for name in _COUNTS} | {"interrupted": entry.get("interrupted")}
+
+
+def _person(entry: Entry) -> str:
+    """The person who decided it; of a model that came, `by` is how it came."""
+    return "" if str(entry["type"]).startswith("model.") else _text(entry, _PERSON)
 
 
 def _isolation(said: Any) -> str:

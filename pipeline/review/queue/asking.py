@@ -9,6 +9,13 @@ from pipeline.review.queue.tables import FACTS, NO_SCORE
 
 Where = tuple[str, list[Any]]
 
+RANKS = {
+    "review": (0,), "abstained": (1,), "done": (2, 3), "failed": (4,), "rejected": (5,), "duplicate": (6,)
+}  # fmt: skip
+"""State -> its places in the order by score; a person's decision stands in the last of them."""
+OTHER = 7
+_PIECES = 12  # of a text that are looked up
+
 _ORDERS: dict[Sort, tuple[str, bool]] = {
     "score": ("rank, score, entry", False),
     "uncertain": ("uncertain, entry", False),
@@ -82,6 +89,22 @@ def ordered(sort: str) -> str:
     """The ORDER BY of an order."""
     columns, backwards = order_of(sort)
     return ", ".join(f"{column} DESC" if backwards else column for column in columns.split(", "))
+
+
+def ranks(asked: Filter) -> str:
+    """A condition that follows from the states that are asked for, and lets the index by score begin at them."""
+    states = asked.states or (("failed",) if asked.failures else ())
+    known = [rank for state in states for rank in RANKS.get(state, (0, OTHER))]
+    return f"rank BETWEEN {min(known)} AND {max(known)}" if known else "1"
+
+
+def trigrams(text: str) -> str | None:
+    """The query by which texts that may have this one are found; None for one that is too short for it."""
+    starts = [*range(0, len(text) - 2, 3), len(text) - 3] if len(text) > 2 else []
+    pieces = dict.fromkeys(text[at : at + 3] for at in starts[-_PIECES:])  # which cover it; that is found by fewer
+    if "\0" in text or not pieces:
+        return None
+    return " AND ".join('"' + piece.replace('"', '""') + '"' for piece in pieces)
 
 
 def only_current(asked: Filter) -> str:

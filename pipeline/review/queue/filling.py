@@ -13,12 +13,11 @@ from pipeline.records.entries import read_entries
 from pipeline.records.remembered import Remembered
 from pipeline.records.types import DeletedByRule, Document, Erased, Part, Record, RunStarted
 from pipeline.review.queue.answers import Answered, answers, shortened
+from pipeline.review.queue.asking import OTHER, RANKS
 from pipeline.review.queue.runs import BEGINS, Run, night_of
-from pipeline.review.queue.tables import NO_SCORE
+from pipeline.review.queue.tables import NO_SCORE, SAY, UNSAY
 from pipeline.states import ANSWERED
 
-_RANKS = {"review": 0, "abstained": 1, "done": 2, "failed": 4, "rejected": 5, "duplicate": 6}
-_DECIDED, _OTHER = 3, 7
 _COLUMNS = (
     "entry", "current", "job", "state", "failure", "label", "folder", "night", "review", "settings", "task", "run",
     "language", "reviewer", "part", "row", "rank", "score", "certainty", "uncertain", "size", "pages", "document",
@@ -53,6 +52,7 @@ class Filling:
 
     def __init__(self, site: Site, db: sqlite3.Connection, copies: dict[str, bool]) -> None:
         self._site, self._db, self._words, self.copies = site, db, Words(db), copies
+        self._has_words = bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone())
         self._waiting: list[Document] = []  # of which no part has come yet
         self._runs: dict[str, Run] = {}
         self._last: Remembered[Identity, int] = Remembered(db, "last", _to_key, bytes, int, int)
@@ -111,11 +111,17 @@ class Filling:
         self._db.executemany(_INSERT, items)
         told = [self._told(entry, (found or {}).get(entry.n, _NOTHING)) for entry in documents]
         self._db.executemany("INSERT INTO told VALUES (?, ?, ?, ?, ?)", told)
+        self._search(SAY, [entry.n for entry in documents])
         gone = [(entry.n, number) for entry in documents for number in self._replaced(entry)]
         self._db.executemany("UPDATE item SET current = 0, replaced_by = ? WHERE entry = ?", gone)
         newest = {entry.job: entry.job_digest for entry in documents if not entry.said.get("review")}
         rows = [(self._words(job), self._words(digest)) for job, digest in newest.items()]
         self._db.executemany("INSERT OR REPLACE INTO newest VALUES (?, ?)", rows)
+
+    def _search(self, statement: str, entries: Iterable[int]) -> None:
+        """Keep the index of texts, if it is made yet."""
+        if self._has_words:
+            self._db.executemany(statement, ((entry,) for entry in entries))
 
     def _answers(self, file: str) -> dict[int, Answered] | None:
         """The answers in a part; None if it is not there, or no part."""
@@ -139,8 +145,10 @@ class Filling:
                 "UPDATE item SET label = ?, task = ?, score = ?, certainty = ?, uncertain = ? WHERE entry = ?", facts
             )
             if said.answer:
+                self._search(UNSAY, [entry])
                 new = (said.answer, f"\n{said.answer.casefold()}", entry)
                 self._db.execute("UPDATE told SET answer = ?, text = text || ? WHERE entry = ?", new)
+                self._search(SAY, [entry])
 
     def _place(self, entry: Document) -> tuple[int, int]:
         """The run and the night of a row: of a person's decision those of the row that he saw."""
@@ -152,7 +160,7 @@ class Filling:
 
     def _item(self, entry: Document, part: int, said: Answered, run: int, night: int) -> tuple[Any, ...]:
         words, review = self._words, entry.said.get("review") or {}
-        rank = _DECIDED if review and entry.state == "done" else _RANKS.get(entry.state, _OTHER)
+        rank = RANKS.get(entry.state, (OTHER,))[-1 if review else 0]
         folder = entry.path.rpartition("/")[0]
         facts = map(words, (entry.job, entry.state, entry.failure, said.label, folder))
         decided, by = words(review.get("action")), words(review.get("by"))
@@ -184,6 +192,7 @@ class Filling:
             named = "SELECT entry FROM item WHERE part = (SELECT id FROM part WHERE file = ?)"
             gone.update(number for (number,) in self._db.execute(named, (file,)))
             self._db.execute("DELETE FROM part WHERE file = ?", (file,))
+        self._search(UNSAY, gone)
         for table in ("item", "told"):
             self._db.executemany(f"DELETE FROM {table} WHERE entry = ?", ((number,) for number in gone))
 

@@ -14,12 +14,26 @@ from typing import Any, Self
 
 import audit
 from pipeline.plan import Site
-from pipeline.review.queue.asking import behind, fact, only_current, order_of, ordered, place_of, score_of, where
+from pipeline.review.queue.asking import (
+    behind,
+    fact,
+    only_current,
+    order_of,
+    ordered,
+    place_of,
+    ranks,
+    score_of,
+    trigrams,
+    where,
+)
 from pipeline.review.queue.filling import Filling, entries_from
 from pipeline.review.queue.runs import Run
 from pipeline.review.queue.shown import Filter, Item, Night, Page
 from pipeline.review.queue.tables import connect, make_anew, make_indexes
 
+MOST_COUNTED = 10_000
+"""Rows that have a text, of which no more are counted."""
+_LOOKED_THROUGH = 4_000  # rows in which a text is sought before its trigrams are
 _AT_ONCE = 20_000  # entries between two commits of the file
 _WORDS = ("job", "state", "failure", "label", "night", "review", "task", "run", "language", "reviewer")
 _SELECT = (
@@ -91,26 +105,45 @@ class Queue:
         columns, _ = order_of(sort)
         test, values = where(asked)
         place, place_values = behind(sort, after)
-        tests = [only_current(asked), test, place]
-        if asked.text:
-            tests.append("entry IN (SELECT entry FROM told WHERE instr(text, ?))")
-            place_values = [*place_values, asked.text.casefold()]
-        found = self._db.execute(
-            f"SELECT {columns} FROM item WHERE {' AND '.join(tests)} ORDER BY {ordered(sort)} LIMIT ?",
-            [*values, *place_values, limit + 1],
-        ).fetchall()
+        whole = f"{only_current(asked)} AND {ranks(asked)} AND {test} AND {place}"
+        query = f"SELECT {columns} FROM item WHERE {whole}", [*values, *place_values]
+        found = self._found(query, columns, f"ORDER BY {ordered(sort)} LIMIT", asked.text, limit + 1)
         items = tuple(self._items([row[-1] for row in found[:limit]]))
         return items, place_of(found[limit - 1]) if len(found) > limit else None
 
+    def _found(
+        self, query: tuple[str, list[Any]], columns: str, order: str, text: str | None, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """The first rows of a query. Where they have to have a text, it is sought in the first of them; only if too few
+        have it, by its trigrams."""
+        select, values = query
+        if not text:
+            return self._db.execute(f"{select} {order} ?", [*values, limit]).fetchall()
+        text = text.casefold()
+        first = f"SELECT * FROM ({select} {order} {_LOOKED_THROUGH}) JOIN told USING (entry) WHERE instr(text, ?)"
+        found = self._db.execute(f"SELECT {columns} FROM ({first}) {order} ?", [*values, text, limit]).fetchall()
+        if len(found) == limit:
+            return found
+        among, more = self._having(text)
+        return self._db.execute(f"{select} AND entry IN ({among}) {order} ?", [*values, *more, limit]).fetchall()
+
+    def _having(self, text: str) -> tuple[str, list[str]]:
+        """The query for the entries of rows that have a text, and its values."""
+        pieces = trigrams(text)
+        if pieces is None or not self._has("words"):
+            return "SELECT entry FROM told WHERE instr(text, ?)", [text]
+        joined = "SELECT entry FROM words CROSS JOIN told ON told.entry = words.rowid"
+        return f"{joined} WHERE words MATCH ? AND instr(told.text, ?)", [pieces, text]
+
     def count(self, asked: Filter) -> int:
-        """How many documents a filter lets through."""
-        return self._counts(asked, "count(*)", "sum(n)", "").get(None, 0)
+        """How many documents a filter lets through; of those that have a text at most MOST_COUNTED are counted."""
+        return self._counts(asked, None).get(None, 0)
 
     def counts(self, asked: Filter, by: str) -> dict[str, int]:
         """How many documents of each state, label, failure, night, job, folder or review a filter lets through; those
-        of none stand under "". ValueError."""
+        of none stand under "". With a text, the first MOST_COUNTED that have it are counted. ValueError."""
         name = fact(by)
-        numbers = self._counts(asked, f"{name}, count(*)", f"{name}, sum(n)", f" GROUP BY {name}")
+        numbers = self._counts(asked, name)
         words = dict(self._db.execute("SELECT id, text FROM word")) if len(numbers) > 500 else {}
         told = {words.get(number) or self._word(number): count for number, count in numbers.items() if count}
         return dict(sorted(told.items(), key=lambda each: (-each[1], each[0])))
@@ -151,18 +184,21 @@ class Queue:
             nights.setdefault((night, run.job), []).append(run)
         return [_night(night, runs) for (night, _), runs in nights.items()]
 
-    def _counts(self, asked: Filter, of_items: str, of_tally: str, group: str) -> dict[Any, int]:
+    def _counts(self, asked: Filter, by: str | None) -> dict[Any, int]:
         """Counted where nothing but facts is asked for from the tally, else from the items."""
         test, values = where(asked)
-        if asked.current and not asked.text and self._is_indexed():
-            rows = self._db.execute(f"SELECT {of_tally} FROM tally WHERE {test}{group}", values).fetchall()
+        column = by or "NULL"
+        if asked.text:
+            among, more = self._having(asked.text.casefold())
+            joined = f"({among}) AS hits CROSS JOIN item USING (entry)"
+            some = f"SELECT {column} AS fact FROM {joined} WHERE {only_current(asked)} AND {test} LIMIT {MOST_COUNTED}"
+            rows = self._db.execute(f"SELECT fact, count(*) FROM ({some}) GROUP BY fact", [*more, *values])
+        elif asked.current and self._has("by_score"):
+            rows = self._db.execute(f"SELECT {column}, sum(n) FROM tally WHERE {test} GROUP BY {column}", values)
         else:
-            tests = f"{only_current(asked)} AND {test}"
-            if asked.text:
-                tests += " AND entry IN (SELECT entry FROM told WHERE instr(text, ?))"
-                values = [*values, asked.text.casefold()]
-            rows = self._db.execute(f"SELECT {of_items} FROM item WHERE {tests}{group}", values).fetchall()
-        return {row[0] if len(row) > 1 else None: row[-1] or 0 for row in rows}
+            whole = f"{only_current(asked)} AND {test}"
+            rows = self._db.execute(f"SELECT {column}, count(*) FROM item WHERE {whole} GROUP BY {column}", values)
+        return dict(rows.fetchall())
 
     def _items(self, entries: list[int]) -> Iterator[Item]:
         """The items of entries, in the order given."""
@@ -179,8 +215,8 @@ class Queue:
         row = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return row[0] if row else default
 
-    def _is_indexed(self) -> bool:
-        return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'by_score'").fetchone())
+    def _has(self, name: str) -> bool:
+        return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone())
 
     def _is_of_this_log(self) -> bool:
         try:

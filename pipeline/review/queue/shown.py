@@ -74,7 +74,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Page:
-    """Some items in their order; `total` counts all that the filter lets through; `next` is given back as `after` for
+    """Some items in their order; `total` counts all that the filter lets through (with a text at most
+    10,000: there may be more); `next` is given back as `after` for
     the page behind this one, None at the end."""
 
     items: tuple[Item, ...]

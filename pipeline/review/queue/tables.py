@@ -14,7 +14,7 @@ from pathlib import Path
 from pipeline.plan import Site
 from pipeline.records.queue_file import index_file, remove_index
 
-VERSION = 1
+VERSION = 2
 NO_SCORE = 9.0
 """A score behind every score, for rows that have none."""
 
@@ -63,6 +63,16 @@ TRIGGERS = (
     f"CREATE TRIGGER gone AFTER DELETE ON item BEGIN {_counting('old', '-')}; END",
     f"CREATE TRIGGER changed AFTER UPDATE ON item BEGIN {_counting('old', '-')}; {_counting('new', '+')}; END",
 )
+SEARCH = (
+    "CREATE VIRTUAL TABLE words USING fts5 (text, content='told', content_rowid='entry', tokenize='trigram', "
+    "detail='none')",
+    "INSERT INTO words (words) VALUES ('rebuild')",
+)
+UNSAY = "INSERT INTO words (words, rowid, text) SELECT 'delete', entry, text FROM told WHERE entry = ?"
+SAY = "INSERT INTO words (rowid, text) SELECT entry, text FROM told WHERE entry = ?"
+"""Texts are found by their trigrams; where SQLite was built without FTS5, they are all looked through. UNSAY comes
+before a text is changed or goes, SAY after it came. No triggers: SQLite lets none write to such a table in a file that
+it does not trust."""
 
 
 def connect(site: Site) -> sqlite3.Connection:
@@ -115,7 +125,6 @@ def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA cache_size = -32768")
-        db.execute("PRAGMA temp_store = MEMORY")
         if _version(db) != VERSION:
             make_anew(db)
         return db
@@ -136,6 +145,7 @@ def make_anew(db: sqlite3.Connection) -> None:
     """Empty the index. sqlite3.Error."""
     db.execute("BEGIN IMMEDIATE")
     try:
+        db.execute("DROP TABLE IF EXISTS words")  # which takes tables of its own along
         there = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
         for kind, name in sorted(there, key=lambda each: each[0] != "trigger"):
             if kind != "index":
@@ -156,5 +166,15 @@ def make_indexes(db: sqlite3.Connection) -> None:
         return
     facts = ", ".join(FACTS)
     db.execute(f"INSERT INTO tally SELECT {facts}, count(*) FROM item WHERE current = 1 GROUP BY {facts}")
-    for statement in (*INDEXES, *TRIGGERS):
+    for statement in (*INDEXES, *TRIGGERS, *(SEARCH if _has_trigrams(db) else ())):
         db.execute(statement)
+
+
+def _has_trigrams(db: sqlite3.Connection) -> bool:
+    """Whether this SQLite can make an index of trigrams."""
+    try:
+        db.execute("CREATE VIRTUAL TABLE temp.tried USING fts5 (text, tokenize='trigram')")
+        db.execute("DROP TABLE temp.tried")
+    except sqlite3.OperationalError:
+        return False
+    return True

@@ -25,7 +25,7 @@ Said = tuple[int, NDArray[np.float32]]
 """The tokens of a window, and its logits, float32 [labels]."""
 
 
-def check_own_labels(head: engine.Head) -> None:
+def check_own_labels(head: "engine.Head") -> None:
     """TaskRefusedError unless a head chooses among labels."""
     if head.scores == "none":
         raise TaskRefusedError("its head computes numbers (cloister.head.scores: none), not scores of labels")

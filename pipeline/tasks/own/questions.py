@@ -58,19 +58,19 @@ class Questions:
         counter: TokenCounter = self._model
         return windows_of(document, counter, self._limit, OVERLAP)
 
-    def read(self, texts: Sequence[str]) -> list[list[engine.Answer]]:
+    def read(self, texts: Sequence[str]) -> "list[list[engine.Answer]]":
         """For each window the answers to all questions."""
         each = [self._model.answer(question, texts) for question in self._questions]
         return [list(answers) for answers in zip(*each, strict=True)]
 
-    def answer(self, document: Parsed, spans: Sequence[Span], said: Sequence[Sequence[engine.Answer]]) -> Answer:
+    def answer(self, document: Parsed, spans: Sequence[Span], said: "Sequence[Sequence[engine.Answer]]") -> Answer:
         reader = Quoted(document)
         rows = [
             self._row(index, reader, spans, [answers[index] for answers in said]) for index in range(len(self._fields))
         ]
         return answer_of(document, rows)
 
-    def _row(self, index: int, reader: Quoted, spans: Sequence[Span], said: Sequence[engine.Answer]) -> Row:
+    def _row(self, index: int, reader: Quoted, spans: Sequence[Span], said: "Sequence[engine.Answer]") -> Row:
         """The element of a field."""
         field, finder, document = self._fields[index], self._finders[index], reader.document
         if not said:

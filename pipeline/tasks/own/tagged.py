@@ -26,7 +26,7 @@ Wanted = tuple[str, str, str, Finder]
 """Of a field of a job: its name, its type, the type of entity, and what finds values of the field's type."""
 
 
-def check_entities(head: engine.Head, wanted: Sequence[str]) -> None:
+def check_entities(head: "engine.Head", wanted: Sequence[str]) -> None:
     """TaskRefusedError unless a head knows these types of entity, or any, and what is none."""
     if OUTSIDE not in head.labels:
         found = ", ".join(head.labels[:8])

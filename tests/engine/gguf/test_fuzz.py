@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import engine
+from engine.description import inspect
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.gguf import GgmlType, GgufFile, TensorSource, read, write
-from engine.inspect import inspect
 from engine.quant import TYPES, to_float32
 from tests.engine.conftest import Folder
 

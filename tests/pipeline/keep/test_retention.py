@@ -65,7 +65,7 @@ def test_rows_go_by_rule_with_their_markdown(ran: RunPlan) -> None:
     assert not (ran.outbox / "markdown").exists()
     assert list(pipeline.results(ran.site)) == []
     report = pipeline.verify(ran.site)
-    assert (report.ok, report.absent, report.checked["deleted"], report.checked["archived"]) == (True, (), 3, 2)
+    assert (report.ok, report.absent, report.checked["deleted"], report.checked["archived"]) == (True, (), 5, 2)
 
 
 def test_nothing_goes_before_its_day(ran: RunPlan) -> None:

@@ -1,0 +1,1 @@
+"""Who may come in: people and their invites, passphrases, sessions, and what was refused."""

@@ -1,0 +1,95 @@
+"""Who a request comes from, and whether they may have the page: session or proxy, right, the token of a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from jobs.console.access.sessions import Session, Spent
+from jobs.console.house import House, Proxy, Visit
+from jobs.console.refused import RefusedError
+from jobs.console.rights import ALLOWS, Right, roles_with
+
+COOKIE: Final = "cloister_session"
+TOKEN: Final = "token"
+_MOST_FIELDS: Final = 1000
+_UNSEEN: Final = frozenset({"/live.json"})
+"""Paths that scripts ask for by themselves: they do not keep a session alive."""
+
+
+class NotSignedInError(RefusedError):
+    """Nobody, or nobody any more, is signed in."""
+
+    def __init__(self, told: str = "Sign in to see this page.", recorded: str | None = None) -> None:
+        super().__init__(401, told, recorded)
+
+
+def admit(house: House, request: Request, right: Right | None, body: bytes) -> Visit:
+    """The visit of a request to a page that asks for this right (None: everybody may have it). RefusedError."""
+    visit = _visit(house, request, _form(body) if request.method == "POST" else {})
+    if right is None:
+        return visit
+    person, session = visit.person, visit.session
+    if person is None or session is None:
+        raise NotSignedInError(recorded="an action without being signed in" if request.method == "POST" else None)
+    if right not in person.rights:
+        roles = " or ".join(roles_with(right))
+        told = f"{person.name} may not {ALLOWS[right]}: that takes the role {roles}."
+        raise RefusedError(403, told, f"no right to {ALLOWS[right]}")
+    return _with_token_spent(visit, session) if request.method == "POST" else visit
+
+
+def _with_token_spent(visit: Visit, session: Session) -> Visit:
+    """The visit, if its form has a token of this session that was not used before."""
+    form = dict(visit.form)
+    match session.spend(form.pop(TOKEN, "")):
+        case Spent.WRONG:
+            told = "The form is none of this session. Load its page again, and send it from there."
+            raise RefusedError(403, told, "a form without the session's token")
+        case Spent.REPLAYED:
+            raise RefusedError(409, "This form was sent before, and is taken once.", "a form that was sent before")
+    return replace(visit, form=form)
+
+
+def _visit(house: House, request: Request, form: Mapping[str, str]) -> Visit:
+    token = request.cookies.get(COOKIE, "")
+    session = house.sessions.find(token, touch=request.url.path not in _UNSEEN) if token else None
+    if house.proxy is not None:
+        return _by_proxy(house, house.proxy, request, session, form)
+    person = house.people.find(session.person) if session else None
+    if person is None or session is None or person.mark != session.mark:
+        return Visit(house, request, form=form)
+    return Visit(house, request, person, session, form)
+
+
+def _by_proxy(house: House, proxy: Proxy, request: Request, session: Session | None, form: Mapping[str, str]) -> Visit:
+    """The visit of the person whom the proxy names, with a session for their forms."""
+    address = request.client.host if request.client else "socket"
+    if address != proxy.address:
+        raise RefusedError(403, "People come to this console through its proxy.", "a request past the proxy")
+    named = request.headers.getlist(proxy.header)
+    if len(named) != 1:
+        raise NotSignedInError("The proxy names nobody.", "a request in which the proxy names nobody")
+    person = house.proxied.get(named[0])
+    if person is None:
+        raise RefusedError(403, "The proxy names somebody who has no role here.", "somebody without a role")
+    if session and session.person == person.name:
+        return Visit(house, request, person, session, form)
+    begun, session = house.sessions.begin(person.name, "")
+    return Visit(house, request, person, session, form, begun)
+
+
+def _form(body: bytes) -> dict[str, str]:
+    try:
+        text = body.decode("ascii")
+        pairs = parse_qsl(text, True, bool(text), errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise RefusedError(400, "What was sent is no form.") from None
+    form = dict(pairs)
+    if len(form) != len(pairs):
+        raise RefusedError(400, "A form has each of its fields once.")
+    return form

@@ -1,0 +1,47 @@
+"""A part of a page that may fail without taking the rest with it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+import audit
+import pipeline
+from jobs.console.access.people import PeopleError
+from jobs.console.indexes import BrokenIndexError
+from jobs.errors import ConfigError
+
+T = TypeVar("T")
+OPERATORS: Final = (
+    *(ConfigError, PeopleError, BrokenIndexError, pipeline.BadPartError, audit.AuditError),
+    *(OSError, sqlite3.Error),
+)
+"""What is for the operator to mend, and said in one sentence."""
+
+
+@dataclass(frozen=True)
+class Attempted(Generic[T]):
+    """What was had, or the sentence that says why it could not be."""
+
+    value: T | None
+    why: str | None = None
+
+
+def attempt(make: Callable[[], T]) -> Attempted[T]:
+    """Make a part of a page. What is no fault of the workspace is raised."""
+    try:
+        return Attempted(make())
+    except (*OPERATORS, LookupError) as error:
+        return Attempted(None, told_of(error))
+
+
+def told_of(error: Exception) -> str:
+    """The sentence about what went wrong."""
+    match error:
+        case audit.AuditError():
+            return f"The audit log: {error}"
+        case OSError() if error.filename:
+            return f"{error.filename}: {error.strerror}"
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -1,0 +1,85 @@
+"""What lives as long as the console does, and what a page gets to know of one request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+
+import pipeline
+from jobs.console.access.attempts import Attempts
+from jobs.console.access.patience import Patience
+from jobs.console.access.people import People, Person
+from jobs.console.access.sessions import Session, Sessions
+from jobs.console.indexes import Indexes
+from jobs.console.key import KeyAdmission
+from jobs.console.now import Present
+from jobs.console.rights import Right
+from jobs.console.work import Works
+from jobs.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A proxy that authenticates: it names the person in this header, and speaks from this address alone ("socket":
+    from the console's Unix socket). Everybody else who connects is refused."""
+
+    header: str
+    address: str
+
+
+@dataclass(frozen=True)
+class House:
+    """The workspace and everything that the pages share."""
+
+    workspace: Workspace
+    site: pipeline.Site
+    people: People
+    sessions: Sessions
+    attempts: Attempts
+    patience: Patience
+    indexes: Indexes
+    present: Present
+    works: Works
+    key: KeyAdmission
+    hosts: frozenset[str]  # names by which browsers may call it, with their port where it is not the usual one
+    proxy: Proxy | None = None
+    proxied: Mapping[str, Person] = field(default_factory=dict)  # name in the proxy's header -> the person
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request of somebody who may make it, as pages get it. `form` holds what a form sent, without its token;
+    `new_session` is the token of a session that begins with this request."""
+
+    house: House
+    request: Request
+    person: Person | None = None
+    session: Session | None = None
+    form: Mapping[str, str] = field(default_factory=dict)
+    new_session: str | None = None
+
+    @property
+    def site(self) -> pipeline.Site:
+        """The workspace as the pipeline knows it."""
+        return self.house.site
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """What stands behind the question mark of the address; of several values of one name the last."""
+        return self.request.query_params
+
+    @property
+    def path(self) -> Mapping[str, str | int]:
+        """The parts of the address that the page's path names, such as `entry`."""
+        return self.request.path_params
+
+    @property
+    def name(self) -> str:
+        """The person's name; "" for somebody who is not signed in."""
+        return self.person.name if self.person else ""
+
+    def may(self, right: Right) -> bool:
+        """Whether the person has this right."""
+        return self.person is not None and right in self.person.rights
