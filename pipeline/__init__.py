@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from pipeline.outbox.tables.base import TableRefusedError
     from pipeline.outbox.tables.writing import original_of, write_table
     from pipeline.parse import Limits, find_tesseract
+    from pipeline.parse.view.seen import Mark
     from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Retention, RunPlan, Site
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
@@ -154,6 +155,12 @@ if TYPE_CHECKING:
         Writing,
         keys_of,
     )
+    from pipeline.view.drawer import Drawer
+    from pipeline.view.places import Place
+    from pipeline.view.structure import Block, Marked, blocks_of
+    from pipeline.view.unseen import WAYS
+    from pipeline.view.viewed import Drawn, NotShownError, Viewed, draw_page, open_document
+    from pipeline.view.windows import window_at, windows_of
 
 _LATER = {
     "pipeline.answer.heads": "promises_of with_head",
@@ -241,6 +248,13 @@ _LATER = {
         "NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label Line "
         "SettingsError SummarizeSettings Task Writing keys_of"
     ),
+    "pipeline.parse.view.seen": "Mark",
+    "pipeline.view.drawer": "Drawer",
+    "pipeline.view.places": "Place",
+    "pipeline.view.structure": "Block Marked blocks_of",
+    "pipeline.view.unseen": "WAYS",
+    "pipeline.view.viewed": "Drawn NotShownError Viewed draw_page open_document",
+    "pipeline.view.windows": "window_at windows_of",
 }
 """The public names by their homes: module -> names, with a blank between two."""
 _HOMES = {name: home for home, names in _LATER.items() for name in names.split()}

@@ -51,6 +51,14 @@ class Hidden:
 
 
 @dataclass(frozen=True)
+class Unseen:
+    """A piece of text that no person sees, in the way of `kind`."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Member:
     """A document inside another one. Its bytes are `size` bytes from `offset` of what the parser unpacked.
 
@@ -82,7 +90,8 @@ class Parsed:
     the guess for formats that are bytes of text, else None. `notes` are facts about the parse that a reader of the
     result should know. `sections` ascend by start. `members` are documents inside this one; an archive has nothing
     else, and its text is "". `images` are pictures that wait to be read by OCR. `unsure` says why it could not be told
-    whether some text is hidden; it is empty where the job keeps hidden text.
+    whether some text is hidden; it is empty where the job keeps hidden text. `unseen` are the hidden pieces themselves,
+    where they were asked for, in the order in which they were met.
     """
 
     text: str
@@ -97,6 +106,7 @@ class Parsed:
     members: tuple[Member, ...] = ()
     images: tuple[Picture, ...] = ()
     unsure: tuple[str, ...] = ()
+    unseen: tuple[Unseen, ...] = ()
 
     @cached_property
     def text_sha256(self) -> str:

@@ -60,7 +60,7 @@ NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlr
 ROOMS = (
     *("errors", "states", "document", "paths", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "records"),
     "chronicle",
-    *("report", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof", "review"),
+    *("report", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof", "review", "view"),
     *("control", "bench", "stages", "run"),
 )
 # rooms and files within a room, each of which may import those that stand before it in its folder
@@ -71,14 +71,15 @@ INNER_ROOMS = {
     ),
     "pipeline.parse": (
         *("limits", "options", "members", "look", "writer", "encoding", "pictures", "contract", "markup", "css"),
-        *("unpack", "mail", "office", "pdf", "formats", "sniff", "sandbox", "child", "ocr", "pool"),
+        *("unpack", "mail", "office", "pdf", "formats", "sniff", "view", "sandbox", "child", "ocr", "pool"),
     ),
     "pipeline.parse.office": (
         *("rtf_looks", "cells", "numerals", "package", "binary", "embedded"),
         *("drawing", "word", "sheets", "odf"),
     ),
     "pipeline.parse.pdf": (
-        *("binding", "geometry", "objects", "layers", "attachments", "outline", "text", "drawn", "pages"),
+        *("binding", "opening", "geometry", "objects", "layers", "attachments", "outline", "text", "drawn"),
+        *("places", "pages"),
     ),
 }
 # folders that hold a family: one file a member; audit/ is one thing

@@ -143,6 +143,7 @@ def _close(house: House) -> None:
     house.key.close()
     house.indexes.close()
     house.works.close()
+    house.drawer.close()
     house.attempts.flush(everything=True)
 
 

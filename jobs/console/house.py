@@ -43,6 +43,7 @@ class House:
     present: Present
     works: Works
     key: KeyAdmission
+    drawer: pipeline.Drawer
     hosts: frozenset[str]  # names by which browsers may call it, with their port where it is not the usual one
     proxy: Proxy | None = None
     proxied: Mapping[str, Person] = field(default_factory=dict)  # name in the proxy's header -> the person

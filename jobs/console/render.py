@@ -24,6 +24,8 @@ STATIC: Final[Mapping[str, tuple[bytes, str]]] = {
     for name, media in (
         ("console.css", "text/css"),
         ("console.js", "text/javascript"),
+        ("document.css", "text/css"),
+        ("document.js", "text/javascript"),
         ("icon.svg", "image/svg+xml"),
     )
 }
@@ -114,6 +116,11 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
+def _capitalized(text: str) -> str:
+    """A text with a capital at its beginning; the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
 _ENVIRONMENT: Final = Environment(
     loader=FileSystemLoader(HERE / "templates"),
     autoescape=True,
@@ -134,4 +141,5 @@ _ENVIRONMENT.filters |= {
     "short": _short,
     "slug": _slug,
     "counted": counted,
+    "capitalize_first": _capitalized,
 }

@@ -47,7 +47,7 @@ class Source:
     @cached_property
     def hidden(self) -> HiddenText:
         """Counts the text of this document that nobody sees."""
-        return HiddenText(drop=self.options.hidden != "keep")
+        return HiddenText(drop=self.options.hidden != "keep", tell=self.options.tell)
 
     def writer(self) -> TextWriter:
         """A writer that holds to the limit of this document's text and to the job's rule for what is hidden."""
@@ -107,6 +107,7 @@ def finish(
         members=members,
         images=images,
         unsure=source.hidden.unsure,
+        unseen=source.hidden.told(),
     )
 
 

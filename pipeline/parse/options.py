@@ -11,7 +11,8 @@ class Options:
 
     `images`: give pictures of text away; `texts`: what was recognised on these, by the names that they were given with,
     and `unread`: why others were not recognised.
-    `media_type`: what it is because its job says so; "" where its bytes decide.
+    `media_type`: what it is because its job says so; "" where its bytes decide. `tell`: text that no person sees is
+    given, not only counted.
     """
 
     hidden: str = "drop"
@@ -21,6 +22,7 @@ class Options:
     texts: Mapping[str, str] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
     media_type: str = ""
+    tell: bool = False
 
     def to_message(self) -> dict[str, Any]:
         """The options as a JSON object."""

@@ -1,22 +1,26 @@
 """Children that parse, one document at a time each; what happens to a child is the failure of its document alone."""
 
 import contextlib
+import os
 import queue
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.child.channel import BadMessageError, ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.child.handed import handed
 from pipeline.parse.child.process import ChildProcess, ServerProcess
-from pipeline.parse.child.reply import parse_reply
+from pipeline.parse.child.reply import parse_failure, parse_reply
 from pipeline.parse.limits import Limits
 from pipeline.parse.ocr.tesseract import PageReader, Tesseract
 from pipeline.parse.options import Options
 from pipeline.parse.sandbox import lacking
+from pipeline.parse.view.drawing import BadPagesError, ask_pages, ask_pixels, parse_pages, parse_pixels
+from pipeline.parse.view.seen import Pages, PageText, Pixels
 
+T = TypeVar("T")
 _UNSETTLING = {Failure.CRASHED, Failure.OUT_OF_MEMORY}  # after these a child's libraries are not trusted any more
 _PLAIN = Options()
 _SERVERS = 5  # that a document may see die
@@ -81,25 +85,51 @@ class ParserPool:
         inside this one and of pages as pictures. Raises DocumentError; OSError if `out` cannot be written;
         RuntimeError if no child starts, or the pool is closed meanwhile.
         """
+        return self._answer(fd, out, _request(name, options), lambda answer: parse_reply(answer, self._limits))
+
+    def pages(self, fd: int, options: Options, texts: Sequence[PageText]) -> Pages:
+        """The sizes of the pages of a document of `options.media_type`, and the marks on those whose texts are given.
+
+        Raises DocumentError, and RuntimeError as `parse` does.
+        """
+        request = _request("", options) | {"view": ask_pages(texts)}
+        return self._answer(fd, None, request, lambda answer: parse_pages(answer, texts))
+
+    def draw(self, fd: int, options: Options, number: int, width: int) -> Pixels:
+        """The page `number`, from 1, of a document of `options.media_type`, `width` pixels across, or fewer.
+
+        Raises DocumentError, and RuntimeError as `parse` does.
+        """
+        request = _request("", options) | {"view": ask_pixels(number, width)}
+        out = os.memfd_create("pixels", os.MFD_CLOEXEC)
+        try:
+            return self._answer(fd, out, request, lambda answer: parse_pixels(answer, out))
+        finally:
+            os.close(out)
+
+    def _answer(self, fd: int, out: int | None, request: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
         for _ in range(_SERVERS):
             with contextlib.suppress(_OrphanError):
-                return self._parse(fd, name, options, out)
+                return self._of_child(fd, out, request, read)
         raise RuntimeError("the server of the document parsers is killed again and again")
 
-    def _parse(self, fd: int, name: str, options: Options, out: int | None) -> Parsed:
+    def _of_child(self, fd: int, out: int | None, request: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
         child, keep = self._ready(self._idle.get()), False
         try:
             with handed(fd) as document:
                 fds = [document] if out is None else [document, out]
-                answer = child.ask(fds, name[-_NAME:], options, self._limits)
-            parsed = parse_reply(answer, self._limits)
+                answer = child.ask(fds, request, self._limits)
+            if "failure" in answer:
+                raise parse_failure(answer)
+            found = read(answer)
             keep = child.documents < self._limits.documents_per_child
-            return parsed
+            return found
         except DocumentError as error:
             keep = error.failure not in _UNSETTLING
             raise
         except ChannelTimeoutError as error:
-            raise DocumentError(Failure.TIMEOUT, f"not parsed within {self._limits.seconds:g} s") from error
+            what = "drawn" if "view" in request else "parsed"
+            raise DocumentError(Failure.TIMEOUT, f"not {what} within {self._limits.seconds:g} s") from error
         except ChannelClosedError as error:
             if self._closed:
                 raise RuntimeError("the document parsers were closed during a parse") from error
@@ -108,7 +138,7 @@ class ParserPool:
                 raise _OrphanError from error
             failure = Failure.OUT_OF_MEMORY if child.was_full(self._limits) else Failure.CRASHED
             raise DocumentError(failure, f"its parser died: {child.end()}") from error
-        except BadMessageError as error:
+        except (BadMessageError, BadPagesError) as error:
             raise DocumentError(Failure.CRASHED, f"its parser answered with nonsense: {error}") from error
         finally:
             if not keep:
@@ -143,3 +173,7 @@ class ParserPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _request(name: str, options: Options) -> dict[str, Any]:
+    return {"name": name[-_NAME:], "options": options.to_message()}

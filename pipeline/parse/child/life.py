@@ -18,8 +18,9 @@ from pipeline.parse.child.reply import format_failure, format_no_room, format_pa
 from pipeline.parse.formats import PARSERS, Source
 from pipeline.parse.limits import Limits
 from pipeline.parse.members import NoRoomError
-from pipeline.parse.options import Options, from_message
+from pipeline.parse.options import from_message
 from pipeline.parse.sniff import media_type_of
+from pipeline.parse.view import drawing
 
 _DEPTH = 12_000  # Python frames: more than any document that lxml accepts needs
 
@@ -41,7 +42,7 @@ def serve(channel: Channel, limits: Limits, isolation: dict[str, bool]) -> None:
 
 def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     try:
-        return format_parsed(_parse(fds, request["name"], from_message(request["options"]), limits))
+        return _done(_source(fds, request, limits), request.get("view"))
     except NoRoomError as error:
         return format_no_room(error)
     except DocumentError as error:
@@ -60,12 +61,21 @@ def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict
             os.close(fd)
 
 
-def _parse(fds: Sequence[int], name: str, options: Options, limits: Limits) -> Parsed:
+def _source(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> Source:
     data = _read(fds[0] if fds else None)
     if not data:
         raise DocumentError(Failure.EMPTY, "the file has 0 bytes")
-    source = Source(data, name, limits, options, fds[1] if len(fds) > 1 else None)
-    media_type = options.media_type or media_type_of(source)
+    options = from_message(request["options"])
+    return Source(data, request["name"], limits, options, fds[1] if len(fds) > 1 else None)
+
+
+def _done(source: Source, view: dict[str, Any] | None) -> dict[str, Any]:
+    """The document, or what is asked for of its pages as they look."""
+    return format_parsed(_parse(source)) if view is None else drawing.answer(source, view)
+
+
+def _parse(source: Source) -> Parsed:
+    media_type = source.options.media_type or media_type_of(source)
     if media_type not in PARSERS:
         raise DocumentError(Failure.UNSUPPORTED, f"found {media_type}")
     return PARSERS[media_type].parse(source, media_type)

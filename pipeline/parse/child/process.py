@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from pipeline.parse.child.channel import Channel, ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.limits import MIB, Limits
-from pipeline.parse.options import Options
 
 _START_SECONDS = 30.0
 _FULL = 0.75  # of the limit on memory, which counts more than what is in use
@@ -152,13 +151,14 @@ class ChildProcess:
         self._peak = 0
         self.is_orphan = False  # it died with its server, of which no document is the cause
 
-    def ask(self, fds: Sequence[int], name: str, options: Options, limits: Limits) -> dict[str, Any]:
-        """The child's answer for one document; raises ChannelClosedError, ChannelTimeoutError, BadMessageError.
+    def ask(self, fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+        """The child's answer to a request for one document; raises ChannelClosedError, ChannelTimeoutError,
+        BadMessageError.
 
         `fds`: the document, and the file for what is unpacked from it, if anything may be.
         """
         self.documents += 1
-        self._channel.send({"name": name, "options": options.to_message()}, fds)
+        self._channel.send(request, fds)
         deadline = time.monotonic() + limits.seconds
         answer, _ = self._channel.receive(limits.reply_bytes, deadline)
         if answer.pop("text_follows", False):

@@ -5,7 +5,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from pipeline.document import Hidden, Member, Parsed, Picture, Section
+from pipeline.document import Hidden, Member, Parsed, Picture, Section, Unseen
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.child.channel import BadMessageError
 from pipeline.parse.limits import Limits
@@ -18,6 +18,7 @@ _NOTE = 1000
 _NOTES = 100
 _SECTIONS = 20_000
 _IMAGES = 100_000
+_UNSEEN = 2_000  # pieces of hidden text
 _DEPTH = 100  # levels of sections
 _SHOWN = 2000  # characters of any of them once escaped; a log entry has at most 65,535 bytes
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
@@ -43,6 +44,7 @@ def format_parsed(parsed: Parsed) -> dict[str, Any]:
         "members": [asdict(one) for one in parsed.members],
         "images": [[one.name, one.offset, one.size] for one in parsed.images],
         "unsure": [_shortened(why) for why in parsed.unsure[:_NOTES]],
+        "unseen": [[one.kind, one.text] for one in parsed.unseen[:_UNSEEN]],
     }
 
 
@@ -63,7 +65,7 @@ def format_no_room(error: NoRoomError) -> dict[str, Any]:
 def parse_reply(message: dict[str, Any], limits: Limits) -> Parsed:
     """The document that a message describes; raises the DocumentError or OSError it reports, or BadMessageError."""
     if "failure" in message:
-        raise _failure(message)
+        raise parse_failure(message)
     if "no_room" in message:
         raise _no_room(message)
     if set(message) != set(Parsed.__dataclass_fields__):
@@ -82,10 +84,12 @@ def parse_reply(message: dict[str, Any], limits: Limits) -> Parsed:
         members=tuple(_member(one, limits) for one in _list(message["members"], limits.unpacked_documents)),
         images=tuple(_image(one, limits) for one in _list(message["images"], _IMAGES)),
         unsure=tuple(_line(why, _NOTE) for why in _list(message["unsure"], _NOTES)),
+        unseen=tuple(_unseen(one, limits) for one in _list(message["unseen"], _UNSEEN)),
     )
 
 
-def _failure(message: dict[str, Any]) -> DocumentError:
+def parse_failure(message: dict[str, Any]) -> DocumentError:
+    """The DocumentError that a message reports; raises BadMessageError."""
     if set(message) != {"failure", "reason"} or message["failure"] not in list(Failure):
         raise BadMessageError("not a failure of the closed list")
     return DocumentError(Failure(message["failure"]), _line(message["reason"], _NOTE))
@@ -160,6 +164,13 @@ def _hidden(value: object) -> tuple[Hidden, ...]:
     if not isinstance(value, dict) or not set(value) <= set(KINDS):
         raise BadMessageError("not counts of ways to hide text")
     return tuple(Hidden(kind, _number(value[kind], 2**53)) for kind in KINDS if kind in value)
+
+
+def _unseen(value: object, limits: Limits) -> Unseen:
+    kind, text = _fields(value, 2)
+    if kind not in KINDS:
+        raise BadMessageError("not a way to hide text")
+    return Unseen(str(kind), _text(text, limits.output_characters))
 
 
 def _member(value: object, limits: Limits) -> Member:

@@ -5,13 +5,13 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.pdf.attachments import Attachments
 from pipeline.parse.pdf.binding import VERSION, pdfium, raw
+from pipeline.parse.pdf.opening import opened
 from pipeline.parse.pdf.outline import Bookmark, bookmarks_of, placed
 from pipeline.parse.pdf.pages import PageReader
 from pipeline.parse.pdf.text.hyphens import join_words
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"pdf/3 {VERSION}"
-_LOCKED = {raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY}
 _XFA = {raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND}
 
 
@@ -21,22 +21,12 @@ def is_mine(source: Source) -> bool:
 
 
 def parse(source: Source, media_type: str) -> Parsed:
-    """The document; raises DocumentError. One whose user password is empty opens as every reader opens it."""
-    try:
-        document = pdfium.PdfDocument(source.data)
-    except pdfium.PdfiumError as error:
-        if error.err_code in _LOCKED:
-            raise DocumentError(Failure.ENCRYPTED, "a PDF with a password") from error
-        raise DocumentError(Failure.CORRUPT, f"not a readable PDF: {error}") from error
-    try:
+    """The document; raises DocumentError."""
+    with opened(source.data) as document:
         return _read(document, source, media_type)
-    finally:
-        document.close()
 
 
 def _read(document: pdfium.PdfDocument, source: Source, media_type: str) -> Parsed:
-    if document.get_formtype() != raw.FORMTYPE_NONE:
-        document.init_forms()
     writer, attachments = source.writer(), Attachments(source.members, source.data)
     pages = PageReader(document, source, writer, attachments)
     for number in range(1, len(document) + 1):

@@ -6,7 +6,7 @@ What the model reads should be what a person would read; and who reads the resul
 import re
 from collections import Counter
 
-from pipeline.document import Hidden
+from pipeline.document import Hidden, Unseen
 from pipeline.parse.look.characters import BLANK, SUSPECT, is_right_to_left, kind_of, look_alikes, needed, unusual
 
 KINDS = {
@@ -27,11 +27,17 @@ KINDS = {
 }
 
 
-class HiddenText:
-    """The counts of one document. `drop`: what is hidden is left out of the text."""
+_TOLD = 2_000  # pieces that are told
+_TOLD_CHARACTERS = 200_000  # of all of them
 
-    def __init__(self, drop: bool) -> None:
+
+class HiddenText:
+    """The counts of one document. `drop`: what is hidden is left out of the text. `tell`: the first pieces are kept."""
+
+    def __init__(self, drop: bool, *, tell: bool = False) -> None:
         self._drop = drop
+        self._room = _TOLD_CHARACTERS if tell else 0
+        self._told: list[Unseen] = []
         self._counts: Counter[str] = Counter()
         self._unsure: dict[str, None] = {}
         self._mixed: Counter[str] = Counter()
@@ -39,6 +45,9 @@ class HiddenText:
     def keeps(self, kind: str, text: str) -> bool:
         """Count `text`, hidden in a way of KINDS; whether it belongs into the text all the same."""
         self._counts[kind] += sum(not one.isspace() for one in text)
+        if self._room > 0 and len(self._told) < _TOLD and text.strip():
+            self._told.append(Unseen(kind, text[: self._room]))
+            self._room -= len(text)
         return not self._drop
 
     def doubt(self, why: str) -> None:
@@ -65,6 +74,10 @@ class HiddenText:
     def found(self) -> tuple[Hidden, ...]:
         """The counts of hidden text that are not zero, in the order of KINDS."""
         return tuple(Hidden(kind, self._counts[kind]) for kind in KINDS if self._counts[kind])
+
+    def told(self) -> tuple[Unseen, ...]:
+        """The hidden pieces, as far as they are to be told."""
+        return tuple(self._told)
 
     @property
     def unsure(self) -> tuple[str, ...]:

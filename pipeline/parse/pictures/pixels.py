@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pipeline.errors import DocumentError, Failure
@@ -24,6 +25,7 @@ _MOST_PAGES = 500
 _SMALLEST = 16, 48  # pixels of the lower and of the longer side of a picture on which a word may stand
 _LARGE_ENOUGH = 2000  # pixels across of a picture whose letters will be large enough as they are
 _MOST_TIMES = 3
+_ORIENTATION, _ON_THEIR_SIDE = 0x0112, {5, 6, 7, 8}  # EXIF's tag, and those of its values that turn a picture
 
 if HERE:
     from PIL import Image, ImageOps, ImageSequence
@@ -59,6 +61,28 @@ def pages(data: bytes, *, all_frames: bool) -> Iterator[bytes]:
             yield _pgm(_grey(frame))
 
 
+def sizes(data: bytes, *, all_frames: bool) -> list[tuple[int, int]]:
+    """The pixels across and down of each page, or only of the first, upright as its EXIF says. Raises DocumentError."""
+    with _opened(data) as picture:
+        frames = ImageSequence.Iterator(picture) if all_frames else iter([picture])
+        return [_upright(frame) for frame in islice(frames, _MOST_PAGES)]
+
+
+def coloured(data: bytes, number: int, width: int, height: int) -> bytes:
+    """The page `number`, from 1, in this many pixels across and down: red, green and blue of each. Raises
+    DocumentError."""
+    with _opened(data) as picture:
+        picture.seek(number - 1)
+        picture.draft("RGB", (width, height))  # a photograph is decoded no larger than it will be
+        upright = _on_white(ImageOps.exif_transpose(picture))
+        return upright.convert("RGB").resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2.0).tobytes()
+
+
+def _upright(frame: "Picture") -> tuple[int, int]:
+    width, height = frame.size
+    return (height, width) if frame.getexif().get(_ORIENTATION) in _ON_THEIR_SIDE else (width, height)
+
+
 @contextmanager
 def _opened(data: bytes) -> "Iterator[Picture]":
     try:
@@ -72,12 +96,14 @@ def _opened(data: bytes) -> "Iterator[Picture]":
 
 def _grey(frame: "Picture") -> "Picture":
     """The picture in grey, upright as its EXIF says, on white where it is transparent."""
-    upright = ImageOps.exif_transpose(frame)
-    if "A" in upright.getbands() or "transparency" in upright.info:
-        upright = upright.convert("RGBA")
-        white = Image.new("RGBA", upright.size, "white")
-        upright = Image.alpha_composite(white, upright)
-    return upright.convert("L")
+    return _on_white(ImageOps.exif_transpose(frame)).convert("L")
+
+
+def _on_white(picture: "Picture") -> "Picture":
+    if "A" not in picture.getbands() and "transparency" not in picture.info:
+        return picture
+    picture = picture.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
 
 
 def _pgm(grey: "Picture") -> bytes:

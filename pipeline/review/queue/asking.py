@@ -65,8 +65,9 @@ def _names(asked: Filter) -> list[tuple[str, Sequence[str]]]:
     return [(column, names) for column, names in each if names]
 
 
-def behind(sort: str, after: str | None) -> Where:
-    """The condition of what stands behind the place `after`, which `place_of` gave. ValueError."""
+def behind(sort: str, after: str | None, *, turned: bool = False) -> Where:
+    """The condition of what stands behind the place `after`, which `place_of` gave, or before it if `turned`.
+    ValueError."""
     columns, backwards = order_of(sort)
     if after is None:
         return "1", []
@@ -77,7 +78,7 @@ def behind(sort: str, after: str | None) -> Where:
     count = len(columns.split(", "))
     if not isinstance(values, list) or len(values) != count or not all(type(v) in (int, float, str) for v in values):
         raise ValueError(f"{after!r} is no place in the order {sort!r}")
-    return f"({columns}) {'<' if backwards else '>'} ({', '.join('?' * count)})", values
+    return f"({columns}) {'<' if backwards != turned else '>'} ({', '.join('?' * count)})", values
 
 
 def place_of(values: Sequence[Any]) -> str:
@@ -85,10 +86,10 @@ def place_of(values: Sequence[Any]) -> str:
     return json.dumps(list(values), separators=(",", ":"))
 
 
-def ordered(sort: str) -> str:
-    """The ORDER BY of an order."""
+def ordered(sort: str, *, turned: bool = False) -> str:
+    """The ORDER BY of an order, or of the opposite one if `turned`."""
     columns, backwards = order_of(sort)
-    return ", ".join(f"{column} DESC" if backwards else column for column in columns.split(", "))
+    return ", ".join(f"{column} DESC" if backwards != turned else column for column in columns.split(", "))
 
 
 def ranks(asked: Filter) -> str:

@@ -173,6 +173,26 @@ class Queue:
         rows = self._db.execute("SELECT entry FROM item WHERE document = ? ORDER BY entry", (document,)).fetchall()
         return list(self._items([row[0] for row in rows]))
 
+    def beside(self, asked: Filter, sort: str, entry: int) -> tuple[int | None, int | None]:
+        """The entries that stand before and behind an entry in an order, among those that a filter lets through; it
+        need not be one of these itself. LookupError; ValueError for an order that is none."""
+        columns, _ = order_of(sort)
+        place = self._db.execute(f"SELECT {columns} FROM item WHERE entry = ?", (entry,)).fetchone()
+        if place is None:
+            raise LookupError(f"entry {entry} is no row of the results")
+        test, values = where(asked)
+        tests = [only_current(asked), test]
+        if asked.text:
+            tests.append("entry IN (SELECT entry FROM told WHERE instr(text, ?))")
+            values = [*values, asked.text.casefold()]
+        found = []
+        for turned in (True, False):
+            beyond, its = behind(sort, place_of(place), turned=turned)
+            told = f"SELECT entry FROM item WHERE {' AND '.join(tests)} AND {beyond} ORDER BY "
+            row = self._db.execute(f"{told}{ordered(sort, turned=turned)} LIMIT 1", [*values, *its]).fetchone()
+            found.append(None if row is None else int(row[0]))
+        return found[0], found[1]
+
     def nights(self, job: str | None = None) -> list[Night]:
         """The nights of each job, or of one, the latest first. A job's runs of one night are one of them."""
         rows = self._db.execute(

@@ -29,8 +29,8 @@ def pgm(page: Any, area: Rectangle | None = None) -> bytes:
     width, height = _size(page, _DOTS / 72, _MOST_PIXELS)
     view = View(page, width, height, IDENTITY, right=width, bottom=height)
     if area:
-        view = replace(view, matrix=_matrix(page, width, height)).of([area])
-    pixels, stride = _render(view, raw.FPDFBitmap_Gray)
+        view = replace(view, matrix=matrix_of(page, width, height)).of([area])
+    pixels, stride = render(view, raw.FPDFBitmap_Gray)
     width, height = view.right - view.left, view.bottom - view.top
     rows = (pixels[row * stride : row * stride + width] for row in range(height))
     return b"P5\n%d %d\n255\n" % (width, height) + (pixels if stride == width else b"".join(rows))
@@ -125,16 +125,16 @@ def _whole(pixels: float) -> int:
 def view_of(page: Page, areas: Iterable[Rectangle], *, annotations: bool) -> View:
     """The view of a page that shows these areas (in points), with or without its annotations."""
     width, height = _size(page.handle, _LOOK_SCALE, _LOOK_PIXELS)
-    matrix = _matrix(page.handle, width, height)
+    matrix = matrix_of(page.handle, width, height)
     return View(page.handle, width, height, matrix, annotations=annotations, form=page.form).of(areas)
 
 
 def look(view: View) -> Look:
     """The page as it would be drawn now."""
-    return Look(view, *_render(view, raw.FPDFBitmap_BGRx))
+    return Look(view, *render(view, raw.FPDFBitmap_BGRx))
 
 
-def _matrix(page: Any, width: int, height: int) -> tuple[float, float, float, float, float, float]:
+def matrix_of(page: Any, width: int, height: int) -> tuple[float, float, float, float, float, float]:
     """The matrix (a, b, c, d, e, f) from points of the page to pixels, by where pdfium puts three points."""
     across, down = ctypes.c_int(), ctypes.c_int()
 
@@ -153,7 +153,8 @@ def _size(page: Any, scale: float, most: int) -> tuple[int, int]:
     return min(max(1, int(width * scale)), most), min(max(1, int(height * scale)), most)
 
 
-def _render(view: View, kind: int) -> tuple[bytes, int]:
+def render(view: View, kind: int) -> tuple[bytes, int]:
+    """The pixels of a view, in a format of pdfium, and the bytes of a row."""
     width, height = view.right - view.left, view.bottom - view.top
     place = (-view.left, -view.top, view.width, view.height, 0, raw.FPDF_ANNOT if view.annotations else 0)
     bitmap = raw.FPDFBitmap_CreateEx(width, height, kind, None, 0)

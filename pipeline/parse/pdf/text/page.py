@@ -109,9 +109,13 @@ class Page:
         left, right, bottom, top = _box
         return left, bottom, right, top
 
+    def box_at(self, text_place: int) -> Rectangle:
+        """The box around the character at a place in the text, in points of the page."""
+        return self.box_of_character(_place_of(argument(self.characters), text_place))
+
     def _is_drawn(self, text_place: int) -> bool:
         """Whether the character at a place in the text takes up any width."""
-        left, _, right, _ = self.box_of_character(_place_of(argument(self.characters), text_place))
+        left, _, right, _ = self.box_at(text_place)
         return right > left
 
     def next_to_dropped(self, text: str) -> set[int]:

@@ -1,0 +1,1 @@
+"""What the page of a document shows and takes: its answer, a decision on it, its story, its place in a queue."""
