@@ -5,6 +5,7 @@
 # make bench-quality  how often answers are right, on documents below CLOISTER_DATA
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
 # make test-amx  the engine's kernels on AMX, emulated where the processor has none but AVX-512 VBMI
+# make screenshots  the pictures of README.md, of the demo in Chromium
 # make torture  1,000 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again: an hour or more
 
 PYTHON ?= python3
@@ -26,7 +27,7 @@ KERNELS := codegen simd kernels models generate test_identity.py test_fences.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 
-.PHONY: install demo test test-amx bench bench-lm torture lint lock clean
+.PHONY: install demo test test-amx bench bench-lm torture screenshots lint lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
@@ -88,6 +89,10 @@ bench-quality: $(VENV)/.test $(GGUF)
 	$(BIN)/python -m tests.benchmarks.bench_extract $(GGUF)
 	$(BIN)/python -m tests.benchmarks.bench_summarize $(GGUF)
 	$(BIN)/python -m tests.benchmarks.bench_risk $(GGUF)
+	$(BIN)/python -m tests.benchmarks.bench_field_risk $(GGUF)
+
+screenshots: demo $(VENV)/.test
+	$(BIN)/python -m tests.console.browser.pictures $(DEMO) tests/console/screenshots
 
 torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.torture --number 1000

@@ -21,6 +21,7 @@ COMMANDS = (
     "pipeline/tasks/README.md",
     "pipeline/parse/README.md",
     "pipeline/proof/README.md",
+    "pipeline/review/README.md",
     "engine/BENCHMARKS.md",
     "audit/README.md",
     "pipeline/keep/README.md",

@@ -1,5 +1,7 @@
 """`cloister audit export`: a range of the log, for somebody who has neither this program nor this machine."""
 
+from __future__ import annotations
+
 from datetime import date
 from pathlib import Path
 from typing import Annotated

@@ -134,17 +134,9 @@ def _lifespan(house: House) -> Callable[[Starlette], contextlib.AbstractAsyncCon
             tasks.start_soon(_flush_attempts, house)
             yield
             tasks.cancel_scope.cancel()
-        await run_in_threadpool(_close, house)
+        await run_in_threadpool(house.close)
 
     return lifespan
-
-
-def _close(house: House) -> None:
-    house.key.close()
-    house.indexes.close()
-    house.works.close()
-    house.drawer.close()
-    house.attempts.flush(everything=True)
 
 
 async def _flush_attempts(house: House) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from starlette.requests import Request
 
@@ -43,10 +44,23 @@ class House:
     present: Present
     works: Works
     key: KeyAdmission
-    drawer: pipeline.Drawer
     hosts: frozenset[str]  # names by which browsers may call it, with their port where it is not the usual one
     proxy: Proxy | None = None
     proxied: Mapping[str, Person] = field(default_factory=dict)  # name in the proxy's header -> the person
+
+    @cached_property
+    def drawer(self) -> pipeline.Drawer:
+        """The parsers' children that draw pages of documents; nothing of them is loaded before the first page."""
+        return pipeline.Drawer(self.site)
+
+    def close(self) -> None:
+        """End all that lives as long as the console."""
+        self.key.close()
+        self.indexes.close()
+        self.works.close()
+        if "drawer" in vars(self):
+            self.drawer.close()
+        self.attempts.flush(everything=True)
 
 
 @dataclass(frozen=True)

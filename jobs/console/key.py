@@ -1,8 +1,12 @@
-"""The console's own key is admitted in the log: with it decisions of people are signed."""
+"""The console's own key is admitted in the log: with it decisions of people are signed.
+
+Whether it is admitted already, the chronicle knows: the log of millions of entries is not read for it again.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import threading
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,6 +15,8 @@ import audit
 import pipeline
 
 _AGAIN_SECONDS: Final = 30.0
+_SOON_SECONDS: Final = 2.0
+_FEW: Final = 5000
 
 
 @dataclass
@@ -38,10 +44,26 @@ class KeyAdmission:
         self.wait(10)
 
     def _admit(self) -> None:
-        with contextlib.suppress(audit.AuditError, OSError):  # what is wrong with the log, pages say
+        with contextlib.suppress(audit.AuditError, OSError, sqlite3.Error):  # what is wrong there, pages say
             while not self._ended.is_set():
                 try:
-                    pipeline.admit_review_key(self.site)
-                    return
+                    if self._is_known() and (self._is_admitted() or pipeline.admit_review_key(self.site)):
+                        return
+                    self._ended.wait(_SOON_SECONDS)
                 except audit.LogHeld:
                     self._ended.wait(_AGAIN_SECONDS)
+
+    def _is_known(self) -> bool:
+        """Whether the chronicle is made, but for a few entries."""
+        with pipeline.open_chronicle(self.site) as chronicle:
+            return chronicle.behind is not None and chronicle.behind < _FEW
+
+    def _is_admitted(self) -> bool:
+        """Whether the key is the last one that the log admitted, as far as the chronicle knows."""
+        file = self.site.root / "keys" / "review.key"
+        if not file.exists():
+            return False
+        with pipeline.open_chronicle(self.site) as chronicle:
+            last = chronicle.last_of("reviewer_key.admitted")
+        found = list(pipeline.entries_at(self.site, [last.n])) if last else []
+        return any(entry.said.get("public_key") == audit.signing_key(file) for entry in found)

@@ -63,7 +63,6 @@ def make_house(workspace: Workspace, people: People, listener: socket) -> House:
         present=Present(workspace, site),
         works=Works(workspace, site),
         key=KeyAdmission(site),
-        drawer=pipeline.Drawer(site),
         hosts=frozenset(_hosts(listener, said.hosts)),
         proxy=Proxy(said.proxy.header, said.proxy.address) if said.proxy else None,
         proxied=proxied if said.proxy else {},

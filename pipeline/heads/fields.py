@@ -6,7 +6,7 @@ that it is right was learned from documents that the head had not seen (Platt 19
 to be given.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -21,6 +21,8 @@ Vectors = NDArray[np.float32]
 KIND: Final = "extract"
 NEARNESS: Final = 4.0  # what a cosine counts beside a vector of length 1
 THRESHOLD: Final = 0.35  # of a head that has learned none, and of further values: pipeline/DECISIONS.md
+MOST: Final = 50  # values of a field that may have several
+_LOOKED_AT: Final = 1000  # candidates among which they are
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,16 @@ class Sought:
     name: str
     type: str
     pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class Least:
+    """From which scores on the values of a field are given: the best one, and, if it may have `many`, further ones, of
+    which none is given without the best. `further` is never learned from examples."""
+
+    best: float
+    further: float
+    many: bool
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,12 @@ class FieldsHead:
         odds = self.levels[field] + self.slopes[field] * logit
         return float(engine.softmax(np.array([[0.0, odds]], np.float32), 1.0)[0, 1])
 
+    def least(self, field: int, said: float | None, many: bool) -> Least:
+        """From which scores on the values of a field are given, of which the job says a threshold, or none."""
+        if said is None:
+            return Least(self.thresholds[field], THRESHOLD, many)
+        return Least(said, said, many)
+
     def to_file(self, facts: Mapping[str, Any]) -> HeadFile:
         """The file of this head, with further facts of it."""
         numbers = zip(self.levels, self.slopes, self.thresholds, strict=True)
@@ -110,6 +128,20 @@ class FieldsHead:
         sought = tuple(field for field, _ in fields)
         view = View(arrays["centre"], float(facts["scale"]), arrays["meanings"])
         return cls(sought, view, words, engine.Logistic(*parts), levels, slopes, thresholds)
+
+
+def distinct(candidates: Sequence[Candidate], logits: Vectors) -> Iterator[int]:
+    """Which candidates are the values of a field, from the best logit to the worst: those that neither overlap one
+    before them nor say the same. `logits`: float32 [candidates]."""
+    chosen, known = list[Candidate](), set[str]()
+    for row in np.argsort(-logits, kind="stable")[:_LOOKED_AT].tolist():
+        value = candidates[row].value
+        said = "".join(char for char in value.value.lower() if char.isalnum())
+        apart = all(value.end <= one.value.start or one.value.end <= value.start for one in chosen)
+        if apart and said not in known:
+            chosen.append(candidates[row])
+            known.add(said)
+            yield row
 
 
 def bags_of(words: Iterable[Iterable[str]], numbers: Mapping[str, int]) -> "engine.Bags":

@@ -72,11 +72,13 @@ class NoPromiseError(Exception):
         self.risk, self.examples, self.needed = risk, examples, needed
 
 
-def promise(unseen: Unseen, risk: float, least: float) -> Promise:
-    """The lowest score, at least `least`, from which on the promise holds. NoPromiseError."""
+def promise(unseen: Unseen, risk: float, least: float, given: float = 0.0) -> Promise:
+    """The lowest score, at least `least`, from which on the promise holds. NoPromiseError. `given`: from which score on
+    answers are given, if the same examples taught it. It must not choose the scores that are tried: those below it are
+    left out, and it is tried itself only if no other is left."""
     tried = list(scores_tried(risk, least))
     doubt, best = doubt_of(tried), None
-    for score in tried:
+    for score in [one for one in tried if one >= given] or [given]:
         over = unseen.scores >= score
         accepted = int(over.sum())
         wrong = accepted - int(unseen.right[over].sum())

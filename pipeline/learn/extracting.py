@@ -7,6 +7,7 @@ are learned from: first such as lie evenly in it, then those that the last regre
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import fsum, sqrt
 from typing import Final
 
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 import engine
 from pipeline.document import Parsed, Span
 from pipeline.heads.candidates import Candidate, Page
-from pipeline.heads.fields import FieldsHead, Sought, Vectors, View
+from pipeline.heads.fields import MOST, FieldsHead, Sought, Vectors, View, distinct
+from pipeline.heads.findings import FLOOR, Scored
 from pipeline.learn.agreement import f1, words_of
 from pipeline.learn.bags import Words, placed
+from pipeline.learn.unseen import RIGHT, Unseen, calibrated, thresholds_of
 
 FOLDS: Final = 5
 PENALTY: Final = 1.0
@@ -27,13 +30,10 @@ ROUNDS: Final = 3
 EVENLY: Final = 40  # wrong candidates of a document that are learned from, wherever they lie,
 HARD: Final = 40  # and those most like right ones
 TEXTS: Final = ("text", "title", "organisation")  # types of which a value may be right in part
-RIGHT: Final = 0.5  # token F1 of a value with what it should be, from which on it is right
 SURE: Final = 0.75  # from which on a candidate is learned as a right one, beside the best of its document
 PLACES: Final = 3  # where a value stands that is learned from, if it is not said where it stands
 LEAST: Final = 3  # candidates by which a word must stand to be learned
 MOST_WORDS: Final = 6000  # of a field
-CALIBRATION: Final = 1.0  # the penalty of the regression that gives probabilities
-INVENTED: Final = 1.5  # how much a value counts that the document does not have, beside a right one that is not given
 
 
 @dataclass(frozen=True)
@@ -56,25 +56,6 @@ class Taught:
 
 
 @dataclass(frozen=True)
-class Unseen:
-    """The finding of a head for a field in a document that it had not seen: a candidate, its logit, and the agreement
-    of its text with the answers, 0 to 1. `is_there`: the document has the field; `score`: the probability."""
-
-    document: int
-    field: int
-    candidate: Candidate | None
-    logit: float
-    agreement: float
-    is_there: bool
-    score: float = 0.0
-
-    @property
-    def right(self) -> bool:
-        """Whether the value is right."""
-        return self.agreement >= RIGHT
-
-
-@dataclass(frozen=True)
 class Learned:
     """A head, and what was found in each document by one that had not seen it."""
 
@@ -91,16 +72,17 @@ def learn(
     """Learn the fields from documents, two at least. `meanings`: the vectors of the fields' names and descriptions."""
     learning = _Learning(taught, fields, meanings)
     whole = learning.fit(range(len(taught)))
-    unseen = list[Unseen]()
+    found = list[tuple[Unseen, Vectors]]()
     folds = min(FOLDS, len(taught))
     for fold in range(folds):
         told(fold, folds)
         held = [number for number in range(len(taught)) if number % folds == fold]
         rest = learning.fit([number for number in range(len(taught)) if number % folds != fold], whole)
-        unseen += [one for number in held for one in learning.found(rest, number)]
-    levels, slopes = _calibrated(unseen, len(fields))
+        found += [one for number in held for one in learning.found(rest, number)]
+    unseen = [one for one, _ in found]
+    levels, slopes = calibrated(unseen, len(fields))
     head = learning.head(whole, levels, slopes, thresholds_of(unseen, len(fields)))
-    scored = [replace(one, score=head.probability(one.field, one.logit) if one.candidate else 0.0) for one in unseen]
+    scored = [learning.scored(head, *one) for one in found]
     return Learned(head, sorted(scored, key=lambda one: (one.document, one.field)))
 
 
@@ -140,7 +122,8 @@ class _Learning:
         for type_, pattern in self._types:
             candidates = page.candidates(type_, pattern)
             mine = [i for i, field in enumerate(self._fields) if (field.type, field.pattern) == (type_, pattern)]
-            agreements = {i: _agreements(candidates, type_, taught.answers[i] or ()) for i in mine}
+            values = [candidate.value.value for candidate in candidates]
+            agreements = {i: agreements_with(taught.answers[i] or (), type_, values) for i in mine}
             marks = {i: _marks(candidates, agreements[i], taught.answers[i] or ()) for i in mine}
             passages = np.array([candidate.passage for candidate in candidates], np.int64)
             bags = every.bags(page.words(candidates))
@@ -183,9 +166,11 @@ class _Learning:
         sheet = self._sheets[number][type_]
         return head.logits(self._vectors[number][sheet.passages], sheet.bags)
 
-    def found(self, head: engine.Logistic, number: int) -> list[Unseen]:
-        """Find each field in a document with a head, but for those of which no answer is known."""
-        out, every = list[Unseen](), [self.logits(head, number, type_) for type_ in range(len(self._types))]
+    def found(self, head: engine.Logistic, number: int) -> list[tuple[Unseen, Vectors]]:
+        """Find each field in a document with a head, but for those of which no answer is known; with the logits of all
+        its candidates."""
+        every = [self.logits(head, number, type_) for type_ in range(len(self._types))]
+        out = list[tuple[Unseen, Vectors]]()
         for field, sought in enumerate(self._fields):
             type_ = self._types.index((sought.type, sought.pattern))
             sheet, column = self._sheets[number][type_], every[type_][:, field]
@@ -193,12 +178,26 @@ class _Learning:
                 continue
             is_there = bool(answers)
             if not len(column):
-                out.append(Unseen(number, field, None, 0.0, 0.0, is_there))
+                out.append((Unseen(number, field, None, 0.0, 0.0, is_there), column))
                 continue
             best = int(column.argmax())
             agreement = float(sheet.agreements[field][best])
-            out.append(Unseen(number, field, sheet.candidates[best], float(column[best]), agreement, is_there))
+            its = Unseen(number, field, sheet.candidates[best], float(column[best]), agreement, is_there)
+            out.append((its, column))
         return out
+
+    def scored(self, head: FieldsHead, one: Unseen, logits: Vectors) -> Unseen:
+        """A finding with its score, and the scores of its values, by the logits of all candidates."""
+        if one.candidate is None:
+            return one
+        sought, values = self._fields[one.field], list[Scored]()
+        sheet = self._sheets[one.document][self._types.index((sought.type, sought.pattern))]
+        for row in islice(distinct(sheet.candidates, logits), MOST):
+            score = round(head.probability(one.field, float(logits[row])), 6)
+            if values and score < FLOOR:
+                break
+            values.append(Scored(score, bool(sheet.agreements[one.field][row] >= RIGHT)))
+        return replace(one, score=head.probability(one.field, one.logit), values=tuple(values))
 
     def head(
         self,
@@ -230,13 +229,13 @@ def _middle(vectors: Sequence[Vectors]) -> tuple[Vectors, float]:
     return centre, len(distances) / (fsum(distances) or 1.0)
 
 
-def _agreements(candidates: Sequence[Candidate], type_: str, answers: Sequence[Answer]) -> NDArray[np.float64]:
-    """How far the text of each candidate agrees with the answer that it is most like: 0 or 1 unless it is a text."""
+def agreements_with(answers: Sequence[Answer], type_: str, values: Sequence[str]) -> NDArray[np.float64]:
+    """How far each value agrees with the answer that it is most like: 0 or 1 unless it is a text."""
     if type_ not in TEXTS:
         texts = {answer.text for answer in answers}
-        return np.array([float(candidate.value.value in texts) for candidate in candidates])
+        return np.array([float(value in texts) for value in values])
     bags = [Counter(words_of(answer.text)) for answer in answers]
-    its = (Counter(words_of(candidate.value.value)) for candidate in candidates)
+    its = (Counter(words_of(value)) for value in values)
     return np.array([max((f1(one, bag) for bag in bags), default=0.0) for one in its])
 
 
@@ -305,35 +304,3 @@ def _regression(
     whole = np.zeros(known, np.float32)
     whole[used] = (found.words[:, 1] - found.words[:, 0]) * np.float32(WORD)
     return found.weights[:, 1] - found.weights[:, 0], whole, np.array(found.bias[1] - found.bias[0])
-
-
-def _calibrated(unseen: Sequence[Unseen], fields: int) -> tuple[list[float], list[float]]:
-    """The level and slope of the log-odds of being right, by field: one slope, for documents may be few."""
-    there = [one for one in unseen if one.candidate]
-    x = np.zeros((len(there), fields + 1), np.float32)
-    for row, one in zip(x, there, strict=True):
-        row[0], row[1 + one.field] = one.logit, 2.0
-    truth = np.array([one.right for one in there], np.int32)
-    if not there or truth.min() == truth.max():
-        return [0.0] * fields, [1.0] * fields
-    found = engine.fit_logistic(x, truth, 2, CALIBRATION)
-    weights = (found.weights[:, 1] - found.weights[:, 0]).tolist()
-    bias = float(found.bias[1] - found.bias[0])
-    return [bias + 2.0 * level for level in weights[1:]], [max(0.0, weights[0])] * fields
-
-
-def thresholds_of(unseen: Sequence[Unseen], fields: int) -> list[float]:
-    """The probabilities from which on the value of a field is given: that it is right must be more probable than that
-    the document does not have the field, which counts INVENTED times as much.
-
-    Of the documents in which a head that had not seen them was wrong a share did not have the field. If the best
-    candidate is right with p, the field is absent with (1 - p) * share. To each field one document more is added with
-    the share of all fields, for documents may be few."""
-    wrong = [one for one in unseen if not one.right]
-    usual = (sum(not one.is_there for one in wrong) + 1) / (len(wrong) + 1)
-    out = list[float]()
-    for field in range(fields):
-        its = [one for one in wrong if one.field == field]
-        odds = INVENTED * (sum(not one.is_there for one in its) + usual) / (len(its) + 1)
-        out.append(round(odds / (1 + odds), 6))
-    return out

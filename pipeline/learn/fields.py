@@ -6,18 +6,23 @@ the document does not have the field; a field that is not mentioned is not learn
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
 from typing import Any, Final, Self
 
 from pipeline.document import Span
-from pipeline.heads.fields import Sought
+from pipeline.heads.fields import Least, Sought
+from pipeline.heads.file import HeadFile
+from pipeline.heads.findings import Finding, arrays_of, by_field, promise_values
+from pipeline.heads.risk import NoPromiseError, Promise, doubt_of, needed, scores_tried
 from pipeline.learn import extracting
 from pipeline.learn.examples import SOURCES, Example, ExamplesRefusedError, Given, Mistake, check_file, of_file
-from pipeline.learn.extracting import Answer, Unseen
+from pipeline.learn.extracting import Answer
 from pipeline.learn.lesson import Learned, Progress
 from pipeline.learn.reading import Read, read_documents, vectors_of
+from pipeline.learn.unseen import Unseen
 from pipeline.plan import RunPlan
 from pipeline.tasks import Embedder, ExtractSettings
 from pipeline.tasks.embedding.meanings import Meanings, called
@@ -28,6 +33,7 @@ LEAST: Final = 5  # documents
 LEAST_WITH: Final = 3  # of them that have a field
 _KEYS: Final = "text or document, and fields (JSONL) or a column for each field (CSV)"
 _BINS: Final = 10
+OFFERED: Final = (0.02, 0.05, 0.1, 0.2)  # risks that are told of
 Said = str | tuple[int, int]
 Values = dict[str, tuple[Said, ...]]
 
@@ -35,13 +41,28 @@ Values = dict[str, tuple[Said, ...]]
 @dataclass(frozen=True)
 class FieldMeasured:
     """The counts of a field over documents that heads had not seen: in how many of those that have it a value was
-    given, and was right; in how many of those that lack it one was given all the same."""
+    given, and was right; in how many of those that lack it one was given all the same. `promises`: what `accept` can
+    promise of its values; `needed`: how many values `accept` with the highest risk that is told of needs, at least."""
 
     present: int
     answered: int
     right: int
     absent: int
     answered_where_absent: int
+    promises: Sequence[Promise] = ()
+    needed: int = 0
+
+    def told(self, name: str) -> Iterator[tuple[str, str]]:
+        """The figures for a person."""
+        none = f"; given in {self.answered_where_absent} of {self.absent} without it" if self.absent else ""
+        yield "field", f"{name}: {self.right} right and {self.answered - self.right} wrong of {self.present}{none}"
+        for one in self.promises:
+            share = one.accepted / one.examples
+            yield "accept", f"{name}, risk: {one.risk:g} would take {share:.1%} of its values, from {one.score:.3f} on"
+        if not self.promises:
+            values = self.answered + self.answered_where_absent
+            least = f"{OFFERED[-1]:g} needs {self.needed:,} at least, all right"
+            yield "accept", f"{name}: no risk up to {OFFERED[-1]:g} can be promised by {values:,} values; {least}"
 
 
 @dataclass(frozen=True)
@@ -56,8 +77,7 @@ class FieldsMeasured:
     def told(self) -> Iterator[tuple[str, str]]:
         """The figures for a person."""
         for name, one in self.fields.items():
-            none = f"; given in {one.answered_where_absent} of {one.absent} without it" if one.absent else ""
-            yield "field", f"{name}: {one.right} right and {one.answered - one.right} wrong of {one.present}{none}"
+            yield from one.told(name)
         yield "agreement", f"{self.agreement:.3f} token F1 on examples that it had not seen"
         yield "scores", f"wrong by {self.calibration_error:.3f} on average"
 
@@ -69,6 +89,7 @@ class FieldLesson:
     fields: tuple[Sought, ...]
     said: tuple[tuple[str, str], ...]  # the name and description of each
     thresholds: tuple[float | None, ...]  # those that the job says
+    many: tuple[bool, ...]
     read: Sequence[Read[Values]]
     answers: Sequence[Sequence[Sequence[Answer] | None]]
     given: int
@@ -88,7 +109,8 @@ class FieldLesson:
             raise ExamplesRefusedError(mistakes)
         _check_counts(str(source), answers, fields)
         said = tuple((field.name, field.description) for field in asked)
-        return cls(fields, said, thresholds, read, answers, len(given))
+        many = tuple(field.many for field in asked)
+        return cls(fields, said, thresholds, many, read, answers, len(given))
 
     def teaches(self) -> list[Any]:
         return [
@@ -103,9 +125,9 @@ class FieldLesson:
         rows = zip(documents, spans, vectors, self.answers, strict=True)
         meanings = Meanings([[called(*said)] for said in self.said], model).firsts
         learned = extracting.learn([extracting.Taught(*row) for row in rows], self.fields, meanings)
-        both = zip(self.thresholds, learned.head.thresholds, strict=True)
-        thresholds = [own if said is None else said for said, own in both]
-        return Learned(learned.head.to_file({}), measured(learned.unseen, self.fields, thresholds))
+        each = enumerate(zip(self.thresholds, self.many, strict=True))
+        least = [learned.head.least(number, said, many) for number, (said, many) in each]
+        return Learned(head_of(learned), measured(learned.unseen, self.fields, least))
 
 
 def read_examples(source: Path, names: Sequence[str]) -> list[Example[Values]]:
@@ -226,11 +248,18 @@ def _check_counts(where: str, answers: Sequence[Sequence[Sequence[Answer] | None
         raise ExamplesRefusedError(mistakes)
 
 
-def measured(unseen: Sequence[Unseen], fields: Sequence[Sought], thresholds: Sequence[float]) -> FieldsMeasured:
-    each = dict[str, FieldMeasured]()
-    for index, (field, least) in enumerate(zip(fields, thresholds, strict=True)):
+def head_of(learned: extracting.Learned) -> HeadFile:
+    """The head, with what it found in documents that it had not seen, by which promises are made."""
+    head = learned.head.to_file({})
+    return HeadFile(head.facts, {**head.arrays, **arrays_of([one.finding for one in learned.unseen])})
+
+
+def measured(unseen: Sequence[Unseen], fields: Sequence[Sought], least: Sequence[Least]) -> FieldsMeasured:
+    """The figures of each field; `least`: from which scores on its values are given."""
+    each, found = dict[str, FieldMeasured](), by_field([one.finding for one in unseen])
+    for index, (field, enough) in enumerate(zip(fields, least, strict=True)):
         its = [one for one in unseen if one.field == index]
-        given = [one for one in its if one.candidate and one.score >= least]
+        given = [one for one in its if one.candidate and one.score >= enough.best]
         there = [one for one in its if one.is_there]
         answered = [one for one in given if one.is_there]
         each[field.name] = FieldMeasured(
@@ -239,9 +268,20 @@ def measured(unseen: Sequence[Unseen], fields: Sequence[Sought], thresholds: Seq
             right=sum(one.right for one in answered),
             absent=len(its) - len(there),
             answered_where_absent=len(given) - len(answered),
+            **_promises(found.get(index, []), enough),
         )
     there = [one for one in unseen if one.is_there]
     return FieldsMeasured(each, fsum(one.agreement for one in there) / len(there), calibration_error(unseen))
+
+
+def _promises(found: Sequence[Finding], least: Least) -> dict[str, Any]:
+    """What can be promised of the values of a field, and how many the highest risk needs."""
+    made = list[Promise]()
+    for risk in OFFERED:
+        with suppress(NoPromiseError):
+            made.append(promise_values(found, risk, least))
+    tried = list(scores_tried(OFFERED[-1], least.further))
+    return {"promises": made, "needed": needed(OFFERED[-1], doubt_of(tried))}
 
 
 def calibration_error(unseen: Sequence[Unseen]) -> float:

@@ -50,7 +50,7 @@ class Maker:
 def maker(
     plan: RunPlan,
     digest: str,
-    model: engine.Model | engine.LanguageModel,
+    model: "engine.Model | engine.LanguageModel",
     parsing: Mapping[str, Any],
     tesseract: Tesseract | None,
 ) -> Maker:

@@ -9,6 +9,7 @@ description of each field is its question (`own/questions.py`).
 
 With a head that was learned from examples (`cloister learn`): the candidate that the head likes best; its score is the
 probability that it is right. Candidates of a text are also lines, names and dates (`pipeline/heads/candidates.py`).
+`accept` sends documents to review with values, or nulls, of which too many could be wrong (pipeline/heads/findings.py).
 
 On a model that writes: JSON that has every field, each a quote, under the rule that it is a passage of the document, or
 null. For a type other than text what may be quoted are the values of that type that the text has; where it has none,
@@ -19,7 +20,7 @@ says that there is none says nothing about the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final
 
@@ -31,6 +32,7 @@ import engine
 from pipeline.document import Parsed, Span
 from pipeline.heads.fields import Sought as Known
 from pipeline.heads.file import HeadFile
+from pipeline.heads.findings import FLOOR
 from pipeline.tasks.base import (
     SPAN,
     TOKENS,
@@ -45,16 +47,18 @@ from pipeline.tasks.base import (
     Writing,
 )
 from pipeline.tasks.elements import ELEMENT, Row, answer_of, empty, filled, too_low
+from pipeline.tasks.embedding.accepted import Accept
+from pipeline.tasks.embedding.accepted_fields import PromisedField, promises_of_fields, reasons
 from pipeline.tasks.embedding.labels import Naming, Vocabulary
 from pipeline.tasks.embedding.layout import written_labels
-from pipeline.tasks.embedding.learned_fields import Asked, LearnedFields, fields_of
+from pipeline.tasks.embedding.learned_fields import Asked, LearnedFields, fields_of, given, least_of
 from pipeline.tasks.embedding.lexical import Lexical
 from pipeline.tasks.embedding.meanings import Meanings, called
 from pipeline.tasks.embedding.passages import OVERLAP, passages
 from pipeline.tasks.embedding.scene import MEANING, Found, Scene, Sought
 from pipeline.tasks.own.questions import Questions
 from pipeline.tasks.own.tagged import Entities, check_entities
-from pipeline.tasks.settings import FROM_MODEL, Key, Settings, SettingsError, Text, check_unique
+from pipeline.tasks.settings import FROM_MODEL, Key, Settings, SettingsError, Steps, Text, check_unique
 from pipeline.tasks.writing.quoted_fields import QuotedFields
 from pipeline.text.values import VALUES, Finder, check_pattern, pattern_finder
 
@@ -69,7 +73,7 @@ TELLING: Final = {  # what the form alone is worth
 MEANS: Final = {"title": 0.1, "organisation": 0.2}  # weight of what the passage means; of others scene.MEANING
 
 # keys of a field that came later, and what they are if left out
-LATER: Final = {"entity": None, "many": False, "threshold": None}
+LATER: Final = {"entity": None, "many": False, "threshold": None, "accept": None}
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,10 @@ class Field(Settings):
             least=0,
             most=1,
         ),
+    ] = None
+    accept: Annotated[
+        Accept | None,
+        Key("with a learned head: which answers for the field are accepted, instead of what the task says"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -127,6 +135,10 @@ class ExtractSettings(Task):
             word=FROM_MODEL,
         ),
     ]
+    accept: Annotated[
+        Accept | None,
+        Key("with a learned head: which answers for each field are accepted; a document with others is for review"),
+    ] = None
 
     purpose: ClassVar[str] = "named values from each document"
     hints: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -140,6 +152,11 @@ class ExtractSettings(Task):
         if any(named) and not all(named):
             found = "a field without an entity beside fields with one"
             raise SettingsError(found, "the entity of every field, or of none", at=("fields", named.index(False)))
+        for index, field in enumerate(self.fields):
+            least = FLOOR if field.threshold is None else field.threshold
+            if field.many and least < FLOOR and (field.accept or self.accept):
+                found = f"the threshold {field.threshold:g} of a field with many and accept"
+                raise SettingsError(found, f"{FLOOR:g} at least", at=("fields", index, "threshold"))
 
     def to_json(self) -> dict[str, Any]:
         """The settings; keys that came later are left out where they are not used, so that digests stay."""
@@ -148,6 +165,8 @@ class ExtractSettings(Task):
             for key, default in LATER.items():
                 if field[key] is default:
                     del field[key]
+        if self.accept is None:
+            del settings["accept"]
         return settings
 
     def in_words(self) -> str:
@@ -186,16 +205,33 @@ class ExtractSettings(Task):
     def on_embedding(self, model: Embedder) -> "_ByMeaning":
         return _ByMeaning(self, model)
 
+    def head_only(self) -> tuple[Steps, ...]:
+        said = [("accept",)] if self.accept else []
+        return (*said, *(("fields", index, "accept") for index, field in enumerate(self.fields) if field.accept))
+
     def check_head(self, head: HeadFile) -> None:
-        fields_of(head, self._asked)
+        self._promises(head)
+
+    def promises(self, head: HeadFile) -> Iterator[str]:
+        return (one.in_words() for one in self._promises(head).values())
 
     def on_head(self, model: Embedder, head: HeadFile) -> LearnedFields:
-        def answer(document: Parsed, found: Sequence[Sequence[Found]], least: Sequence[float]) -> Answer:
-            each = zip(self.fields, found, least, strict=True)
-            rows = [row for field, its, enough in each for row in _rows(field, document, its, enough)]
-            return answer_of(document, rows)
+        promised, known = self._promises(head), fields_of(head, self._asked)
+        least = least_of(known, self._asked)
 
-        return LearnedFields(fields_of(head, self._asked), self._asked, model, answer)
+        def answer(document: Parsed, found: Sequence[Sequence[Found]]) -> Answer:
+            good = [given(its, enough) for its, enough in zip(found, least, strict=True)]
+            each = zip(self.fields, found, good, strict=True)
+            rows = [row for field, its, some in each for row in _rows(field, document, its, some)]
+            why = "; ".join(reasons(promised, [field.name for field in self.fields], found, good))
+            return replace(answer_of(document, rows), review=why or None)
+
+        return LearnedFields(known, self._asked, model, answer)
+
+    def _promises(self, head: HeadFile) -> Mapping[str, PromisedField]:
+        """What is promised of each field. TaskRefusedError."""
+        known, own = fields_of(head, self._asked), [field.accept for field in self.fields]
+        return promises_of_fields(head, known, self._asked, own, self.accept)
 
     @property
     def _asked(self) -> list[Asked]:
@@ -244,7 +280,9 @@ class _ByMeaning:
         ]
         found = scene.share_out(sought)
         each = zip(self._fields, found, strict=True)
-        rows = [row for field, its in each for row in _rows(field, document, its, field.least)]
+        good = [[one for one in its if one.score >= field.least] for field, its in each]
+        whole = zip(self._fields, found, good, strict=True)
+        rows = [row for field, its, some in whole for row in _rows(field, document, its, some)]
         return answer_of(document, rows)
 
 
@@ -257,9 +295,8 @@ def _finder(field: Field) -> Finder:
     return VALUES[field.type] if field.pattern is None else pattern_finder(field.pattern)
 
 
-def _rows(field: Field, document: Parsed, found: Sequence[Found], least: float) -> Iterator[Row]:
+def _rows(field: Field, document: Parsed, found: Sequence[Found], good: Sequence[Found]) -> Iterator[Row]:
     """The elements of the column `fields`: one for each value that scores enough, one without a value if none does."""
-    good = [one for one in found if one.score >= least]
     for one in good:
         yield filled(field.name, field.type, document, one.value, one.score, _note(one))
     if not good and not found:

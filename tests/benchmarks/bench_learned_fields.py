@@ -26,7 +26,7 @@ from pipeline.learn.agreement import f1, words_of
 from pipeline.learn.examples import Example
 from pipeline.learn.extracting import Taught
 from pipeline.learn.fields import Values, answers_of
-from pipeline.learn.reading import Read, plain, vectors_of
+from pipeline.learn.reading import Read, vectors_of, work_of
 from pipeline.tasks import Embedder, ExtractSettings
 from pipeline.tasks.base import EmbeddingTask
 from pipeline.tasks.embedding.meanings import Meanings, called
@@ -95,7 +95,7 @@ def taught(
 
 def _read(contract: Contract) -> Read[Values]:
     values: Values = {name: tuple(map(tuple, its)) for name, its in contract.places.items()}
-    return Read(Example(contract.name, values, contract.text), plain(contract.text))
+    return Read(Example(contract.name, values, contract.text), work_of(contract.name, contract.text).parsed)
 
 
 def sought(settings: ExtractSettings) -> list[Sought]:
@@ -124,12 +124,12 @@ def learned_and_asked(
 ) -> Iterator[Result]:
     """What a head that was learned from some contracts says of others."""
     head = extracting.learn([one.taught for one in learned_from], sought(settings), meanings).head
-    on_head = settings.on_head(_Nobody(), head.to_file({}))
+    on_head = settings.on_head(Nobody(), head.to_file({}))
     for one in asked:
         yield from results(on_head, head, settings, one)
 
 
-class _Nobody:
+class Nobody:
     """The vectors are there already."""
 
     context = 512

@@ -20,7 +20,7 @@ import engine
 from pipeline.document import Parsed
 from pipeline.heads.file import HeadFile
 from pipeline.learn import summarizing
-from pipeline.learn.reading import plain, vectors_of
+from pipeline.learn.reading import vectors_of, work_of
 from pipeline.learn.summarizing import Taught
 from pipeline.tasks import SummarizeSettings
 from pipeline.tasks.base import EmbeddingTask
@@ -48,7 +48,7 @@ class Abstract:
 def read(model: engine.Model, file: Path) -> list[Abstract]:
     """The abstracts of a file."""
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    documents = [plain(" ".join(row["source"])) for row in rows]
+    documents = [work_of(str(number), " ".join(row["source"])).parsed for number, row in enumerate(rows)]
     spans = [passages(document, model) for document in documents]
     vectors = vectors_of(documents, spans, model, lambda done, total: None)
     found = list[Abstract]()

@@ -14,6 +14,7 @@ import engine
 from pipeline.heads.builtin import BUILTIN
 from pipeline.heads.file import HeadFile, write_head
 from pipeline.learn import extracting
+from pipeline.learn.fields import head_of
 from pipeline.learn.learning import facts_of
 from pipeline.paths.digest import file_sha256
 from tests.benchmarks.bench_learned_fields import meanings_of, read, sought, task
@@ -29,11 +30,11 @@ def main() -> int:
     path, settings = Path(sys.argv[1]), task()
     model = engine.load(path)
     every = read(model, settings, list(contracts(Path(data))))
-    head = extracting.learn([one.taught for one in every], sought(settings), meanings_of(settings, model)).head
+    learned = extracting.learn([one.taught for one in every], sought(settings), meanings_of(settings, model))
     texts = [(one.taught.document.text_sha256, dict(one.contract.places)) for one in every]
     facts = facts_of("contracts", "all-minilm-l6-v2-q8_0", file_sha256(path), texts)
-    made = head.to_file({**facts, "attribution": ATTRIBUTION, "licence": "CC BY 4.0"})
-    write_head(BUILTIN / "contracts.head", HeadFile(made.facts, made.arrays))
+    made, known = head_of(learned), {**facts, "attribution": ATTRIBUTION, "licence": "CC BY 4.0"}
+    write_head(BUILTIN / "contracts.head", HeadFile({**known, **made.facts}, made.arrays))
     print(f"{BUILTIN / 'contracts.head'}, {(BUILTIN / 'contracts.head').stat().st_size:,} bytes, sha256 "
           f"{file_sha256(BUILTIN / 'contracts.head')}")  # fmt: skip
     return 0

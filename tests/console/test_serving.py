@@ -21,7 +21,7 @@ from tests.jobs.conftest import Cloister, Place, entries
 
 _CHILD = """\
 import atexit, sys
-heavy = ("numba", "llvmlite", "onnxruntime", "torch", "lxml", "pypdfium2", "PIL")
+heavy = ("numba", "llvmlite", "onnxruntime", "torch")
 def told(): print("loaded", *(name for name in heavy if name in sys.modules), file=sys.stderr)
 atexit.register(told)
 import jobs.cli

@@ -74,6 +74,21 @@ model: {{name: small, head: {{name: triage}}}}""",
     "task<extract>.fields.pattern": r"task: {type: extract, fields: [{name: po, type: regex, pattern: 'PO-\d{5}'}]}",
     "task<extract>.fields.many": "task: {type: extract, fields: [{name: parties, type: organisation, many: true}]}",
     "task<extract>.fields.threshold": "task: {type: extract, fields: [{name: title, type: title, threshold: 0.5}]}",
+    "task<extract>.fields.accept": """\
+task:
+  type: extract
+  fields: [{name: due, type: date}, {name: total, type: money, accept: {risk: 0.02}}]
+  accept: {risk: 0.05}
+model: {name: small, head: {name: invoices}}""",
+    "task<extract>.fields.accept.risk": """\
+task: {type: extract, fields: [{name: due, type: date}, {name: total, type: money, accept: {risk: 0.05}}]}
+model: {name: small, head: {name: invoices}}""",
+    "task<extract>.accept": """\
+task: {type: extract, fields: [{name: total, type: money}], accept: {risk: 0.05}}
+model: {name: small, head: {name: invoices}}""",
+    "task<extract>.accept.risk": """\
+task: {type: extract, fields: [{name: total, type: money}], accept: {risk: 0.05}}
+model: {name: small, head: {name: invoices}}""",
     "task<summarize>.type": "task: {type: summarize, words: 120}",
     "task<summarize>.max_tokens": "task: {type: summarize, sentences: 3, max_tokens: 600}",
     "task<summarize>.sentences": "task: {type: summarize, sentences: 5}",

@@ -23,7 +23,8 @@ _EXPIRED = "This invite was used, has expired, or never was. Ask an operator for
 def sign_in_page(visit: Visit, *, status: int = 200, told: str | None = None, name: str = "") -> Response:
     """The form by which people sign in; `told`: why it is shown instead of what they asked for."""
     asked = visit.form.get("next") or visit.query.get("next")
-    here = _own_path(asked or visit.request.url.path)
+    address = visit.request.url
+    here = _own_path(asked or (f"{address.path}?{address.query}" if address.query else address.path))
     return render(visit, "sign_in.html", status=status, told=told, next=here, name=name)
 
 

@@ -1,7 +1,8 @@
 """Which answers of a learned head are accepted without a look: those of which no more than a stated share is wrong."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from pipeline.heads.risk import NoPromiseError, Promise, Unseen, promise
 from pipeline.tasks.base import TaskRefusedError
 from pipeline.tasks.settings import FROM_MODEL, Key, Settings, SettingsError
 
-_LEARN = "learn it again with `cloister learn`"
+LEARN = "learn it again with `cloister learn`"
 _OFFERED = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3)
 _RISK = "the share of accepted answers that may be wrong, above 0 and at most 0.5; it holds with a confidence of 95%"
 
@@ -55,7 +56,7 @@ def promises(
     try:
         unseen = Unseen.of(head)
     except (KeyError, ValueError) as error:
-        raise TaskRefusedError(f"its head promises nothing: {error}; {_LEARN}") from error
+        raise TaskRefusedError(f"its head promises nothing: {error}; {LEARN}") from error
     return [
         Promised(tuple(labels[number] for number in numbers), _of_group(unseen, numbers, labels, accept, least))
         for numbers, accept in groups
@@ -93,18 +94,18 @@ def _of_group(unseen: Unseen, numbers: Sequence[int], labels: Sequence[str], acc
     if len(numbers) < len(labels):
         whose = "task.accept" if len(numbers) > 1 else f"task.labels.accept of {labels[numbers[0]]}"
         if unseen.answers is None:
-            raise TaskRefusedError(f"{whose}: its head does not keep which label it said of which example; {_LEARN}")
+            raise TaskRefusedError(f"{whose}: its head does not keep which label it said of which example; {LEARN}")
         unseen = unseen.of_answers(np.isin(unseen.answers, np.array(numbers, np.int32)))
     try:
         return promise(unseen, accept.risk, least)
     except NoPromiseError as error:
-        raise TaskRefusedError(f"{whose}: {_why_not(error, unseen, least)}") from error
+        raise TaskRefusedError(f"{whose}: {why_not(error, unseen, partial(promise, unseen, least=least))}") from error
 
 
-def _why_not(error: NoPromiseError, unseen: Unseen, least: float) -> str:
-    """Tell in words what was found, what a promise needs, and what can be done."""
-    found = f"a risk of {error.risk:g} cannot be promised by {error.examples:,} examples"
-    offered = next((risk for risk in _OFFERED if risk > error.risk and _can(unseen, risk, least)), None)
+def why_not(error: NoPromiseError, unseen: Unseen, other: Callable[..., Promise], of: str = "examples") -> str:
+    """Tell in words what was found, what a promise needs, and what can be done; `other` promises another `risk`."""
+    found = f"a risk of {error.risk:g} cannot be promised by {error.examples:,} {of}"
+    offered = next((risk for risk in _OFFERED if risk > error.risk and _can(other, risk)), None)
     instead = f", or promise {offered:g}, which they bear" if offered else ""
     if error.examples < error.needed:
         return f"{found}; it needs {error.needed:,} at least, all of them right: learn from more{instead}"
@@ -112,9 +113,9 @@ def _why_not(error: NoPromiseError, unseen: Unseen, least: float) -> str:
     return f"{found}, of which {wrong:,} were wrong, too many at high scores: learn from more of them{instead}"
 
 
-def _can(unseen: Unseen, risk: float, least: float) -> bool:
+def _can(other: Callable[..., Promise], risk: float) -> bool:
     try:
-        promise(unseen, risk, least)
+        other(risk=risk)
     except NoPromiseError:
         return False
     return True

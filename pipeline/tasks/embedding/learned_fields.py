@@ -2,20 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.document import Parsed, Span
 from pipeline.heads.candidates import Candidate, Page
-from pipeline.heads.fields import THRESHOLD, FieldsHead, Sought
+from pipeline.heads.fields import MOST, FieldsHead, Least, Sought, distinct
 from pipeline.heads.file import HeadFile
 from pipeline.tasks.base import Answer, Embedder, TaskRefusedError
 from pipeline.tasks.embedding.passages import OVERLAP, passages
 from pipeline.tasks.embedding.scene import Found
-
-MOST: Final = 50  # values of a field that may have several
 
 
 @dataclass(frozen=True)
@@ -45,30 +43,41 @@ def fields_of(head: HeadFile, asked: Sequence[Asked]) -> FieldsHead:
     return found
 
 
+def least_of(head: FieldsHead, asked: Sequence[Asked]) -> list[Least]:
+    """From which scores on the values of each field are given."""
+    return [
+        head.least(column, one.threshold, one.many) for column, one in zip(_columns(head, asked), asked, strict=True)
+    ]
+
+
+def given(found: Sequence[Found], least: Least) -> Sequence[Found]:
+    """The values that are given of those that were found for a field: all, or none if the best scores too little."""
+    return found if max((one.score for one in found), default=0.0) >= least.best else ()
+
+
+def _columns(head: FieldsHead, asked: Sequence[Asked]) -> list[int]:
+    names = [field.name for field in head.fields]
+    return [names.index(one.sought.name) for one in asked]
+
+
 class LearnedFields:
-    """The task on a model that embeds, answered by what was learned; `answer` makes one of what was found and of the
-    scores below which no value is given."""
+    """The task on a model that embeds, answered by what was learned; `answer` makes one of what was found."""
 
     def __init__(
         self,
         head: FieldsHead,
         asked: Sequence[Asked],
         model: Embedder,
-        answer: Callable[[Parsed, Sequence[Sequence[Found]], Sequence[float]], Answer],
+        answer: Callable[[Parsed, Sequence[Sequence[Found]]], Answer],
     ) -> None:
         self._head, self._asked, self._model, self._answer = head, asked, model, answer
-        names = [field.name for field in head.fields]
-        self._columns = [names.index(one.sought.name) for one in asked]
-        self._least = [
-            head.thresholds[column] if one.threshold is None else one.threshold
-            for one, column in zip(asked, self._columns, strict=True)
-        ]
+        self._columns, self._least = _columns(head, asked), least_of(head, asked)
 
     def spans(self, document: Parsed) -> list[Span]:
         return passages(document, self._model, OVERLAP)
 
     def answer(self, document: Parsed, spans: Sequence[Span], vectors: NDArray[np.float32]) -> Answer:
-        return self._answer(document, self.found(document, spans, vectors), self._least)
+        return self._answer(document, self.found(document, spans, vectors))
 
     def found(self, document: Parsed, passages: Sequence[Span], vectors: NDArray[np.float32]) -> list[list[Found]]:
         """For each field its best value, and further ones that score enough; none where there is no candidate.
@@ -81,24 +90,17 @@ class LearnedFields:
                 candidates = page.candidates(*key)
                 sheets[key] = candidates, self._head.logits(vectors, candidates, page.words(candidates))
         return [
-            self._values(one, column, *sheets[one.sought.type, one.sought.pattern])
-            for one, column in zip(self._asked, self._columns, strict=True)
+            self._values(least, column, *sheets[one.sought.type, one.sought.pattern])
+            for one, least, column in zip(self._asked, self._least, self._columns, strict=True)
         ]
 
     def _values(
-        self, asked: Asked, column: int, candidates: Sequence[Candidate], logits: NDArray[np.float32]
+        self, least: Least, column: int, candidates: Sequence[Candidate], logits: NDArray[np.float32]
     ) -> list[Found]:
-        further = THRESHOLD if asked.threshold is None else asked.threshold
-        order = np.argsort(-logits[:, column], kind="stable")[: 20 * MOST if asked.many else 1].tolist()
-        chosen, known = list[Found](), set[str]()
-        for row in order:
-            value = candidates[row].value
+        chosen = list[Found]()
+        for row in islice(distinct(candidates, logits[:, column]), MOST if least.many else 1):
             score = round(self._head.probability(column, float(logits[row, column])), 6)
-            if chosen and (score < further or len(chosen) == MOST):
+            if chosen and score < least.further:
                 break
-            said = "".join(char for char in value.value.lower() if char.isalnum())
-            apart = all(value.end <= one.value.start or one.value.end <= value.start for one in chosen)
-            if apart and said not in known:
-                chosen.append(Found(value, score))
-                known.add(said)
+            chosen.append(Found(candidates[row].value, score))
         return sorted(chosen, key=lambda one: one.value.start)

@@ -8,7 +8,8 @@ import numpy as np
 
 from pipeline.document import Parsed, Span
 from pipeline.heads.fields import FieldsHead, Sought
-from pipeline.learn.extracting import Answer, Taught, learn
+from pipeline.learn.extracting import Answer, Learned, Taught, learn
+from pipeline.learn.fields import head_of
 from pipeline.text.sentences import split_sentences
 
 FIELDS = (Sought("person", "text"), Sought("due", "date"))
@@ -46,10 +47,15 @@ def _vector(text: str, span: Span) -> np.ndarray:
     return (out / np.sqrt((out * out).sum())).astype(np.float32)
 
 
-def head(count: int = 24) -> FieldsHead:
+def learned(count: int = 24) -> Learned:
     """What is learned from so many letters."""
-    return learn([taught(number) for number in range(count)], FIELDS, MEANINGS).head
+    return learn([taught(number) for number in range(count)], FIELDS, MEANINGS)
+
+
+def head(count: int = 24) -> FieldsHead:
+    """The head that is learned from so many letters."""
+    return learned(count).head
 
 
 if __name__ == "__main__":
-    print(hashlib.sha256(head().to_file({}).to_bytes()).hexdigest())
+    print(hashlib.sha256(head_of(learned()).to_bytes()).hexdigest())

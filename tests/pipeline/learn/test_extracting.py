@@ -4,20 +4,24 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from engine.cpu import ISAS
-from pipeline.heads.fields import THRESHOLD, FieldsHead
+from pipeline.heads.fields import THRESHOLD, FieldsHead, Least
 from pipeline.heads.file import HeadFile, read_head, write_head
 from pipeline.learn.agreement import f1, rouge_l, words_of
-from pipeline.learn.extracting import INVENTED, Answer, Unseen, learn, thresholds_of
+from pipeline.learn.extracting import Answer, learn
 from pipeline.learn.fields import measured
+from pipeline.learn.unseen import INVENTED, Unseen, thresholds_of
 from pipeline.tasks import ExtractSettings
 from tests.engine.isas import need
 from tests.pipeline.learn.made import FIELDS, MEANINGS, head, letter, taught
+
+HALF = [Least(0.5, 0.5, many=False)] * 2  # the thresholds of both fields
 
 
 class Nobody:
@@ -53,7 +57,7 @@ def test_fields_of_unseen_letters_are_found_and_absent_ones_are_not() -> None:
 def test_what_is_measured_was_not_seen() -> None:
     """Values that nothing tells are right by chance, as those of letters that were learned from would not be."""
     letters = [taught(number) for number in range(24)]
-    found = measured(learn(letters, FIELDS, MEANINGS).unseen, FIELDS, (0.5, 0.5))
+    found = measured(learn(letters, FIELDS, MEANINGS).unseen, FIELDS, HALF)
     assert found.fields["due"].right >= 16
     assert found.fields["due"].absent == 6
     assert found.fields["due"].answered_where_absent <= 2
@@ -65,7 +69,7 @@ def test_what_is_measured_was_not_seen() -> None:
         type(one)(one.document, one.passages, one.vectors, [one.answers[0], [Answer(_date(dates[n], n))]])
         for n, one in enumerate(letters)
     ]
-    assert measured(learn(chance, FIELDS, MEANINGS).unseen, FIELDS, (0.5, 0.5)).fields["due"].right <= 12
+    assert measured(learn(chance, FIELDS, MEANINGS).unseen, FIELDS, HALF).fields["due"].right <= 12
 
 
 def _date(lines: list[str], number: int) -> str:
@@ -109,6 +113,33 @@ def test_what_is_given_is_what_the_head_or_the_job_says() -> None:
     sure = [answered(its, number, threshold=0.99)["due"] for number in letters]
     assert all((value is not None) == (score >= 0.99) for value, score in sure)
     assert [score for _, score in sure] == [score for _, score in found]
+
+
+def test_a_learned_threshold_says_nothing_of_further_values() -> None:
+    """With the best value all others are given that score 0.35, also below what was learned for the best."""
+    its, names, between = head(), ("person", "due"), 0
+    its = replace(its, levels=tuple(level + 3 for level in its.levels))  # so that further values score enough
+    strict, open_ = (replace(its, thresholds=(least, least)) for least in (0.6, 0.0))
+    assert strict.least(0, None, many=True) == Least(0.6, THRESHOLD, many=True)
+    assert strict.least(0, 0.2, many=True) == Least(0.2, 0.2, many=True)
+    for number in range(100, 160):
+        few, every = (several(one, number) for one in (strict, open_))
+        for name in names:
+            best = max(score for _, score in every[name])
+            assert few[name] == (every[name] if best >= 0.6 else [(None, best)])
+            assert min((score for _, score in every[name] if score < best), default=1) >= THRESHOLD
+            between += best >= 0.6 and any(score < 0.6 for _, score in few[name])
+    assert between
+
+
+def several(its: FieldsHead, number: int) -> dict[str, list[tuple[str | None, float]]]:
+    """The values and scores that the task gives for fields that may have several."""
+    fields = [{"name": field.name, "type": field.type, "many": True} for field in FIELDS]
+    one, found = taught(number), dict[str, list[tuple[str | None, float]]]()
+    task = ExtractSettings.from_json({"fields": fields}).on_head(Nobody(), its.to_file({}))
+    for row in task.answer(one.document, one.passages, one.vectors).columns["fields"]:
+        found.setdefault(row["name"], []).append((row["value"], row["score"]))
+    return found
 
 
 def test_a_head_that_has_learned_no_thresholds_can_be_used() -> None:

@@ -1,0 +1,55 @@
+"""A headless browser, and consoles of workspaces that are made once, for whichever process of the tests comes first."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.console.browser.workspaces import make_morning
+
+CHROMIUM = shutil.which("chromium")
+# No name is looked up: what a page would ask of another machine fails here, too.
+ARGUMENTS = ("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--disable-dev-shm-usage")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, without a window. It ends with the module: while it is there, no event loop can be run."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium: Debian has it in a package of this name")
+    arguments = [*ARGUMENTS, *(("--no-sandbox",) if os.geteuid() == 0 else ())]
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Makes a folder once for all processes of a run of the tests; nobody may change what is in it."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def made(name: str, make: Callable[[Path], None]) -> Path:
+        with (base / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (base / name).exists():
+                make(base / f"{name}.new")
+                (base / f"{name}.new").rename(base / name)
+        return base / name
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def morning(
+    real_model: Path, once: Callable[[str, Callable[[Path], None]], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A workspace in which jobs of the demo have run, for the tests of one file to do with as they like."""
+    made = once("morning", lambda root: make_morning(root, real_model))
+    return shutil.copytree(made, tmp_path_factory.mktemp("console") / "ws")
