@@ -239,7 +239,7 @@ def _notes(row: dict[str, Any]) -> list[str]:
 
 
 def decision_of(row: dict[str, Any]) -> str:
-    """What a person decided on a row, and why."""
+    """Return what a person decided on a row, and why."""
     review = row["review"]
     return f"{review['action']} by {review['by']}" + (f": {review['reason']}" if review["reason"] else "")
 

@@ -83,6 +83,7 @@ def _print(page: pipeline.Page, job: str | None) -> None:
     print_table(head, cells, right=("row", "score"), whole=("job", "state"))
     more = f" of {page.total:,}" if page.total > len(page.items) else ""
     say(f"{counted(len(page.items), 'row')}{more}" + (f"; go on with --after '{page.next}'" if page.next else ""))
+    say("look at one with: cloister review show ROW")
 
 
 def _cells(item: pipeline.Item) -> list[str | Text]:

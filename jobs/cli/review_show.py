@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -54,9 +55,10 @@ def _print(row: dict[str, Any], item: pipeline.Item, original: str | None) -> No
     say(f"state      {_state(item)}{': ' + one_line(row['reason']) if row['reason'] else ''}")
     for at, line in enumerate(answer_of(row).plain.split("\n")):
         say(f"{'answer' if at == 0 else '':<11}{line}")
-    for place in (row["evidence"] or ())[:_EVIDENCE]:
+    for place in _once(row["evidence"] or ())[:_EVIDENCE]:
         where = f"page {place['page']}, " if place["page"] else ""
-        say(f"evidence   {where}{place['start']}-{place['end']}: {shortened(place['text'], _CHARACTERS)}")
+        names = _spoken_for(row, place)
+        say(f"evidence   {names}{where}{place['start']}-{place['end']}: {shortened(place['text'], _CHARACTERS)}")
     for note in row["notes"] or ():
         say(f"note       {one_line(note)}")
     say(f"original   {original or 'is not in archive/ any more'}")
@@ -64,6 +66,19 @@ def _print(row: dict[str, Any], item: pipeline.Item, original: str | None) -> No
         say(f"settings   others than those of the job's newest row ({row['job_digest'][:8]})")
     if item.replaced_by is not None:
         say(f"replaced   by row {item.replaced_by}")
+
+
+def _once(places: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The places without those that came before: several fields may rest on one."""
+    return list({(place["page"], place["start"], place["end"]): place for place in places}.values())
+
+
+def _spoken_for(row: dict[str, Any], place: dict[str, Any]) -> str:
+    """The names of the fields that rest on the place, before it."""
+    span = (place["start"], place["end"])
+    found = [(each["name"], each["evidence"]) for each in row["fields"] or () if each["evidence"]]
+    names = dict.fromkeys(one_line(name) for name, there in found if (there["start"], there["end"]) == span)
+    return f"{', '.join(names)}: " if names else ""
 
 
 def _state(item: pipeline.Item) -> str:

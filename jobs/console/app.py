@@ -90,7 +90,7 @@ def _not_signed_in(visit: Visit, refused: RefusedError) -> Response:
 
 
 def _failed(visit: Visit, error: Exception) -> Response:
-    """What is the operator's is said in its own words; anything else is a defect, whose traceback is kept."""
+    """Failures that are the operator's are told in their own words; others are defects, whose traceback is kept."""
     match error:
         case LookupError() if type(error) is LookupError:
             return _sentence(visit, 404, str(error))

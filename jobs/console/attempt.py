@@ -23,7 +23,7 @@ OPERATORS: Final = (
 
 @dataclass(frozen=True)
 class Attempted(Generic[T]):
-    """What was had, or the sentence that says why it could not be."""
+    """Holds what was had, or the sentence that says why it could not be."""
 
     value: T | None
     why: str | None = None

@@ -135,7 +135,7 @@ def _too_long() -> RefusedError:
 
 
 def _read_already(body: bytes, receive: Receive) -> Receive:
-    """What gives the application the body that was read, and after it whatever else comes."""
+    """Return the function that gives the application the body that was read, and after it whatever else comes."""
     given = False
 
     async def receive_again() -> Message:

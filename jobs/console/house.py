@@ -1,4 +1,4 @@
-"""What lives as long as the console does, and what a page gets to know of one request."""
+"""Here stands what lives as long as the console does, and what a page gets to know of one request."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Visit:
 
     @property
     def query(self) -> Mapping[str, str]:
-        """What stands behind the question mark of the address; of several values of one name the last."""
+        """Return what stands behind the question mark of the address; of several values of one name the last."""
         return self.request.query_params
 
     @property

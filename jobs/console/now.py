@@ -58,8 +58,8 @@ class RunNow:
 
 @dataclass
 class Present:
-    """What is at present in a workspace. Folders are looked through each ten seconds at most, and never for longer than
-    a twentieth of the time."""
+    """Holds what is at present in a workspace. Folders are looked through each ten seconds at most, and never for
+    longer than a twentieth of the time."""
 
     workspace: Workspace
     site: pipeline.Site
@@ -132,7 +132,7 @@ class Present:
         return replace(now, waiting=waiting, settling=settling, refused=self._refusal(job, plan))
 
     def _refusal(self, job: LoadedJob, plan: pipeline.RunPlan) -> str | None:
-        """What can be told without reading the model: a file that is not there, or one that may not be used."""
+        """Return what can be told without reading the model: a file that is not there, or one that may not be used."""
         for file in (model_file(self.workspace, job), head_file(self.workspace, job)):
             if file is not None and not file.is_file():
                 return f"there is no {file.relative_to(self.workspace.root)}"

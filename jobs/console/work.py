@@ -67,11 +67,11 @@ class Work:
         return {None: "running", 0: "done", 1: "some failed"}.get(self.code, "failed")
 
     def output(self) -> str:
-        """What it printed on stdout."""
+        """Return what it printed on stdout."""
         return _text(self.out)
 
     def notes(self) -> str:
-        """What it printed on stderr."""
+        """Return what it printed on stderr."""
         return _text(self.err)
 
     def progress(self) -> tuple[int, int] | None:
@@ -117,7 +117,7 @@ class Works:
         return self._works[number]
 
     def all(self) -> list[Work]:
-        """What is remembered, the latest first."""
+        """Return what is remembered, the latest first."""
         return list(self._works.values())[::-1]
 
     def close(self) -> None:

@@ -1,1 +1,2 @@
-"""What happened, by days, runs and models: an index of the log, and the words for what changed between two runs."""
+"""Here stands what happened, by days, runs and models: an index of the log, and the words for what changed between two
+runs."""

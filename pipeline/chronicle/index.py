@@ -78,7 +78,7 @@ class Chronicle:
         raise LookupError(f"the log has no entry of {day}")
 
     def happenings(self, first: int, last: int, limit: int = 1000) -> list[Happening]:
-        """What happened beside rows between two entries, in order."""
+        """Return what happened beside rows between two entries, in order."""
         rows = self._db.execute(
             "SELECT * FROM happening WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ?", (first, last, limit)
         )

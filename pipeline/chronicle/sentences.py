@@ -1,4 +1,5 @@
-"""What an entry of the log says, as a sentence for people; its members stand beside it (members_in_words)."""
+"""Here stands what an entry of the log says, as a sentence for people; its members stand beside it
+(members_in_words)."""
 
 from collections.abc import Iterable, Mapping
 
@@ -51,7 +52,7 @@ from pipeline.records.types import (
 
 
 def sentence(entry: Record) -> str:
-    """What happened, in one sentence with a full stop."""
+    """Return what happened, in one sentence with a full stop."""
     told = _of_run(entry) or _of_document(entry) or _of_model(entry) or _of_log(entry) or _of_person(entry)
     return " ".join((told or _plain(says(entry.type) or entry.type.replace(".", " "))).split())
 
@@ -200,6 +201,6 @@ def _number(number: int, noun: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """What the table of types says, as a sentence."""
+    """Return what the table of types says, as a sentence."""
     told = text.replace("`", "")
     return f"{told[:1].upper()}{told[1:]}."

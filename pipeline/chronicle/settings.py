@@ -49,8 +49,8 @@ def settings_in_words(settings: Mapping[str, Any]) -> list[tuple[tuple[str, ...]
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
-    """What differs between two settings, in the order of the later ones. What has a name (labels, fields) is compared
-    by its name, so that one that was added does not make all behind it differ."""
+    """Return what differs between two settings, in the order of the later ones. What has a name (labels, fields) is
+    compared by its name, so that one that was added does not make all behind it differ."""
     old, new = dict(_flat(before, ())), dict(_flat(after, ()))
     found = [Difference(where, old.get(where), value) for where, value in new.items() if old.get(where) != value]
     return found + [Difference(where, value, None) for where, value in old.items() if where not in new]

@@ -1,4 +1,4 @@
-"""What a learned head answers to golden texts, as numbers: each text is a document of its own."""
+"""Here stands what a learned head answers to golden texts, as numbers: each text is a document of its own."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType

@@ -1,4 +1,5 @@
-"""What a learned head of fields found in documents that it had not seen, which its file keeps: promises rest on it.
+"""Here stands what a learned head of fields found in documents that it had not seen, which its file keeps: promises
+rest on it.
 
 An answer for a field is a value, or null where no value scores enough. Of a field that may have
 several, the answer is all of them: it is right if each is, and as sure as the least sure of them. Null is right if the

@@ -275,7 +275,7 @@ def measured(unseen: Sequence[Unseen], fields: Sequence[Sought], least: Sequence
 
 
 def _promises(found: Sequence[Finding], least: Least) -> dict[str, Any]:
-    """What can be promised of the values of a field, and how many the highest risk needs."""
+    """Return what can be promised of the values of a field, and how many the highest risk needs."""
     made = list[Promise]()
     for risk in OFFERED:
         with suppress(NoPromiseError):

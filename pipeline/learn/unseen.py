@@ -1,4 +1,5 @@
-"""What heads of fields found in documents that they had not seen, and what it tells of a head that has seen all.
+"""Here stands what heads of fields found in documents that they had not seen, and what it tells of a head that has seen
+all.
 
 By the logits of the best candidates, and by which of them were right: how probably such a candidate is right, and from
 which probability on it is given as the value of its field.

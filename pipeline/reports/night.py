@@ -19,19 +19,19 @@ _WORDS: Final = {"states": "how documents ended", "labels": "the answers", "scor
 
 @dataclass(frozen=True)
 class Drift:
-    """What was compared with the nights before (states, labels or scores), and what came of it."""
+    """Holds what was compared with the nights before (states, labels or scores), and what came of it."""
 
     what: str
     found: Compared
 
     @property
     def words(self) -> str:
-        """What was compared, in words."""
+        """Return what was compared, in words."""
         return _WORDS[self.what]
 
     @property
     def sentence(self) -> str:
-        """What is unlike the nights before, in one sentence."""
+        """Return what is unlike the nights before, in one sentence."""
         was, now = (f"{100 * share:.0f} %" for share in (self.found.was, self.found.now))
         what = f"{self.words[0].upper()}{self.words[1:]}"
         unlike = f"{'is' if self.what == 'states' else 'are'} unlike the nights before"
@@ -39,7 +39,7 @@ class Drift:
 
     @property
     def kind(self) -> str:
-        """What changed most."""
+        """Return what changed most."""
         if self.what == "scores" and self.found.kind:
             at = int(self.found.kind)
             return f"scores of {at / BINS:.2f} to {(at + 1) / BINS:.2f}"
@@ -103,7 +103,7 @@ class Night:
 
     @property
     def more(self) -> Sequence[str]:
-        """What else is to be said at once."""
+        """Return what else is to be said at once."""
         said = []
         if 0 < (copies := self.count(State.DUPLICATE)) < self.total:
             came = "was a copy of a document that is" if copies == 1 else "were copies of documents that are"
@@ -122,13 +122,13 @@ class Night:
 
     @property
     def drifts(self) -> Sequence[Drift]:
-        """What could be compared with the nights before."""
+        """Return what could be compared with the nights before."""
         pairs = ((what, compare(_counts(self.shares, what), self._before(what))) for what in _WORDS)
         return [Drift(what, found) for what, found in pairs if found]
 
     @property
     def warnings(self) -> Sequence[Drift]:
-        """What is unlike the nights before."""
+        """Return what is unlike the nights before."""
         return [drift for drift in self.drifts if drift.found.unlike]
 
     def _before(self, what: str) -> list[Counts]:

@@ -77,7 +77,7 @@ def certainty(row: Row) -> float | None:
 
 
 def kinds(row: Row) -> Iterator[str]:
-    """What the answer is of: its label, or the fields and parts that have a value."""
+    """Return what the answer is of: its label, or the fields and parts that have a value."""
     if row.get("label") is not None:
         yield row["label"]
     yield from (each["name"] for each in row.get("fields") or () if each["value"] is not None)

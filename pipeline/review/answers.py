@@ -79,7 +79,7 @@ def _fields(seen: Seen, answer: Mapping[str, Any]) -> Row:
 
 
 def _firsts(elements: Iterable[Row]) -> Iterator[Row]:
-    """Of the elements of each name the first."""
+    """Return the first of the elements of each name."""
     yield from {each["name"]: each for each in reversed(list(elements))}.values()
 
 

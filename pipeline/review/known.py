@@ -1,4 +1,4 @@
-"""What a process knows of jobs while it takes decisions: read once, and then only what came since.
+"""Here stands what a process knows of jobs while it takes decisions: read once, and then only what came since.
 
 A page on which people decide takes hundreds of decisions in one process, and a log has thousands of entries. Kept is
 the history of each job with the size and the root of the log that it is of, so that a log that was put back to an

@@ -81,7 +81,7 @@ def samples(site: Site, job: str | None = None) -> Iterator[Sampled]:
 
 
 def standing(queue: Queue, sample: Sampled) -> Standing:
-    """What became of the rows of a sample."""
+    """Return what became of the rows of a sample."""
     population = _population(queue, sample.of_job, sample.label, sample.size)
     again = tuple(sorted(_drawn(population, sample.seed, len(sample.entries)))) == sample.entries
     return Standing(sample, tuple(_checked(queue, entry) for entry in sample.entries), again)

@@ -49,7 +49,7 @@ class Filled:
     is_cells: bool
 
     def answer(self, task: str | None) -> dict[str, Any] | None:
-        """What is right, as `pipeline.Review` has it for a row of this task."""
+        """Return what is right, as `pipeline.Review` has it for a row of this task."""
         if not self.new or not self.is_cells or task in ("classify", "summarize"):
             return self.new
         return {"fields": {name: _given(value) for name, value in self.new.items()}}
@@ -129,7 +129,7 @@ def _shown(origin: str, row: Row) -> dict[str, Any]:
 
 
 def _answers(row: Row) -> dict[str, list[str]]:
-    """What a row says: the label, the summary, or the values of each field, none of them empty texts."""
+    """Return what a row says: the label, the summary, or the values of each field, none of them empty texts."""
     if row.get("task") == "classify":
         return {"label": [row["label"]] if row.get("label") else []}
     if row.get("task") == "summarize":
@@ -192,7 +192,7 @@ def _said(line: int, names: Sequence[str], cells: Sequence[str]) -> dict[str, An
 
 
 def _values(cell: str) -> Any:
-    """What a cell says is right: a text, several, or that there is none."""
+    """Return what a cell says is right: a text, several, or that there is none."""
     if cell == NONE:
         return None
     if cell.startswith("["):

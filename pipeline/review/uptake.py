@@ -43,7 +43,8 @@ class Refused:
 
 @dataclass
 class Taken:
-    """What was taken up: id of a request -> the entry of its row; and what was refused, by the name of the file."""
+    """Holds what was taken up: id of a request -> the entry of its row; and what was refused, by the name of the
+    file."""
 
     rows: dict[str, int] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)

@@ -12,6 +12,17 @@ from pipeline.text.values import VALUES, Finder, Reading, Value, pattern_finder,
 _FREE = frozenset({"text", "title", "organisation"})
 """Types whose values are whatever stands there: their finders look for places, not for a form."""
 _NORMAL = Reading(decimal_shown=True, day_first_shown=True)  # how normal forms are written
+EXAMPLES: Mapping[str, str] = {
+    "date": "2026-10-19",
+    "money": "1663.20 GBP",
+    "number": "12.5",
+    "percent": "19%",
+    "email": "anna@example.org",
+    "phone": "+49 30 901820",
+    "iban": "DE89370400440532013000",
+    "reference": "R-0977/26",
+}
+"""How a value of each type with a form may be written."""
 _MOST = 4_096  # characters of a value
 _SPACE = re.compile(r"\s+")
 _TOLD = 60  # characters of a value in a message
@@ -73,7 +84,7 @@ def settled(name: str, kind: str, pattern: str | None, given: Given, text: str |
     try:
         readings = list(_readings(finder, given.text, reading))
         if not readings:
-            raise ReviewRefusedError(f"{name}: {_told(given.text)} is no {kind} as this job reads one")
+            raise ReviewRefusedError(f"{name}: {_told(given.text)} is no {kind} as this job reads one{_such_as(kind)}")
         if where is None or text is None:
             return Settled(readings[0].value, note=readings[0].note)
         return _found(name, kind, finder, reading, {one.value for one in readings}, where, text)
@@ -123,6 +134,10 @@ def _free(name: str, given: str, where: Place | None, text: str | None) -> Settl
     if found is None:
         raise ReviewRefusedError(f"{name}: {_told(value)} does not stand at {where.start:,} to {where.end:,}")
     return Settled(value, found.start(), found.end(), where.page)
+
+
+def _such_as(kind: str) -> str:
+    return f"; write it as the document does, or like {EXAMPLES[kind]}" if kind in EXAMPLES else ""
 
 
 def _told(text: str) -> str:

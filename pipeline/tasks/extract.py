@@ -229,7 +229,7 @@ class ExtractSettings(Task):
         return LearnedFields(known, self._asked, model, answer)
 
     def _promises(self, head: HeadFile) -> Mapping[str, PromisedField]:
-        """What is promised of each field. TaskRefusedError."""
+        """Return what is promised of each field. TaskRefusedError."""
         known, own = fields_of(head, self._asked), [field.accept for field in self.fields]
         return promises_of_fields(head, known, self._asked, own, self.accept)
 

@@ -52,7 +52,7 @@ class Drawer:
             return self._started().draw(fd, options, number, width)
 
     def remembered(self, key: object, find: Callable[[], T]) -> T:
-        """What `find` found for this key, which is kept for a while; `key` says all that it depends on."""
+        """Return what `find` found for this key, which is kept for a while; `key` says all that it depends on."""
         with self._lock:
             if key in self._found:
                 self._found.move_to_end(key)

@@ -147,7 +147,8 @@ def _text(site: Site, entry: Document) -> tuple[str, str | None]:
 
 def _why_no_text(entry: Document) -> str:
     if entry.failure:
-        return f"it could not be read: {Failure(entry.failure).sentence} {entry.reason or ''}".rstrip()
+        sentence = Failure(entry.failure).sentence
+        return f"it could not be read: {sentence[0].lower()}{sentence[1:]}"
     if entry.state == State.DUPLICATE:
         return f"it is a copy of {entry.duplicate_of}, whose text is shown with that"
     return entry.reason or "no text of it was read"
@@ -156,7 +157,7 @@ def _why_no_text(entry: Document) -> str:
 def _looked_at(
     entry: Document, file: Path, text: str, places: Sequence[Place], drawer: Drawer
 ) -> tuple[_Reading, Pages, str | None]:
-    """What reading the document again tells of its text, its pages, and why these cannot be drawn."""
+    """Return what reading the document again tells of its text, its pages, and why these cannot be drawn."""
     reading = _Reading()
     try:
         key = entry.document, entry.text_sha256, entry.media_type, entry.parse_options.hidden, bool(entry.hidden)

@@ -119,7 +119,7 @@ def test_accepting(house: House, ann: Browser) -> None:
     answer = ann.send(ann.get(f"/documents/{entry}?job=sort"), "//form[.//button[@value='accepted']]", "accepted")
     assert answer.status == 303
     then = ann.get(answer.headers["location"])
-    assert "The document was accepted" in status(then)
+    assert "The document before this one was accepted" in status(then)
     mine = find(house, "sort", "a.txt")
     assert mine > entry
     assert pipeline.row_of(house.site, mine)["review"]["by"] == "Ann"
@@ -177,6 +177,7 @@ def test_a_value_that_is_none_is_refused_and_kept_in_the_form(house: House, ann:
     answer = ann.send(page, "//form[@id='correct']", "corrected", **{"field.total": "a lot", "reason": "as I think"})
     assert answer.status == 422
     assert answer.said("//*[@role='alert']").startswith("It was not taken: total: 'a lot' is no money")
+    assert answer.said("//*[@role='alert']").endswith("like 1663.20 GBP")
     assert answer.page.xpath("//input[@name='field.total']/@value") == ["a lot"]
     assert answer.page.xpath("//form[@id='correct']//input[@name='reason']/@value") == ["as I think"]
     again = ann.send(answer, "//form[@id='correct']", "corrected", **{"field.total": "3.00 EUR"})
@@ -255,6 +256,9 @@ def test_failed_and_unknown_documents(house: House, ann: Browser) -> None:
     assert shown.said("//p[@class='problem']").startswith("empty")
     assert not shown.page.xpath("//button[@value]")
     assert "no answer to decide on" in shown.words
+    assert "What to do: Check whether the right file was sent." in shown.words
+    beside = shown.said("//section[@aria-labelledby='view-head']/p[@class='hint']")
+    assert beside == "It could not be read: there is no text in it."
     assert ann.get("/documents/0").status == 404
     assert ann.get("/documents/999999").status == 404
     assert ann.get("/documents/x").status == 404

@@ -58,6 +58,7 @@ def test_tonight_and_last_night(served: Served) -> None:
     assert "Nothing runs now" in told
     assert "4 documents in 1 job" in told
     assert "2 done" in told
+    assert "Counted when the runs ended." in told
     assert "1 failed" in told
     assert "1 came before" in told
     assert "corrupt 1" in told
@@ -96,7 +97,11 @@ def test_the_queue_is_filtered_sorted_and_paged(served: Served) -> None:
     assert "lease.txt" not in browser.get("/queue?failure=corrupt").text
     assert "copy.txt" in browser.get("/queue?text=COPY").text
     assert "No document is so" in browser.get("/queue?folder=nowhere").text
-    assert "2 documents" in words(browser.get("/queue?state=done&state=review&sort=uncertain"))
+    uncertain = browser.get("/queue?state=done&state=review&sort=uncertain")
+    assert "2 documents" in words(uncertain)
+    assert "next best label is close behind" in words(uncertain)
+    assert "close behind" not in words(browser.get("/queue"))
+    assert len(re.findall('data-key="j" href="/documents/', uncertain.text)) == 1
     by_path = re.findall(r"/documents/\d+\?sort=path\">([^<]+)</a>", browser.get("/queue?sort=path").text)
     assert by_path == sorted(by_path, key=lambda each: each.replace("&lt;", "<").replace("&gt;", ">"))
 

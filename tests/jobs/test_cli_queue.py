@@ -47,6 +47,7 @@ def test_the_list_goes_from_the_least_sure_to_what_has_no_answer(filled: Place, 
     assert pages == [row["entry"] for row in found]
     told = cloister("review", "list", "--limit", "3").out
     assert "3 rows of 14; go on with --after '[" in told
+    assert "look at one with: cloister review show ROW" in told
     assert [row["path"] for row in rows(cloister, "--failure", "empty")] == ["empty.txt"]
     assert [row["path"] for row in rows(cloister, "--text", "INVOICE 3")] == ["invoice 3.txt"]
     assert "no row fits" in cloister("review", "list", "--folder", "elsewhere").out

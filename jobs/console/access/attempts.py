@@ -1,5 +1,5 @@
-"""What was refused is recorded in the log, without letting strangers fill it: of one kind and person, the first at once
-and those of the next minute together in one more record."""
+"""Refused requests are recorded in the log, without letting strangers fill it: of one kind and person, the
+first at once and those of the next minute together in one more record."""
 
 import threading
 import time

@@ -56,7 +56,7 @@ class Person:
 
     @property
     def mark(self) -> str:
-        """What their sessions are opened with: another one after they were invited anew."""
+        """Return what their sessions are opened with: another one after they were invited anew."""
         return self.passphrase.hash if self.passphrase else ""
 
     @property

@@ -17,7 +17,7 @@ _BYTES: Final = 16
 
 
 class Spent(Enum):
-    """What came of the token of a form."""
+    """Holds what came of the token of a form."""
 
     GOOD = "good"
     REPLAYED = "replayed"

@@ -1,1 +1,2 @@
-"""What the page of a document shows and takes: its answer, a decision on it, its story, its place in a queue."""
+"""Here stands what the page of a document shows and takes: its answer, a decision on it, its story, its place in a
+queue."""

@@ -1,4 +1,4 @@
-"""What a person decided in the form of a document, as the review that it means."""
+"""Here stands what a person decided in the form of a document, as the review that it means."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def review_of(entry: int, by: str, form: Mapping[str, str], answer: Answer, view
 
 
 def _changed(form: Mapping[str, str], answer: Answer, viewed: pipeline.Viewed) -> dict[str, Any]:
-    """What the form changes of the answer. ReviewRefusedError where that is nothing."""
+    """Return what the form changes of the answer. ReviewRefusedError where that is nothing."""
     changed: dict[str, Any] = {}
     match answer.task:
         case "classify" if form.get("label", "") not in ("", answer.label):
@@ -41,7 +41,8 @@ def _changed(form: Mapping[str, str], answer: Answer, viewed: pipeline.Viewed) -
             fields = _fields(form, answer, viewed)
             changed = {"fields": fields} if fields else {}
     if not changed:
-        raise pipeline.ReviewRefusedError("nothing was changed: change what is wrong, or accept the answer")
+        otherwise = "give the right answer, or reject it" if answer.is_empty else "change what is wrong, or accept it"
+        raise pipeline.ReviewRefusedError(f"the answer is as it was; {otherwise}")
     return changed
 
 

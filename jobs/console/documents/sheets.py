@@ -35,8 +35,8 @@ class Sheet:
 
 @dataclass(frozen=True)
 class View:
-    """What is shown of a document. `kind` is "page" or "text". `sheets` and `first` are of the former, `blocks` and
-    `window` of the latter, which both count from 1; `count` is how many pages or windows there are. `links` lead to
+    """Holds what is shown of a document. `kind` is "page" or "text". `sheets` and `first` are of the former, `blocks`
+    and `window` of the latter, which both count from 1; `count` is how many pages or windows there are. `links` lead to
     each place of the evidence, by number."""
 
     kind: str

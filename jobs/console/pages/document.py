@@ -76,6 +76,7 @@ def _shown(visit: Visit, tried: _Tried | None) -> Response:
         sheets_at_once=SHEETS,
         most_reason=MOST_REASON,
         ways=pipeline.WAYS,
+        remedies={failure.value: failure.remedy for failure in pipeline.Failure},
         reviewed=(viewed.row or {}).get("review"),
     )
 
@@ -87,7 +88,8 @@ def _refused(visit: Visit, entry: int) -> list[pipeline.RefusedReview]:
 
 
 def _kept(tried: _Tried | None) -> Mapping[str, str]:
-    """What the forms of the page hold already, as the person sent them; `rejected` is the reason of a rejection."""
+    """Return what the forms of the page hold already, as the person sent them; `rejected` is the reason of a
+    rejection."""
     if tried is None:
         return {}
     return {"rejected": tried.form.get("reason", "")} if tried.form.get("action") == "rejected" else tried.form
@@ -154,7 +156,7 @@ def _decide(visit: Visit) -> Response:
 
 
 def _done(query: Mapping[str, str]) -> tuple[str, int] | None:
-    """What the person did last, and the entry of it, as the address of the page tells."""
+    """Return what the person did last, and the entry of it, as the address of the page tells."""
     did = query.get("did", "")
     return (did, _number(query.get("done"), 0)) if did in _DECIDED else None
 

@@ -40,7 +40,7 @@ class Line:
 
     @property
     def state(self) -> str:
-        """What to say of it in a word."""
+        """Return what to say of it in a word."""
         if self.running:
             return "running"
         if self.now.problems or self.now.refused or (self.last and self.last.state == "refused"):
@@ -178,7 +178,7 @@ _CUT: Final = {"unfinished": "cut off"}
 
 @dataclass(frozen=True)
 class LastNight:
-    """What came of the last night: sums of all jobs, and failures by class with what to do about them."""
+    """Holds what came of the last night: sums of all jobs, and failures by class with what to do about them."""
 
     night: str
     jobs: int

@@ -42,7 +42,7 @@ REVIEWS: Final = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What an address asks of the queue."""
+    """Holds what an address asks of the queue."""
 
     filter: pipeline.Filter
     sort: str
@@ -79,7 +79,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Choices:
-    """What the filters can be set to: value -> how many documents that would leave of all."""
+    """Holds what the filters can be set to: value -> how many documents that would leave of all."""
 
     jobs: Mapping[str, int]
     states: Mapping[str, int]

@@ -22,8 +22,8 @@ _MOST_HAPPENINGS: Final = 200
 
 @dataclass(frozen=True)
 class Change:
-    """What changed in the settings since the last run of the job with others. `before` is that run; `same`: nothing
-    that determines results did; `file`: the job's file did all the same."""
+    """Holds what changed in the settings since the last run of the job with others. `before` is that run; `same`:
+    nothing that determines results did; `file`: the job's file did all the same."""
 
     before: pipeline.RunTold | None
     differences: Sequence[pipeline.Difference]
@@ -88,7 +88,7 @@ def settings_of(house: House, digest: str | None) -> Mapping[str, Any] | None:
 
 
 def change_of(house: House, run: pipeline.RunTold) -> Change | None:
-    """What changed since the run of the job before this one that had settings; None if this one has none."""
+    """Return what changed since the run of the job before this one that had settings; None if this one has none."""
     if run.job_digest is None:
         return None
     with house.indexes.chronicle() as chronicle:

@@ -37,7 +37,7 @@ def _work(visit: Visit) -> Response:
 
 
 def _notes(work: Work) -> list[str]:
-    """What the command said while it went on, a line each; lines of its log without their JSON."""
+    """Return what the command said while it went on, a line each; lines of its log without their JSON."""
     return [_in_words(line) for line in work.notes().splitlines()[-_MOST_LINES:] if line.strip()]
 
 

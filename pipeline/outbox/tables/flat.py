@@ -34,8 +34,8 @@ _LAST = (
 
 @dataclass
 class _Field:
-    """What the rows tell of a field: its type (text where they do not agree), whether it has several values in a row,
-    whether values are none of its type, and the most digits behind the point."""
+    """Holds what the rows tell of a field: its type (text where they do not agree), whether it has several values in a
+    row, whether values are none of its type, and the most digits behind the point."""
 
     type: str
     several: bool = False

@@ -30,7 +30,7 @@ KINDS: Mapping[str, str] = {"application/pdf": "pdf", **dict.fromkeys(_PICTURES,
 
 
 class BadPagesError(Exception):
-    """What a child says of pages is not what it was asked for; for its parent, who trusts it in nothing."""
+    """The answer of a child about pages is not what it was asked for; for its parent, who trusts it in nothing."""
 
 
 def ask_pages(texts: Sequence[PageText]) -> dict[str, Any]:

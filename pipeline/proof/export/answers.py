@@ -17,7 +17,7 @@ _ANSWER: Final = 400  # characters
 
 
 class Fate(StrEnum):
-    """What became of the answer of a document that is listed."""
+    """Holds what became of the answer of a document that is listed."""
 
     SHOWN = "shown"
     GONE = "gone"

@@ -55,7 +55,8 @@ class Asked(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What was written before the log is held: the range, the sha256 of export.json, and how many answers are shown."""
+    """Holds what was written before the log is held: the range, the sha256 of export.json, and how many answers are
+    shown."""
 
     span: "Span"
     sha256: str

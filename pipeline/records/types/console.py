@@ -39,7 +39,7 @@ class StartedThere(Record):
 
 @kind("console.refused", "the console refused attempts of one kind", handed=True)
 class RefusedThere(Record):
-    """What was refused, the person who was signed in ("" if nobody was), and how often it happened."""
+    """Holds what was refused, the person who was signed in ("" if nobody was), and how often it happened."""
 
     what: Text
     person: Text

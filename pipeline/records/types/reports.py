@@ -18,8 +18,9 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What became of the documents of a night: how many ended in each state, failed in each class, got each label (of
-    fields: a value), and had a score in each twentieth of 0 to 1; when they ended. No text of a document is in it."""
+    """Holds what became of the documents of a night: how many ended in each state, failed in each class, got each label
+    (of fields: a value), and had a score in each twentieth of 0 to 1; when they ended. No text of a document is in
+    it."""
 
     states: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, int] = field(default_factory=dict)

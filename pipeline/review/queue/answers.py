@@ -19,7 +19,7 @@ _LEFT_OUT = (".evidence.", ".passages.", ".verbatim", "body", "error.message")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a row says in short: `score` and `certainty` as `Item` has them."""
+    """Holds what a row says in short: `score` and `certainty` as `Item` has them."""
 
     task: str | None = None
     label: str | None = None

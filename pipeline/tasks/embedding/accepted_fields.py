@@ -32,7 +32,7 @@ _OWN: Final = "task.fields.accept"
 
 @dataclass(frozen=True)
 class PromisedField:
-    """What is promised of a field: of its values, and of nulls; `unborne`: why there is no promise of nulls."""
+    """Holds what is promised of a field: of its values, and of nulls; `unborne`: why there is no promise of nulls."""
 
     name: str
     values: Promise

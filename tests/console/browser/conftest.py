@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.console.browser.served import Served, serve
 from tests.console.browser.workspaces import make_morning
 
 CHROMIUM = shutil.which("chromium")
@@ -53,3 +54,13 @@ def morning(
     """A workspace in which jobs of the demo have run, for the tests of one file to do with as they like."""
     made = once("morning", lambda root: make_morning(root, real_model))
     return shutil.copytree(made, tmp_path_factory.mktemp("console") / "ws")
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["scripts", "plain"])
+def served(
+    morning: Path, browser: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Served]:
+    """The console of that workspace, at a browser that runs scripts, and at one that does not."""
+    root = shutil.copytree(morning, tmp_path_factory.mktemp("actions") / "ws")
+    with serve(root, browser, scripts=request.param) as served:
+        yield served

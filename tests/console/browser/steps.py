@@ -32,7 +32,7 @@ def find(watch: Watch, job: str, path: str) -> None:
 def decided(served: Served, watch: Watch, action: str) -> dict[str, Any]:
     """The row that the page says to have been decided on so."""
     said = watch.page.get_by_role("status").first.inner_text()
-    found = re.fullmatch(rf"The document was {action}: entry (\d+)\.", said)
+    found = re.fullmatch(rf"(?:This document|The document before this one) was {action}: entry (\d+)\.", said)
     assert found, (said, watch.main())
     return pipeline.row_of(make_site(open_workspace(served.root)), int(found[1]))
 
@@ -51,7 +51,8 @@ def ended(watch: Watch) -> str:
 
 
 def listed(watch: Watch) -> list[str]:
-    """The documents that the queue shows, in its order."""
+    """The documents that the queue shows, in its order, once the page is whole."""
+    watch.page.wait_for_load_state()
     return watch.page.locator("table.queue td.name a").all_inner_texts()
 
 

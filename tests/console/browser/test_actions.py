@@ -1,36 +1,14 @@
-"""Every action of the console in a browser, with scripts in a wide window, and without any in a narrow one."""
-
-import re
-import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+"""What people do in the console, in a browser: with scripts in a wide window, and without any in a narrow one."""
 
 import pytest
 
-from jobs.console.pages import PAGES
 from jobs.console.rights import Role
-from tests.console.browser.served import PASSPHRASE, Served, serve
-from tests.console.browser.steps import IN_SIGHT, SELECT, choose, decided, ended, find, listed
-from tests.console.browser.workspaces import DIGEST, FIELDS, TRIAGE, drop
+from tests.console.browser.served import PASSPHRASE, Served
+from tests.console.browser.steps import IN_SIGHT, SELECT, choose, decided, find, listed
+from tests.console.browser.workspaces import DIGEST, FIELDS, TRIAGE
 
-REVIEWER, OPERATOR, AUDITOR = ("Ann", Role.REVIEWER), ("Otto", Role.OPERATOR), ("Ada", Role.AUDITOR)
+REVIEWER = ("Ann", Role.REVIEWER)
 PUMP = "2026-10/Rechnung Pumpenreparatur.txt"
-
-
-@pytest.fixture(scope="module", params=[True, False], ids=["scripts", "plain"])
-def served(
-    morning: Path, browser: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Served]:
-    root = shutil.copytree(morning, tmp_path_factory.mktemp("actions") / "ws")
-    with serve(root, browser, scripts=request.param) as served:
-        yield served
-
-
-def once(served: Served) -> None:
-    """Commands take seconds, and the forms that start them are alike."""
-    if not served.scripts:
-        pytest.skip("commands are started without scripts by the tests of running and verifying")
 
 
 def test_an_answer_is_accepted(served: Served) -> None:
@@ -198,65 +176,6 @@ def test_filters_and_orders_of_the_queue(served: Served) -> None:
         assert watch.label("Job").input_value() == TRIAGE
 
 
-def test_a_job_is_run(served: Served) -> None:
-    drop(served.root, f"{TRIAGE}/new/Heating.txt", b"I complain: the heating has been broken for a week.\n")
-    with served.somebody(*OPERATOR) as watch:
-        watch.go("/")
-        watch.page.locator(f"form[action='/jobs/{TRIAGE}/run'] button").click()
-        assert ended(watch) == "done", watch.main()
-        watch.go(f"/queue?job={TRIAGE}&sort=newest")
-        assert "new/Heating.txt" in watch.main()
-        watch.go(f"/jobs/{TRIAGE}")
-        assert watch.button("Run now").is_enabled()
-
-
-def test_what_failed_is_tried_again(served: Served) -> None:
-    once(served)
-    with served.somebody(*OPERATOR) as watch:
-        watch.go(f"/jobs/{FIELDS}")
-        runs = watch.page.locator("[aria-labelledby=runs] tbody tr").count()
-        watch.page.locator("tr", has_text="empty").get_by_role("button", name="Try these again").click()
-        assert ended(watch) == "some failed", watch.main()
-        assert "scan_0023.pdf" in watch.main()
-        assert "Rechnung 77-104" not in watch.main()
-        watch.link("Go on from here").click()
-        assert watch.page.locator("[aria-labelledby=runs] tbody tr").count() > runs
-
-
-def test_the_log_is_verified(served: Served) -> None:
-    with served.somebody(*AUDITOR) as watch:
-        watch.go("/log")
-        watch.button("Verify now").click()
-        assert ended(watch) == "done"
-        assert "is whole" in watch.main()
-        watch.link("Go on from here").click()
-        assert re.search(r"Last verified: [0-9-]+ [0-9:]+, whole", watch.main()), watch.main()
-
-
-def test_the_log_is_exported(served: Served) -> None:
-    once(served)
-    with served.somebody(*AUDITOR) as watch:
-        watch.go("/log")
-        day = watch.page.locator("[aria-labelledby=days] th a").first.inner_text()
-        watch.label("First day").fill(day)
-        watch.label("Last day").fill(day)
-        watch.button("Export").click()
-        assert ended(watch) == "done", watch.main()
-    (folder,) = (served.root / "exports").iterdir()
-    assert folder.name.startswith(f"{day}--{day}-")
-    assert list(folder.glob("*.html"))
-
-
-def test_what_a_model_touched_is_listed(served: Served) -> None:
-    once(served)
-    with served.somebody(*AUDITOR) as watch:
-        watch.go("/models")
-        watch.link("all-minilm-l6-v2-q8_0").click()
-        watch.button("List every row").click()
-        assert ended(watch) == "done"
-        assert re.search(r"\d+ results, \d+ of which hold", watch.main()), watch.main()
-
-
 def test_an_invite_is_used_once(served: Served) -> None:
     link = served.invite("Nora", (Role.READER,))
     with served.somebody(refusals=True) as watch:
@@ -284,21 +203,3 @@ def test_an_invite_is_used_once(served: Served) -> None:
         watch.label("Passphrase").fill(PASSPHRASE)
         watch.button("Sign in").click()
         watch.page.wait_for_url("**/queue?sort=size")
-
-
-ACTIONS: dict[str, Callable[[Served], None]] = {
-    "/documents/{entry:int}/decide": test_an_answer_is_accepted,
-    "/jobs/{job:str}/run": test_a_job_is_run,
-    "/jobs/{job:str}/retry": test_what_failed_is_tried_again,
-    "/log/verify": test_the_log_is_verified,
-    "/log/export": test_the_log_is_exported,
-    "/models/{sha256:str}/recall": test_what_a_model_touched_is_listed,
-    "/join/{token:str}": test_an_invite_is_used_once,
-    "/sign-in": test_an_invite_is_used_once,
-    "/sign-out": test_an_invite_is_used_once,
-}
-"""The path of each action -> a test that takes it."""
-
-
-def test_each_action_has_a_test() -> None:
-    assert ACTIONS.keys() == {page.path for page in PAGES if page.method == "POST"}
