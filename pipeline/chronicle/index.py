@@ -4,20 +4,17 @@ The index may be deleted at any time. It is made from the log alone, and brought
 shown of one entry comes from the log itself.
 """
 
-import contextlib
-import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, Self
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
 
-import audit
 from pipeline.chronicle.filling import Filling, run_from_text
-from pipeline.chronicle.tables import connect, make_anew
+from pipeline.chronicle.tables import FILE
 from pipeline.chronicle.told import Day, Happening, ModelUse, RunTold, Throughput
 from pipeline.plan import Site
 from pipeline.records.entries import recorded_entries
-
-_AT_ONCE: Final = 20_000  # entries between two commits of the file
+from pipeline.records.indexes.log import AT_ONCE, LogIndex
 
 
 def open_chronicle(site: Site) -> "Chronicle":
@@ -26,46 +23,11 @@ def open_chronicle(site: Site) -> "Chronicle":
     return Chronicle(site)
 
 
-class Chronicle:
+class Chronicle(LogIndex):
     """The index, opened. Its methods raise sqlite3.Error where the file cannot be read."""
 
     def __init__(self, site: Site) -> None:
-        self._site, self._db = site, connect(site)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-    def refresh(self, seconds: float | None = None) -> bool:
-        """Take in what came since, for so many seconds, or all of it; whether all is taken in. AuditError."""
-        until = None if seconds is None else time.monotonic() + seconds
-        if self.behind is None:
-            make_anew(self._db)
-        while self.behind:
-            with self._transaction():
-                self._take_some()
-            if until is not None and time.monotonic() >= until:
-                return not self.behind
-        return True
-
-    @property
-    def size(self) -> int:
-        """How many entries of the log were taken in."""
-        return int(self._about("size", 0))
-
-    @property
-    def behind(self) -> int | None:
-        """How many entries of the log are not taken in; None if the index is of another log. AuditError."""
-        checkpoint = audit.read_checkpoint(self._site.audit, self._site.public_key)
-        if (self.size, self._about("root", checkpoint.root)) == (checkpoint.size, checkpoint.root):
-            return 0
-        return checkpoint.size - self.size if self._is_of_this_log() else None
+        super().__init__(site, FILE)
 
     def days(self) -> list[Day]:
         """The days that have entries, the latest first."""
@@ -149,39 +111,13 @@ class Chronicle:
         )
         return [run_from_text(text) for (text,) in rows]
 
-    def _about(self, name: str, default: Any) -> Any:
-        row = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else default
-
-    def _is_of_this_log(self) -> bool:
-        try:
-            return not self.size or self._about("root", b"") == audit.root_of(
-                self._site.audit, self._site.public_key, self.size
-            )
-        except LookupError:
-            return False
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
-    def _take_some(self) -> None:
-        """Take in some entries. The size is read within the transaction: another process may have taken them in."""
-        size, filling = self.size, Filling(self._db)
-        for count, (n, entry) in enumerate(recorded_entries(self._site, size), 1):
+    def _take_in(self, size: int) -> tuple[int, Mapping[str, Any]]:
+        filling = Filling(self._db)
+        for n, entry in islice(recorded_entries(self._site, size), AT_ONCE):
             filling.take(n, entry)
             size = n + 1
-            if count >= _AT_ONCE:
-                break
         filling.save()
-        root = audit.root_of(self._site.audit, self._site.public_key, size)
-        self._db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", [("size", size), ("root", root)])
+        return size, {}
 
 
 def _use(model: str, rows: Sequence[tuple[Any, ...]]) -> ModelUse:

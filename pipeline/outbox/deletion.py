@@ -14,8 +14,8 @@ from pathlib import Path
 from pipeline.outbox.placement import archive_folder, clear_failed, move, remove_empty, staged_name, sync
 from pipeline.plan import Site
 from pipeline.records.entries import documents_at, entries_at
+from pipeline.records.indexes.queue import forget_parts, remove_index
 from pipeline.records.private import forget, refuse_closed
-from pipeline.records.queue_file import forget_parts, remove_index
 from pipeline.records.types import Deleted, DeletedByRule, Deletion, Document, Erased, Record, Reported
 
 

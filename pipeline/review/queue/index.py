@@ -5,15 +5,14 @@ It serves lists and counts alone: whatever is shown of one document, or decided,
 (`row_of`).
 """
 
-import contextlib
 import json
-import time
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import audit
 from pipeline.plan import Site
+from pipeline.records.indexes.log import AT_ONCE, LogIndex
 from pipeline.review.queue.asking import (
     behind,
     fact,
@@ -29,12 +28,11 @@ from pipeline.review.queue.asking import (
 from pipeline.review.queue.filling import Filling, entries_from
 from pipeline.review.queue.runs import Run
 from pipeline.review.queue.shown import Filter, Item, Night, Page
-from pipeline.review.queue.tables import connect, make_anew, make_indexes
+from pipeline.review.queue.tables import FILE, make_indexes
 
 MOST_COUNTED = 10_000
 """Rows that have a text, of which no more are counted."""
 _LOOKED_THROUGH = 4_000  # rows in which a text is sought before its trigrams are
-_AT_ONCE = 20_000  # entries between two commits of the file
 _WORDS = ("job", "state", "failure", "label", "night", "review", "task", "run", "language", "reviewer")
 _SELECT = (
     "SELECT " + ", ".join(f"(SELECT text FROM word WHERE id = item.{name})" for name in _WORDS)
@@ -50,49 +48,19 @@ def open_queue(site: Site) -> "Queue":
     return Queue(site)
 
 
-class Queue:
+class Queue(LogIndex):
     """The index, opened. Its methods raise sqlite3.Error where the file cannot be read."""
 
     def __init__(self, site: Site) -> None:
-        self._site, self._db = site, connect(site)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
+        super().__init__(site, FILE)
 
     def refresh(self, seconds: float | None = None) -> bool:
         """Take in what came since, for so many seconds, or all of it; whether all is taken in. AuditError."""
-        until = None if seconds is None else time.monotonic() + seconds
-        if self.behind is None:
-            make_anew(self._db)
-        while self.behind:
-            with self._transaction():
-                self._take_some()
-            if until is not None and time.monotonic() >= until:
-                return not self.behind
-        if self._db.execute("SELECT 1 FROM part WHERE read = 0 LIMIT 1").fetchone():
+        done = super().refresh(seconds)
+        if done and self._db.execute("SELECT 1 FROM part WHERE read = 0 LIMIT 1").fetchone():
             with self._transaction():
                 Filling(self._site, self._db, {}).read_late_parts()
-        return True
-
-    @property
-    def size(self) -> int:
-        """How many entries of the log were taken in."""
-        return int(self._about("size", 0))
-
-    @property
-    def behind(self) -> int | None:
-        """How many entries of the log are not taken in; None if the index is of another log. AuditError."""
-        checkpoint = audit.read_checkpoint(self._site.audit, self._site.public_key)
-        if (self.size, self._about("root", checkpoint.root)) == (checkpoint.size, checkpoint.root):
-            return 0
-        return checkpoint.size - self.size if self._is_of_this_log() else None
+        return done
 
     def page(self, asked: Filter, sort: str = "score", after: str | None = None, limit: int = 50) -> Page:
         """Some documents in an order, from behind the place `after` on. ValueError for an order or place that is
@@ -231,46 +199,21 @@ class Queue:
     def _word(self, number: int) -> str:
         return str(self._db.execute("SELECT text FROM word WHERE id = ?", (number,)).fetchone()[0])
 
-    def _about(self, name: str, default: Any) -> Any:
-        row = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else default
-
     def _has(self, name: str) -> bool:
         return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone())
 
-    def _is_of_this_log(self) -> bool:
-        try:
-            return not self.size or self._about("root", b"") == audit.root_of(
-                self._site.audit, self._site.public_key, self.size
-            )
-        except LookupError:
-            return False
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
-    def _take_some(self) -> None:
+    def _take_in(self, size: int) -> tuple[int, Mapping[str, Any]]:
         """Take in some entries, to the end of a part."""
-        size = self.size
         filling = Filling(self._site, self._db, json.loads(self._about("copies", "{}")))
         for count, entry in enumerate(entries_from(self._site, size), 1):
             filling.take(entry)
             size = entry.n + 1
-            if count >= _AT_ONCE and filling.is_between_parts:
+            if count >= AT_ONCE and filling.is_between_parts:
                 break
         filling.save()
-        root = audit.root_of(self._site.audit, self._site.public_key, size)
         if size == audit.read_checkpoint(self._site.audit, self._site.public_key).size:
             make_indexes(self._db)
-        about = {"size": size, "root": root, "copies": json.dumps(filling.copies)}
-        self._db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
+        return size, {"copies": json.dumps(filling.copies)}
 
 
 def _item(row: tuple[Any, ...]) -> Item:

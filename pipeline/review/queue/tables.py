@@ -1,4 +1,4 @@
-"""state/queue.sqlite: its tables, and how the file is opened.
+"""state/queue.sqlite: its tables.
 
 Names (of jobs, labels, folders, nights, runs...) stand once in `word`, and `item` has their numbers; 0 stands for
 none. `tally` counts the current items of each combination of facts, kept by triggers, so that counting a million
@@ -6,15 +6,11 @@ documents takes no longer than counting a thousand. The indexes hold all that fi
 order is read from one of them alone.
 """
 
-import os
 import sqlite3
-import stat
-from pathlib import Path
 
-from pipeline.plan import Site
-from pipeline.records.queue_file import index_file, remove_index
+from pipeline.records.indexes.file import IndexFile
+from pipeline.records.indexes.queue import NAME
 
-VERSION = 2
 NO_SCORE = 9.0
 """A score behind every score, for rows that have none."""
 
@@ -29,7 +25,7 @@ _ITEM = ", ".join(
         *("pages INTEGER", "replaced_by INTEGER", "document BLOB", "path TEXT NOT NULL"),
     ]
 )
-SCHEMA = (
+_SCHEMA = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",
     "INSERT INTO word VALUES (0, '')",
@@ -41,6 +37,7 @@ SCHEMA = (
     "CREATE TABLE run (run TEXT PRIMARY KEY, job TEXT, night TEXT, first INTEGER, told TEXT) WITHOUT ROWID",
     f"CREATE TABLE tally ({', '.join(FACTS)}, n INTEGER NOT NULL, PRIMARY KEY ({', '.join(FACTS)})) WITHOUT ROWID",
 )
+FILE = IndexFile(NAME, 2, _SCHEMA, ("secure_delete = ON", "cache_size = -32768"))
 _KEYS = {"score": "rank, score, entry", "uncertain": "uncertain, entry", "age": "entry", "size": "size, entry",
          "path": "path, entry"}  # fmt: skip
 INDEXES = (
@@ -73,90 +70,6 @@ SAY = "INSERT INTO words (rowid, text) SELECT entry, text FROM told WHERE entry 
 """Texts are found by their trigrams; where SQLite was built without FTS5, they are all looked through. UNSAY comes
 before a text is changed or goes, SAY after it came. No triggers: SQLite lets none write to such a table in a file that
 it does not trust."""
-
-
-def connect(site: Site) -> sqlite3.Connection:
-    """The index, opened; one that is new, foreign or broken is empty. Where state/ cannot be written, a file that only
-    this process has. sqlite3.Error."""
-    try:
-        site.state.mkdir(exist_ok=True)
-        if not _is_ours(index_file(site)):
-            remove_index(site)
-        return _of_file(site)
-    except (sqlite3.Error, OSError):
-        return _prepared(sqlite3.connect("", isolation_level=None, check_same_thread=False))
-
-
-def _of_file(site: Site) -> sqlite3.Connection:
-    """The file in state/, made anew if it is broken. sqlite3.Error, OSError."""
-    try:
-        return _prepared(_opened(index_file(site)))
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise
-    remove_index(site)
-    return _prepared(_opened(index_file(site)))
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether the file is a regular one of this user, to which nobody else may write; so is one that is not there."""
-    try:
-        status = path.lstat()
-    except FileNotFoundError:
-        return True
-    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA secure_delete = ON")
-        return db
-    except sqlite3.Error:
-        db.close()
-        raise
-
-
-def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
-    """The connection, whose file has the tables of this version. sqlite3.Error."""
-    try:
-        db.execute("PRAGMA trusted_schema = OFF")
-        db.execute("PRAGMA cache_size = -32768")
-        if _version(db) != VERSION:
-            make_anew(db)
-        return db
-    except sqlite3.Error:
-        db.close()
-        raise
-
-
-def _version(db: sqlite3.Connection) -> int | None:
-    try:
-        (found,) = db.execute("SELECT value FROM about WHERE name = 'version'").fetchone() or (None,)
-    except sqlite3.OperationalError:
-        return None
-    return found if isinstance(found, int) else None
-
-
-def make_anew(db: sqlite3.Connection) -> None:
-    """Empty the index. sqlite3.Error."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        db.execute("DROP TABLE IF EXISTS words")  # which takes tables of its own along
-        there = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
-        for kind, name in sorted(there, key=lambda each: each[0] != "trigger"):
-            if kind != "index":
-                db.execute(f'DROP {kind} IF EXISTS "{name}"')
-        for statement in SCHEMA:
-            db.execute(statement)
-        db.execute("INSERT INTO about VALUES ('version', ?)", (VERSION,))
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
 
 
 def make_indexes(db: sqlite3.Connection) -> None:

@@ -150,7 +150,7 @@ def test_taken_in_bit_by_bit_it_is_the_same(ran: RunPlan, told: Chronicle, monke
     for at_once in (1, 2, 7):
         for path in ran.site.state.glob("chronicle.sqlite*"):
             path.unlink()
-        monkeypatch.setattr(chronicle_index, "_AT_ONCE", at_once)
+        monkeypatch.setattr(chronicle_index, "AT_ONCE", at_once)
         with open_chronicle(ran.site) as chronicle:
             assert chronicle.behind == len(said(ran))
             assert chronicle.refresh(seconds=0) is (at_once > len(said(ran)))

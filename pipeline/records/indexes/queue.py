@@ -6,31 +6,26 @@ What is deleted by rule or on request must not live on in an index, so whoever d
 import contextlib
 import sqlite3
 from collections.abc import Collection
-from pathlib import Path
 
 from pipeline.plan import Site
+from pipeline.records.indexes.file import path_of, remove
 
-_NAME = "queue.sqlite"
-
-
-def index_file(site: Site) -> Path:
-    """Where the index lies."""
-    return site.state / _NAME
+NAME = "queue.sqlite"
 
 
 def remove_index(site: Site) -> None:
     """Remove the index; it is made again when somebody asks. OSError."""
-    for ending in ("", "-wal", "-shm", "-journal"):
-        index_file(site).with_name(_NAME + ending).unlink(missing_ok=True)
+    remove(site, NAME)
 
 
 def forget_parts(site: Site, parts: Collection[str]) -> None:
     """Remove what the index has of the rows of these parts, also from its journal; all of it, where that cannot be
     done. OSError."""
-    if not parts or not index_file(site).is_file():
+    file = path_of(site, NAME)
+    if not parts or not file.is_file():
         return
     try:
-        with contextlib.closing(sqlite3.connect(index_file(site), isolation_level=None, timeout=30)) as db:
+        with contextlib.closing(sqlite3.connect(file, isolation_level=None, timeout=30)) as db:
             db.execute("PRAGMA secure_delete = ON")
             db.execute("BEGIN IMMEDIATE")
             words = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone()
