@@ -10,19 +10,15 @@ after the file was written, and only removes it: each record is in the log once.
 """
 
 import contextlib
-import hashlib
-import os
-import pwd
 import re
 import secrets
-import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import audit
-from pipeline.paths.beneath import open_beneath
 from pipeline.plan import Site
+from pipeline.records.drop import DropFolder, kept_name
 from pipeline.records.entries import read_entries
 from pipeline.records.private import AsItIs
 from pipeline.records.records import check_handed, from_json
@@ -39,7 +35,7 @@ _AT_ONCE = 256  # the others go with the commit after it
 
 def folder_of(site: Site) -> Path:
     """Where records wait."""
-    return site.state / "handover"
+    return _drop(site).path
 
 
 def hand_over(site: Site, record: Record) -> None:
@@ -53,29 +49,16 @@ def hand_over(site: Site, record: Record) -> None:
     body = audit.canonical({"id": name, "record": said, "size": size, **stamp})
     if len(body) > _MAX_BYTES:
         raise ValueError(f"a record of {len(body):,} bytes; at most {_MAX_BYTES:,} can be handed over")
-    folder_of(site).mkdir(parents=True, exist_ok=True)
-    with _opened(site):  # is it no link?
-        pass
-    audit.write_file_atomically(folder_of(site) / f"{name}.json", body)
+    _drop(site).leave(f"{name}.json", body)
 
 
 def waiting(site: Site) -> list[str]:
     """The names of the files that wait, sorted."""
-    try:
-        with _opened(site) as folder, os.scandir(folder) as items:
-            return sorted(item.name for item in items if Path(item.name).suffix == ".json")
-    except OSError:
-        return []
+    return _drop(site).names()
 
 
-@contextlib.contextmanager
-def _opened(site: Site) -> Iterator[int]:
-    """The folder's descriptor. OSError, also for a link: what lies elsewhere is neither read, removed nor renamed."""
-    folder = os.open(folder_of(site), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield folder
-    finally:
-        os.close(folder)
+def _drop(site: Site) -> DropFolder:
+    return DropFolder(site, "handover", _MAX_BYTES)
 
 
 @dataclass(frozen=True)
@@ -120,10 +103,12 @@ class Handover:
         if not self._taken:
             return
         self.done.update(self._taken)
-        with contextlib.suppress(OSError), _opened(self.site) as folder:
-            for name, kept in self._taken.items():
+        drop = _drop(self.site)
+        drop.remove(name for name, kept in self._taken.items() if kept is None)
+        for name, kept in self._taken.items():
+            if kept is not None:
                 with contextlib.suppress(OSError):
-                    os.unlink(name, dir_fd=folder) if kept is None else _move_aside(folder, name, kept)
+                    drop.rename(name, drop.free_name(kept))
         self._taken = {}
 
     def _committed(self, handed: Sequence[_Handed]) -> set[str]:
@@ -136,40 +121,26 @@ class Handover:
         return {each.id for each in handed_over if each and each.id in wanted}
 
 
-def _move_aside(folder: int, name: str, kept: str) -> None:
-    """Where a file of the same name was refused before, under a name of its own. OSError."""
-    with contextlib.suppress(FileNotFoundError):
-        os.stat(kept, dir_fd=folder, follow_symlinks=False)
-        kept = f"{secrets.token_hex(16)}.refused"
-    os.rename(name, kept, src_dir_fd=folder, dst_dir_fd=folder)
-
-
 def _read(site: Site, name: str) -> _Handed | None:
     """The record that one file hands over; if it is none, the record that says so. None for a file that has just
     gone."""
     owner = ""
     try:
-        with os.fdopen(open_beneath(site.state, f"handover/{name}", os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            status = os.fstat(file.fileno())
-            owner = _name_of(status.st_uid)
-            if not stat.S_ISREG(status.st_mode):
-                raise ValueError("not a regular file")
-            handed = _parse(name, file.read(_MAX_BYTES + 1), owner)
-            _check_log(site, handed.record.to_json(), handed.size)
-            return handed
+        left = _drop(site).read(name)
+        owner = left.owner
+        handed = _parse(name, left.whole(), owner)
+        _check_log(site, handed.record.to_json(), handed.size)
+        return handed
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        kept = f"{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}.refused"  # a name as long as any can be
         told = shown(str(reason))[:200]
-        return _Handed(HandoverRefused(file=shown(name), owner=owner, reason=told, kept=kept), None, 0)
+        return _Handed(HandoverRefused(file=shown(name), owner=owner, reason=told, kept=kept_name(name)), None, 0)
 
 
 def _parse(name: str, data: bytes, owner: str) -> _Handed:
     """ValueError for what is no record that may be handed over."""
-    if len(data) > _MAX_BYTES:
-        raise ValueError(f"longer than {_MAX_BYTES:,} bytes")
     told = audit.parse_canonical(data)
     if not isinstance(told, dict) or told.keys() != _MEMBERS or not _NAME.fullmatch(name):
         raise ValueError("not what a command writes")
@@ -199,10 +170,3 @@ def _check_log(site: Site, said: Json, size: int) -> None:
         root = audit.root_of(site.audit, site.public_key, record.size)
         if root.hex() != record.root:
             raise ValueError(f"the first {record.size:,} entries of the log have another root than it tells")
-
-
-def _name_of(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)

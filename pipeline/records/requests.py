@@ -5,25 +5,21 @@ admitted last (`reviewer_key.admitted`), and only once: its id stands in the ent
 its sha256, so that the log alone proves who decided what, also where it may not say the answer.
 """
 
-import contextlib
 import hashlib
-import os
-import pwd
 import re
 import secrets
-import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import audit
-from pipeline.paths.beneath import open_beneath
 from pipeline.plan import Site
+from pipeline.records.drop import REFUSED, DropFolder
 from pipeline.records.types import ACTIONS, Document, Reviewed
 
 PURPOSE = "review"
-REFUSED, WHY = ".refused", ".why"
+WHY = ".why"
 MOST_NAME, MOST_REASON = 200, 4_096  # characters
 _MAX_BYTES = 262_144
 _NAME = re.compile(r"[0-9a-f]{32}\.json", re.ASCII)
@@ -94,9 +90,14 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
+def drop_of(site: Site) -> DropFolder:
+    """The folder where requests wait, and where those that were refused are kept."""
+    return DropFolder(site, "review", _MAX_BYTES, private=True)
+
+
 def folder_of(site: Site) -> Path:
     """Where requests wait."""
-    return site.state / "review"
+    return drop_of(site).path
 
 
 def leave(site: Site, request: Request) -> None:
@@ -104,13 +105,7 @@ def leave(site: Site, request: Request) -> None:
     body = format_request(request)
     if len(body) > _MAX_BYTES:
         raise ValueError(f"a decision of {len(body):,} bytes; at most {_MAX_BYTES:,} can be left for a run")
-    folder = folder_of(site)
-    if not folder.is_dir():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        audit.sync_folder(folder.parent)
-    with opened(site):  # is it no link?
-        pass
-    audit.write_file_atomically(folder / f"{request.id}.json", body, mode=0o600)
+    drop_of(site).leave(f"{request.id}.json", body)
 
 
 def format_request(request: Request) -> bytes:
@@ -121,8 +116,6 @@ def format_request(request: Request) -> bytes:
 
 def parse_request(data: bytes) -> Request:
     """Read what `format_request` gives; whether it is signed is not asked. ValueError."""
-    if len(data) > _MAX_BYTES:
-        raise ValueError(f"longer than {_MAX_BYTES:,} bytes")
     told = audit.parse_canonical(data)
     if not isinstance(told, dict) or told.keys() != _MEMBERS or told.pop("v") != _VERSION:
         raise ValueError("not what a command writes")
@@ -165,39 +158,12 @@ def _is_reason(reason: Any) -> bool:
 
 def waiting(site: Site) -> list[str]:
     """The names of the files that wait, sorted."""
-    return _names(site, ".json")
+    return drop_of(site).names()
 
 
 def refused(site: Site) -> list[str]:
     """The names of the files that were refused, sorted."""
-    return _names(site, REFUSED)
-
-
-def _names(site: Site, suffix: str) -> list[str]:
-    try:
-        with opened(site) as folder, os.scandir(folder) as items:
-            return sorted(item.name for item in items if Path(item.name).suffix == suffix)
-    except OSError:
-        return []
-
-
-@contextlib.contextmanager
-def opened(site: Site) -> Iterator[int]:
-    """The folder's descriptor. OSError, also for a link: what lies elsewhere is neither read, removed nor renamed."""
-    folder = os.open(folder_of(site), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield folder
-    finally:
-        os.close(folder)
-
-
-def read_file(site: Site, name: str) -> tuple[bytes, str]:
-    """The bytes of a file in the folder, and its owner. OSError; ValueError for what is no file."""
-    with os.fdopen(open_beneath(site.state, f"review/{name}", os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("not a regular file")
-        return file.read(_MAX_BYTES + 1), owner_name(status.st_uid)
+    return drop_of(site).names(REFUSED)
 
 
 def parse_named(name: str, data: bytes) -> Request:
@@ -208,32 +174,21 @@ def parse_named(name: str, data: bytes) -> Request:
     return request
 
 
-def owner_name(uid: int) -> str:
-    """The name of a user of the system."""
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
 def remove(site: Site, ids: Iterable[str]) -> None:
     """Remove the files of requests that are in the log; may be repeated."""
-    with contextlib.suppress(OSError), opened(site) as folder:
-        for each in ids:
-            with contextlib.suppress(OSError):
-                os.unlink(f"{each}.json", dir_fd=folder)
+    drop_of(site).remove(f"{each}.json" for each in ids)
 
 
 def forget_requests(site: Site, entries: Collection[int]) -> None:
     """Remove what waits, or was refused, of rows of these entries: it says what is in their documents."""
+    drop = drop_of(site)
     for name in (*waiting(site), *refused(site)):
         try:
-            of = parse_request(read_file(site, name)[0]).of
+            of = parse_request(drop.read(name).whole()).of
         except (OSError, ValueError):
             continue
-        for gone in (name, f"{Path(name).stem}{WHY}") if of in entries else ():
-            with contextlib.suppress(OSError), opened(site) as folder:
-                os.unlink(gone, dir_fd=folder)
+        if of in entries:
+            drop.remove([name, f"{Path(name).stem}{WHY}"])
 
 
 def ids_of(documents: Iterable[Document]) -> list[str]:

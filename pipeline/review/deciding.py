@@ -9,6 +9,7 @@ import audit
 from pipeline.outbox.recover import recover
 from pipeline.plan import Site
 from pipeline.records import requests
+from pipeline.records.drop import REFUSED
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.journal import open_journal
 from pipeline.records.requests import Request
@@ -117,7 +118,7 @@ def reviews_refused(site: Site) -> list[RefusedReview]:
     for name, request in sorted(_requests(site, requests.refused(site)), key=lambda each: each[1].at):
         why = "the log says why"
         with contextlib.suppress(OSError, ValueError):
-            why = requests.read_file(site, name.removesuffix(requests.REFUSED) + requests.WHY)[0].decode()
+            why = requests.drop_of(site).read(name.removesuffix(REFUSED) + requests.WHY).whole().decode()
         told.append(RefusedReview(request.id, _review(request), request.at, why))
     return told
 
@@ -199,7 +200,7 @@ def _signed(site: Site, request: Request, admitted: str | None) -> Request:
 def _requests(site: Site, names: list[str]) -> Iterator[tuple[str, Request]]:
     for name in names:
         with contextlib.suppress(OSError, ValueError):
-            yield name, requests.parse_request(requests.read_file(site, name)[0])
+            yield name, requests.parse_request(requests.drop_of(site).read(name).whole())
 
 
 def _job_of(site: Site, names: list[str]) -> str:

@@ -5,9 +5,6 @@ answer is one that the row can have. Any other is moved aside, to ID.refused, an
 """
 
 import contextlib
-import hashlib
-import os
-import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +13,7 @@ import audit
 from pipeline.plan import Site
 from pipeline.records import requests
 from pipeline.records.current import Last, answers_of, decide
+from pipeline.records.drop import REFUSED, kept_name
 from pipeline.records.history import History
 from pipeline.records.journal import Journal
 from pipeline.records.requests import Request
@@ -90,8 +88,9 @@ class Uptake:
         for name in names:
             owner = ""
             try:
-                data, owner = requests.read_file(self.site, name)
-                read.append((requests.parse_named(name, data), owner, name))
+                left = requests.drop_of(self.site).read(name)
+                owner = left.owner
+                read.append((requests.parse_named(name, left.whole()), owner, name))
             except FileNotFoundError:
                 continue
             except (OSError, ValueError) as error:
@@ -198,21 +197,20 @@ def _groups(decided: Sequence[Decided]) -> Iterator[list[Decided]]:
 
 
 def _refused(name: str, owner: str, why: str, told: tuple[Request, bool] | None) -> Refused:
-    kept = f"{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}{requests.REFUSED}"
     request, private = told if told else (None, False)
     reason = _PRIVATE if private else shown(why)[:_TOLD]
     of, by = (request.of, request.by) if request else (None, None)
-    return Refused(name, why, ReviewRefused(file=shown(name), owner=owner, reason=reason, kept=kept, of=of, by=by))
+    return Refused(
+        name, why, ReviewRefused(file=shown(name), owner=owner, reason=reason, kept=kept_name(name), of=of, by=by)
+    )
 
 
 def _set_aside(site: Site, refused: Refused) -> None:
     """Move a file that was refused aside, with the reason beside it; where one of the name was refused before, under a
     name of its own."""
-    kept = refused.record.kept
-    with contextlib.suppress(OSError), requests.opened(site) as folder:
-        with contextlib.suppress(FileNotFoundError):
-            os.stat(kept, dir_fd=folder, follow_symlinks=False)
-            kept = f"{secrets.token_hex(16)}{requests.REFUSED}"
-        why = requests.folder_of(site) / f"{kept.removesuffix(requests.REFUSED)}{requests.WHY}"
+    drop = requests.drop_of(site)
+    with contextlib.suppress(OSError):
+        kept = drop.free_name(refused.record.kept)
+        why = drop.path / f"{kept.removesuffix(REFUSED)}{requests.WHY}"
         audit.write_file_atomically(why, refused.why.encode(errors="backslashreplace"), mode=0o600)
-        os.rename(refused.name, kept, src_dir_fd=folder, dst_dir_fd=folder)
+        drop.rename(refused.name, kept)

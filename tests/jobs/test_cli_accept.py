@@ -7,19 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.conftest import Cloister, Place, entries
+from tests.jobs.conftest import SORT, Cloister, Place, entries
 
-SORT = """\
-job: {name}
-input: {{settle_seconds: 0, afterwards: {afterwards}}}
-model: {{name: tiny}}
-task:
-  type: classify
-  threshold: 0.0
-  labels:
-    - {{name: lease, description: "a lease of a flat: landlord, tenant"}}
-    - {{name: invoice, description: "an invoice: total due"}}
-"""
 SAID = {
     "lease": ["The landlord leases the flat", "The tenant pays the landlord", "A lease of the flat", "Der Mietvertrag"],
     "invoice": ["The total is due", "Invoice of the date", "Die Rechnung: total", "The invoice is due"],
