@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pipeline.outbox.tables import FORMATS
     from pipeline.outbox.tables.base import TableRefusedError
     from pipeline.outbox.tables.writing import original_of, write_table
+    from pipeline.pages.axes import Tick, axis
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
     from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Retention, RunPlan, Site
@@ -197,6 +198,7 @@ _LATER = {
     "pipeline.outbox.tables": "FORMATS",
     "pipeline.outbox.tables.base": "TableRefusedError",
     "pipeline.outbox.tables.writing": "original_of write_table",
+    "pipeline.pages.axes": "Tick axis",
     "pipeline.parse": "Limits find_tesseract",
     "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Retention RunPlan Site",
     "pipeline.proof.choose": "Choice",

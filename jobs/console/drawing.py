@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import floor, log10
 from typing import Final
 
 import pipeline
@@ -15,7 +14,6 @@ HEIGHT: Final = 170.0
 _LEFT: Final = 44.0
 _TOP: Final = 8.0
 _BOTTOM: Final = 24.0
-_LINES: Final = 3
 _HOURS: Final = 3
 
 
@@ -32,20 +30,12 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Tick:
-    """A mark of an axis, and what it says."""
-
-    at: float
-    says: str
-
-
-@dataclass(frozen=True)
 class Columns:
     """Columns over a span of time, the failures on top of the others; `says` is all of it in a sentence."""
 
     bars: tuple[Bar, ...]
-    across: tuple[Tick, ...]
-    up: tuple[Tick, ...]
+    across: tuple[pipeline.Tick, ...]
+    up: tuple[pipeline.Tick, ...]
     base: float
     says: str
 
@@ -55,9 +45,8 @@ def columns(found: Sequence[pipeline.Throughput], since: int, minutes: int, span
     most = max((sum(each.counts.values()) for each in found), default=0)
     if not most:
         return None
-    step = _round_step(most / _LINES)
-    top = step * -(-most // step)
-    base, high = HEIGHT - _BOTTOM, HEIGHT - _BOTTOM - _TOP
+    base = HEIGHT - _BOTTOM
+    up = pipeline.axis([0.0, most], base, _TOP, least=1.0)
     width = (WIDTH - _LEFT) * span / minutes
     bars = list[Bar]()
     for each in found:
@@ -65,41 +54,29 @@ def columns(found: Sequence[pipeline.Throughput], since: int, minutes: int, span
         failed = each.counts.get(pipeline.State.FAILED, 0)
         other = sum(each.counts.values()) - failed
         says = f"{_clock(each.start)}: {other:,} answered" + (f", {failed:,} failed" if failed else "")
-        y = base
-        for number, bad in ((other, False), (failed, True)):
+        for below, number, bad in ((0, other, False), (other, failed, True)):
             if number:
-                y -= high * number / top
-                bars.append(_bar(x, y, width, high * number / top, bad, says))
-    ticks = tuple(Tick(round(base - high * at / top, 1), f"{at:,.0f}") for at in _steps(step, top))
+                y = up.place(below + number)
+                bars.append(_bar(x, y, width, up.place(below) - y, bad, says))
     whole = sum(sum(each.counts.values()) for each in found)
     says = f"{whole:,} rows in {minutes // 60} hours, at most {most:,} in {span} minutes."
-    return Columns(tuple(bars), _hours(since, minutes), ticks, base, says)
+    return Columns(tuple(bars), _hours(since, minutes), up.ticks, base, says)
 
 
 def _bar(x: float, y: float, width: float, height: float, bad: bool, says: str) -> Bar:
     return Bar(round(x, 1), round(y, 1), round(max(width - 1, 1), 1), round(max(height, 0.5), 1), bad, says)
 
 
-def _steps(step: float, top: float) -> list[float]:
-    return [step * number for number in range(int(top / step) + 1)]
-
-
-def _hours(since: int, minutes: int) -> tuple[Tick, ...]:
+def _hours(since: int, minutes: int) -> tuple[pipeline.Tick, ...]:
     """A tick for every third full hour of this machine's clock."""
-    ticks = list[Tick]()
+    ticks = list[pipeline.Tick]()
     for minute in range(-(-since // 60) * 60, since + minutes, 60):
         moment = datetime.fromtimestamp(minute * 60).astimezone()
         if moment.hour % _HOURS == 0:
             at = _LEFT + (WIDTH - _LEFT) * (minute - since) / minutes
-            ticks.append(Tick(round(at, 1), f"{moment:%H:%M}"))
+            ticks.append(pipeline.Tick(round(at, 1), f"{moment:%H:%M}"))
     return tuple(ticks)
 
 
 def _clock(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds).astimezone():%a %H:%M}"
-
-
-def _round_step(step: float) -> float:
-    """The least of 1, 2, 5, 10 times a power of ten that is no less than this, and no less than 1."""
-    power = 10.0 ** floor(log10(max(step, 1)))
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= step * (1 - 1e-9))

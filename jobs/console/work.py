@@ -22,7 +22,8 @@ from jobs.console.refused import RefusedError
 from jobs.record import record
 from jobs.workspace import VARIABLE, Workspace
 
-_CLOISTER: Final = (sys.executable, "-c", "import jobs.cli; jobs.cli.main()")
+# -P: commands run in the workspace, where nothing is code of ours, and audit/ is the log.
+_CLOISTER: Final = (sys.executable, "-P", "-c", "import jobs.cli; jobs.cli.main()")
 _MOST_AT_ONCE: Final = 4
 _MOST_KEPT: Final = 50
 _MOST_SHOWN: Final = 60_000

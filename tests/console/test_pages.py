@@ -169,6 +169,13 @@ def test_the_log_is_verified_from_its_page(served: Served, ran: Place) -> None:
     assert (started["person"], started["command"]) == ("Ada", "cloister audit verify")
 
 
+def test_commands_run_no_code_of_the_workspace(served: Served, ran: Place) -> None:
+    for name in ("rich.py", "pipeline.py", "jobs.py"):
+        (ran.root / name).write_text("raise SystemExit(77)\n")
+    browser = served.person("Ada", Role.AUDITOR)
+    assert "every one under the signed checkpoint" in after(browser, browser.act("/log", "/log/verify"))
+
+
 def test_the_log_is_exported_from_its_page(served: Served, ran: Place) -> None:
     browser = served.person("Ada", Role.AUDITOR)
     told = after(browser, browser.act("/log", "/log/export", {"from": "", "to": ""}))
