@@ -189,7 +189,7 @@ def _check_current(site: Site, last: Last, entry: Document) -> None:
 
 
 def _groups(decided: Sequence[Decided]) -> Iterator[list[Decided]]:
-    """Those of one job together, and private ones apart."""
+    """Group decisions: those of one job together, and private ones apart."""
     groups: defaultdict[tuple[str, bool], list[Decided]] = defaultdict(list)
     for each in decided:
         groups[each.request.job, each.seen.entry.private is not None].append(each)
