@@ -197,7 +197,7 @@ def positive(shares: Shares) -> Shares:
 
 
 def _commonest(labels: dict[str, int]) -> dict[str, int]:
-    """As many labels as fit into a record, and the others together."""
+    """Keep as many labels as fit into a record, and add up the others."""
     names = sorted(labels.keys() - {OTHERS}, key=lambda name: (-labels[name], name))
     others = labels.get(OTHERS, 0) + sum(labels[name] for name in names[_LABELS:])
     return {name: labels[name] for name in names[:_LABELS]} | ({OTHERS: others} if others else {})
