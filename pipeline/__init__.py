@@ -98,6 +98,7 @@ if TYPE_CHECKING:
         ReadRecall,
         ReadResults,
         ReadStory,
+        ReadThere,
         Record,
         RefusedThere,
         Reviewed,
@@ -113,7 +114,6 @@ if TYPE_CHECKING:
         RefusedReview,
         Review,
         ReviewOutcome,
-        admit_review_key,
         decide,
         reviews_refused,
         reviews_waiting,
@@ -226,8 +226,8 @@ _LATER = {
     "pipeline.records.software": "label",
     "pipeline.records.types": (
         "KINDS ConsoleInvited ConsoleRevoked Document Isolation ModelAndHead ReadCheckpoint ReadProof ReadRecall "
-        "ReadResults ReadStory Record RefusedThere Reviewed Sampled ServiceEnded ServiceStarted SignedIn StartedThere "
-        "Verified"
+        "ReadResults ReadStory ReadThere Record RefusedThere Reviewed Sampled ServiceEnded ServiceStarted SignedIn "
+        "StartedThere Verified"
     ),
     "pipeline.report": "Observer RunReport",
     "pipeline.review.queue.index": "Queue open_queue",
@@ -239,7 +239,7 @@ _LATER = {
         "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits"
     ),
     "pipeline.review.deciding": (
-        "RefusedReview Review ReviewOutcome admit_review_key decide reviews_refused reviews_waiting take_up_reviews"
+        "RefusedReview Review ReviewOutcome decide reviews_refused reviews_waiting take_up_reviews"
     ),
     "pipeline.review.examples": "REVIEW review_examples",
     "pipeline.review.refused": "ReviewRefusedError",

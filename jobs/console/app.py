@@ -129,7 +129,6 @@ def _lifespan(house: House) -> Callable[[Starlette], contextlib.AbstractAsyncCon
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         house.indexes.start()
-        house.key.start()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_flush_attempts, house)
             yield

@@ -14,7 +14,6 @@ from jobs.console.access.patience import Patience
 from jobs.console.access.people import People, Person
 from jobs.console.access.sessions import Session, Sessions
 from jobs.console.indexes import Indexes
-from jobs.console.key import KeyAdmission
 from jobs.console.now import Present
 from jobs.console.rights import Right
 from jobs.console.work import Works
@@ -43,7 +42,6 @@ class House:
     indexes: Indexes
     present: Present
     works: Works
-    key: KeyAdmission
     hosts: frozenset[str]  # names by which browsers may call it, with their port where it is not the usual one
     proxy: Proxy | None = None
     proxied: Mapping[str, Person] = field(default_factory=dict)  # name in the proxy's header -> the person
@@ -55,7 +53,6 @@ class House:
 
     def close(self) -> None:
         """End all that lives as long as the console."""
-        self.key.close()
         self.indexes.close()
         self.works.close()
         if "drawer" in vars(self):

@@ -15,7 +15,6 @@ from jobs.console.access.sessions import Sessions
 from jobs.console.app import make_app
 from jobs.console.house import House, Proxy
 from jobs.console.indexes import Indexes
-from jobs.console.key import KeyAdmission
 from jobs.console.now import Present
 from jobs.console.rights import Role
 from jobs.console.serving import loopback, make_server, unix_socket
@@ -62,7 +61,6 @@ def make_house(workspace: Workspace, people: People, listener: socket) -> House:
         indexes=Indexes(site),
         present=Present(workspace, site),
         works=Works(workspace, site),
-        key=KeyAdmission(site),
         hosts=frozenset(_hosts(listener, said.hosts)),
         proxy=Proxy(said.proxy.header, said.proxy.address) if said.proxy else None,
         proxied=proxied if said.proxy else {},

@@ -43,6 +43,7 @@ def render(visit: Visit, template: str, *, status: int = 200, **values: Any) -> 
         "places": places,
         "here": visit.request.url.path,
         "version": _VERSION,
+        "zone": datetime.now().astimezone().tzname(),
         "form_token": visit.session.form_token if visit.session else _no_token,
     }
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(**frame | values), status)

@@ -31,6 +31,7 @@ from pipeline.records.types import (
     ReadRecall,
     ReadResults,
     ReadSearch,
+    ReadThere,
     Record,
     RecoveredCut,
     RecoveredUndone,
@@ -182,6 +183,8 @@ def _of_person(entry: Record) -> str | None:
             return f"{entry.person} may use the console no longer."
         case SignedIn():
             return f"{entry.person} signed in to the console."
+        case ReadThere():
+            return f"{entry.person} opened the document of entry {entry.entry} in the console."
         case StartedThere():
             return f"{entry.person} started from the console: {entry.command}."
         case RefusedThere():

@@ -5,6 +5,7 @@ admitted last (`reviewer_key.admitted`), and only once: its id stands in the ent
 its sha256, so that the log alone proves who decided what, also where it may not say the answer.
 """
 
+import contextlib
 import hashlib
 import re
 import secrets
@@ -83,6 +84,15 @@ def _signed(job: str, review: Reviewed) -> bytes:
 def key_file(site: Site) -> Path:
     """The private key that signs requests."""
     return site.root / "keys" / "review.key"
+
+
+def make_key(site: Site) -> None:
+    """Make the key, if it is not there. OSError."""
+    file = key_file(site)
+    if not file.exists():
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            audit.generate_key(file, f"{site.origin}/review")
 
 
 def new_id() -> str:

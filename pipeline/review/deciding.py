@@ -10,10 +10,8 @@ from pipeline.outbox.recover import recover
 from pipeline.plan import Site
 from pipeline.records import requests
 from pipeline.records.drop import REFUSED
-from pipeline.records.entries import fold, read_entries
 from pipeline.records.journal import open_journal
 from pipeline.records.requests import Request
-from pipeline.records.types import Record, ReviewerKeyAdmitted
 from pipeline.review.known import KNOWN
 from pipeline.review.refused import ReviewRefusedError
 from pipeline.review.seen import document_at
@@ -63,20 +61,20 @@ def decide(site: Site, review: Review) -> ReviewOutcome:
     """Decide on a row. ReviewRefusedError with one sentence where that cannot be; audit.AuditError and OSError where
     the log or the workspace cannot be read or written."""
     request = _request(site, review)
+    requests.make_key(site)
     try:
         with _holding(site, review.job, _LOOK) as uptake:
             uptake.take()
-            _admit(site, uptake)
-            return ReviewOutcome(n=uptake.decide(_signed(site, request, uptake.key)))
+            uptake.admit_own_key()
+            return ReviewOutcome(n=uptake.decide(requests.sign(site, request)))
     except audit.LogHeld as error:
         return _leave(site, request, str(error))
 
 
 def _leave(site: Site, request: Request, held: str) -> ReviewOutcome:
     """Leave the decision for the one who holds the log, if it can be taken as things are."""
-    history = KNOWN.history(site, request.job)
-    signed = _signed(site, request, history.review_key)
-    judged(site, history, signed)
+    signed = requests.sign(site, request)
+    judged(site, KNOWN.history(site, request.job), signed)
     try:
         requests.leave(site, signed)
     except ValueError as error:
@@ -123,29 +121,6 @@ def reviews_refused(site: Site) -> list[RefusedReview]:
     return told
 
 
-def admit_review_key(site: Site, *, wait: float = 0) -> str:
-    """Let decisions be signed by keys/review.key, which is made if it is not there; its public half. The log admits it
-    once. audit.AuditError (of them LogHeld after `wait` seconds), OSError."""
-    public_key = _own_key(site)
-    if fold(read_entries(site), _Keys()).last == public_key:
-        return public_key
-    with _holding(site, "", wait) as uptake:
-        _admit(site, uptake)
-    return public_key
-
-
-@dataclass
-class _Keys:
-    """The key that the log admitted last."""
-
-    last: str | None = None
-
-    def take(self, entry: Record) -> None:
-        """Take in the next entry, of any type."""
-        if isinstance(entry, ReviewerKeyAdmitted):
-            self.last = entry.public_key
-
-
 @contextlib.contextmanager
 def _holding(site: Site, job: str, wait: float) -> Iterator[Uptake]:
     """The log held, with everything before in its place, and what is known of the job. audit.AuditError, OSError."""
@@ -155,22 +130,6 @@ def _holding(site: Site, job: str, wait: float) -> Iterator[Uptake]:
             log.commit(records)
             history = KNOWN.history(site, job)
         yield Uptake(site, log, {job: history})
-
-
-def _own_key(site: Site) -> str:
-    """The public half of keys/review.key, which is made if it is not there. audit.KeyRefused, OSError."""
-    file = requests.key_file(site)
-    if not file.exists():
-        file.parent.mkdir(mode=0o700, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            audit.generate_key(file, f"{site.origin}/review")
-    return audit.signing_key(file)
-
-
-def _admit(site: Site, uptake: Uptake) -> None:
-    if (public_key := _own_key(site)) != uptake.key:
-        uptake.log.commit([ReviewerKeyAdmitted(public_key=public_key)])
-        uptake.admit(public_key)
 
 
 def _request(site: Site, review: Review) -> Request:
@@ -186,15 +145,6 @@ def _request(site: Site, review: Review) -> Request:
     except (LookupError, ValueError) as error:
         raise ReviewRefusedError(str(error.args[0])) from error
     return made
-
-
-def _signed(site: Site, request: Request, admitted: str | None) -> Request:
-    """The request, signed. ReviewRefusedError where the log does not admit the key yet."""
-    if not requests.key_file(site).exists() or audit.signing_key(requests.key_file(site)) != admitted:
-        raise ReviewRefusedError(
-            "the log is held by a run, and does not admit the key of decisions yet: decide again when the run has ended"
-        )
-    return requests.sign(site, request)
 
 
 def _requests(site: Site, names: list[str]) -> Iterator[tuple[str, Request]]:

@@ -17,7 +17,7 @@ from pipeline.records.drop import REFUSED, kept_name
 from pipeline.records.history import History
 from pipeline.records.journal import Journal
 from pipeline.records.requests import Request
-from pipeline.records.types import Document, Placed, ReviewRefused
+from pipeline.records.types import Document, Placed, ReviewerKeyAdmitted, ReviewRefused
 from pipeline.review.answers import decided_row
 from pipeline.review.commit import Decided, commit_decided
 from pipeline.review.known import KNOWN
@@ -63,8 +63,12 @@ class Uptake:
         """The public key whose signatures count."""
         return next(iter(self.histories.values())).review_key
 
-    def admit(self, public_key: str) -> None:
-        """Know that this key was admitted."""
+    def admit_own_key(self) -> None:
+        """Let the log admit keys/review.key, if it is there and is not admitted yet. audit.AuditError, OSError."""
+        file = requests.key_file(self.site)
+        if not file.exists() or (public_key := audit.signing_key(file)) == self.key:
+            return
+        self.log.commit([ReviewerKeyAdmitted(public_key=public_key)])
         for history in self.histories.values():
             history.review_key = public_key
 
@@ -72,6 +76,9 @@ class Uptake:
         """Take up everything that waits now; what comes meanwhile, the next one takes up, so that nobody works for
         others without end. audit.AuditError, OSError."""
         taken, due = Taken(), set(requests.waiting(self.site))
+        if due:
+            with contextlib.suppress(audit.KeyRefused, OSError):  # what it signed is refused then, one by one
+                self.admit_own_key()
         while names := sorted((due & set(requests.waiting(self.site))) - self._left)[:_AT_ONCE]:
             self._take(names, taken)
         return taken

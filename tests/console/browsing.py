@@ -75,10 +75,13 @@ class Browser:
         return self._ask("POST", path, urlencode(form).encode())
 
     def send(self, answer: Answer, form: str, button: str, **changed: str) -> Answer:
-        """Send the form at an XPath of a page by its button, with some fields filled in otherwise."""
+        """Send the form at an XPath of a page by its button, with some fields filled in otherwise. Fields and buttons
+        that name the form stand outside of it."""
         (element,) = answer.page.xpath(form)
-        fields = dict(element.fields)
-        (pressed,) = element.xpath(f".//button[@value='{button}']")
+        outside = answer.page.xpath("//*[@form=$id]", id=element.get("id", ""))
+        fields = dict(element.fields) | {each.get("name"): each.get("value") for each in outside if each.tag == "input"}
+        buttons = [*element.xpath(".//button"), *(each for each in outside if each.tag == "button")]
+        (pressed,) = (each for each in buttons if each.get("value") == button)
         said = {name: value for name, value in fields.items() if value is not None}
         return self.post(element.get("action"), said | {pressed.get("name"): button} | changed)
 

@@ -90,7 +90,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Itera
         (root / "inbox" / ("sort" if number % 3 else "digest") / name).write_bytes(data)
     command("run", "sort", "digest", "--workspace", root, code=1)
     house = open_house(root)
-    pipeline.admit_review_key(house.site)
     yield house
     house.drawer.close()
 

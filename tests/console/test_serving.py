@@ -37,7 +37,7 @@ def start(place: Place) -> Iterator[Start]:
     begun = list[subprocess.Popen[str]]()
 
     def started(*arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", _CHILD, "console", *arguments]
+        command = [sys.executable, "-P", "-c", _CHILD, "console", *arguments]
         begun.append(subprocess.Popen(command, cwd=place.root, text=True, stdout=-1, stderr=-1))
         return begun[-1]
 

@@ -192,7 +192,6 @@ def trial(people: int, rows: int, seed: int) -> tuple[Load, Counter[str]]:
     place = Workplace.make(folder / "place", map(paper, range(documents)), part_documents=50)
     place.run()
     load = Load(place, people, rows, random.Random(seed))
-    pipeline.admit_review_key(place.site)
     load.go()
     figures = load.judge()
     if not load.wrong:

@@ -35,7 +35,17 @@ class Session:
     seen: float
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     _spent: set[str] = field(default_factory=set, repr=False)
+    _opened: set[int] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def opens(self, entry: int) -> bool:
+        """Note that the person opens the document of an entry; whether it is the first time in this session."""
+        with self._lock:
+            first = entry not in self._opened
+            if len(self._opened) >= _MOST_SPENT:
+                self._opened.clear()
+            self._opened.add(entry)
+        return first
 
     def form_token(self) -> str:
         """Make a token for one form of this session, which is good once."""

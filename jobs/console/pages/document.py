@@ -23,6 +23,7 @@ from jobs.console.pages.queue import asked_of
 from jobs.console.refused import RefusedError
 from jobs.console.render import render
 from jobs.console.rights import Right
+from jobs.record import record
 
 _WIDTH: Final = 1200
 _WIDTHS: Final = (100, 2000)
@@ -47,6 +48,7 @@ def _shown(visit: Visit, tried: _Tried | None) -> Response:
     entry = int(visit.path["entry"])
     asked = asked_of(visit.request.query_params)
     viewed = pipeline.open_document(visit.site, entry, visit.house.drawer)
+    _record_reading(visit, entry)
     answer = answer_of(viewed.row, viewed.places) if viewed.row else None
     family = attempt(lambda: relatives(visit.house, entry))
     own = next((item for item in family.value or () if item.entry == entry), None)
@@ -79,6 +81,11 @@ def _shown(visit: Visit, tried: _Tried | None) -> Response:
         remedies={failure.value: failure.remedy for failure in pipeline.Failure},
         reviewed=(viewed.row or {}).get("review"),
     )
+
+
+def _record_reading(visit: Visit, entry: int) -> None:
+    if visit.session is not None and visit.session.opens(entry):
+        record(visit.site, pipeline.ReadThere(person=visit.name, entry=entry))
 
 
 def _refused(visit: Visit, entry: int) -> list[pipeline.RefusedReview]:

@@ -24,7 +24,14 @@ from pipeline.records.types.commands import (
     ServiceStarted,
     Verified,
 )
-from pipeline.records.types.console import ConsoleInvited, ConsoleRevoked, RefusedThere, SignedIn, StartedThere
+from pipeline.records.types.console import (
+    ConsoleInvited,
+    ConsoleRevoked,
+    ReadThere,
+    RefusedThere,
+    SignedIn,
+    StartedThere,
+)
 from pipeline.records.types.deletions import (
     Deleted,
     DeletedByRule,
@@ -72,7 +79,7 @@ _ALL: tuple[type[Record], ...] = (
     *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
     *(Verified, LogExported, ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
     *(Qualified, Sampled),
-    *(ConsoleInvited, ConsoleRevoked, SignedIn, StartedThere, RefusedThere),
+    *(ConsoleInvited, ConsoleRevoked, SignedIn, ReadThere, StartedThere, RefusedThere),
 )
 
 KINDS = {each.TYPE: each for each in _ALL}

@@ -28,6 +28,14 @@ class SignedIn(Record):
     roles: Text
 
 
+@kind("console.read", "somebody opened a document in the console", handed=True)
+class ReadThere(Record):
+    """The person's name, and the entry of the row that was opened with its document; once in a session of theirs."""
+
+    person: Text
+    entry: Count
+
+
 @kind("console.started", "somebody started a command from the console", handed=True)
 class StartedThere(Record):
     """The person's name, the command as it would be typed, and its job, if it is one job's."""

@@ -32,7 +32,8 @@ def find(watch: Watch, job: str, path: str) -> None:
 def decided(served: Served, watch: Watch, action: str) -> dict[str, Any]:
     """The row that the page says to have been decided on so."""
     said = watch.page.get_by_role("status").first.inner_text()
-    found = re.fullmatch(rf"(?:This document|The document before this one) was {action}: entry (\d+)\.", said)
+    document = "(?:This document|The document before this one)"
+    found = re.fullmatch(rf"{document} was {action}: entry (\d+)\.(?: It was the last one.*)?", said)
     assert found, (said, watch.main())
     return pipeline.row_of(make_site(open_workspace(served.root)), int(found[1]))
 

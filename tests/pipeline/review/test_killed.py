@@ -56,7 +56,7 @@ def made(folder: Path, tiny_model: Path, *, private: bool) -> RunPlan:
     (plan.input.folder / "lease.txt").write_text(LEASE)
     (plan.input.folder / "invoice.txt").write_text(INVOICE)
     pipeline.run(plan, observer=Witness())
-    pipeline.admit_review_key(plan.site)
+    requests.make_key(plan.site)
     left(plan.site, "lease.txt", "rejected")
     left(plan.site, "invoice.txt", "accepted", "Bob")
     (requests.folder_of(plan.site) / f"{'0' * 32}.json").write_bytes(b"{}")

@@ -24,11 +24,11 @@ LEASE, INVOICE = "The landlord leases the flat to the tenant.", "Invoice 7, tota
 
 @pytest.fixture
 def done(plan: RunPlan, drop: Drop) -> RunPlan:
-    """A job with two answers, whose log admits the key of decisions."""
+    """A job with two answers, in a workspace that has a key of decisions."""
     drop("lease.txt", LEASE)
     drop("invoice.txt", INVOICE)
     pipeline.run(plan, observer=Witness())
-    pipeline.admit_review_key(plan.site)
+    requests.make_key(plan.site)
     return plan
 
 
@@ -212,17 +212,33 @@ def test_a_new_key_takes_the_place_of_the_one_before(done: RunPlan) -> None:
     pipeline.decide(site, Review("sort", row(site, "lease.txt")["audit_index"], "accepted", "Ada"))
     waiting = left(site, "invoice.txt")
     requests.key_file(site).unlink()
-    pipeline.admit_review_key(site)
+    requests.make_key(site)
+    assert pipeline.take_up_reviews(site).refused.keys() == {f"{waiting.id}.json"}
     assert len(of_type(site, ReviewerKeyAdmitted)) == 2
-    assert pipeline.take_up_reviews(site).refused.keys() <= {f"{waiting.id}.json"}
     pipeline.decide(site, Review("sort", row(site, "invoice.txt")["audit_index"], "rejected", "Bob"))
     assert [entry.review.by for entry in decided(site) if entry.review] == ["Ada", "Bob"]
     assert pipeline.verify(site).complete
 
 
-def test_without_an_admitted_key_nothing_is_left_for_a_run(plan: RunPlan, drop: Drop) -> None:
+def test_the_first_decision_waits_for_a_run_which_admits_the_key_before_it(plan: RunPlan, drop: Drop) -> None:
     drop("lease.txt", LEASE)
     pipeline.run(plan, observer=Witness())
-    seen = row(plan.site, "lease.txt")["audit_index"]
-    with open_journal(plan.site), pytest.raises(ReviewRefusedError, match="does not admit the key of decisions yet"):
-        pipeline.decide(plan.site, Review("sort", seen, "accepted", "Ada"))
+    site, seen = plan.site, row(plan.site, "lease.txt")["audit_index"]
+    with open_journal(site):
+        assert pipeline.decide(site, Review("sort", seen, "accepted", "Ada")).waits
+        assert of_type(site, ReviewerKeyAdmitted) == []
+    drop("invoice.txt", INVOICE)
+    pipeline.run(plan, observer=Witness())
+    (admitted,), (entry,) = of_type(site, ReviewerKeyAdmitted), decided(site)
+    assert (entry.review.by if entry.review else None, admitted.n < entry.n) == ("Ada", True)
+    assert pipeline.verify(site).complete
+
+
+def test_a_key_that_cannot_be_read_keeps_no_run(done: RunPlan, drop: Drop) -> None:
+    left(done.site, "lease.txt")
+    requests.key_file(done.site).write_bytes(b"no key")
+    drop("new.txt", "Another invoice, total due 1.00.")
+    pipeline.run(done, observer=Witness())
+    assert row(done.site, "new.txt")["state"] == "done"
+    assert (of_type(done.site, ReviewerKeyAdmitted), requests.waiting(done.site)) == ([], [])
+    assert len(of_type(done.site, ReviewRefused)) == 1
