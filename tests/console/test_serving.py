@@ -94,9 +94,8 @@ def test_it_starts_within_two_seconds(start: Start) -> None:
 def test_its_address_as_json(start: Start) -> None:
     process = start("--port", "0", "--json")
     assert process.stdout
-    told, line = "", ""
-    while line != "}\n":
-        line = process.stdout.readline()
+    told = ""
+    while not told.endswith("}\n") and (line := process.stdout.readline()):
         told += line
     assert json.loads(told)["url"].startswith("http://127.0.0.1:")
 
