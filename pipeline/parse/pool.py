@@ -17,7 +17,7 @@ from pipeline.parse.limits import Limits
 from pipeline.parse.ocr.tesseract import PageReader, Tesseract
 from pipeline.parse.options import Options
 from pipeline.parse.sandbox import lacking
-from pipeline.parse.view.drawing import BadPagesError, ask_pages, ask_pixels, parse_pages, parse_pixels
+from pipeline.parse.view.messages import BadPagesError, ask_pages, ask_pixels, parse_pages, parse_pixels
 from pipeline.parse.view.seen import Pages, PageText, Pixels
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefused
 from pipeline.inbox.intake import staging_of
 from pipeline.outbox.placement import archive_folder
 from pipeline.parse import Options
-from pipeline.parse.view.drawing import KINDS
+from pipeline.parse.view.messages import KINDS
 from pipeline.parse.view.seen import Mark, Pages, PageText, Stretch
 from pipeline.plan import Site
 from pipeline.proof.kept import BytesGoneError, kept

@@ -12,7 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import Limits, Options, ParserPool
-from pipeline.parse.view.drawing import BadPagesError, parse_pages, parse_pixels
+from pipeline.parse.view.messages import BadPagesError, parse_pages, parse_pixels
 from pipeline.parse.view.rectangles import around
 from pipeline.parse.view.seen import MOST_PIXELS, Mark, Pages, PageText, Pixels, Stretch, fitting
 from tests.pdf_files import one_page, pdf, raw_pdf, words
