@@ -27,6 +27,9 @@ KERNELS := codegen simd kernels models generate test_identity.py test_fences.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 
+# Where the environment forbids bytecode, each of thousands of processes would compile every module that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install demo test test-amx bench bench-lm torture screenshots lint lock clean
 .DELETE_ON_ERROR:
 
