@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -93,6 +95,8 @@ class Indexes:
 
     def _fill(self) -> bool:
         """Bring both indexes up to date, in slices between which pages get their turn; whether they are."""
+        if self.behind():
+            self._fill_in_child()
         whole = True
         for opened in (pipeline.open_chronicle, pipeline.open_queue):
             with opened(self.site) as index:
@@ -104,9 +108,19 @@ class Indexes:
                 whole &= not self._ended.is_set()
         return whole
 
+    def _fill_in_child(self) -> None:
+        """Take in what is much by a process of its own (making.py); pages show what is there meanwhile."""
+        command = [sys.executable, "-P", "-m", "jobs.console.making", str(self.site.root)]
+        quiet = subprocess.DEVNULL
+        with self._filling, subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as child:
+            while child.poll() is None:
+                if self._ended.wait(_LOOK_SECONDS):
+                    child.terminate()
+                    return
+
 
 _FEW: Final = 5000
-"""Entries that a page is not told of as lacking."""
+"""Entries that a page is not told of as lacking, and that are taken in without a process of its own."""
 
 
 @contextlib.contextmanager
