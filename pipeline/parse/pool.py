@@ -9,9 +9,10 @@ from typing import Any, Self, TypeVar
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
+from pipeline.parse.child import spare
 from pipeline.parse.child.channel import BadMessageError, ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.child.handed import handed
-from pipeline.parse.child.process import ChildProcess, ServerProcess
+from pipeline.parse.child.process import ChildProcess
 from pipeline.parse.child.reply import parse_failure, parse_reply
 from pipeline.parse.limits import Limits
 from pipeline.parse.ocr.tesseract import PageReader, Tesseract
@@ -50,7 +51,7 @@ class ParserPool:
         if workers < 1:
             raise ValueError(f"workers is {workers}, expected at least 1")
         self._limits = limits or Limits()
-        self._server = ServerProcess(required)
+        self._server = spare.take(required)
         self._closed = False
         self._idle: queue.SimpleQueue[ChildProcess | None] = queue.SimpleQueue()  # None: a child is to be forked
         try:
@@ -141,7 +142,7 @@ class ParserPool:
         except (BadMessageError, BadPagesError) as error:
             raise DocumentError(Failure.CRASHED, f"its parser answered with nonsense: {error}") from error
         finally:
-            if not keep:
+            if not keep or self._closed:
                 child.end()
             self._idle.put(child if keep else None)
 
@@ -151,6 +152,9 @@ class ParserPool:
 
     def _ready(self, child: ChildProcess | None) -> ChildProcess:
         """Take a living child: one that died while idle is not the next document's failure."""
+        if self._closed:
+            self._idle.put(None)
+            raise RuntimeError("the document parsers have been closed")
         if child is not None and child.alive():
             return child
         if child is not None:
@@ -163,8 +167,15 @@ class ParserPool:
 
     def close(self) -> None:
         """End all children; a parse that is under way then raises RuntimeError, for it says nothing of its document."""
+        if self._closed:
+            return
         self._closed = True
-        self._server.close()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                if (child := self._idle.get_nowait()) is not None:
+                    child.end()
+        self._idle.put(None)  # for who waits for a child yet, and is told then
+        spare.give_back(self._server)
 
     def __enter__(self) -> Self:
         return self

@@ -34,13 +34,24 @@ class ServerProcess:
     """
 
     def __init__(self, required: bool) -> None:
-        self._required = required
+        self.required = required
         self._lock = threading.Lock()
         self._closed = False
         self._starts = 0
+        self._living = set[Forked]()
         # In memory, because nothing is written outside of the workspace, which is not known here.
         self._stderr = open(os.memfd_create("stderr"), "w+b")  # noqa: SIM115, PTH123
         self._start()
+
+    def alive(self) -> bool:
+        """Whether it serves."""
+        return not self._closed and self._process.poll() is None
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether it serves and has no children."""
+        with self._lock:
+            return self.alive() and not any(each.server == self._starts for each in self._living)
 
     def fork(self, limits: Limits) -> "ChildProcess":
         """A new child under `limits`; raises RuntimeError where none can be had."""
@@ -60,10 +71,10 @@ class ServerProcess:
     def execute(self, command: Sequence[str], limits: Limits, source: int, target: int) -> "Forked":
         """Start another program under `limits`, reading from and writing to these descriptors."""
         with self._lock:
-            message = {"exec": list(command), "limits": vars(limits), "required": self._required}
+            message = {"exec": list(command), "limits": vars(limits), "required": self.required}
             self._control.send(message, [source, target])
             answer, _ = self._control.receive(deadline=time.monotonic() + _START_SECONDS)
-            return Forked(answer["pid"], self._starts)
+            return self._born(answer["pid"])
 
     def end(self, child: "Forked", patience: float = 0.0) -> tuple[int, int] | None:
         """Reap a child, killing it after `patience` seconds: its status (-signal or exit code), its peak of memory.
@@ -71,6 +82,7 @@ class ServerProcess:
         None if the server has gone, and the child with it: its number may be another's by now.
         """
         with self._lock:
+            self._living.discard(child)
             if child.server != self._starts:
                 return None
             try:
@@ -123,7 +135,12 @@ class ServerProcess:
         except BaseException:
             channel.close()
             raise
-        return ChildProcess(self, channel, Forked(answer["pid"], self._starts), hello)
+        return ChildProcess(self, channel, self._born(answer["pid"]), hello)
+
+    def _born(self, pid: int) -> "Forked":
+        child = Forked(pid, self._starts)
+        self._living.add(child)
+        return child
 
     def _tail(self) -> str:
         self._stderr.seek(max(0, self._stderr.seek(0, 2) - 2000))

@@ -15,12 +15,21 @@ import pytest
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import Limits, ParserPool
+from pipeline.parse.child import spare
 
 TEXT = b"A letter.\n\nIt has two paragraphs.\n"
 
 
 def below(processes, before: list[int]) -> list[int]:
     return [pid for pid in processes(os.getpid()) if pid not in before]
+
+
+@pytest.fixture(autouse=True)
+def alone():
+    """No server is left of other tests, nor for them."""
+    spare.end()
+    yield
+    spare.end()
 
 
 @pytest.fixture
@@ -122,12 +131,45 @@ def test_children_are_replaced_after_their_share_of_documents(processes, parse_w
     assert seen[0] != seen[2]
 
 
-def test_nothing_is_left_when_a_pool_closes(processes, parse_with) -> None:
+def test_the_server_alone_is_left_when_a_pool_closes_and_serves_the_next_one(processes, parse_with) -> None:
     before = processes(os.getpid())
     with ParserPool(2) as pool:
         parse_with(pool, TEXT)
-        assert below(processes, before)
+        server, *children = below(processes, before)
+        assert children
+    assert below(processes, before) == [server]
+    with pytest.raises(RuntimeError, match="closed"):
+        parse_with(pool, TEXT)
+    with ParserPool(1, required=False) as pool, ParserPool(1) as other:
+        assert parse_with(pool, TEXT).text == parse_with(other, TEXT).text
+        assert below(processes, before)[0] == server
+    assert len(below(processes, before)) == 1
+    spare.end()
     assert not below(processes, before)
+
+
+def test_a_server_that_died_while_it_was_kept_is_not_taken(processes, parse_with) -> None:
+    before = processes(os.getpid())
+    ParserPool(1).close()
+    os.kill(below(processes, before)[0], signal.SIGKILL)
+    with ParserPool(1) as pool:
+        assert parse_with(pool, TEXT).parser == "txt/1"
+
+
+def test_a_process_that_was_forked_has_a_server_of_its_own(processes, parse_with) -> None:
+    before = processes(os.getpid())
+    ParserPool(1).close()
+    (server,) = below(processes, before)
+    if not (child := os.fork()):
+        pool = ParserPool(1)
+        code = int(not parse_with(pool, TEXT).text or server in processes(os.getpid()))
+        pool.close()
+        spare.end()
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    with ParserPool(1) as pool:
+        assert parse_with(pool, TEXT).text
+        assert below(processes, before)[0] == server
 
 
 def test_nothing_is_left_when_the_parent_is_killed() -> None:
