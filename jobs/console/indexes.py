@@ -43,6 +43,7 @@ class Indexes:
     _filling: threading.Lock = field(default_factory=threading.Lock)
     _ended: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _making: bool = False  # by a child, which ends with what makes lists quick, when all entries are taken in
 
     def start(self) -> None:
         """Begin to keep the indexes up to date."""
@@ -75,7 +76,7 @@ class Indexes:
         with _told("index"), pipeline.open_chronicle(self.site) as chronicle, pipeline.open_queue(self.site) as queue:
             left = [chronicle.behind, queue.behind]
         lacking = max(size if each is None else each for each in left)
-        return (size - lacking, size) if lacking > _FEW else None
+        return (size - lacking, size) if self._making or lacking > _FEW else None
 
     def _freshen(self, index: _Index) -> None:
         """Take in what is new, unless somebody is doing so."""
@@ -113,10 +114,11 @@ class Indexes:
         command = [sys.executable, "-P", "-m", "jobs.console.making", str(self.site.root)]
         quiet = subprocess.DEVNULL
         with self._filling, subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as child:
-            while child.poll() is None:
-                if self._ended.wait(_LOOK_SECONDS):
-                    child.terminate()
-                    return
+            self._making = True
+            while child.poll() is None and not self._ended.wait(_LOOK_SECONDS):
+                pass
+            child.terminate()
+        self._making = False
 
 
 _FEW: Final = 5000

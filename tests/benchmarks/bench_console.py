@@ -31,7 +31,7 @@ PAGES = {
     "queue, failed of one class": "/queue?state=failed&failure=encrypted",
     "queue, one label in one folder": "/queue?label=reminder&folder=mail/2507",
     "queue, one night": "/queue?night=2026-01-09",
-    "queue, a text that a tenth has": "/queue?text=brückner",
+    "queue, a text that a tenth has": "/queue?text=br%C3%BCckner",
     "queue, a text that none has": "/queue?text=zzzz",
     "runs": "/runs",
     "models": "/models",
@@ -69,8 +69,8 @@ def documents_of(browser: Browser) -> dict[str, str]:
 
 
 def is_made(browser: Browser) -> bool:
-    """Whether the first page speaks no longer of an index that is being made."""
-    return "being made" not in browser.get("/").text
+    """Whether the first page speaks of no index that is being made."""
+    return "index of the log is being made" not in browser.get("/").text
 
 
 def measure(root: Path, title: str) -> None:
