@@ -7,6 +7,7 @@ its sha256, so that the log alone proves who decided what, also where it may not
 
 import contextlib
 import hashlib
+import os
 import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping
@@ -87,12 +88,20 @@ def key_file(site: Site) -> Path:
 
 
 def make_key(site: Site) -> None:
-    """Make the key, if it is not there. OSError."""
+    """Make the key, if it is not there: whole, or not at all, and one alone, whoever does so at the same moment.
+    audit.KeyRefused, OSError."""
     file = key_file(site)
-    if not file.exists():
-        file.parent.mkdir(mode=0o700, exist_ok=True)
+    if file.exists():
+        return
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    new = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    try:
+        audit.generate_key(new, f"{site.origin}/review")
         with contextlib.suppress(FileExistsError):
-            audit.generate_key(file, f"{site.origin}/review")
+            os.link(new, file)
+    finally:
+        new.unlink(missing_ok=True)
+    audit.sync_folder(file.parent)
 
 
 def new_id() -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -242,3 +243,13 @@ def test_a_key_that_cannot_be_read_keeps_no_run(done: RunPlan, drop: Drop) -> No
     assert row(done.site, "new.txt")["state"] == "done"
     assert (of_type(done.site, ReviewerKeyAdmitted), requests.waiting(done.site)) == ([], [])
     assert len(of_type(done.site, ReviewRefused)) == 1
+
+
+def test_of_keys_made_at_the_same_moment_one_is_there_whole(plan: RunPlan) -> None:
+    with ThreadPoolExecutor(16) as threads:
+        for _ in range(20):
+            requests.key_file(plan.site).unlink(missing_ok=True)
+            for made in [threads.submit(requests.make_key, plan.site) for _ in range(16)]:
+                made.result()
+            assert audit.signing_key(requests.key_file(plan.site))
+    assert [path.name for path in (plan.site.root / "keys").iterdir() if path.name.startswith(".")] == []
