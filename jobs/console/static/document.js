@@ -44,15 +44,16 @@
   if (text) {
     for (const button of document.querySelectorAll("[data-take]")) {
       button.hidden = false;
-      button.disabled = true;
       button.addEventListener("mousedown", (event) => event.preventDefault()); // the selection stays
       button.addEventListener("click", () => taken && take(document.getElementById(button.dataset.take), taken));
     }
-    document.addEventListener("selectionchange", () => {
+    const follow = () => {
       const now = selected();
       if (now) taken = now;
       for (const button of document.querySelectorAll("[data-take]")) button.disabled = !taken;
-    });
+    };
+    document.addEventListener("selectionchange", follow);
+    follow(); // for what was selected before this script was there
   }
   for (const field of document.querySelectorAll("[data-field]")) {
     field.addEventListener("input", () => {

@@ -27,6 +27,7 @@ def find(watch: Watch, job: str, path: str) -> None:
     watch.go(f"/queue?job={job}&sort=path")
     watch.link(path).click()
     assert watch.page.locator("h1").inner_text() == path.split("/")[-1]
+    watch.page.wait_for_load_state()
 
 
 def decided(served: Served, watch: Watch, action: str) -> dict[str, Any]:
