@@ -64,9 +64,12 @@ class Uptake:
         return next(iter(self.histories.values())).review_key
 
     def admit_own_key(self) -> None:
-        """Let the log admit keys/review.key, if it is there and is not admitted yet. audit.AuditError, OSError."""
-        file = requests.key_file(self.site)
-        if not file.exists() or (public_key := audit.signing_key(file)) == self.key:
+        """Let the log admit keys/review.key, if it is a key and is not admitted yet. audit.AuditError, OSError."""
+        try:
+            public_key = audit.signing_key(requests.key_file(self.site))
+        except audit.KeyRefused:  # what it signed is refused, one by one
+            return
+        if public_key == self.key:
             return
         self.log.commit([ReviewerKeyAdmitted(public_key=public_key)])
         for history in self.histories.values():
@@ -77,8 +80,7 @@ class Uptake:
         others without end. audit.AuditError, OSError."""
         taken, due = Taken(), set(requests.waiting(self.site))
         if due:
-            with contextlib.suppress(audit.KeyRefused, OSError):  # what it signed is refused then, one by one
-                self.admit_own_key()
+            self.admit_own_key()
         while names := sorted((due & set(requests.waiting(self.site))) - self._left)[:_AT_ONCE]:
             self._take(names, taken)
         return taken

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from jobs.console.access.people import People
 from jobs.console.rights import Role
-from tests.benchmarks.bench_queue import BAR_MIB, BAR_SECONDS, site_in, timed, write_documents
+from tests.benchmarks.bench_queue import BAR_MIB, BAR_SECONDS, peak_mib, site_in, timed, write_documents
 from tests.console.conftest import PASSPHRASE, Browser
 
 PAGES = {
@@ -39,12 +39,6 @@ PAGES = {
     "entries of the log": "/log/entries?first=700000",
     "live counts": "/live.json",
 }
-
-
-def memory_of(pid: int) -> float:
-    """The largest memory of a process so far, in MiB."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
 @contextlib.contextmanager
@@ -87,13 +81,13 @@ def measure(root: Path, title: str) -> None:
             time.sleep(0.5)
         made = time.perf_counter() - begun
         print(f"\n{title}: takes requests after {seconds:.2f} s; indexes made after {made:.0f} s more,", end=" ")
-        print(f"the slowest page of the queue meanwhile {slowest:.2f} s; {memory_of(pid):.0f} MiB so far\n")
+        print(f"the slowest page of the queue meanwhile {slowest:.2f} s; {peak_mib(pid):.0f} MiB so far\n")
         print(f"| page | best | worst of 5 | bar {BAR_SECONDS} s |\n|---|---|---|---|")
         for what, path in {**PAGES, **documents_of(browser)}.items():
             assert browser.get(path).status == 200, path
             took = [timed(lambda path=path: browser.get(path)) for _ in range(5)]  # type: ignore[misc]
             print(f"| {what} | {min(took):.3f} s | {max(took):.3f} s | {'' if max(took) < BAR_SECONDS else 'missed'} |")
-        print(f"| memory | | {memory_of(pid):.0f} MiB | {BAR_MIB:.0f} MiB |")
+        print(f"| memory | | {peak_mib(pid):.0f} MiB | {BAR_MIB:.0f} MiB |")
 
 
 def main() -> None:

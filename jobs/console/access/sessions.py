@@ -12,7 +12,7 @@ from typing import Final
 
 _MOST: Final = 1000
 _MOST_OF_ONE: Final = 20
-_MOST_SPENT: Final = 100_000
+_MOST_REMEMBERED: Final = 100_000
 _BYTES: Final = 16
 
 
@@ -42,7 +42,7 @@ class Session:
         """Note that the person opens the document of an entry; whether it is the first time in this session."""
         with self._lock:
             first = entry not in self._opened
-            if len(self._opened) >= _MOST_SPENT:
+            if len(self._opened) >= _MOST_REMEMBERED:
                 self._opened.clear()
             self._opened.add(entry)
         return first
@@ -58,7 +58,7 @@ class Session:
         if not hmac.compare_digest(mac.encode("utf-8", "replace"), self._mac(nonce).encode()):
             return Spent.WRONG
         with self._lock:
-            if nonce in self._spent or len(self._spent) >= _MOST_SPENT:
+            if nonce in self._spent or len(self._spent) >= _MOST_REMEMBERED:
                 return Spent.REPLAYED
             self._spent.add(nonce)
         return Spent.GOOD

@@ -84,6 +84,7 @@ def _shown(visit: Visit, tried: _Tried | None) -> Response:
 
 
 def _record_reading(visit: Visit, entry: int) -> None:
+    """The log says who saw something of a document, whichever of its addresses it was."""
     if visit.session is not None and visit.session.opens(entry):
         record(visit.site, pipeline.ReadThere(person=visit.name, entry=entry))
 
@@ -129,6 +130,7 @@ def _told(visit: Visit, entry: pipeline.Document, family: list[pipeline.Item]) -
 
 def _whole_story(visit: Visit) -> Response:
     entry = pipeline.entry_of(visit.site, int(visit.path["entry"]))
+    _record_reading(visit, entry.n)
     family = attempt(lambda: relatives(visit.house, entry.n)).value or []
     asked = asked_of(visit.request.query_params)
     return render(visit, "story.html", entry=entry, story=_told(visit, entry, family), asked=asked)
@@ -141,6 +143,7 @@ def _picture(visit: Visit) -> Response:
         drawn = pipeline.draw_page(visit.site, entry, number, width, visit.house.drawer)
     except pipeline.NotShownError as error:
         raise RefusedError(404, f"Page {number} cannot be drawn: {error}.") from error
+    _record_reading(visit, entry)
     return Response(drawn.png, media_type="image/png")
 
 

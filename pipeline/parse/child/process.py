@@ -53,6 +53,11 @@ class ServerProcess:
         with self._lock:
             return self.alive() and not any(each.server == self._starts for each in self._living)
 
+    def forget(self) -> None:
+        """Forget what its children said on their stderr, which may be of a document."""
+        self._stderr.seek(0)  # theirs, too: they write where this descriptor stands
+        self._stderr.truncate()
+
     def fork(self, limits: Limits) -> "ChildProcess":
         """A new child under `limits`; raises RuntimeError where none can be had."""
         with self._lock:

@@ -29,6 +29,7 @@ def give_back(server: ServerProcess) -> None:
     """Keep a server, or end it with its children where it has some yet, or where one is kept already."""
     with _LOCK:
         if server.is_unused and os.getpid() not in _kept:
+            server.forget()
             _kept[os.getpid()] = server
             return
     server.close()

@@ -32,10 +32,8 @@ def answer(source: Source, asked: Mapping[str, Any]) -> dict[str, Any]:
     media_type = source.options.media_type or media_type_of(source)
     if media_type not in KINDS:
         raise DocumentError(Failure.UNSUPPORTED, f"pages of {media_type} are not drawn")
-    module, source = (
-        _MODULES[KINDS[media_type]],
-        replace(source, options=replace(source.options, media_type=media_type)),
-    )
+    module = _MODULES[KINDS[media_type]]
+    source = replace(source, options=replace(source.options, media_type=media_type))
     if "texts" in asked:
         texts = [
             PageText(n, text, tuple(Stretch(*each) for each in stretches)) for n, text, stretches in asked["texts"]
