@@ -10,6 +10,7 @@ from lxml import html
 
 import pipeline
 from jobs.console.house import House
+from pipeline.records.entries import read_entries
 from tests.console.browsing import Answer, Browser, command, entries_of, open_house
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Place, held
 from tests.pdf_files import pdf, words
@@ -90,6 +91,16 @@ def test_a_pdf_is_shown_beside_its_answer(house: House, ann: Browser) -> None:
     assert answer.headers["cache-control"] == "no-store"
     drawn = ann.get(f"/documents/{entry}/pages/1.png?width=300")
     assert (drawn.status, drawn.headers["content-type"], drawn.body[:8]) == (200, "image/png", b"\x89PNG\r\n\x1a\n")
+
+
+@pytest.mark.parametrize("address", ["", "/story", "/pages/1.png"])
+def test_the_log_says_once_a_session_who_saw_a_document(house: House, address: str) -> None:
+    entry = find(house, "sort", "c.pdf")
+    for person in (Browser(house, "ann"), Browser(house, "ann")):
+        assert person.get(f"/documents/{entry}{address}").status == 200
+        assert person.get(f"/documents/{entry}").status == 200
+    read = [each for each in read_entries(house.site) if isinstance(each, pipeline.ReadThere)]
+    assert [(each.person, each.entry) for each in read] == [("Ann", entry)] * 2
 
 
 def test_a_text_has_its_evidence_marked(house: House, ann: Browser) -> None:

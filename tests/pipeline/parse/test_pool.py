@@ -148,6 +148,14 @@ def test_the_server_alone_is_left_when_a_pool_closes_and_serves_the_next_one(pro
     assert not below(processes, before)
 
 
+def test_a_server_that_is_kept_forgets_what_its_children_said() -> None:
+    pool = ParserPool(1)
+    server = pool._server
+    os.pwrite(server._stderr.fileno(), b"a line of a document", 0)
+    pool.close()
+    assert os.fstat(server._stderr.fileno()).st_size == 0
+
+
 def test_a_server_that_died_while_it_was_kept_is_not_taken(processes, parse_with) -> None:
     before = processes(os.getpid())
     ParserPool(1).close()

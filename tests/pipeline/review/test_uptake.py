@@ -1,6 +1,8 @@
 """Whoever holds the log takes decisions up, each once; what nobody with the key signed for this row is refused."""
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -14,7 +16,7 @@ import pipeline
 from pipeline import Review, ReviewRefusedError, RunPlan, Site
 from pipeline.records import requests
 from pipeline.records.entries import read_entries
-from pipeline.records.journal import open_journal
+from pipeline.records.journal import Journal, open_journal
 from pipeline.records.requests import Request
 from pipeline.records.types import Document, Record, ReviewerKeyAdmitted, ReviewRefused, RunFinished
 from tests.pipeline.conftest import Witness, make_plan
@@ -253,3 +255,19 @@ def test_of_keys_made_at_the_same_moment_one_is_there_whole(plan: RunPlan) -> No
                 made.result()
             assert audit.signing_key(requests.key_file(plan.site))
     assert [path.name for path in (plan.site.root / "keys").iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_disk_that_is_full_when_the_key_is_admitted_refuses_no_decision(
+    done: RunPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = left(done.site, "lease.txt")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Journal, "commit", full)
+        with pytest.raises(OSError, match="No space left"):
+            pipeline.take_up_reviews(done.site)
+    assert requests.waiting(done.site) == [f"{waiting.id}.json"]
+    assert waiting.id in pipeline.take_up_reviews(done.site).rows
