@@ -39,8 +39,10 @@ def decide(
     try:
         job = pipeline.job_of(site, row)
         outcome = pipeline.decide(site, pipeline.Review(job, row, action, by, reason, answer))
-    except (LookupError, pipeline.ReviewRefusedError) as error:
-        raise ConfigError(Problem(f"ROW {row}", str(error.args[0]))) from error
+    except LookupError as error:
+        raise ConfigError(Problem(f"ROW {row}", str(error.args[0]), "a row of `cloister review list`")) from error
+    except pipeline.ReviewRefusedError as error:
+        raise ConfigError(Problem(f"ROW {row}", str(error))) from error
     if outcome.why is not None and not outcome.waits:
         raise ConfigError(Problem(f"ROW {row}", outcome.why))
     if as_json:
