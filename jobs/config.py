@@ -22,8 +22,8 @@ from pydantic import (
 import pipeline
 from jobs.asked import QualityConfig, TaskConfig, section_of_task
 from jobs.errors import Steps
-from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
 from jobs.nights.when import ScheduleConfig, WindowConfig
+from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
 
 T = TypeVar("T", bound="Section")
 

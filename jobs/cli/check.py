@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import Any
 
 import typer
