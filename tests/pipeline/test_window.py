@@ -46,7 +46,7 @@ class Night:
     def run(self) -> float:
         """The seconds by which the run passed its window; below 0 where it ended before."""
         window = Window(lambda: False, MORNING, lambda: self.now, Pace(self.earlier))
-        coming = window.let_in(self._parsed(window), len)
+        coming = self._noted(window.let_in(self._parsed(window), len))
         while group := list(islice(coming, self.batch)):
             seconds = [self.documents[int(item.arrival.path)][1] for item in group]
             for cost in seconds * 4:
@@ -58,11 +58,15 @@ class Night:
             self.done += len(group)
         return self.now - MORNING.timestamp()
 
+    def _noted(self, items: Iterator[Work | Ended]) -> Iterator[Work | Ended]:
+        for item in items:
+            self.begun.append(self.now)
+            yield item
+
     def _parsed(self, window: Window) -> Iterator[Work | Ended]:
         for number, (tokens, _) in enumerate(self.documents):
             if window():
                 return
-            self.begun.append(self.now)
             yield work(str(number), tokens)
 
 
