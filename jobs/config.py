@@ -1,7 +1,7 @@
 """The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here.
 
-Pydantic lives in this file, in `site.py` with the keys of a site file, and in two that both import: `section.py`, and
-`asked.py` with the tasks and the quality that a job demands.
+Pydantic lives in this file, in `site.py` with the keys of a site file, in `section.py`, which both import, and in what
+this one imports: `asked.py` with the tasks and the quality that a job demands, and `nights/when.py` with its times.
 """
 
 import re
@@ -22,30 +22,10 @@ from pydantic import (
 import pipeline
 from jobs.asked import QualityConfig, TaskConfig, section_of_task
 from jobs.errors import Steps
-from jobs.nights.cron import find_zone, parse_cron
+from jobs.nights.when import ScheduleConfig, WindowConfig
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
 
 T = TypeVar("T", bound="Section")
-
-
-def _cron(text: str) -> str:
-    try:
-        parse_cron(text)
-    except ValueError as error:
-        raise RefusedValueError(
-            f"the cron line {text!r}: {error}", 'five fields, such as "0 22 * * 1-5", or @daily and the like'
-        ) from error
-    return text
-
-
-def _timezone(name: str) -> str:
-    try:
-        find_zone(name)
-    except ValueError as error:
-        raise RefusedValueError(
-            str(error), "a name of the IANA time zone data base, such as Europe/Berlin or UTC"
-        ) from error
-    return name
 
 
 def _below(pattern: str) -> str:
@@ -121,17 +101,6 @@ class InputConfig(Section):
         (),
         description="patterns of sub-folders whose documents are taken first, in this order and without regard to "
         "case; urgent is the folder of that name with everything below it",
-    )
-
-
-class ScheduleConfig(Section):
-    """When `cloister serve` starts the job."""
-
-    cron: Annotated[Text, AfterValidator(_cron)] = Field(
-        description="a cron line: minute hour day-of-month month day-of-week, or @daily and the like"
-    )
-    timezone: Annotated[Text, AfterValidator(_timezone)] = Field(
-        description="the IANA time zone of the cron line, such as Europe/Berlin or UTC"
     )
 
 
@@ -237,6 +206,7 @@ class JobConfig(Section):
     schedule: ScheduleConfig | None = Field(
         None, description="when to start; without it, as soon as a complete file lies in the input folder"
     )
+    window: WindowConfig | None = Field(None, description="until when a run may compute; until it is done if left out")
     model: ModelConfig = Field(description="the model that answers")
     task: TaskConfig = Field(description="what is asked of each document")
     private: bool = Field(
@@ -268,6 +238,12 @@ class JobConfig(Section):
     def _floor_fits(self) -> "JobConfig":
         if self.quality:
             self.quality.check_task(self.task.type)
+        return self
+
+    @model_validator(mode="after")
+    def _window_fits(self) -> "JobConfig":
+        if self.window and self.schedule:
+            self.window.check_schedule(self.schedule)
         return self
 
     @model_validator(mode="after")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from pipeline.errors import Failure
@@ -119,7 +120,8 @@ class Quality:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """One run of one job. A part is committed after `part_documents` rows or `part_seconds`, whichever is first."""
+    """One run of one job. A part is committed after `part_documents` rows or `part_seconds`, whichever is first. No
+    document starts that is not expected to be done by `until`, the end of the run's window."""
 
     site: Site
     job: str
@@ -135,6 +137,7 @@ class RunPlan:
     writing: Writing | None = None  # how a model that writes is used; None: nothing is said of it, or it does not write
     quality: Quality | None = None  # what must have been measured of its answers before they count
     private: bool = False  # the log holds commitments instead of names and digests of documents
+    until: datetime | None = None
 
     @property
     def is_batch(self) -> bool:

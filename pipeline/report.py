@@ -28,7 +28,8 @@ class RunReport:
     `known` counts those of the ignored that had been processed before; `retried` says that the run took up failed
     ones; `lost` holds (path, reason) of batch files whose requests it left, because rows of theirs are gone. `pending`
     and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long. `isolation`: how
-    the parsers were held; None if there was nothing to parse.
+    the parsers were held; None if there was nothing to parse. At most one of `interrupted` and `window_closed` is true:
+    the reason why documents were left that the run would have taken.
     """
 
     run: str
@@ -49,6 +50,12 @@ class RunReport:
     isolation: Isolation | None = None
     report: Path | None = None
     no_report: str | None = None
+    window_closed: bool = False
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the run ended before the turn of all its documents had come."""
+        return self.interrupted or self.window_closed
 
     @property
     def seen(self) -> int:

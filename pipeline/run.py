@@ -1,11 +1,13 @@
 """One run of one job: the life of its documents in five stages (stages/), each of which gives a frozen value."""
 
 import secrets
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import audit
 from pipeline.errors import MachineRefusedError, ModelRefusedError
+from pipeline.forecast.pace import Pace
 from pipeline.inbox.find import find
 from pipeline.inbox.sightings import Sightings
 from pipeline.outbox.space import log_full
@@ -16,6 +18,7 @@ from pipeline.stages.answer import answer
 from pipeline.stages.begin import begin
 from pipeline.stages.close import close
 from pipeline.stages.open import open_run
+from pipeline.stages.window import Clock, Window
 
 
 def run(
@@ -24,20 +27,22 @@ def run(
     observer: Observer,
     stop: Callable[[], bool] = lambda: False,
     sightings: Sightings | None = None,
+    clock: Clock = time.time,
 ) -> RunReport:
     """Process every settled document of the job's input folder once, and commit what comes of it.
 
     `sightings` are what earlier scans of the folder saw. When `stop()` becomes true, what is computed is committed and
-    the rest stays pending. Raises audit.AuditError (nothing more is processed), MachineRefusedError and
-    ModelRefusedError (before any document is touched) and OSError (the workspace cannot be written). Whatever happens,
-    the next run goes on from the last commit.
+    the rest stays pending; so too when by `clock` the window of the plan closes. Raises audit.AuditError (nothing more
+    is processed), MachineRefusedError and ModelRefusedError (before any document is touched) and OSError (the workspace
+    cannot be written). Whatever happens, the next run goes on from the last commit.
     """
     name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-") + secrets.token_hex(3)
     try:
         with open_run(plan, name, observer) as opened:
-            found = find(opened.plan, opened.history, opened.lost, opened.observer, stop, sightings or Sightings())
-            with begin(opened, found, stop) as begun:
-                counted = answer(opened, found, begun.ready, stop)
+            window = Window(stop, plan.until, clock, Pace(opened.history.took))
+            found = find(opened.plan, opened.history, opened.lost, opened.observer, window, sightings or Sightings())
+            with begin(opened, found, window) as begun:
+                counted = answer(opened, found, begun.ready, window)
             return close(opened, found, begun, counted)
     except (OSError, audit.LogUnwritable) as error:
         log_full(plan, name, error)

@@ -32,7 +32,7 @@ ALLOWED = {
         "pipeline/tasks/",
     ),
     "jinja2": ("engine/tokenizer/chat/sandbox.py", "jobs/console/render.py", "pipeline/pages/template.py"),
-    "pydantic": ("jobs/config.py", "jobs/site.py", "jobs/asked.py", "jobs/section.py"),
+    "pydantic": ("jobs/config.py", "jobs/site.py", "jobs/asked.py", "jobs/nights/when.py", "jobs/section.py"),
     "ruamel": ("jobs/source.py",),
     "apscheduler": ("jobs/nights/schedule.py",),
     "watchfiles": ("jobs/nights/wake.py",),
@@ -60,7 +60,8 @@ NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlr
 ROOMS = (
     *("errors", "states", "document", "paths", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "records"),
     "chronicle",
-    *("report", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof", "review", "view"),
+    *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof"),
+    *("review", "view"),
     *("control", "bench", "stages", "run"),
 )
 # rooms and files within a room, each of which may import those that stand before it in its folder

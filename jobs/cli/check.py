@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import Any
 
 import typer
 
 import pipeline
-from jobs.cli.describe import first_few, starts
+from jobs.cli.describe import first_few, next_start_of, starts
 from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import LoadedJob, shown
+from jobs.nights.window import window_end, zone_of
 from jobs.plan import make_plan, make_site
 from jobs.visible import one_line
 from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
@@ -108,6 +110,7 @@ def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, 
         **({"ignored": first_few(scan.ignored, len(scan.ignored))} if scan.ignored else {}),
         "ocr": _reads_pictures(plan),
         "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
+        **_window(job),
         "model": f"{plan.model.name}, {facts['architecture']}",
         "sha256": sha256 + ("" if plan.model.sha256 else " (not pinned: write it into the job as model.sha256)"),
         **_learned(plan, job),
@@ -116,6 +119,17 @@ def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, 
         "task": one_line(plan.task.in_words()),
         "output": f"{shown(plan.outbox)} ({', '.join(plan.formats)})",
     }
+
+
+def _window(job: LoadedJob) -> dict[str, str]:
+    """Until when the next run may compute; nothing for a job without a window."""
+    config, start = job.config, next_start_of(job)
+    end = window_end(config, start or datetime.now(UTC))
+    if config.window is None or end is None:
+        return {}
+    when = "from the next start" if start else "if it began now"
+    said = f"until {config.window.until} ({zone_of(config.schedule)[1]})"
+    return {"window": f"{said}; {when}, until {end:%a %Y-%m-%d %H:%M %Z}"}
 
 
 def _learned(plan: pipeline.RunPlan, job: LoadedJob) -> dict[str, str]:

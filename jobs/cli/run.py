@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NoReturn
 
@@ -18,6 +19,7 @@ from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOpti
 from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
+from jobs.nights.window import with_window
 from jobs.plan import make_plan
 from jobs.progress import watcher_for
 from jobs.stop import Stop
@@ -41,6 +43,7 @@ class Night:
         """The exit code of all of them."""
         codes = [ending.code for ending in self.refusals]
         codes += [ExitCode.DOCUMENTS_FAILED for _, report in self.reports if report.counts["failed"]]
+        codes += [ExitCode.WINDOW_CLOSED for _, report in self.reports if report.window_closed]
         return worst([*codes, ExitCode.INTERRUPTED] if self.interrupted else codes)
 
 
@@ -52,7 +55,7 @@ def run(
     A run takes all documents that lie in the job's folder and are not done yet. Ctrl-C or SIGTERM commits what is
     computed and leaves the rest to the next run. Exit 0: done; 1: some documents failed; 2: a mistake in a job;
     3: model refused; 4: the audit log cannot be trusted or written; 5: another run holds the workspace, and did so for
-    as long as --wait says; 130: stopped.
+    as long as --wait says; 6: the window of a job closed before all was done; 130: stopped.
     """
     place = open_workspace(workspace)
     plans, wrong = plans_of(place, jobs)
@@ -89,8 +92,7 @@ def plans_of(workspace: Workspace, names: list[str]) -> tuple[list[tuple[LoadedJ
 
 def _plan_of(workspace: Workspace, name: str) -> tuple[LoadedJob, pipeline.RunPlan]:
     job = load_job_of(workspace, find_job(workspace, name))
-
-    return job, make_plan(workspace, job)
+    return job, with_window(make_plan(workspace, job), job.config, datetime.now(UTC))
 
 
 def run_all(plans: list[tuple[LoadedJob, pipeline.RunPlan]], wait: float = 0, wrong: Sequence[Ending] = ()) -> Night:
@@ -226,10 +228,12 @@ def _print_ignored(report: pipeline.RunReport) -> None:
 
 
 def _print_pending(report: pipeline.RunReport) -> None:
-    """Some are pending for a reason of their own; the others, because the run was stopped."""
+    """Some are pending for a reason of their own; the others, because the run was stopped or its window closed."""
     pending = report.counts["pending"]
     if report.interrupted:
         say("  stopped  what is finished is committed")
+    if report.window_closed:
+        say("  window   closed before all was done: what is finished is committed; the rest is first in the next run")
     if pending:
         be = "is" if pending == 1 else "are"
         say(f"  pending  {counted(pending, 'document')} {be} still to be done: run again")
@@ -248,6 +252,8 @@ def _outcome(report: pipeline.RunReport) -> str:
         return "nothing to do: no such failed document can be taken up again"
     if report.interrupted:
         return "stopped before the first document was finished"
+    if report.window_closed:
+        return "the window closed before the first document was finished"
     if report.counts["pending"]:
         return "nothing is ready yet"
     if report.known:

@@ -201,7 +201,7 @@ def _ended(run: dict[str, Any]) -> str:
     if run["state"] == "unfinished":
         done = counts_line(run["counts"]) if any(run["counts"].values()) else "nothing committed"
         return f"begun {run['started_at']}, not ended: {done} so far; the next run goes on"
-    how = "stopped by a full disk" if run["state"] == "stopped" else run["state"]
+    how = {"stopped": "stopped by a full disk", "window_closed": "window closed"}.get(run["state"], run["state"])
     return f"{how} {run['finished_at'] or run['started_at']}: {counts_line(run['counts'])}"
 
 

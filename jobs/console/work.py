@@ -64,8 +64,8 @@ class Work:
 
     @property
     def state(self) -> str:
-        """How it is, in a word: running, done, "some failed", or failed."""
-        return {None: "running", 0: "done", 1: "some failed"}.get(self.code, "failed")
+        """How it is, in a word: running, done, "some failed", "window closed", or failed."""
+        return {None: "running", 0: "done", 1: "some failed", 6: "window closed"}.get(self.code, "failed")
 
     def output(self) -> str:
         """Return what it printed on stdout."""

@@ -15,8 +15,8 @@ from apscheduler.events import EVENT_JOB_MISSED, JobExecutionEvent
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-from jobs.config import ScheduleConfig
 from jobs.nights.cron import find_zone, next_start, parse_cron
+from jobs.nights.when import ScheduleConfig
 
 GRACE_SECONDS = 3600
 

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
@@ -19,9 +20,10 @@ import audit
 import pipeline
 from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.load import LoadedJob
-from jobs.nights.schedule import CronTrigger, Schedules
+from jobs.nights.schedule import GRACE_SECONDS, CronTrigger, Schedules
 from jobs.nights.wake import Wake
 from jobs.nights.watch import Change, JobFiles, Stamp, stamp_of
+from jobs.nights.window import last_start, with_window
 from jobs.plan import head_file, input_folder, make_plan, make_site, model_file
 from jobs.progress import LineWatcher
 from jobs.stop import Stop
@@ -59,6 +61,7 @@ class Service:
     schedules: Schedules
     wake: Wake
     clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time  # by the wall clock, for windows
     totals: dict[str, Counter[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -66,7 +69,7 @@ class Service:
         self._site = make_site(self.workspace)
         self._admissions = pipeline.AdmissionsNow(self._site)
         self._jobs: dict[str, Served] = {}
-        self._waiting: dict[str, None] = {}  # a queue in which each job stands at most once
+        self._waiting: dict[str, datetime] = {}  # a queue in which each job stands once, with when it was due
 
     def run(self) -> None:
         """Serves until `stop`. audit.AuditError other than LogHeld, and what is no error of the operator, end it."""
@@ -82,7 +85,7 @@ class Service:
         for name, moment in self.schedules.missed():
             self.log.warning("start left out: too late", job=name, scheduled=moment.isoformat())
         for name in self.schedules.due():
-            self._waiting[name] = None
+            self._waiting.setdefault(name, self._due(name))
         self._look_at_folders()
 
     def _look_at_folders(self) -> None:
@@ -96,7 +99,14 @@ class Service:
             if self._folder(served.job) in stirred:
                 served.next_look = 0.0
             if self._has_new_files(served):
-                self._waiting[name] = None
+                self._waiting.setdefault(name, self._due(name))
+
+    def _due(self, name: str) -> datetime:
+        """When a job was due that is found to be due now: at its start by the cron line, which may be some time ago."""
+        now, served = datetime.fromtimestamp(self.now(), UTC), self._jobs.get(name)
+        schedule = served.job.config.schedule if served else None
+        start = last_start(schedule, now, timedelta(seconds=GRACE_SECONDS)) if schedule else None
+        return start or now
 
     def _rest(self) -> None:
         """Until the next look; where word of a change comes before, folders are looked at early."""
@@ -109,7 +119,7 @@ class Service:
 
     def run_next(self) -> bool:
         """Runs the first waiting job that may run now; False if there is none."""
-        for name in list(self._waiting):
+        for name, due in list(self._waiting.items()):
             served = self._jobs.get(name)
             if served is not None and self.clock() < served.not_before:
                 continue
@@ -117,7 +127,7 @@ class Service:
             if served is not None and self._is_refused(served):
                 self.log.warning("start left out: the job is refused", job=name)
             elif served is not None:
-                self._run(name, served)
+                self._run(name, served, due)
                 return True
         return False
 
@@ -181,34 +191,44 @@ class Service:
             return bool(found.ready or found.held)
         return not served.handled.issuperset(found.ready)
 
-    def _run(self, name: str, served: Served) -> None:
+    def _run(self, name: str, served: Served, due: datetime) -> None:
         try:
-            plan = make_plan(self.workspace, served.job)
+            plan = with_window(make_plan(self.workspace, served.job), served.job.config, due)
             before = frozenset(pipeline.scan(plan.input, sightings=served.sightings).ready)
             self.log.info("run starts", job=name)
             with LineWatcher(self.log, name) as watcher:
-                report = pipeline.run(plan, observer=watcher, stop=self.stop, sightings=served.sightings)
+                report = pipeline.run(
+                    plan, observer=watcher, stop=self.stop, sightings=served.sightings, clock=self.now
+                )
         except (ConfigError, pipeline.ModelRefusedError) as error:
             self._refuse(served, error)
         except audit.LogHeld as error:
-            self._wait(served, "run waits: the workspace is held", one_line(str(error)))
+            self._wait(served, due, "run waits: the workspace is held", one_line(str(error)))
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            self._wait(served, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
+            self._wait(served, due, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
         else:
-            served.handled = None if report.interrupted else before
+            served.handled = None if report.ended_early else before
+            if report.window_closed and plan.until and served.job.config.schedule is None:  # else it would begin again
+                served.not_before = self.clock() + max(0.0, plan.until.timestamp() - self.now())
             self._tell(report)
 
-    def _wait(self, served: Served, event: str, problem: str) -> None:
+    def _wait(self, served: Served, due: datetime, event: str, problem: str) -> None:
         served.not_before = self.clock() + RETRY_SECONDS
-        self._waiting[served.job.name] = None
+        self._waiting[served.job.name] = due
         self.log.warning(event, job=served.job.name, problem=problem)
 
     def _tell(self, report: pipeline.RunReport) -> None:
         self.totals.setdefault(report.job, Counter()).update({"runs": 1, **report.counts})
-        told = "run stopped, the rest stays pending" if report.interrupted else "run finished"
-        self.log.info(told, job=report.job, run=report.run, seconds=round(report.seconds, 1), **report.counts)
+        how = "run stopped, the rest stays pending" if report.interrupted else "run finished"
+        self.log.info(
+            "window closed, the rest is first in the next run" if report.window_closed else how,
+            job=report.job,
+            run=report.run,
+            seconds=round(report.seconds, 1),
+            **report.counts,
+        )
 
     def _refuse(self, served: Served, error: Exception) -> None:
         served.refused = self._refusal(served)

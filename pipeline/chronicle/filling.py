@@ -99,9 +99,9 @@ def _told(run: RunTold, n: int, said: Said) -> RunTold:
         case "run.stopped":
             return replace(run, state="stopped", ended_at=said["time"], reason=said.get("reason"))
         case "run.finished":
-            state = "interrupted" if said.get("interrupted") else "finished"
+            early = next((name for name in ("window_closed", "interrupted") if said.get(name)), None)
             ended = {"ended_at": said["time"], "seconds": said.get("seconds", 0.0), "tokens": said.get("tokens")}
-            return replace(run, state=state, counts=_counts(said), **ended)
+            return replace(run, state=early or "finished", counts=_counts(said), **ended)
     return run
 
 

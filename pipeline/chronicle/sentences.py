@@ -65,7 +65,7 @@ def _of_run(entry: Record) -> str | None:
             again = ", to take up again what failed" if entry.retry else ""
             return f"{job}: a run began with {_number(entry.ready, 'file')} and the model {entry.model}{again}."
         case RunFinished():
-            how = "was interrupted" if entry.interrupted else "ended"
+            how = {"interrupted": "was interrupted", "window_closed": "ended with its window"}.get(entry.how, "ended")
             return f"{job}: the run {how} after {entry.seconds:,.0f} seconds: {_counts(entry.counts)}."
         case RunEmpty():
             return f"{job}: a run had nothing to do."

@@ -34,9 +34,9 @@ class Happening:
 
 @dataclass(frozen=True)
 class RunTold:
-    """A run as the log tells of it. `state`: "finished", "interrupted", "stopped", "refused", "empty" or "unfinished"
-    (it is on its way, or was cut off); of an unfinished one `counts` are those of its rows so far. `first`, `last`: the
-    numbers of its entries."""
+    """A run as the log tells of it. `state`: "finished", "interrupted", "window_closed", "stopped", "refused", "empty"
+    or "unfinished" (it is on its way, or was cut off); of an unfinished one `counts` are those of its rows so far.
+    `first`, `last`: the numbers of its entries."""
 
     run: str
     job: str

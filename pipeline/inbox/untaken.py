@@ -10,6 +10,7 @@ from pipeline.text.visible import shown
 
 SETTLING = "it may still be written to"  # for how long it has been still is another number each time
 STOPPED = "the run was stopped before its turn"
+WINDOW_CLOSED = "the window of the run closed before its turn"
 
 
 def of_scan(found: Scan) -> Iterator[Disposition]:
@@ -19,6 +20,6 @@ def of_scan(found: Scan) -> Iterator[Disposition]:
     yield from ((State.PENDING.value, reason, path) for path, reason in found.held)
 
 
-def of_stop(sources: Sequence[Source]) -> Iterator[Disposition]:
-    """The files whose turn did not come before the run was stopped."""
-    return ((State.PENDING.value, STOPPED, shown(source.path)) for source in sources)
+def of_stop(sources: Sequence[Source], why: str) -> Iterator[Disposition]:
+    """The files whose turn did not come before the run ended."""
+    return ((State.PENDING.value, why, shown(source.path)) for source in sources)

@@ -24,12 +24,12 @@ class JobStatus:
     """One job as the log knows it, by its last run; `before`: by the last one before it that was not refused, without
     totals.
 
-    `last_state` is "finished", "interrupted", "stopped" (a disk was full), "refused" (model or machine, for a `reason`)
-    or "unfinished" (no closing entry: it is on its way, or was cut off). `seen` is the sum of `counts`, which of a run
-    that did not finish are those of its rows. `isolation`: how the parsers of the last run that read documents were
-    held; `decisions`: the states of rows that people decided, which no run made; `unread`: the files that were not read
-    when they came (unread.py); `report`: the page of the last night of which there is one, by its name in the
-    workspace.
+    `last_state` is "finished", "interrupted", "window_closed", "stopped" (a disk was full), "refused" (model or
+    machine, for a `reason`) or "unfinished" (no closing entry: it is on its way, or was cut off). `seen` is the sum of
+    `counts`, which of a run that did not finish are those of its rows. `isolation`: how the parsers of the last run
+    that read documents were held; `decisions`: the states of rows that people decided, which no run made; `unread`: the
+    files that were not read when they came (unread.py); `report`: the page of the last night of which there is one, by
+    its name in the workspace.
     """
 
     job: str
@@ -99,6 +99,5 @@ def _take(job: JobStatus, entry: Record) -> None:
         case RunRefused():
             job.last_state, job.finished_at, job.reason = "refused", entry.time, entry.reason
         case RunEmpty() | RunFinished():
-            interrupted = isinstance(entry, RunFinished) and entry.interrupted
-            job.last_state = "interrupted" if interrupted else "finished"
+            job.last_state = entry.how if isinstance(entry, RunFinished) else "finished"
             job.finished_at, job.counts = entry.time, Counter(entry.counts)

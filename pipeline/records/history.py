@@ -38,6 +38,10 @@ _NIGHTS = 40
 """Nights whose reports are known: later nights are compared with those of them that had the same settings."""
 
 
+_RUNS = 30
+"""Runs of which it is known how long they took."""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """A document in a container: its size (0 if it could not be had), and what it unpacked to, in all."""
@@ -80,6 +84,7 @@ class History:
     `review_key`: the key that signs such requests now; None while there is none.
     `reports`: night -> the last report of this job, of the last nights; `unreported`: night -> the parts of this job of
     which none tells. `unmoved`: reports (of every job) that may not be in place.
+    `took`: tokens and seconds of the last runs of this job with these settings; `ours`: its last run had them.
     """
 
     done: MutableMapping[str, str] = field(default_factory=dict)
@@ -107,6 +112,8 @@ class History:
     reports: dict[str, Reported] = field(default_factory=dict)
     unreported: dict[str, list[Part]] = field(default_factory=dict)
     unmoved: list[Reported] = field(default_factory=list)
+    took: list[tuple[int, float]] = field(default_factory=list)
+    ours: bool = False
     job: str = ""
     job_digest: str = ""
     _rows: list[Document] = field(default_factory=list)  # of which no part has come yet
@@ -129,7 +136,10 @@ class History:
                 self._take_start(entry)
             case RunEmpty() if entry.job == self.job:
                 self.empty = entry
-            case RunFinished() | RunStopped():
+            case RunFinished():
+                self.cut_off = None
+                self._take_end(entry)
+            case RunStopped():
                 self.cut_off = None
             case SettingsPiece():
                 self.has_settings |= entry.job_digest == self.job_digest
@@ -162,8 +172,13 @@ class History:
         self.register.take(entry)
         if entry.job == self.job:
             self.empty, self.copies = None, answers_copies(entry.duplicates)
+            self.ours = entry.job_digest == self.job_digest
             if not self.reports:  # a log of a version that made none
                 self.unreported = {}
+
+    def _take_end(self, entry: RunFinished) -> None:
+        if entry.job == self.job and self.ours and entry.tokens:
+            self.took = [*self.took, (entry.tokens, entry.seconds)][-_RUNS:]
 
     def _take_part(self, entry: Part) -> None:
         if entry.job == self.job and (night := night_of_run(entry.run)):

@@ -163,6 +163,8 @@ class Tables:
             "reports": [entry.said for entry in history.reports.values()],
             "unreported": [[night, [part.said for part in parts]] for night, parts in history.unreported.items()],
             "unmoved": [entry.said for entry in history.unmoved],
+            "took": history.took,
+            "ours": history.ours,
         }
 
 
@@ -225,6 +227,8 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
     history.reports = {entry.night: entry for entry in map(Reported.from_json, rest["reports"])}
     history.unreported = {night: [Part.from_json(said) for said in parts] for night, parts in rest["unreported"]}
     history.unmoved = [Reported.from_json(said) for said in rest["unmoved"]]
+    history.took = [(tokens, seconds) for tokens, seconds in rest["took"]]
+    history.ours = rest["ours"]
     history.empty = None if rest["empty"] is None else RunEmpty.from_json(rest["empty"])
 
 

@@ -49,9 +49,9 @@ class Drift:
 @dataclass(frozen=True)
 class Night:
     """The night of a job. `earlier`: date -> shares of the nights before, of the same settings, oldest first; `others`:
-    how many nights before were of other settings. `waiting`: files that the last run left, for the reasons of `stopped`
-    or because they were not ready; `ignored`: files that are no documents for the job, or were done before. None where
-    the last run of the night did not come to its end. `notes`: what else a reader should know."""
+    how many nights before were of other settings. `waiting`: files that the last run left, because it was `stopped`,
+    its window had closed, or they were not ready; `ignored`: files that are no documents for the job, or were done
+    before. None where the last run of the night did not come to its end. `notes`: what else a reader should know."""
 
     job: str
     task: str
@@ -70,6 +70,7 @@ class Night:
     software: str
     private: bool
     notes: Sequence[str] = ()
+    window_closed: bool = False
 
     def count(self, *states: State) -> int:
         """Documents that ended in one of these states."""
@@ -109,9 +110,14 @@ class Night:
             came = "was a copy of a document that is" if copies == 1 else "were copies of documents that are"
             said.append(f"{copies:,} more {came} known already.")
         if self.waiting:
-            why = "The last run was stopped before it was done" if self.stopped else "Not all was ready"
-            said.append(f"{why}: {_times(self.waiting, 'file')} {_is(self.waiting)} still waiting.")
+            said.append(f"{self._why_waiting}: {_times(self.waiting, 'file')} {_is(self.waiting)} still waiting.")
         return [*said, *self.notes]
+
+    @property
+    def _why_waiting(self) -> str:
+        if self.window_closed:
+            return "The window of the last run closed before all was done"
+        return "The last run was stopped before it was done" if self.stopped else "Not all was ready"
 
     @property
     def tone(self) -> str:

@@ -144,6 +144,7 @@ class Nightly:
             ignored=report.counts["ignored"] if report else None,
             known=report.known if report else 0,
             stopped=report.interrupted if report else False,
+            window_closed=report.window_closed if report else False,
             model=self.plan.model.name,
             software=label(),
             private=self.plan.private,

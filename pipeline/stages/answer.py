@@ -10,7 +10,7 @@ from typing import Any
 import engine
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import Feed
-from pipeline.inbox.find import Found, Stop
+from pipeline.inbox.find import Found
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Ended, ended_row
 from pipeline.inbox.reader import Reader, recognition
@@ -25,6 +25,7 @@ from pipeline.reports.nightly import Nightly
 from pipeline.stages.begin import Ready
 from pipeline.stages.open import Opened
 from pipeline.stages.tally import Counted, Tally
+from pipeline.stages.window import Window
 from pipeline.states import State
 
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
@@ -32,25 +33,28 @@ _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 Row = dict[str, Any]
 
 
-def answer(opened: Opened, found: Found, ready: Ready | None, stop: Stop) -> Counted:
-    """Answer the documents that were found, as far as `stop()` lets. Without `ready` they are all left pending."""
+def answer(opened: Opened, found: Found, ready: Ready | None, window: Window) -> Counted:
+    """Answer the documents that were found, as far as the window lets. Without `ready` they are all left pending."""
     tally = Tally(found, opened.observer)
     if ready:
         with _tidied(opened.committer):
-            _answer_all(opened, ready, tally, stop)
-    return tally.closed()
+            _answer_all(opened, ready, tally, window)
+    counted = tally.closed(window_closed=window.ended_the_run)
+    if counted.window_closed:
+        opened.observer.note("window closed", until=str(window.until), left=counted.left)
+    return counted
 
 
-def _answer_all(opened: Opened, ready: Ready, tally: Tally, stop: Stop) -> None:
+def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window) -> None:
     plan, pool = opened.plan, ready.pool
     tesseract, lacking = recognition(plan, pool, opened.observer)
     opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), tesseract)
     pages = pool.reader(tesseract) if tesseract else None
-    reader, decisions = Reader(plan, pool, pages, lacking, stop), Decisions(plan, opened.history)
+    reader, decisions = Reader(plan, pool, pages, lacking, window), Decisions(plan, opened.history)
     feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
-    loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, stop, opened.take_up)
+    loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, opened.take_up)
     with contextlib.suppress(_StoppedError):
-        items, review = feed(tally.found.sources, stop), plan.input.hidden == "review"
+        items, review = window.let_in(feed(tally.found.sources, window), ready.tokens), plan.input.hidden == "review"
         for group in ready.answers(items, loop.pulse, review_hidden=review):
             loop.take(group)
     loop.commit_all()
@@ -80,7 +84,7 @@ class _Loop:
     nightly: Nightly
     tally: Tally
     observer: Observer
-    stop: Stop
+    window: Window
     committed: Callable[[], None]
     rows: list[tuple[Row, Arrival]] = field(default_factory=list)
     failed: dict[str, Row] = field(default_factory=dict)
@@ -88,8 +92,8 @@ class _Loop:
     told: int = 0  # tenths of a long batch that the observer knows of
 
     def pulse(self, done: int, total: int) -> None:
-        """Hear how many tokens of a batch are computed; raises _StoppedError where the run is to stop."""
-        if self.stop():
+        """Hear how many tokens of a batch are computed; raises _StoppedError where the run gives up the batch."""
+        if self.window.gives_back():
             raise _StoppedError
         tenths = 10 * done // max(total, 1)
         if total >= _LONG_BATCH and tenths != self.told:
@@ -112,8 +116,10 @@ class _Loop:
 
     def _take(self, item: Work | Ended, row: Row | None) -> None:
         assert row is not None
-        if isinstance(item, Work) and row["state"] == State.FAILED:
-            self.failed[row["document"]] = row
+        if isinstance(item, Work):
+            self.window.done(row["seconds"] - item.seconds)
+            if row["state"] == State.FAILED:
+                self.failed[row["document"]] = row
         self.tally.count(row)
         if row["state"] not in (State.IGNORED, State.PENDING):
             self.rows.append((self._complete(row), item.arrival))

@@ -32,6 +32,10 @@ class Ready:
     model: Loaded
     answers: Embedding | Conversing
 
+    def tokens(self, text: str) -> int:
+        """The tokens of a text for the model."""
+        return self.model.count_tokens([text])[0]
+
 
 @dataclass(frozen=True)
 class Begun:
@@ -83,8 +87,10 @@ def _commit_first(opened: Opened, found: Found, isolation: Isolation | None, is_
 
 
 def _loaded(plan: RunPlan, sha256: str, observer: Observer, stop: Stop) -> Loaded | None:
-    """The model; None if stopping is asked for while its kernels are compiled, of which the cache keeps those that are
-    done."""
+    """The model; None if stopping is asked for before, or while its kernels are compiled, of which the cache keeps
+    those that are done."""
+    if stop():
+        return None
 
     def progress(fact: str) -> None:
         if stop():

@@ -40,7 +40,8 @@ def _report(opened: Opened, found: Found, begun: Begun, counted: Counted) -> Run
         parts=tuple(committer.parts),
         tokens=counted.tokens,
         seconds=time.monotonic() - opened.begun,
-        interrupted=counted.left > 0,
+        interrupted=counted.left > 0 and not counted.window_closed,
+        window_closed=counted.window_closed,
         model_sha256=opened.model_sha256,
         pinned=plan.model.sha256 is not None,
         retried=plan.retry is not None,
@@ -70,5 +71,6 @@ def _finished(report: RunReport) -> RunFinished:
         tokens=report.tokens,
         seconds=round(report.seconds, 3),
         interrupted=report.interrupted,
+        window_closed=report.window_closed,
         parts=len(report.parts),
     )

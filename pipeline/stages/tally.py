@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.find import Found
 from pipeline.inbox.order import Source
-from pipeline.inbox.untaken import of_stop
+from pipeline.inbox.untaken import STOPPED, WINDOW_CLOSED, of_stop
 from pipeline.records.dispositions import Disposition
 from pipeline.report import LISTED, Observer
 from pipeline.states import OF_RUNS, State
@@ -18,7 +18,7 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Counted:
     """How the documents of a run ended. `left`: how many did not come to their turn; `pending` and `failed` are told of
-    one by one; `not_come_to`: the sources whose turn did not come."""
+    one by one; `not_come_to`: the sources whose turn did not come, as the run was stopped or its window closed."""
 
     counts: Mapping[State, int]
     known: int
@@ -27,11 +27,13 @@ class Counted:
     pending: tuple[tuple[str, str], ...]
     failed: tuple[tuple[str, str, str], ...]
     not_come_to: Sequence[Source]
+    window_closed: bool
 
     def unread(self) -> Iterator[Disposition]:
         """The inputs that were not taken, or not come to; of documents that failed before, their rows say more."""
         yield from ((State.PENDING.value, reason, path) for path, reason in self.pending)
-        yield from of_stop([source for source in self.not_come_to if isinstance(source, Candidate)])
+        why = WINDOW_CLOSED if self.window_closed else STOPPED
+        yield from of_stop([source for source in self.not_come_to if isinstance(source, Candidate)], why)
 
 
 @dataclass
@@ -68,16 +70,18 @@ class Tally:
         told = f"{row['failure']}: {row['reason']}" if row.get("failure") else row["reason"]
         self.observer.finished(path, state.value, told)
 
-    def closed(self) -> Counted:
-        """The counts at the end: whatever reached no state is pending, and what the scan left out is counted too."""
+    def closed(self, *, window_closed: bool) -> Counted:
+        """The counts at the end: whatever reached no state is pending, and what the scan left out is counted too.
+        `window_closed`: anything that is left is left for that reason."""
         scan, sources = self.found.scan, self.found.sources
         left = len(sources) + self.inner - sum(self.counts.values())
         counts = dict(self.counts)
         counts[State.PENDING] += left + len(scan.pending)
         counts[State.IGNORED] += len(scan.ignored)
         return Counted(
-            counts, self.known, self.tokens, left, tuple(self.pending), tuple(self.failed), sources[self.ended :]
-        )
+            counts, self.known, self.tokens, left, tuple(self.pending), tuple(self.failed), sources[self.ended :],
+            window_closed and left > 0,
+        )  # fmt: skip
 
 
 def _list(told: list[T], one: T) -> None:

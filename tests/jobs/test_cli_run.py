@@ -231,6 +231,10 @@ def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
         ({"pending": 1}, {"interrupted": True}, [
             "sort: stopped before the first document was finished", "stopped  what is finished is committed",
             "pending  1 document is still to be done: run again"]),
+        ({"pending": 1}, {"window_closed": True}, [
+            "sort: the window closed before the first document was finished",
+            "window   closed before all was done: what is finished is committed; the rest is first in the next run",
+            "pending  1 document is still to be done: run again"]),
         ({"pending": 1}, {"pending": (("a.txt", "changed 0.1 s ago"),)}, [
             "sort: nothing is ready yet", "pending  1 document is still to be done: run again",
             "a.txt: changed 0.1 s ago"]),

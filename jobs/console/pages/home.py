@@ -164,8 +164,8 @@ def _cell(night: pipeline.Night, running: RunNow | None) -> Cell:
     rows = sum(number for state, number in counts.items() if state not in ("ignored", "pending"))
     if running and running.run == run:
         return Cell("running", running.done, "running", run)
-    if night.state in ("refused", "stopped", "unfinished", "interrupted"):
-        return Cell({"refused": "failed"}.get(night.state, night.state), rows, _CUT.get(night.state, night.state), run)
+    if night.state in ("refused", "stopped", "unfinished", "interrupted", "window_closed"):
+        return Cell(_LOOKS.get(night.state, night.state), rows, _CUT.get(night.state, night.state), run)
     if failed := counts.get("failed", 0):
         return Cell("failed" if failed > _MANY * rows else "review", rows, f"{failed:,} failed", run)
     if look := counts.get("review", 0) + counts.get("abstained", 0):
@@ -173,7 +173,8 @@ def _cell(night: pipeline.Night, running: RunNow | None) -> Cell:
     return Cell("done" if rows else "empty", rows, "all done" if rows else "nothing", run)
 
 
-_CUT: Final = {"unfinished": "cut off"}
+_LOOKS: Final = {"refused": "failed", "window_closed": "window-closed"}
+_CUT: Final = {"unfinished": "cut off", "window_closed": "window closed"}
 
 
 @dataclass(frozen=True)

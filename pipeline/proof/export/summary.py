@@ -15,6 +15,7 @@ LISTED = 5_000
 """More runs, documents or events than so many are counted, not listed; records.jsonl has them."""
 _FACTS = 1_000  # characters of one member
 _COUNTS = ("done", "abstained", "review", "failed", "duplicate", "ignored", "pending")
+_EARLY = ("interrupted", "window_closed")
 _OF_DOCUMENT = ("path", "document", "reason")
 _PARTS_OF_OTHERS = {"part", "placed", "settings"}  # counted, not listed
 _LEFT_OUT = {"reported": {"shares", "rows", "first", "markdown", "job_digest"}}  # the page itself says it better
@@ -123,7 +124,7 @@ class Summary:
             run["isolation"] = _isolation(entry.get("isolation"))
         else:
             run |= {"ended": entry["time"], "seen": entry.get("seen")}
-            run |= {name: entry.get(name) for name in _COUNTS} | {"interrupted": entry.get("interrupted")}
+            run |= {name: entry.get(name) for name in _COUNTS} | {name: entry.get(name) for name in _EARLY}
 
 
 def _person(entry: Entry) -> str:

@@ -78,7 +78,8 @@ class RunEmpty(_Counted, Record):
 @kind("run.finished", "a run ends; `seen` is the sum of the states")
 class RunFinished(_Counted, Record):
     """How many paths a run saw in which state (`known`: of the ignored, those that were done before), the tokens it
-    computed (None in a private job), the seconds it took, whether it was interrupted, and how many parts it made."""
+    computed (None in a private job), the seconds it took, whether it was interrupted or
+    ended because its window closed, and how many parts it made."""
 
     seen: int
     done: int
@@ -92,7 +93,13 @@ class RunFinished(_Counted, Record):
     tokens: int | None = None
     seconds: float = 0.0
     interrupted: bool = False
+    window_closed: bool = False
     parts: int = 0
+
+    @property
+    def how(self) -> str:
+        """How the run ended, in a word: "finished", "interrupted" or "window_closed"."""
+        return "window_closed" if self.window_closed else "interrupted" if self.interrupted else "finished"
 
 
 @kind("run.refused", "a run did not begin: its model, or the machine, was refused")

@@ -38,7 +38,7 @@ class Run:
             case RunEmpty():
                 self.state, self.finished_at, self.counts = "empty", entry.time, Counter(entry.counts)
             case RunFinished():
-                self.state = "interrupted" if entry.interrupted else "finished"
+                self.state = entry.how
                 self.finished_at, self.counts, self.seconds = entry.time, Counter(entry.counts), entry.seconds
 
     def to_text(self) -> str:

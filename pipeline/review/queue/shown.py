@@ -86,8 +86,8 @@ class Page:
 @dataclass(frozen=True)
 class Night:
     """The runs of one job in one night, the last of them at the end. `state` is how the last one ended: "finished",
-    "interrupted", "stopped", "refused", "empty" or "unfinished" (it is on its way, or was cut off). `counts` and
-    `seconds` are the sums of all; of a run without an end, `counts` are those of its rows."""
+    "interrupted", "window_closed", "stopped", "refused", "empty" or "unfinished" (it is on its way, or was cut off).
+    `counts` and `seconds` are the sums of all; of a run without an end, `counts` are those of its rows."""
 
     night: str
     job: str

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 from apscheduler.triggers.base import BaseTrigger
 
-from jobs.config import ScheduleConfig, validate
+from jobs.config import validate
 from jobs.nights.schedule import GRACE_SECONDS, CronTrigger, Schedules
+from jobs.nights.when import ScheduleConfig
 
 
 class Once(BaseTrigger):

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -25,7 +25,7 @@ from jobs.nights.service import QUIET_SECONDS, RETRY_SECONDS, Service
 from jobs.nights.wake import Wake
 from jobs.stop import Stop
 from jobs.workspace import open_workspace
-from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
+from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 
 CRON = SORT.replace("model:", 'schedule: {{cron: "0 0 1 1 *", timezone: UTC}}\nmodel:')
 
@@ -322,3 +322,34 @@ def test_a_bad_log_ends_the_service_with_4(ready: Place, cloister: Cloister) -> 
         out, err = served.communicate(timeout=60)
     assert served.returncode == 4, err
     assert json.loads(out)["exit_code"] == 4
+
+
+def test_a_job_without_a_schedule_waits_for_the_end_of_the_window_that_closed(bench: Bench) -> None:
+    """The files that are left would start it again at once, and once more, until the window is over."""
+    bench.place.job("sort", SORT + 'window: {{until: "06:00"}}\n')
+    midnight = datetime(2026, 11, 27, tzinfo=UTC).astimezone()
+    morning = midnight.replace(hour=6, minute=0).timestamp() + 86400
+    times = iter([morning - 100] * 2)
+    bench.service.now = lambda: next(times, morning - 20)
+    bench.place.drop("sort", "lease.txt", LEASE)
+    bench.turn()
+    assert len(bench.place.parts("sort")) == 1  # the window was open, and nothing known yet
+    times = iter([morning - 100] * 1)
+    bench.service.now = lambda: next(times, morning)
+    bench.place.drop("sort", "invoice.txt", INVOICE)
+    assert bench.turn()[-1] == "window closed, the rest is first in the next run"
+    bench.service.now = lambda: morning + 60
+    assert "run finished" in bench.turn()
+    assert len(bench.place.parts("sort")) == 2
+
+
+def test_a_start_that_waited_beyond_its_window_does_not_get_the_next_one(bench: Bench) -> None:
+    due = datetime(2026, 11, 27, 5, 30, tzinfo=UTC)
+    bench.place.job("sort", SORT + 'schedule: {{cron: "30 5 * * *", timezone: UTC}}\nwindow: {{until: "06:00"}}\n')
+    bench.place.drop("sort", "lease.txt", LEASE)
+    bench.turn()
+    bench.service.now = (due + timedelta(minutes=40)).timestamp
+    bench.service.schedules.set("sort", Now())
+    assert "window closed, the rest is first in the next run" in until(bench)
+    assert bench.place.parts("sort") == []
+    assert entries(bench.place, "run.finished")[-1]["window_closed"]

@@ -105,6 +105,11 @@ def test_the_verdict_is_one_sentence_whose_counts_add_up(tmp_path: Path, states:
     assert total == sum(states.values())
 
 
+def test_what_waits_because_the_window_closed_is_said() -> None:
+    made = night({"done": 4}, waiting=12, window_closed=True)
+    assert made.more == ["The window of the last run closed before all was done: 12 files are still waiting."]
+
+
 def test_what_waits_and_who_stopped_it_is_said(tmp_path: Path) -> None:
     made = night({"done": 4, "duplicate": 1}, waiting=12, stopped=True, notes=["Isolation was less."])
     assert list(made.more) == [

@@ -1,0 +1,1 @@
+"""What documents will take, by what others took."""
