@@ -1,7 +1,7 @@
 """The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here.
 
-Pydantic lives in this file, in `site.py` with the keys of a site file, and in two that both import: `section.py`, and
-`asked.py` with the tasks and the quality that a job demands.
+Pydantic lives in this file, in `site.py` with the keys of a site file, and in those that these import: `section.py`,
+`called.py` with the keys of `notify`, and `asked.py` with the tasks and the quality that a job demands.
 """
 
 import re
@@ -21,6 +21,7 @@ from pydantic import (
 
 import pipeline
 from jobs.asked import QualityConfig, TaskConfig, section_of_task
+from jobs.called import NotifyConfig
 from jobs.errors import Steps
 from jobs.nights.cron import find_zone, parse_cron
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
@@ -250,6 +251,9 @@ class JobConfig(Section):
         None, description="for how many days archived documents and results are kept; without end if left out"
     )
     output: OutputConfig = Field(OutputConfig(), description="what is written to outbox/<job>/")  # type: ignore[call-arg]
+    notify: NotifyConfig | None = Field(
+        None, description="a command that is called when a run of the job has ended, beside that of site.yaml"
+    )
 
     @model_validator(mode="after")
     def _batch_fits(self) -> "JobConfig":

@@ -28,7 +28,9 @@ class RunReport:
     `known` counts those of the ignored that had been processed before; `retried` says that the run took up failed
     ones; `lost` holds (path, reason) of batch files whose requests it left, because rows of theirs are gone. `pending`
     and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long. `isolation`: how
-    the parsers were held; None if there was nothing to parse.
+    the parsers were held; None if there was nothing to parse. `verdict`: the sentence that the report of the night
+    begins with, None where none was made; `unlike`: sentences that say in what the night is unlike those before, which
+    name no label where the job is private.
     """
 
     run: str
@@ -49,6 +51,8 @@ class RunReport:
     isolation: Isolation | None = None
     report: Path | None = None
     no_report: str | None = None
+    verdict: str | None = None
+    unlike: tuple[str, ...] = ()
 
     @property
     def seen(self) -> int:
