@@ -1,7 +1,7 @@
 """The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here.
 
 Pydantic lives in this file, in `site.py` with the keys of a site file, and in those that these import: `section.py`,
-`called.py` with the keys of `notify`, and `asked.py` with the tasks and the quality that a job demands.
+`nights/called.py` with the keys of `notify`, and `asked.py` with the tasks and the quality that a job demands.
 """
 
 import re
@@ -21,8 +21,8 @@ from pydantic import (
 
 import pipeline
 from jobs.asked import QualityConfig, TaskConfig, section_of_task
-from jobs.called import NotifyConfig
 from jobs.errors import Steps
+from jobs.nights.called import NotifyConfig
 from jobs.nights.cron import find_zone, parse_cron
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
 

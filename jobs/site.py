@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from jobs.called import SiteNotifyConfig
+from jobs.nights.called import SiteNotifyConfig
 from jobs.section import Items, RefusedValueError, Section, Text, inside
 
 ORIGIN = r"^[^\s+]{1,200}$"

@@ -32,7 +32,7 @@ ALLOWED = {
         "pipeline/tasks/",
     ),
     "jinja2": ("engine/tokenizer/chat/sandbox.py", "jobs/console/render.py", "pipeline/pages/template.py"),
-    "pydantic": ("jobs/config.py", "jobs/site.py", "jobs/asked.py", "jobs/called.py", "jobs/section.py"),
+    "pydantic": ("jobs/config.py", "jobs/site.py", "jobs/asked.py", "jobs/nights/called.py", "jobs/section.py"),
     "ruamel": ("jobs/source.py",),
     "apscheduler": ("jobs/nights/schedule.py",),
     "watchfiles": ("jobs/nights/wake.py",),

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import audit
 import pipeline
-from jobs.called import NotifyConfig
 from jobs.config import JobConfig
 from jobs.errors import ConfigError
+from jobs.nights.called import NotifyConfig
 from jobs.nights.command import Called, call
 from jobs.nights.metrics import write_metrics
 from jobs.plan import make_site

@@ -3,6 +3,8 @@
 The format is the Prometheus text format (version 0.0.4): a HELP and a TYPE line for each family, then its samples.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path

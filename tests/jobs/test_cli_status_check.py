@@ -5,9 +5,13 @@ from collections import namedtuple
 
 import pytest
 
+import pipeline
+from jobs.logs import start_logging
 from jobs.nights.needs import is_nearly_full
+from jobs.progress import LineWatcher
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place
 from tests.jobs.nights.test_calling import site
+from tests.jobs.test_cli_status import plan_of
 
 
 def kinds(cloister: Cloister) -> list[tuple[str, str | None]]:
@@ -19,7 +23,7 @@ def kinds(cloister: Cloister) -> list[tuple[str, str | None]]:
 @pytest.fixture(autouse=True)
 def room(monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk with room, whatever machine this is."""
-    usage = namedtuple("usage", "total used free")  # noqa: PYI024
+    usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1 << 40, 1 << 39, 1 << 39))
 
 
@@ -62,8 +66,24 @@ def test_a_run_that_was_refused_and_would_not_be_now(ready: Place, cloister: Clo
     assert kinds(cloister) == [("failed", "sort")]
 
 
+def test_a_run_that_was_cut_off(ready: Place, cloister: Cloister) -> None:
+    class Dying(LineWatcher):
+        """As a process that is killed once a part is committed."""
+
+        def note(self, event: str, **facts: object) -> None:
+            if event == "part committed":
+                raise SystemError
+
+    ready.drop("sort", "lease.txt", LEASE)
+    with pytest.raises(SystemError):
+        pipeline.run(plan_of(ready), observer=Dying(start_logging(), "sort"))
+    assert kinds(cloister) == [("cut_off", "sort")]
+    assert cloister("run", "sort").code == 0
+    assert kinds(cloister) == []
+
+
 def test_a_log_that_was_not_verified(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
-    import jobs.nights.needs as module  # noqa: PLC0415
+    import jobs.nights.needs as module
 
     ready.drop("sort", "lease.txt", LEASE)
     assert cloister("run", "sort").code == 0
@@ -83,7 +103,7 @@ def test_a_log_that_was_not_verified(ready: Place, cloister: Cloister, monkeypat
 
 
 def test_a_disk_that_is_nearly_full(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = namedtuple("usage", "total used free")  # noqa: PYI024
+    usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1 << 40, (1 << 40) - 1000, 1000))
     assert kinds(cloister) == [("disk", None)], "a disk is told once"
     assert cloister("status", "--check").out == "site: The disk of . is nearly full: 0 MiB are free.\n"

@@ -6,13 +6,13 @@ import re
 import stat
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jobs.cli import main
+import audit
 from jobs.logs import start_logging
 from jobs.nights.calling import Calling
 from jobs.nights.schedule import Schedules
@@ -24,6 +24,7 @@ from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 from tests.pages import ROOT
 
 FILE = ROOT / "configs" / "notify" / "file.sh"
+FORM = "%Y-%m-%dT%H:%M:%S.%fZ"
 ALL = "success, failure, refused, nothing_arrived, unlike"
 NOTIFY = f"notify: {{{{command: [{FILE}, told.jsonl], on: [{ALL}]}}}}\n"
 NIGHTLY = SORT.replace("model:", 'schedule: {{cron: "0 22 * * *", timezone: UTC}}\nmodel:')
@@ -121,7 +122,7 @@ def test_a_night_unlike_the_others_is_told(
             return nights[-1]
 
     ready.job("sort", SORT + NOTIFY + f"private: {str(private).lower()}\n")
-    import pipeline.run  # noqa: F401, PLC0415
+    import pipeline.run  # noqa: F401
 
     monkeypatch.setattr(sys.modules["pipeline.run"], "datetime", Clock)
     for night in range(5):
@@ -155,18 +156,20 @@ def test_a_log_that_was_not_verified_is_told_once_a_day(ready: Place, cloister: 
     assert (told(ready), warned) == ([], [])
 
 
-def test_it_is_told_again_the_next_day_only(ready: Place, cloister: Cloister) -> None:
+def test_it_is_told_again_the_next_day_only(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
+    stamp, real = audit.stamp_now(), datetime.now(UTC)
+    monkeypatch.setattr(audit, "stamp_now", lambda: replace(stamp, time=f"{real - timedelta(days=3):{FORM}}"))
     ready.drop("sort", "lease.txt", LEASE)
     assert cloister("run", "sort").code == 0
+    monkeypatch.undo()
+    monkeypatch.chdir(ready.root)
     site(ready, f"notify: {{command: [{FILE}, told.jsonl], on: [not_verified]}}", days=1)
-    place, later = open_workspace(ready.root), datetime.now(UTC) + timedelta(days=2)
-    now = [later]
-    times = []
-    for hours in (0, 1, 30):  # the log says when it was last told, and its entries are of now
-        now[0] = later + timedelta(hours=hours)
+    place, now, times = open_workspace(ready.root), [real], []
+    for hours in (0, 1, 30):
+        now[0] = real + timedelta(hours=hours)
         Calling(place, lambda _: None, now=lambda: now[0]).look()
         times.append(len(told(ready)))
-    assert times == [1, 1, 1]
+    assert times == [1, 0, 1]
 
 
 def test_a_command_that_hangs_fails_or_floods_is_a_recorded_warning(ready: Place, cloister: Cloister) -> None:
@@ -243,7 +246,7 @@ def samples(text: str) -> dict[str, float]:
     for line in text.splitlines():
         if match := re.fullmatch(r"# TYPE (\w+) gauge", line):
             family = match[1]
-        elif not re.fullmatch(rf"# HELP \w+ [^\n]+", line):
+        elif not re.fullmatch(r"# HELP \w+ [^\n]+", line):
             name, value = line.rsplit(" ", 1)
             assert re.fullmatch(rf'{family}(\{{\w+="[^"\\]*"(,\w+="[^"\\]*")*\}})?', name), line
             found[name] = float(value)

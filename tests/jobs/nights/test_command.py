@@ -36,7 +36,9 @@ def test_one_that_is_not_there_says_so(tmp_path: Path) -> None:
     assert called == Called(None, "it could not be started: No such file or directory")
 
 
-@pytest.mark.parametrize("hang", ["sleep 600 & echo $! > child; wait", "exec >&- 2>&-; sleep 600 & echo $! > child; wait"])
+@pytest.mark.parametrize(
+    "hang", ["sleep 600 & echo $! > child; wait", "exec >&- 2>&-; sleep 600 & echo $! > child; wait"]
+)
 def test_one_that_hangs_is_killed_with_its_group(tmp_path: Path, hang: str) -> None:
     began = time.monotonic()
     called = sh(hang, tmp_path, 0.5)
