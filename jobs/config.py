@@ -1,7 +1,8 @@
 """The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here.
 
-Pydantic lives in this file, in `site.py` with the keys of a site file, in `section.py`, which both import, and in what
-this one imports: `asked.py` with the tasks and the quality that a job demands, and `nights/when.py` with its times.
+Pydantic lives in this file, in `site.py` with the keys of a site file, and in those that these import: `section.py`,
+`asked.py` with the tasks and the quality that a job demands, `nights/when.py` with its times, and `nights/called.py`
+with the keys of `notify`.
 """
 
 import re
@@ -22,6 +23,7 @@ from pydantic import (
 import pipeline
 from jobs.asked import QualityConfig, TaskConfig, section_of_task
 from jobs.errors import Steps
+from jobs.nights.called import NotifyConfig
 from jobs.nights.when import ScheduleConfig, WindowConfig
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
 
@@ -220,6 +222,9 @@ class JobConfig(Section):
         None, description="for how many days archived documents and results are kept; without end if left out"
     )
     output: OutputConfig = Field(OutputConfig(), description="what is written to outbox/<job>/")  # type: ignore[call-arg]
+    notify: NotifyConfig | None = Field(
+        None, description="a command that is called when a run of the job has ended, beside that of site.yaml"
+    )
 
     @model_validator(mode="after")
     def _batch_fits(self) -> "JobConfig":

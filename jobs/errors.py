@@ -27,6 +27,7 @@ class ExitCode(IntEnum):
     AUDIT_FAILED = 4
     WORKSPACE_HELD = 5
     WINDOW_CLOSED = 6
+    NEEDS_PERSON = 7  # of `status --check` alone
     DEFECT = 70
     INTERRUPTED = 130
     PIPE_CLOSED = 141  # 128 + SIGPIPE, as shells tell it
@@ -41,6 +42,7 @@ _PRECEDENCE = (
     ExitCode.WORKSPACE_HELD,
     ExitCode.BAD_CONFIG,
     ExitCode.WINDOW_CLOSED,
+    ExitCode.NEEDS_PERSON,
     ExitCode.DOCUMENTS_FAILED,
     ExitCode.DONE,
 )

@@ -4,10 +4,19 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from jobs.section import Items, Section, Text, inside
+from jobs.nights.called import SiteNotifyConfig
+from jobs.section import Items, RefusedValueError, Section, Text, inside
 
 ORIGIN = r"^[^\s+]{1,200}$"
 ORIGIN_MEANS = "a name without spaces and '+', at most 200 characters, that no other log has"
+
+
+def _collected(path: str) -> str:
+    """A path of which the node exporter's collector reads the file."""
+    if not path.endswith(".prom"):
+        expected = "a path that ends in .prom: the collector of the node exporter reads no other files"
+        raise RefusedValueError(f"the file {path!r}", expected)
+    return inside(path)
 
 
 RoleName = Literal["reader", "reviewer", "operator", "auditor"]
@@ -23,6 +32,13 @@ class LogConfig(Section):
         None,
         description="the file of the signing key's passphrase, if it has one; if left out, the systemd credential "
         "cloister-key-passphrase",
+    )
+    verify_days: int | None = Field(
+        None,
+        ge=1,
+        le=3650,
+        description="a log that `cloister audit verify` did not find right for so many days needs a person, say "
+        "`cloister status --check` and `notify`; without end if left out",
     )
 
 
@@ -96,3 +112,11 @@ class SiteConfig(Section):
     models: ModelsConfig = Field(ModelsConfig(), description="which models and heads jobs may use")  # type: ignore[call-arg]
     limits: LimitsConfig = Field(LimitsConfig(), description="limits for all jobs")  # type: ignore[call-arg]
     console: ConsoleConfig = Field(ConsoleConfig(), description="the page in the browser")  # type: ignore[call-arg]
+    notify: SiteNotifyConfig | None = Field(
+        None, description="a command that is called when a run has ended, of whatever job, or the log needs a person"
+    )
+    metrics: Annotated[Text, AfterValidator(_collected)] | None = Field(
+        None,
+        description="a file, absolute or below the workspace, into which each run writes figures for the textfile "
+        "collector of Prometheus' node exporter; none if left out",
+    )

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
     from pipeline.proof.judge import Replayed, Verdict
+    from pipeline.proof.now import NOT_VERIFIED, LastVerified, StatusNow
     from pipeline.proof.replay import Replay, replay
     from pipeline.proof.search import Query, Recall, jobs_and_runs, recall, search
     from pipeline.proof.status import JobStatus, status
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
         Document,
         Isolation,
         ModelAndHead,
+        Notified,
         ReadCheckpoint,
         ReadProof,
         ReadRecall,
@@ -204,6 +206,7 @@ _LATER = {
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
     "pipeline.proof.judge": "Replayed Verdict",
+    "pipeline.proof.now": "NOT_VERIFIED LastVerified StatusNow",
     "pipeline.proof.replay": "Replay replay",
     "pipeline.proof.search": "Query Recall jobs_and_runs recall search",
     "pipeline.proof.status": "JobStatus status",
@@ -225,9 +228,9 @@ _LATER = {
     "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",
     "pipeline.records.types": (
-        "KINDS ConsoleInvited ConsoleRevoked Document Isolation ModelAndHead ReadCheckpoint ReadProof ReadRecall "
-        "ReadResults ReadStory ReadThere Record RefusedThere Reviewed Sampled ServiceEnded ServiceStarted SignedIn "
-        "StartedThere Verified"
+        "KINDS ConsoleInvited ConsoleRevoked Document Isolation ModelAndHead Notified ReadCheckpoint ReadProof "
+        "ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed Sampled ServiceEnded ServiceStarted "
+        "SignedIn StartedThere Verified"
     ),
     "pipeline.report": "Observer RunReport",
     "pipeline.review.queue.index": "Queue open_queue",

@@ -29,7 +29,9 @@ class RunReport:
     ones; `lost` holds (path, reason) of batch files whose requests it left, because rows of theirs are gone. `pending`
     and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long. `isolation`: how
     the parsers were held; None if there was nothing to parse. At most one of `interrupted` and `window_closed` is true:
-    the reason why documents were left that the run would have taken.
+    the reason why documents were left that the run would have taken. `verdict`: the sentence that the report of the
+    night begins with, None where none was made; `unlike`: sentences that say in what the night is unlike those before,
+    which name no label where the job is private.
     """
 
     run: str
@@ -51,6 +53,8 @@ class RunReport:
     report: Path | None = None
     no_report: str | None = None
     window_closed: bool = False
+    verdict: str | None = None
+    unlike: tuple[str, ...] = ()
 
     @property
     def ended_early(self) -> bool:

@@ -9,7 +9,7 @@ import typer
 
 import pipeline
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
-from jobs.cli.run import end, plans_of, run_all
+from jobs.cli.run import calling_of, end, plans_of, run_all
 from jobs.errors import ConfigError, Problem
 from jobs.workspace import open_workspace
 
@@ -39,8 +39,9 @@ def retry(
     """
     place = open_workspace(workspace)
     chosen = _chosen(classes)
-    plans, wrong = plans_of(place, jobs)
-    end(place, run_all([(job, replace(plan, retry=chosen)) for job, plan in plans], wait, wrong), as_json)
+    calling = calling_of(place)
+    plans, wrong = plans_of(place, jobs, calling)
+    end(place, run_all([(job, replace(plan, retry=chosen)) for job, plan in plans], calling, wait, wrong), as_json)
 
 
 def _chosen(classes: list[str] | None) -> frozenset[pipeline.Failure]:

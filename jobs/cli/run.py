@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -19,6 +20,7 @@ from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOpti
 from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
+from jobs.nights.calling import Calling
 from jobs.nights.window import with_window
 from jobs.plan import make_plan
 from jobs.progress import watcher_for
@@ -58,8 +60,14 @@ def run(
     as long as --wait says; 6: the window of a job closed before all was done; 130: stopped.
     """
     place = open_workspace(workspace)
-    plans, wrong = plans_of(place, jobs)
-    end(place, run_all(plans, wait, wrong), as_json)
+    calling = calling_of(place)
+    plans, wrong = plans_of(place, jobs, calling)
+    end(place, run_all(plans, calling, wait, wrong), as_json)
+
+
+def calling_of(workspace: Workspace) -> Calling:
+    """Who is called when the runs of a command have ended; what goes wrong with that is a line on stderr."""
+    return Calling(workspace, lambda line: print(visible(line), file=sys.stderr))
 
 
 def end(workspace: Workspace, night: Night, as_json: bool) -> NoReturn:
@@ -74,28 +82,37 @@ def end(workspace: Workspace, night: Night, as_json: bool) -> NoReturn:
     raise typer.Exit(int(night.code))
 
 
-def plans_of(workspace: Workspace, names: list[str]) -> tuple[list[tuple[LoadedJob, pipeline.RunPlan]], list[Ending]]:
-    """The jobs that can run, and what is wrong with the others. All are read before the first one runs.
+def plans_of(
+    workspace: Workspace, names: list[str], calling: Calling
+) -> tuple[list[tuple[LoadedJob, pipeline.RunPlan]], list[Ending]]:
+    """The jobs that can run, and what is wrong with the others, of whom it is told. All are read before the first one
+    runs.
 
     ConfigError with the problems of all if none can run.
     """
     plans, wrong = [], []
     for name in names:
         try:
-            plans.append(_plan_of(workspace, name))
+            job = load_job_of(workspace, find_job(workspace, name))
         except ConfigError as error:
+            calling.refused(Path(name).stem, None, error)
             wrong.append(error)
+            continue
+        try:
+            plan = with_window(make_plan(workspace, job), job.config, datetime.now(UTC))
+        except ConfigError as error:
+            calling.refused(job.name, job.config, error)
+            wrong.append(error)
+        else:
+            plans.append((job, plan))
     if not plans:
         raise ConfigError(*(problem for error in wrong for problem in error.problems))
     return plans, [ending_of(error) for error in wrong]
 
 
-def _plan_of(workspace: Workspace, name: str) -> tuple[LoadedJob, pipeline.RunPlan]:
-    job = load_job_of(workspace, find_job(workspace, name))
-    return job, with_window(make_plan(workspace, job), job.config, datetime.now(UTC))
-
-
-def run_all(plans: list[tuple[LoadedJob, pipeline.RunPlan]], wait: float = 0, wrong: Sequence[Ending] = ()) -> Night:
+def run_all(
+    plans: list[tuple[LoadedJob, pipeline.RunPlan]], calling: Calling, wait: float = 0, wrong: Sequence[Ending] = ()
+) -> Night:
     """Run the jobs; `wrong` tells of those that cannot run. A refused model ends its job only; a log that cannot be
     trusted, or is held for `wait` seconds, ends them all."""
     begin = pipeline.run  # which loads what a run needs: that takes long on a busy machine, and is no waiting
@@ -103,12 +120,17 @@ def run_all(plans: list[tuple[LoadedJob, pipeline.RunPlan]], wait: float = 0, wr
     for each in wrong:
         print(visible(each.message), file=sys.stderr)
     with Stop() as stop, pipeline.Warming([plan for _, plan in plans]) as warming:
+        calling.stop = stop
         for job, plan in plans:
             try:
                 with watcher_for(plan.job) as watcher:
                     warming.wait_for(plan, watcher.note, stop)
                     report = _run_when_free(partial(begin, plan, observer=watcher, stop=stop), watcher, stop, deadline)
+            except (OSError, pipeline.MachineRefusedError) as error:
+                calling.refused(job.name, job.config, error)
+                raise
             except (pipeline.ModelRefusedError, audit.AuditError) as error:
+                calling.refused(job.name, job.config, error)
                 night.refusals.append(ending_of(error, plan.site.root, processing=True))
                 print(visible(night.refusals[-1].message), file=sys.stderr)
                 if isinstance(error, audit.AuditError):
@@ -116,6 +138,7 @@ def run_all(plans: list[tuple[LoadedJob, pipeline.RunPlan]], wait: float = 0, wr
                     break
             else:
                 night.reports.append((job, report))
+                calling.ended(job.config, report)
                 if report.lost:
                     night.refusals.append(lost_rows(report))
                     print(visible(night.refusals[-1].message), file=sys.stderr)

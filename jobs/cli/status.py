@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
 
 import audit
 import pipeline
 from jobs.cli.describe import first_few, next_start_of, starts
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import LISTED, counted, counts_line, print_json, say
-from jobs.errors import ConfigError
+from jobs.errors import ConfigError, ExitCode
 from jobs.load import shown
 from jobs.lock import SERVICE_LOCK, holder
+from jobs.nights.needs import Need, needs
 from jobs.plan import make_plan, make_site
 from jobs.visible import one_line
 from jobs.workspace import Workspace, load_job_of, open_workspace
@@ -23,15 +26,46 @@ if TYPE_CHECKING:
     import pipeline
 
 
-def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+CheckOption = Annotated[
+    bool,
+    typer.Option("--check", help="Print only what needs a person, one line for each thing; exit 7 if anything does."),
+]
+
+
+def status(check: CheckOption = False, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """Show each job: next start, waiting files, last run, totals.
 
-    Also the size of the audit log, and which processes run or serve the workspace.
+    Also the size of the audit log, and which processes run or serve the workspace. With --check, for monitoring: a job
+    that is broken or refused, a last run that failed or was cut off, a log that was not verified for log.verify_days
+    of site.yaml, a disk that is nearly full.
     """
     place = open_workspace(workspace)
+    checked = pipeline.LastVerified()
+    told = _look(place, checked)
+    if check:
+        _end_check(needs(place, told["jobs"], checked), as_json)
+    elif as_json:
+        print_json(told)
+    else:
+        _print(told)
+
+
+def _end_check(found: list[Need], as_json: bool) -> NoReturn:
+    """Print what needs a person, and exit with the code that says whether anything does."""
+    code = ExitCode.NEEDS_PERSON if found else ExitCode.DONE
+    if as_json:
+        print_json({"needs": [asdict(each) for each in found], "exit_code": int(code)})
+    else:
+        for each in found:
+            say(f"{each.job or 'site'}: {one_line(each.sentence)}")
+    raise typer.Exit(int(code))
+
+
+def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
+    """All that is shown. `checked` comes to know when the log was verified."""
     site = make_site(place)
     register = pipeline.Register()
-    known = {each.job: each for each in pipeline.status(site, register)}
+    known = {each.job: each for each in pipeline.status(site, register, checked)}
     on_its_way = _running(site)
     for each in known.values():  # a rule or a person may have removed it
         each.report = each.report if each.report and (place.root / each.report).is_file() else None
@@ -41,7 +75,7 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
         for name, each in known.items()
         if name not in {job["job"] for job in jobs}
     ]
-    told = {
+    return {
         "workspace": str(place.root),
         "log": {"origin": site.origin, "size": audit.read_checkpoint(site.audit, site.public_key).size},
         "run": holder(site.audit / "lock"),
@@ -51,10 +85,6 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
         "without_file": gone,
         "other_files": [shown(path) for path in place.other_files()],
     }
-    if as_json:
-        print_json(told)
-    else:
-        _print(told)
 
 
 def _running(site: pipeline.Site) -> pipeline.Running | None:

@@ -20,6 +20,7 @@ import audit
 import pipeline
 from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.load import LoadedJob
+from jobs.nights.calling import Calling
 from jobs.nights.schedule import GRACE_SECONDS, CronTrigger, Schedules
 from jobs.nights.wake import Wake
 from jobs.nights.watch import Change, JobFiles, Stamp, stamp_of
@@ -67,9 +68,13 @@ class Service:
     def __post_init__(self) -> None:
         self._files = JobFiles(self.workspace)
         self._site = make_site(self.workspace)
+        self._calling = Calling(self.workspace, self._warn, self.stop)
         self._admissions = pipeline.AdmissionsNow(self._site)
         self._jobs: dict[str, Served] = {}
         self._waiting: dict[str, datetime] = {}  # a queue in which each job stands once, with when it was due
+
+    def _warn(self, problem: str) -> None:
+        self.log.warning("somebody may not have been told", problem=problem)
 
     def run(self) -> None:
         """Serves until `stop`. audit.AuditError other than LogHeld, and what is no error of the operator, end it."""
@@ -87,6 +92,7 @@ class Service:
         for name in self.schedules.due():
             self._waiting.setdefault(name, self._due(name))
         self._look_at_folders()
+        self._calling.look()
 
     def _look_at_folders(self) -> None:
         """Queues the jobs without a schedule that have new files, of those that are due for a look."""
@@ -136,6 +142,7 @@ class Service:
         self.schedules.remove(change.name)
         if change.error is not None:
             self._tell_problems("job file refused, the job is not run", change.name, change.error)
+            self._calling.refused(change.name, None, change.error)
         elif change.job is None:
             self.log.info("job file gone", job=change.name)
         else:
@@ -204,15 +211,20 @@ class Service:
             self._refuse(served, error)
         except audit.LogHeld as error:
             self._wait(served, due, "run waits: the workspace is held", one_line(str(error)))
+        except (audit.AuditError, pipeline.MachineRefusedError) as error:
+            self._calling.refused(name, served.job.config, error)
+            raise
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
             self._wait(served, due, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
+            self._calling.refused(name, served.job.config, error)
         else:
             served.handled = None if report.ended_early else before
             if report.window_closed and plan.until and served.job.config.schedule is None:  # else it would begin again
                 served.not_before = self.clock() + max(0.0, plan.until.timestamp() - self.now())
             self._tell(report)
+            self._calling.ended(served.job.config, report)
 
     def _wait(self, served: Served, due: datetime, event: str, problem: str) -> None:
         served.not_before = self.clock() + RETRY_SECONDS
@@ -231,8 +243,9 @@ class Service:
         )
 
     def _refuse(self, served: Served, error: Exception) -> None:
-        served.refused = self._refusal(served)
         self._tell_problems("job refused until its files change", served.job.name, error)
+        self._calling.refused(served.job.name, served.job.config, error)
+        served.refused = self._refusal(served)  # after the log has said who was told
 
     def _tell_problems(self, event: str, job: str, error: Exception) -> None:
         """A log line for each."""

@@ -1,5 +1,7 @@
 """Windows: when a run that was due at some moment has to be at its end."""
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
 from dataclasses import replace

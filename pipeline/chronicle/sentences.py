@@ -24,6 +24,7 @@ from pipeline.records.types import (
     LogExported,
     ModelAdmitted,
     ModelChanged,
+    Notified,
     Part,
     Placed,
     Qualified,
@@ -163,6 +164,10 @@ def _of_log(entry: Record) -> str | None:
             return f"What lay in state/handover/ was no record: {entry.reason}."
         case ServiceEnded():
             return f"The service ended, by {entry.why}."
+        case Notified():
+            of = f"{entry.of_job}: " if entry.of_job else ""
+            ended = f"; {entry.problem}" if entry.problem else ""
+            return f"{of}somebody was told, for the cause {entry.cause}{ended}."
         case ReadProof():
             return f"Entry {entry.entry} was given out with its proof."
         case ReadResults():

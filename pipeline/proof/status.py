@@ -27,9 +27,10 @@ class JobStatus:
     `last_state` is "finished", "interrupted", "window_closed", "stopped" (a disk was full), "refused" (model or
     machine, for a `reason`) or "unfinished" (no closing entry: it is on its way, or was cut off). `seen` is the sum of
     `counts`, which of a run that did not finish are those of its rows. `isolation`: how the parsers of the last run
-    that read documents were held; `decisions`: the states of rows that people decided, which no run made; `unread`: the
-    files that were not read when they came (unread.py); `report`: the page of the last night of which there is one, by
-    its name in the workspace.
+    that read documents were held; `seconds`: how long the last run took that ended, `succeeded_at`: when the last one
+    ended in which no document failed; `decisions`: the states of rows that people decided, which no run made;
+    `unread`: the files that were not read when they came (unread.py); `report`: the page of the last night of which
+    there is one, by its name in the workspace.
     """
 
     job: str
@@ -45,6 +46,8 @@ class JobStatus:
     unread: dict[str, Unread] = field(default_factory=dict)
     report: str | None = None
     before: "JobStatus | None" = None
+    seconds: float | None = None
+    succeeded_at: str | None = None
 
     @property
     def seen(self) -> int:
@@ -54,12 +57,12 @@ class JobStatus:
 
 def status(site: Site, *others: Fold) -> list[JobStatus]:
     """Every job that ever ran, or was refused, by name; `others` take the same entries. Raises audit.AuditError."""
-    jobs = fold(read_entries(site), _Jobs(), *others).jobs
+    jobs = fold(read_entries(site), Jobs(), *others).jobs
     return [jobs[name] for name in sorted(jobs)]
 
 
 @dataclass
-class _Jobs:
+class Jobs:
     """The status of each job, by its name."""
 
     jobs: dict[str, JobStatus] = field(default_factory=dict)
@@ -101,3 +104,6 @@ def _take(job: JobStatus, entry: Record) -> None:
         case RunEmpty() | RunFinished():
             job.last_state = entry.how if isinstance(entry, RunFinished) else "finished"
             job.finished_at, job.counts = entry.time, Counter(entry.counts)
+            job.seconds = entry.seconds if isinstance(entry, RunFinished) else job.seconds
+            if job.last_state == "finished" and not entry.failed:
+                job.succeeded_at = entry.time

@@ -33,9 +33,13 @@ class Drift:
     def sentence(self) -> str:
         """Return what is unlike the nights before, in one sentence."""
         was, now = (f"{100 * share:.0f} %" for share in (self.found.was, self.found.now))
+        return f"{self.plain}: {self.kind} {now} instead of {was}"
+
+    @property
+    def plain(self) -> str:
+        """Return what is unlike the nights before, without how."""
         what = f"{self.words[0].upper()}{self.words[1:]}"
-        unlike = f"{'is' if self.what == 'states' else 'are'} unlike the nights before"
-        return f"{what} {unlike}: {self.kind} {now} instead of {was}"
+        return f"{what} {'is' if self.what == 'states' else 'are'} unlike the nights before"
 
     @property
     def kind(self) -> str:
@@ -136,6 +140,14 @@ class Night:
     def warnings(self) -> Sequence[Drift]:
         """Return what is unlike the nights before."""
         return [drift for drift in self.drifts if drift.found.unlike]
+
+    @property
+    def unlike(self) -> Sequence[str]:
+        """Return what is unlike the nights before, in sentences for others than those who may see the answers: of a
+        private job they name none."""
+        if self.private:
+            return [f"{drift.plain}." for drift in self.warnings]
+        return [f"{drift.sentence}." for drift in self.warnings]
 
     def _before(self, what: str) -> list[Counts]:
         return [_counts(shares, what) for shares in self.earlier.values()]

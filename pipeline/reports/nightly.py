@@ -35,13 +35,14 @@ _SALT: Final = 32  # bytes
 @dataclass
 class Nightly:
     """Gathers what a run commits, and makes the reports. `why_not`: why one could not be made; `made`: the records of
-    those that wait for their place."""
+    those that wait for their place; `facts`: this run's night, as its report tells of it."""
 
     plan: RunPlan
     run: str
     history: History
     made: list[Reported] = field(default_factory=list)
     why_not: str | None = None
+    facts: Night | None = None
     _tally: Tally = field(init=False)
 
     def __post_init__(self) -> None:
@@ -122,6 +123,7 @@ class Nightly:
             html=MadeFile("", ""), markdown=MadeFile("", ""), shares=positive(shares), rows=tally.lists.numbers,
         )  # fmt: skip
         facts = self._facts(made, tally, reports, report)
+        self.facts = facts if report else self.facts
         root, salt = site.root, f"\n<!-- {secrets.token_hex(_SALT)} -->\n" if self.plan.private else ""
         html = self._staged(f"report-{night}.html", page(facts, root) + salt)
         return replace(made, html=html, markdown=self._staged(f"report-{night}.md", markdown(facts, root) + salt))

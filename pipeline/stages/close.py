@@ -27,6 +27,8 @@ def close(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunRe
     opened.take_up()
     if opened.nightly.why_not:
         opened.observer.note("no report of the night could be made", reason=opened.nightly.why_not)
+    if night := opened.nightly.facts:
+        report = replace(report, verdict=night.verdict, unlike=tuple(night.unlike))
     return replace(report, report=opened.nightly.file, no_report=opened.nightly.why_not)
 
 

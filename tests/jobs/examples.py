@@ -129,6 +129,10 @@ task:
     "output.formats": "output: {formats: [parquet, markdown]}",
     "output.part_documents": "output: {part_documents: 200}",
     "output.part_minutes": "output: {part_minutes: 2}",
+    "notify": "notify: {command: [/etc/cloister/mail.sh, claims@example.org], on: [success, failure]}",
+    "notify.command": "notify: {command: [/etc/cloister/file.sh, /srv/claims/night.jsonl]}",
+    "notify.on": "notify: {command: [/etc/cloister/syslog.sh], on: [nothing_arrived]}",
+    "notify.seconds": "notify: {command: [/etc/cloister/syslog.sh], seconds: 10}",
 }
 """Path of a key -> what a job file says to use it."""
 
@@ -142,6 +146,7 @@ SITE = {
     "log.key": _LOG.format(key="/etc/cloister/log.key"),
     "log.public_key": _LOG.format(key="keys/log.key"),
     "log.passphrase_file": _LOG.format(key="keys/log.key") + "\n  passphrase_file: /etc/cloister/passphrase",
+    "log.verify_days": _LOG.format(key="keys/log.key") + "\n  verify_days: 7",
     "models": "models: {require_admission: true}",
     "models.require_admission": "models: {require_admission: true}",
     "limits": "limits: {document_mib: 512, parse_seconds: 120}",
@@ -164,5 +169,10 @@ SITE = {
     "console.proxy.header": _PROXY,
     "console.proxy.from": _PROXY,
     "console.people": _PROXY,
+    "notify": "notify: {command: [/etc/cloister/mail.sh, night@example.org]}",
+    "notify.command": "notify: {command: [/etc/cloister/syslog.sh]}",
+    "notify.on": "notify: {command: [/etc/cloister/syslog.sh], on: [failure, nothing_arrived, unlike, not_verified]}",
+    "notify.seconds": "notify: {command: [/etc/cloister/syslog.sh], seconds: 10}",
+    "metrics": "metrics: /var/lib/node_exporter/cloister.prom",
 }
 """Path of a key -> what site.yaml says to use it."""

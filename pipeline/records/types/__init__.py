@@ -13,6 +13,7 @@ from pipeline.records.types.changes import (
 )
 from pipeline.records.types.commands import (
     LogExported,
+    Notified,
     ReadCheckpoint,
     ReadProof,
     ReadRecall,
@@ -68,7 +69,7 @@ from pipeline.records.types.samples import Sampled
 from pipeline.records.types.values import ModelAndHead
 
 _ALL: tuple[type[Record], ...] = (
-    *(ServiceStarted, ServiceEnded),
+    *(ServiceStarted, ServiceEnded, Notified),
     *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
     *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),

@@ -96,3 +96,15 @@ class RowsReplayed(Record):
     rows: Count
     counts: Verdicts
     different: Numbers
+
+
+@kind("notified", "the command of `notify` was called, for the cause `cause`", handed=True)
+class Notified(Record):
+    """The cause, the job (None: of the site), the command with its arguments, its exit code (None: it did not end by
+    itself), and what went wrong with it (None: nothing)."""
+
+    cause: Text
+    of_job: Text | None = member("job")
+    command: Text
+    code: Count | None
+    problem: Text | None
