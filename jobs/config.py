@@ -208,6 +208,16 @@ class JobConfig(Section):
     schedule: ScheduleConfig | None = Field(
         None, description="when to start; without it, as soon as a complete file lies in the input folder"
     )
+    after: JobName | None = Field(
+        None, description="a job of the workspace: start whenever a run of it has finished, instead of by a schedule"
+    )
+    priority: int = Field(
+        0,
+        ge=-9,
+        le=9,
+        description="of the jobs that wait, the one with the highest number runs first, and of equal ones the one that "
+        "was due first; each hour of waiting counts as one more, so that none waits for ever",
+    )
     window: WindowConfig | None = Field(None, description="until when a run may compute; until it is done if left out")
     model: ModelConfig = Field(description="the model that answers")
     task: TaskConfig = Field(description="what is asked of each document")
@@ -243,6 +253,15 @@ class JobConfig(Section):
     def _floor_fits(self) -> "JobConfig":
         if self.quality:
             self.quality.check_task(self.task.type)
+        return self
+
+    @model_validator(mode="after")
+    def _starts_in_one_way(self) -> "JobConfig":
+        if self.after and self.schedule:
+            found = f"after: {self.after} beside a schedule"
+            raise RefusedValueError(found, "a schedule, or the job after which it starts", "remove one", ("after",))
+        if self.after == self.job:
+            raise RefusedValueError(f"after: {self.after} in that very job", "another job", at=("after",))
         return self
 
     @model_validator(mode="after")

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from pipeline.proof.now import NOT_VERIFIED, LastVerified, StatusNow
     from pipeline.proof.replay import Replay, replay
     from pipeline.proof.search import Query, Recall, jobs_and_runs, recall, search
+    from pipeline.proof.starts import Known, Rule, StartsNow
     from pipeline.proof.status import JobStatus, status
     from pipeline.proof.story import Story, story
     from pipeline.proof.verify import Verification, verify
@@ -93,6 +94,8 @@ if TYPE_CHECKING:
         ConsoleRevoked,
         Document,
         Isolation,
+        JobBroken,
+        JobMended,
         ModelAndHead,
         Notified,
         ReadCheckpoint,
@@ -108,7 +111,9 @@ if TYPE_CHECKING:
         ServiceEnded,
         ServiceStarted,
         SignedIn,
+        StartDecided,
         StartedThere,
+        StartSet,
         Verified,
     )
     from pipeline.report import Observer, RunReport
@@ -227,10 +232,11 @@ _LATER = {
     "pipeline.records.records": "says",
     "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",
+    "pipeline.proof.starts": "Known Rule StartsNow",
     "pipeline.records.types": (
-        "KINDS ConsoleInvited ConsoleRevoked Document Isolation ModelAndHead Notified ReadCheckpoint ReadProof "
-        "ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed Sampled ServiceEnded ServiceStarted "
-        "SignedIn StartedThere Verified"
+        "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead Notified "
+        "ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed Sampled "
+        "ServiceEnded ServiceStarted SignedIn StartDecided StartSet StartedThere Verified"
     ),
     "pipeline.report": "Observer RunReport",
     "pipeline.review.queue.index": "Queue open_queue",

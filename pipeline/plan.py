@@ -121,7 +121,8 @@ class Quality:
 @dataclass(frozen=True)
 class RunPlan:
     """One run of one job. A part is committed after `part_documents` rows or `part_seconds`, whichever is first. No
-    document starts that is not expected to be done by `until`, the end of the run's window."""
+    document starts that is not expected to be done by `until`, the end of the run's window, and none at all from
+    `share_until` on, when its share of the window is over because other jobs wait."""
 
     site: Site
     job: str
@@ -138,6 +139,7 @@ class RunPlan:
     quality: Quality | None = None  # what must have been measured of its answers before they count
     private: bool = False  # the log holds commitments instead of names and digests of documents
     until: datetime | None = None
+    share_until: datetime | None = None
 
     @property
     def is_batch(self) -> bool:

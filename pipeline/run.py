@@ -39,7 +39,7 @@ def run(
     name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-") + secrets.token_hex(3)
     try:
         with open_run(plan, name, observer) as opened:
-            window = Window(stop, plan.until, clock, Pace(opened.history.took))
+            window = Window(stop, plan.until, clock, Pace(opened.history.took), plan.share_until)
             found = find(opened.plan, opened.history, opened.lost, opened.observer, window, sightings or Sightings())
             with begin(opened, found, window) as begun:
                 counted = answer(opened, found, begun.ready, window)

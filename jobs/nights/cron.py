@@ -2,7 +2,8 @@
 
 The meaning is that of `man 5 crontab`: five fields (minute, hour, day of month, month, day of week), each `*`, a
 number, a name, a range `a-b`, a list `a,b`, with steps `/n` after `*` or a range; Sunday is 0 and 7. Where both days
-are restricted (their field does not begin with `*`), either of them suffices.
+are restricted (their field does not begin with `*`), either of them suffices. Beyond that page, `L` as a day of the
+month is its last one.
 
 The rule for the two changes of the clock, for lines that name hours: a time that spring leaves out starts at the first
 moment after the gap, once however many such times there are; a time that autumn repeats starts once, the first time. A
@@ -11,6 +12,7 @@ passes: nothing is left out, made up or run twice.
 """
 
 import difflib
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import product
@@ -40,7 +42,8 @@ _HORIZON_DAYS = 366 * 40  # the longest wait is for a 29 February on a certain w
 
 @dataclass(frozen=True)
 class CronLine:
-    """A parsed line. `weekdays` count from Sunday = 0; `either_day`: one of the two day fields suffices."""
+    """A parsed line. `weekdays` count from Sunday = 0; `either_day`: one of the two day fields suffices; `last_day`:
+    the last day of each month is meant, too."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -48,6 +51,7 @@ class CronLine:
     months: frozenset[int]
     weekdays: frozenset[int]
     either_day: bool
+    last_day: bool = False
 
     @property
     def names_hours(self) -> bool:
@@ -58,7 +62,8 @@ class CronLine:
         """Whether the line has any start on `day`."""
         if day.month not in self.months:
             return False
-        of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
+        of_month = day.day in self.days or (self.last_day and day.day == monthrange(day.year, day.month)[1])
+        of_week = day.isoweekday() % 7 in self.weekdays
         return (of_month or of_week) if self.either_day else (of_month and of_week)
 
 
@@ -69,9 +74,15 @@ def parse_cron(text: str) -> CronLine:
     fields = MACROS.get(text, text).split()
     if len(fields) != 5:
         raise ValueError(f"{len(fields)} fields instead of 5 (minute hour day-of-month month day-of-week)")
-    minutes, hours, days, months, weekdays = map(_parse_field, fields, _FIELDS)
     either = not fields[2].startswith("*") and not fields[4].startswith("*")
-    line = CronLine(minutes, hours, days, months, frozenset(n % 7 for n in weekdays), either)
+    of_month = [part for part in fields[2].split(",") if part.lower() != "l"]
+    last_day = len(of_month) < len(fields[2].split(","))
+    fields[2] = ",".join(of_month)
+    minutes, hours, days, months, weekdays = (
+        frozenset() if last_day and not text else _parse_field(text, field)
+        for text, field in zip(fields, _FIELDS, strict=True)
+    )
+    line = CronLine(minutes, hours, days, months, frozenset(n % 7 for n in weekdays), either, last_day)
     if not any(line.on(date(2000, 1, 1) + timedelta(days=n)) for n in range(_HORIZON_DAYS)):
         raise ValueError(f"{text!r} names no day that exists")
     return line

@@ -1,24 +1,31 @@
 """When jobs start by their cron lines: the only file that knows APScheduler.
 
 Its own cron trigger is not used: it numbers weekdays from Monday, requires both days where cron takes either, and runs
-twice when clocks go back. Explicit here: one instance of a job, a late start made up once within `GRACE_SECONDS`
-(the machine slept, the clock was set), and left out and told beyond that.
+twice when clocks go back. Its thread only notes each start that becomes due, and when it noticed that: a start noticed
+late is one at which nothing served, for the machine slept or its clock was set. What becomes of it is decided elsewhere
+(starts.py).
 """
 
 import logging
 import queue
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import NamedTuple
 
-from apscheduler.events import EVENT_JOB_MISSED, JobExecutionEvent
+from apscheduler.events import EVENT_JOB_SUBMITTED, JobSubmissionEvent
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
 from jobs.nights.cron import find_zone, next_start, parse_cron
 from jobs.nights.when import ScheduleConfig
 
-GRACE_SECONDS = 3600
+
+class Due(NamedTuple):
+    """A start of a job that was due at `moment` and `noticed` then, or later."""
+
+    job: str
+    moment: datetime
+    noticed: datetime
 
 
 class CronTrigger(BaseTrigger):  # type: ignore[misc]
@@ -38,35 +45,39 @@ class CronTrigger(BaseTrigger):  # type: ignore[misc]
 
 
 class Schedules:
-    """The cron lines of several jobs. Its thread only notes which are due; `due` is asked from another."""
+    """The cron lines of several jobs. Its thread only notes what is due; `due` is asked from another."""
 
     def __init__(self) -> None:
-        self._due: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._missed: queue.SimpleQueue[tuple[str, datetime]] = queue.SimpleQueue()
-        logging.getLogger("apscheduler").addHandler(logging.NullHandler())  # we tell ourselves what was missed
+        self._due: queue.SimpleQueue[Due] = queue.SimpleQueue()
+        logging.getLogger("apscheduler").addHandler(logging.NullHandler())  # what it would tell, we tell ourselves
         self._scheduler = BackgroundScheduler(timezone=UTC)
-        self._scheduler.add_listener(self._note_missed, EVENT_JOB_MISSED)
+        self._scheduler.add_listener(self._note, EVENT_JOB_SUBMITTED)
         self._scheduler.start()
 
-    def set(self, job: str, trigger: BaseTrigger) -> datetime | None:
-        """Starts `job` by `trigger` from now on, instead of what was set before; returns its next start."""
-        options = {"coalesce": True, "max_instances": 1, "misfire_grace_time": GRACE_SECONDS}
-        added = self._scheduler.add_job(self._due.put, trigger, args=[job], id=job, replace_existing=True, **options)
-        return next_run_of(added)
+    def set(self, job: str, trigger: BaseTrigger, now: datetime) -> datetime | None:
+        """Note each start of `job` by `trigger` that is later than `now`, instead of what was set before; returns the
+        first of them."""
+        first: datetime | None = trigger.get_next_fire_time(None, now)
+        if first is None:
+            self.remove(job)
+            return None
+        options = {"coalesce": False, "max_instances": _MANY, "misfire_grace_time": None, "next_run_time": first}
+        self._scheduler.add_job(_nothing, trigger, id=job, replace_existing=True, **options)
+        return first
 
     def remove(self, job: str) -> None:
-        """Starts `job` no longer; nothing where it was not set."""
+        """Note starts of `job` no longer; nothing where it was not set."""
         if self._scheduler.get_job(job):
             self._scheduler.remove_job(job)
 
-    def due(self) -> Iterator[str]:
-        """The jobs that became due since the last call."""
+    def due(self) -> Iterator[Due]:
+        """The starts that became due since the last call."""
         self._scheduler.wakeup()  # its thread sleeps by a clock that a suspended machine does not advance
-        yield from _drained(self._due)
-
-    def missed(self) -> Iterator[tuple[str, datetime]]:
-        """The starts left out since the last call, because they came later than the grace."""
-        yield from _drained(self._missed)
+        while True:
+            try:
+                yield self._due.get_nowait()
+            except queue.Empty:
+                return
 
     def __enter__(self) -> "Schedules":
         return self
@@ -75,18 +86,14 @@ class Schedules:
         """Ends the thread."""
         self._scheduler.shutdown(wait=True)
 
-    def _note_missed(self, event: JobExecutionEvent) -> None:
-        self._missed.put((event.job_id, event.scheduled_run_time))
+    def _note(self, event: JobSubmissionEvent) -> None:
+        noticed = datetime.now(UTC)
+        for moment in event.scheduled_run_times:
+            self._due.put(Due(event.job_id, moment.astimezone(UTC), noticed))
 
 
-def next_run_of(job: Any) -> datetime | None:
-    """The next start of one of APScheduler's jobs."""
-    return job.next_run_time if isinstance(job.next_run_time, datetime) else None
+_MANY = 1_000_000  # starts that a machine that slept notices at once
 
 
-def _drained(items: "queue.SimpleQueue[Any]") -> Iterator[Any]:
-    while True:
-        try:
-            yield items.get_nowait()
-        except queue.Empty:
-            return
+def _nothing() -> None:
+    """Stand in for the work that APScheduler would do: what a start does is the service's business."""

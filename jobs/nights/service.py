@@ -1,4 +1,4 @@
-"""`cloister serve`: starts each job by its cron line, or as soon as a complete file lies in its folder.
+"""`cloister serve`: starts jobs by their cron lines, after other jobs, or as soon as files lie in their folders.
 
 One loop in the main thread: look, start at most one run, look again. A run is told `stop`, so a signal ends it after
 committing what is finished. Between runs nothing is held but the lock against a second service. DECISIONS.md has the
@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
@@ -21,11 +21,15 @@ import pipeline
 from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.load import LoadedJob
 from jobs.nights.calling import Calling
-from jobs.nights.schedule import GRACE_SECONDS, CronTrigger, Schedules
+from jobs.nights.ledger import Ledger, now_of
+from jobs.nights.schedule import CronTrigger, Schedules
+from jobs.nights.served import Refusal, Served, check_now, refusal_now
+from jobs.nights.starts import Outcome, Start, rule_of
+from jobs.nights.turns import Turn, in_order, share_of
 from jobs.nights.wake import Wake
-from jobs.nights.watch import Change, JobFiles, Stamp, stamp_of
-from jobs.nights.window import last_start, with_window
-from jobs.plan import head_file, input_folder, make_plan, make_site, model_file
+from jobs.nights.watch import Change, JobFiles
+from jobs.nights.window import window_end, with_window
+from jobs.plan import input_folder, make_plan, make_site
 from jobs.progress import LineWatcher
 from jobs.stop import Stop
 from jobs.visible import one_line
@@ -35,21 +39,7 @@ LOOK_SECONDS = 1.0
 RETRY_SECONDS = 10.0
 QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
 LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
-
-Refusal = tuple[Stamp, Stamp, Stamp, bool, int, Stamp]
-
-
-@dataclass
-class Served:
-    """A job as the service knows it."""
-
-    job: LoadedJob
-    handled: frozenset[pipeline.Candidate] | None = None  # the files that lay there when its last run began
-    refused: Refusal | None = None  # how its files, folder and the log's admissions were when it could not be run
-    not_before: float = 0.0
-    next_look: float = 0.0  # if nothing is heard until then
-    rests_until: float = 0.0  # whatever is heard
-    sightings: pipeline.Sightings = field(default_factory=pipeline.Sightings)
+_MOST_REASON = 500
 
 
 @dataclass
@@ -62,19 +52,20 @@ class Service:
     schedules: Schedules
     wake: Wake
     clock: Callable[[], float] = time.monotonic
-    now: Callable[[], float] = time.time  # by the wall clock, for windows
+    now: Callable[[], float] = time.time  # by the wall clock, for starts and windows
     totals: dict[str, Counter[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._files = JobFiles(self.workspace)
         self._site = make_site(self.workspace)
         self._calling = Calling(self.workspace, self._warn, self.stop)
+        self._ledger = Ledger(self._site, self._tell_start, self._warn, self.clock)
         self._admissions = pipeline.AdmissionsNow(self._site)
         self._jobs: dict[str, Served] = {}
-        self._waiting: dict[str, datetime] = {}  # a queue in which each job stands once, with when it was due
+        self._broken: set[str] = set()
 
     def _warn(self, problem: str) -> None:
-        self.log.warning("somebody may not have been told", problem=problem)
+        self.log.warning("not all could be told or recorded", problem=problem)
 
     def run(self) -> None:
         """Serves until `stop`. audit.AuditError other than LogHeld, and what is no error of the operator, end it."""
@@ -82,86 +73,139 @@ class Service:
             self.look()
             if not self.run_next():
                 self._rest()
+        self._ledger.close()
 
     def look(self) -> None:
-        """Reads changed job files and queues the jobs that are due."""
+        """Reads changed job files, and finds out which jobs are due."""
+        self._ledger.look()
         for change in self._files.changes():
             self._take(change)
-        for name, moment in self.schedules.missed():
-            self.log.warning("start left out: too late", job=name, scheduled=moment.isoformat())
-        for name in self.schedules.due():
-            self._waiting.setdefault(name, self._due(name))
+        for name in self._ledger.forgotten(self._files.names):
+            self._ledger.gone(name, self._moment())
+        self._ledger.take(self.schedules.due())
+        for served in self._jobs.values():
+            if served.job.config.after:
+                self._ledger.take_ends(served.job.config)
         self._look_at_folders()
+        self._ledger.write()
         self._calling.look()
 
+    def _moment(self) -> datetime:
+        return now_of(self.now())
+
     def _look_at_folders(self) -> None:
-        """Queues the jobs without a schedule that have new files, of those that are due for a look."""
-        jobs = {name: each for name, each in self._jobs.items() if each.job.config.schedule is None}
-        self.wake.follow(self._folder(served.job) for served in jobs.values())
+        """Finds the jobs with new files, of those that files start and that are due for a look."""
+        jobs = [each for each in self._jobs.values() if each.watches]
+        self.wake.follow(self._folder(served.job) for served in jobs)
         for folder, reason in self.wake.silent():
             self.log.info("folder is only looked at: it cannot be watched", folder=str(folder), reason=one_line(reason))
         stirred = self.wake.stirred()
-        for name, served in jobs.items():
+        for served in jobs:
             if self._folder(served.job) in stirred:
                 served.next_look = 0.0
-            if self._has_new_files(served):
-                self._waiting.setdefault(name, self._due(name))
-
-    def _due(self, name: str) -> datetime:
-        """When a job was due that is found to be due now: at its start by the cron line, which may be some time ago."""
-        now, served = datetime.fromtimestamp(self.now(), UTC), self._jobs.get(name)
-        schedule = served.job.config.schedule if served else None
-        start = last_start(schedule, now, timedelta(seconds=GRACE_SECONDS)) if schedule else None
-        return start or now
+            if served.files_since is None and self._has_new_files(served):
+                served.files_since = self._moment()
 
     def _rest(self) -> None:
         """Until the next look; where word of a change comes before, folders are looked at early."""
         end = self.clock() + LOOK_SECONDS
         while (left := end - self.clock()) > 0 and not self.stop.wait(left, self.wake.fileno()):
-            before = len(self._waiting)
+            before = len(self._turns())
             self._look_at_folders()
-            if len(self._waiting) > before:
+            if len(self._turns()) > before:
                 return
+
+    def _turns(self) -> list[Turn]:
+        """The jobs that wait to run."""
+        turns = []
+        for name, served in self._jobs.items():
+            start, config = self._ledger.next(name), served.job.config
+            if (due := start.due if start else served.files_since) is not None:
+                since = served.waits_since or due
+                turns.append(Turn(name, config, due, since, served.shares, window_end(config, due)))
+        return turns
 
     def run_next(self) -> bool:
         """Runs the first waiting job that may run now; False if there is none."""
-        for name, due in list(self._waiting.items()):
-            served = self._jobs.get(name)
-            if served is not None and self.clock() < served.not_before:
+        now, turns = self._moment(), self._turns()
+        for turn in in_order(turns, now):
+            served, start = self._jobs[turn.job], self._ledger.next(turn.job)
+            if self.clock() < served.not_before:
                 continue
-            del self._waiting[name]
-            if served is not None and self._is_refused(served):
-                self.log.warning("start left out: the job is refused", job=name)
-            elif served is not None:
-                self._run(name, served, due)
+            if self._is_refused(served):
+                served.files_since = None
+                self._leave_out(start, Outcome.REFUSED, "the job is refused until its files change")
+            elif start and (why := self._ledger.starts(turn.job).left_out(start, now)):
+                self._leave_out(start, *why)
+            else:
+                self._run(turn, served, start, share_of(turn, turns, now))
                 return True
         return False
 
-    def _take(self, change: Change) -> None:
-        self._jobs.pop(change.name, None)
-        self.schedules.remove(change.name)
-        if change.error is not None:
-            self._tell_problems("job file refused, the job is not run", change.name, change.error)
-            self._calling.refused(change.name, None, change.error)
-        elif change.job is None:
-            self.log.info("job file gone", job=change.name)
-        else:
-            served = self._jobs[change.name] = Served(change.job)
-            schedule = change.job.config.schedule
-            start = self.schedules.set(change.name, CronTrigger(schedule)) if schedule else None
-            how = {"next_start": start.isoformat()} if start else {"watches": str(self._folder(change.job))}
-            self.log.info("job read", job=change.name, **how)
-            self._check(served)
+    def _leave_out(self, start: Start | None, outcome: Outcome, reason: str) -> None:
+        if start:
+            start.decide(outcome, reason)
 
-    def _check(self, served: Served) -> None:
-        """Tells now what would keep the job from running tonight."""
+    def _tell_start(self, decided: pipeline.StartDecided) -> None:
+        """A log line for starts that were not made."""
+        if decided.outcome != Outcome.RAN:
+            facts = {"job": decided.of_job, "due": decided.due, "outcome": decided.outcome, "reason": decided.reason}
+            self.log.warning("start left out", **facts, **({"starts": decided.count} if decided.count > 1 else {}))
+
+    def _take(self, change: Change) -> None:
+        """A job's file was read: a new version, a broken one, or none."""
+        name, before = change.name, self._jobs.get(change.name)
+        if change.error is not None:
+            self._break(name, before, change.error)
+            return
+        if name in self._broken:
+            self._broken.discard(name)
+            self._record(pipeline.JobMended(of_job=name))
+        if change.job is None:
+            self._jobs.pop(name, None)
+            self.schedules.remove(name)
+            self._ledger.gone(name, self._moment())
+            self.log.info("job file gone", job=name)
+        else:
+            self._serve(change.job, before)
+
+    def _break(self, name: str, before: Served | None, error: ConfigError) -> None:
+        """A job's file cannot be read: its last good version goes on."""
+        if before:
+            before.refused = before.refused and self._refusal(before.job)  # its version did not change
+            self._tell_problems("job file broken, its last good version goes on", name, error)
+        else:
+            self._tell_problems("job file refused, the job is not run", name, error)
+        self._broken.add(name)
+        self._record(
+            pipeline.JobBroken(of_job=name, problem=one_line(error.problems[0].one_line()), kept=before is not None)
+        )
+        self._calling.refused(name, None, error)
+
+    def _serve(self, job: LoadedJob, before: Served | None) -> None:
+        """A version of a job goes to work."""
+        name, schedule, now = job.name, job.config.schedule, self._moment()
+        served = self._jobs[name] = Served(job)
+        self._ledger.set(job.config, now)
+        if before is None or rule_of(before.job.config) != rule_of(job.config):
+            self.schedules.remove(name)
+            if schedule:
+                self.schedules.set(name, CronTrigger(schedule), now)
+        if schedule:
+            start = CronTrigger(schedule).get_next_fire_time(None, now)
+            how = {"next_start": start.isoformat() if start else None}
+        else:
+            how = {"after": job.config.after} if job.config.after else {"watches": str(self._folder(job))}
+        self.log.info("job read", job=name, **how)
         try:
-            plan = make_plan(self.workspace, served.job)
-            sha256 = pipeline.check_model(plan)
-            model = replace(pipeline.with_head(plan, sha256).model, sha256=sha256)
-            pipeline.check_admitted(self._site, model, self._admitted())
+            check_now(self.workspace, self._site, job, self._admitted())
         except (ConfigError, pipeline.ModelRefusedError) as error:
             self._refuse(served, error)
+
+    def _record(self, facts: pipeline.Record) -> None:
+        recorded = pipeline.record(self._site, facts)
+        if recorded.why is not None:
+            self._warn(one_line(recorded.why))
 
     def _admitted(self) -> pipeline.Admissions:
         """Return the admissions in the log, none if it cannot be read: a run tells what is wrong with a log."""
@@ -198,9 +242,11 @@ class Service:
             return bool(found.ready or found.held)
         return not served.handled.issuperset(found.ready)
 
-    def _run(self, name: str, served: Served, due: datetime) -> None:
+    def _run(self, turn: Turn, served: Served, start: Start | None, share_until: datetime | None) -> None:
+        name = turn.job
         try:
-            plan = with_window(make_plan(self.workspace, served.job), served.job.config, due)
+            plan = with_window(make_plan(self.workspace, served.job), served.job.config, turn.due)
+            plan = replace(plan, share_until=share_until)
             before = frozenset(pipeline.scan(plan.input, sightings=served.sightings).ready)
             self.log.info("run starts", job=name)
             with LineWatcher(self.log, name) as watcher:
@@ -208,27 +254,42 @@ class Service:
                     plan, observer=watcher, stop=self.stop, sightings=served.sightings, clock=self.now
                 )
         except (ConfigError, pipeline.ModelRefusedError) as error:
+            self._leave_out(start, Outcome.REFUSED, one_line(str(error))[:_MOST_REASON])
             self._refuse(served, error)
         except audit.LogHeld as error:
-            self._wait(served, due, "run waits: the workspace is held", one_line(str(error)))
+            self._wait(served, "run waits: the workspace is held", one_line(str(error)))
         except (audit.AuditError, pipeline.MachineRefusedError) as error:
             self._calling.refused(name, served.job.config, error)
             raise
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            self._wait(served, due, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
+            self._wait(served, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
             self._calling.refused(name, served.job.config, error)
         else:
             served.handled = None if report.ended_early else before
-            if report.window_closed and plan.until and served.job.config.schedule is None:  # else it would begin again
-                served.not_before = self.clock() + max(0.0, plan.until.timestamp() - self.now())
             self._tell(report)
-            self._calling.ended(served.job.config, report)
+            self._end(served, start, plan, report)
 
-    def _wait(self, served: Served, due: datetime, event: str, problem: str) -> None:
+    def _end(self, served: Served, start: Start | None, plan: pipeline.RunPlan, report: pipeline.RunReport) -> None:
+        """A run has ended. One whose share was over goes on when others had theirs; one that was stopped, when a
+        service is there again."""
+        now = self._moment()
+        if report.window_closed and plan.share_until and plan.until and plan.share_until <= now < plan.until:
+            served.shares, served.waits_since = served.shares + 1, now
+            return
+        if start:
+            self._ledger.starts(plan.job).busy_until = now
+            if not report.interrupted:
+                how = "its window closed before all was done" if report.window_closed else "the run finished"
+                start.decide(Outcome.RAN, how, report.run)
+        served.shares, served.waits_since, served.files_since = 0, None, None
+        if report.window_closed and plan.until and served.watches:  # else it would begin again
+            served.not_before = self.clock() + max(0.0, plan.until.timestamp() - self.now())
+        self._calling.ended(served.job.config, report)
+
+    def _wait(self, served: Served, event: str, problem: str) -> None:
         served.not_before = self.clock() + RETRY_SECONDS
-        self._waiting[served.job.name] = due
         self.log.warning(event, job=served.job.name, problem=problem)
 
     def _tell(self, report: pipeline.RunReport) -> None:
@@ -244,8 +305,9 @@ class Service:
 
     def _refuse(self, served: Served, error: Exception) -> None:
         self._tell_problems("job refused until its files change", served.job.name, error)
+        served.files_since = None
         self._calling.refused(served.job.name, served.job.config, error)
-        served.refused = self._refusal(served)  # after the log has said who was told
+        served.refused = self._refusal(served.job)  # after the log has said who was told
 
     def _tell_problems(self, event: str, job: str, error: Exception) -> None:
         """A log line for each."""
@@ -256,11 +318,7 @@ class Service:
             self.log.error(event, job=job, problem=problem)
 
     def _is_refused(self, served: Served) -> bool:
-        return served.refused is not None and served.refused == self._refusal(served)
+        return served.refused is not None and served.refused == self._refusal(served.job)
 
-    def _refusal(self, served: Served) -> Refusal:
-        job = served.job
-        model, head = stamp_of(model_file(self.workspace, job)), head_file(self.workspace, job)
-        there, decided = self._folder(job).is_dir(), self._admitted().newest
-        measured = stamp_of(self.workspace.root / "audit" / "checkpoint") if job.config.quality else None
-        return (stamp_of(job.path), model, stamp_of(head) if head else None, there, decided, measured)
+    def _refusal(self, job: LoadedJob) -> Refusal:
+        return refusal_now(self.workspace, job, self._admitted())

@@ -40,6 +40,11 @@ class JobFiles:
         self._read: dict[Path, Stamp] = {}
         self._seen: dict[Path, Stamp] = {}
 
+    @property
+    def names(self) -> list[str]:
+        """The jobs whose files lay there when they were last looked at, whatever is in them."""
+        return [path.stem for path in self._seen]
+
     def changes(self) -> Iterator[Change]:
         """The changes since the last call, in the order of the names."""
         now = {path: stamp_of(path) for path in self._workspace.job_files()}

@@ -1,13 +1,13 @@
-"""When a job runs: the keys of its schedule and of its window."""
+"""When a job runs: the keys of its schedule, of what becomes of late and missed starts, and of its window."""
 
 import re
-from datetime import time
-from typing import Annotated
+from datetime import date, time
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from jobs.nights.cron import find_zone, parse_cron
-from jobs.section import RefusedValueError, Section, Text
+from jobs.section import Items, RefusedValueError, Section, Text, check_unique
 
 
 def _cron(text: str) -> str:
@@ -38,15 +38,70 @@ def _time_of_day(text: str) -> str:
     return text
 
 
+class LateBefore(Section):
+    """Up to when a start that is late may still be made."""
+
+    before: Annotated[Text, AfterValidator(_time_of_day)] = Field(
+        description="a time of day in the zone of the schedule: it starts before the first such time, or not at all"
+    )
+
+    @property
+    def time(self) -> time:
+        """The time of day."""
+        return time.fromisoformat(self.before)
+
+
+def _late(value: Any) -> Any:
+    if isinstance(value, dict) or value in ("run", "skip"):
+        return value
+    raise RefusedValueError(f"late: {value}", 'run, skip, or {before: "02:00"}')
+
+
+def _date(text: str) -> str:
+    try:
+        date.fromisoformat(text if len(text) > 5 else f"2000-{text}")  # a leap year
+    except ValueError as error:
+        raise RefusedValueError(
+            f"the date {text!r}", 'a day that exists, such as "2026-12-24", or "12-25" for every year'
+        ) from error
+    return text
+
+
 class ScheduleConfig(Section):
     """When `cloister serve` starts the job."""
 
     cron: Annotated[Text, AfterValidator(_cron)] = Field(
-        description="a cron line: minute hour day-of-month month day-of-week, or @daily and the like"
+        description="a cron line: minute hour day-of-month month day-of-week, or @daily and the like; L is the last "
+        "day of a month"
     )
     timezone: Annotated[Text, AfterValidator(_timezone)] = Field(
         description="the IANA time zone of the cron line, such as Europe/Berlin or UTC"
     )
+    skip_dates: Annotated[tuple[Annotated[Text, AfterValidator(_date)], ...], Items] = Field(
+        (), description='days without a start, such as "2026-12-24", or "12-25" for every year'
+    )
+    late: Annotated[Literal["run", "skip"] | LateBefore, BeforeValidator(_late)] = Field(
+        "run",
+        description="a start that could not be made in its minute, because other jobs were running: run it, skip it, "
+        "or run it only before a time of day",
+    )
+    missed: Literal["once", "all", "none"] = Field(
+        "once",
+        description="starts at which nothing served, because service or machine were down or asleep: make up for all "
+        "of them once, for each of them, or for none; late: {before} holds for these, too",
+    )
+    overlap: Literal["queue", "skip"] = Field(
+        "queue", description="a start while the job is still running: start again after that, or skip it"
+    )
+
+    @model_validator(mode="after")
+    def _each_date_once(self) -> Self:
+        check_unique(self.skip_dates, str, lambda index: ("skip_dates", index), "date")
+        return self
+
+    def skips(self, day: date) -> bool:
+        """Whether nothing starts on this day."""
+        return day.isoformat() in self.skip_dates or f"{day:%m-%d}" in self.skip_dates
 
 
 class WindowConfig(Section):
@@ -55,6 +110,14 @@ class WindowConfig(Section):
     until: Annotated[Text, AfterValidator(_time_of_day)] = Field(
         description="a time of day, in the time zone of the schedule, or of the machine for a job without one: a run "
         "starts no document that is not expected to be done by the first such time after its start"
+    )
+
+    share: int = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="the job's share of the time that is left, while other jobs with a window wait: with shares of 2 "
+        "and 1 it may compute for two thirds of it before the other one",
     )
 
     @property

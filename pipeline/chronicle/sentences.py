@@ -19,7 +19,9 @@ from pipeline.records.types import (
     Held,
     Inputs,
     JobAdmitted,
+    JobBroken,
     JobChanged,
+    JobMended,
     JobRolledBack,
     LogExported,
     ModelAdmitted,
@@ -48,14 +50,17 @@ from pipeline.records.types import (
     ServiceEnded,
     SettingsPiece,
     SignedIn,
+    StartDecided,
     StartedThere,
+    StartSet,
     Verified,
 )
 
 
 def sentence(entry: Record) -> str:
     """Return what happened, in one sentence with a full stop."""
-    told = _of_run(entry) or _of_document(entry) or _of_model(entry) or _of_log(entry) or _of_person(entry)
+    kinds = (_of_run, _of_document, _of_model, _of_log, _of_start, _of_person)
+    told = next((told for of in kinds if (told := of(entry))), None)
     return " ".join((told or _plain(says(entry.type) or entry.type.replace(".", " "))).split())
 
 
@@ -177,6 +182,22 @@ def _of_log(entry: Record) -> str | None:
         case ReadSearch():
             asked = ", ".join(f"{name} {value}" for name, value in entry.query.items())
             return f"Documents were searched for: {asked or 'all'}."
+    return None
+
+
+def _of_start(entry: Record) -> str | None:
+    match entry:
+        case StartSet():
+            how = f"by {entry.cron} ({entry.timezone})" if entry.cron else entry.after and f"after {entry.after}"
+            return f"{entry.of_job}: the service starts it {how or 'neither by a schedule nor after a job'}."
+        case StartDecided():
+            starts = "the start" if entry.count == 1 else f"{entry.count:,} starts"
+            return f"{entry.of_job}: {starts} due at {entry.due[:16]} UTC: {entry.outcome}; {entry.reason}."
+        case JobBroken():
+            on = "; its last good version goes on" if entry.kept else ""
+            return f"{entry.of_job}: the job's file is broken{on}: {entry.problem}."
+        case JobMended():
+            return f"{entry.of_job}: the job's file is mended."
     return None
 
 

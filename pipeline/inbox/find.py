@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from pipeline.inbox.batches import Comparing
-from pipeline.inbox.discover import Scan, scan
+from pipeline.inbox.discover import Candidate, Scan, scan
 from pipeline.inbox.order import Source
 from pipeline.inbox.retry import again
 from pipeline.inbox.sightings import Sightings
 from pipeline.inbox.unread import set_aside, taken_up
+from pipeline.paths.patterns import ranker
 from pipeline.plan import Input, RunPlan
 from pipeline.records.history import History
 from pipeline.report import Observer
@@ -51,7 +52,14 @@ def find(
     look = partial(scan, plan.input, sightings=sightings, comparing=comparing)
     found = _wait_until_still(look, plan.input.settle_seconds, observer, stop)
     found = set_aside(found, history.unread, plan.site.max_document_bytes)
-    return Found(found, found.ready)
+    return Found(found, oldest_first(found.ready, plan.input.priority) if plan.until else found.ready)
+
+
+def oldest_first(ready: Sequence[Candidate], priority: Sequence[str]) -> Sequence[Candidate]:
+    """Documents of the same priority in the order in which they were last written, so that what a window leaves is
+    first in the next one."""
+    rank = ranker(priority)
+    return sorted(ready, key=lambda each: (rank(each.path), each.mtime_ns))
 
 
 def _wait_until_still(look: Callable[[], Scan], seconds: float, observer: Observer, stop: Stop) -> Scan:

@@ -125,25 +125,27 @@ class Recorded:
     why: str | None = None
 
 
-def record(site: Site, facts: Record) -> Recorded:
+def record(site: Site, *facts: Record) -> Recorded:
     """Record what a command did, outside of runs. Never waits and never fails because of the log.
 
-    Committed where nobody holds the log, else left for the holder if it may be handed over, else said why not.
-    ValueError for a record that is not one of the table in records.py.
+    Committed, all of them at once, where nobody holds the log; else left for the holder if it is one that may be handed
+    over, else said why not. ValueError for a record that is not one of the table in records.py.
     """
-    check_record(facts.to_json())
+    for each in facts:
+        check_record(each.to_json())
     try:
         with open_journal(site) as journal:
             cut, first = cut_record(journal), journal.next_index
             try:
-                journal.commit([*cut, facts])
+                journal.commit([*cut, *facts])
                 return Recorded(n=first + len(cut))
             except audit.LogUnwritable as error:  # it may have happened all the same: handed over, it could be in twice
                 return Recorded(why=str(error))
     except audit.LogUntrusted as error:
         return Recorded(why=str(error))
     except audit.AuditError as error:
-        return _handed_over(site, facts, str(error)) if facts.HANDED else Recorded(why=str(error))
+        may_be = len(facts) == 1 and facts[0].HANDED
+        return _handed_over(site, facts[0], str(error)) if may_be else Recorded(why=str(error))
 
 
 def _handed_over(site: Site, facts: Record, why: str) -> Recorded:

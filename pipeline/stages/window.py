@@ -20,17 +20,20 @@ class Window:
     """Called, it says whether a run takes nothing more in: stopping was asked for, or its window has closed.
 
     The window closes for good at the first document that is not expected to be done by `until`, together with those
-    that are `going`: let in, and not done yet (tokens, in their order; `load` is their sum). Without `until` it never
-    closes. Threads that read documents call it, too; only the run's own thread does anything else with it.
+    that are `going`: let in, and not done yet (tokens, in their order; `load` is their sum); and at `share_until`,
+    from when on others compute. Without `until` it never closes. Threads that read documents call it, too; only the
+    run's own thread does anything else with it.
     """
 
     stop: Stop
     until: datetime | None
     clock: Clock
     pace: Pace
+    share_until: datetime | None = None
     going: deque[int] = field(default_factory=deque)
     load: int = 0
     is_closed: bool = False
+    begun: bool = False
 
     def __call__(self) -> bool:
         """Whether nothing more is to be taken in."""
@@ -48,6 +51,7 @@ class Window:
                 tokens = count(item.parsed.text)
                 if not self._is_open_for(tokens):
                     return
+                self.begun = True
                 self.going.append(tokens)
                 self.load += tokens
             yield item
@@ -70,6 +74,11 @@ class Window:
 
     def _is_open_for(self, tokens: int) -> bool:
         if self.until is not None and not self.is_closed:
-            ready = self.clock() + self.pace.expected(self.load + tokens)
-            self.is_closed = ready > self._end or self.clock() >= self._end
+            now = self.clock()
+            ready = now + self.pace.expected(self.load + tokens)
+            self.is_closed = ready > self._end or now >= self._end or self._share_is_over(now)
         return not self.is_closed
+
+    def _share_is_over(self, now: float) -> bool:
+        """Not before the first document began: else one for which no share is enough would never be done."""
+        return self.begun and self.share_until is not None and now >= self.share_until.timestamp()

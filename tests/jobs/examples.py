@@ -24,8 +24,24 @@ JOB = {
     "schedule": 'schedule: {cron: "@daily", timezone: UTC}',
     "schedule.cron": 'schedule: {cron: "0 22 * * 1-5", timezone: Europe/Berlin}',
     "schedule.timezone": 'schedule: {cron: "*/15 6-20 * * *", timezone: America/New_York}',
+    "schedule.skip_dates": """\
+schedule:
+  cron: "0 22 * * *"
+  timezone: Europe/Berlin
+  skip_dates: ["12-25", "2026-12-31"]""",
+    "schedule.late": 'schedule: {cron: "0 22 * * *", timezone: UTC, late: skip}',
+    "schedule.late.before": """\
+schedule:
+  cron: "0 22 * * *"
+  timezone: Europe/Berlin
+  late: {before: "02:00"}""",
+    "schedule.missed": 'schedule: {cron: "0 22 * * *", timezone: UTC, missed: none}',
+    "schedule.overlap": 'schedule: {cron: "*/5 * * * *", timezone: UTC, overlap: skip}',
+    "after": "after: correspondence-triage",
+    "priority": "priority: 5",
     "window": 'window: {until: "06:00"}',
     "window.until": 'window: {until: "05:30"}',
+    "window.share": 'window: {until: "06:00", share: 3}',
     "model": "model: {name: all-minilm-l6-v2-q8_0}",
     "model.name": "model: {name: smollm2-135m-instruct-q4_1}",
     "model.sha256": "model: {name: small, sha256: b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53}",

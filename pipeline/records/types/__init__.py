@@ -66,10 +66,11 @@ from pipeline.records.types.runs import (
     SettingsPiece,
 )
 from pipeline.records.types.samples import Sampled
+from pipeline.records.types.starts import JobBroken, JobMended, StartDecided, StartSet
 from pipeline.records.types.values import ModelAndHead
 
 _ALL: tuple[type[Record], ...] = (
-    *(ServiceStarted, ServiceEnded, Notified),
+    *(ServiceStarted, ServiceEnded, Notified, StartSet, StartDecided, JobBroken, JobMended),
     *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
     *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),

@@ -12,34 +12,28 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from apscheduler.triggers.base import BaseTrigger
 
 import audit
 from jobs.logs import start_logging
-from jobs.nights.schedule import Schedules
 from jobs.nights.service import QUIET_SECONDS, RETRY_SECONDS, Service
 from jobs.nights.wake import Wake
 from jobs.stop import Stop
 from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
+from tests.jobs.nights.clockwork import Clockwork
 
-CRON = SORT.replace("model:", 'schedule: {{cron: "0 0 1 1 *", timezone: UTC}}\nmodel:')
-
-
-class Now(BaseTrigger):
-    """Starts once, at once."""
-
-    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
-        return now if previous_fire_time is None else now + timedelta(days=999)
+CRON = SORT.replace("model:", 'schedule: {{cron: "0 22 * * *", timezone: UTC}}\nmodel:')
+NOON = datetime(2027, 1, 15, 12, tzinfo=UTC).timestamp()
+HOUR = 3600.0
 
 
 @dataclass
 class Bench:
-    """A service whose loop the test turns, with a clock of its own."""
+    """A service whose loop the test turns, with a clock of its own, which begins at a noon in January."""
 
     place: Place
     service: Service
@@ -61,19 +55,13 @@ class Bench:
         return [json.loads(line) for line in self.out.getvalue().splitlines()]
 
 
-def until(bench: Bench) -> list[str]:
-    """Turns until something happens: the scheduler's thread notes what is due in its own time."""
-    end = time.monotonic() + 10
-    while not (events := bench.turn()) and time.monotonic() < end:
-        pass
-    return events
-
-
 @pytest.fixture
 def bench(ready: Place) -> Iterator[Bench]:
-    out, now = io.StringIO(), [0.0]
-    with Stop() as stop, Schedules() as schedules, Wake() as wake:
-        service = Service(open_workspace(ready.root), start_logging(out), stop, schedules, wake, lambda: now[0])
+    out, now = io.StringIO(), [NOON]
+    with Stop() as stop, Clockwork(lambda: now[0]) as schedules, Wake() as wake:
+        service = Service(
+            open_workspace(ready.root), start_logging(out), stop, schedules, wake, lambda: now[0], lambda: now[0]
+        )
         yield Bench(ready, service, out, now)
 
 
@@ -135,19 +123,31 @@ def test_a_batch_is_waited_for_and_one_that_may_be_cut_off_is_run_once(bench: Be
 
 def test_a_bad_file_is_reported_and_its_job_does_not_run_while_others_do(bench: Bench) -> None:
     bench.place.job("other")
-    assert bench.turn() == ["job read", "job read"]
-    file = bench.place.job("sort", SORT.replace("labels", "lables"))
+    bench.place.job("sort", SORT.replace("labels", "lables"))
     bench.place.drop("sort", "lease.txt", LEASE)
     bench.place.drop("other", "lease.txt", LEASE)
     events = bench.turn()
-    assert events[0] == "job file refused, the job is not run"
-    refused = [line["problem"] for line in bench.lines()[:2]]  # a line for each problem
+    assert events.count("job file refused, the job is not run") == 2  # a line for each problem
+    refused = [line["problem"] for line in bench.lines() if line["event"] == "job file refused, the job is not run"]
     assert refused[1].startswith("jobs/sort.yaml:7:3: unknown key 'lables' in task (expected: one of ")
     assert refused[1].endswith("; remedy: did you mean 'labels'?)")
     assert (len(bench.place.parts("sort")), len(bench.place.parts("other"))) == (0, 1)
     assert bench.turn() == []  # told once
     bench.place.job("sort")
     assert "run finished" in bench.turn()
+    assert [(each["job"], each["kept"]) for each in entries(bench.place, "job.broken")] == [("sort", False)]
+    assert [each["job"] for each in entries(bench.place, "job.mended")] == ["sort"]
+
+
+def test_the_last_good_version_of_a_job_goes_on_while_its_file_is_broken(bench: Bench) -> None:
+    assert bench.turn() == ["job read"]
+    file = bench.place.job("sort", SORT.replace("labels", "lables"))
+    bench.place.drop("sort", "lease.txt", LEASE)
+    events = bench.turn()
+    assert events[0] == "job file broken, its last good version goes on"
+    assert "run finished" in events
+    assert len(bench.place.parts("sort")) == 1
+    assert entries(bench.place, "job.broken")[0]["kept"]
     file.unlink()
     bench.place.drop("sort", "invoice.txt", INVOICE)
     assert bench.turn() == ["job file gone"]
@@ -203,8 +203,11 @@ def test_a_job_whose_model_is_revoked_is_tried_again_when_that_is_decided_otherw
 def test_what_would_keep_a_job_from_running_tonight_is_told_today(bench: Bench) -> None:
     bench.place.job("sort", CRON.replace("name: tiny", "name: absent"))
     assert bench.turn() == ["job read", "job refused until its files change"]
-    bench.service.schedules.set("sort", Now())
-    assert until(bench) == ["start left out: the job is refused"]
+    bench.now[0] += 10 * HOUR
+    assert bench.turn() == []
+    assert bench.turn() == ["start left out"]
+    (decided,) = entries(bench.place, "start.decided")
+    assert (decided["due"], decided["outcome"]) == ("2027-01-15T22:00:00+00:00", "refused")
 
 
 def test_a_missing_folder_is_told_once_and_the_job_runs_when_it_comes(bench: Bench) -> None:
@@ -245,10 +248,17 @@ def test_a_cron_line_starts_a_job_once_and_files_do_not(bench: Bench) -> None:
     bench.place.job("sort", CRON)
     bench.place.drop("sort", "lease.txt", LEASE)
     assert bench.turn() == ["job read"]
-    assert bench.lines()[0]["next_start"].endswith("-01-01T00:00:00+00:00")
-    bench.service.schedules.set("sort", Now())
-    assert until(bench).count("run finished") == 1
+    assert bench.lines()[0]["next_start"] == "2027-01-15T22:00:00+00:00"
+    bench.now[0] += 10 * HOUR
+    assert bench.turn().count("run finished") == 1
     assert bench.turn() == []
+    (decided,) = entries(bench.place, "start.decided")
+    (started,) = entries(bench.place, "run.started")
+    assert (decided["due"], decided["outcome"], decided["of_run"]) == (
+        "2027-01-15T22:00:00+00:00",
+        "ran",
+        started["run"],
+    )
 
 
 def test_a_log_that_cannot_be_trusted_ends_the_service(bench: Bench) -> None:
@@ -344,12 +354,10 @@ def test_a_job_without_a_schedule_waits_for_the_end_of_the_window_that_closed(be
 
 
 def test_a_start_that_waited_beyond_its_window_does_not_get_the_next_one(bench: Bench) -> None:
-    due = datetime(2026, 11, 27, 5, 30, tzinfo=UTC)
-    bench.place.job("sort", SORT + 'schedule: {{cron: "30 5 * * *", timezone: UTC}}\nwindow: {{until: "06:00"}}\n')
+    bench.place.job("sort", CRON + 'window: {{until: "22:30"}}\n')
     bench.place.drop("sort", "lease.txt", LEASE)
     bench.turn()
-    bench.service.now = (due + timedelta(minutes=40)).timestamp
-    bench.service.schedules.set("sort", Now())
-    assert "window closed, the rest is first in the next run" in until(bench)
+    bench.now[0] += 11 * HOUR
+    assert "window closed, the rest is first in the next run" in bench.turn()
     assert bench.place.parts("sort") == []
     assert entries(bench.place, "run.finished")[-1]["window_closed"]

@@ -1,0 +1,150 @@
+"""The starts of all jobs of a service, and the log in which it stands what became of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+import audit
+import pipeline
+from jobs.config import JobConfig
+from jobs.nights.schedule import Due
+from jobs.nights.starts import GRACE, Start, Starts, rule_of, starts_between
+from jobs.nights.when import ScheduleConfig
+from jobs.visible import one_line
+
+_AGAIN = 10.0  # seconds until the log is tried again that another process holds
+
+Told = Callable[[pipeline.StartDecided], None]
+
+
+class Ledger:
+    """Starts by their jobs. `tell` hears of each outcome that was written; `warn` of what keeps them from the log.
+
+    What is decided stays here until it is in the log. A service that is killed before that leaves it undecided, and the
+    next service finds it due again: as a start at which nothing served.
+    """
+
+    def __init__(
+        self, site: pipeline.Site, tell: Told, warn: Callable[[str], None], clock: Callable[[], float]
+    ) -> None:
+        self._site, self._tell, self._warn, self._clock = site, tell, warn, clock
+        self._log = pipeline.StartsNow(site)
+        self._jobs: dict[str, Starts] = {}
+        self._rules: list[pipeline.Record] = []  # records of rules that are not in the log yet
+        self._not_before = 0.0
+
+    def look(self) -> None:
+        """Read what came into the log; without it, where it cannot be read: a run tells what is wrong with a log."""
+        try:
+            self._log.look()
+        except audit.AuditError as error:
+            self._warn(f"the log cannot be read: {one_line(str(error))}")
+
+    def set(self, config: JobConfig, now: datetime) -> None:
+        """From now on a job starts as its file says; what it still had to start by another rule is decided."""
+        name, rule = config.job, rule_of(config)
+        self._begin(name, config.schedule, now)
+        self._jobs[name].schedule = config.schedule
+        if rule != self._rule(name):
+            self._change(name, rule, now, "the job starts by another schedule now")
+
+    def gone(self, name: str, now: datetime) -> None:
+        """A job is there no longer."""
+        if self._rule(name) != pipeline.Rule():
+            self._begin(name, None, now)
+            self._change(name, pipeline.Rule(), now, "the job's file is gone")
+
+    def forgotten(self, there: Iterable[str]) -> list[str]:
+        """The jobs with a rule in the log that are not `there`."""
+        return sorted(name for name in self._log.jobs.keys() - set(there) if self._rule(name) != pipeline.Rule())
+
+    def take(self, due: Iterable[Due]) -> None:
+        """Take in what became due."""
+        by_job: dict[str, list[tuple[datetime, bool]]] = {}
+        for each in due:
+            by_job.setdefault(each.job, []).append((each.moment, each.noticed - each.moment > GRACE))
+        for name, moments in by_job.items():
+            if name in self._jobs:
+                self._jobs[name].take(moments)
+
+    def take_ends(self, config: JobConfig) -> None:
+        """Start a job that comes after another one if a run of that one has ended since."""
+        ended = self._log.known(config.after or "").finished
+        if ended is not None:
+            self._jobs[config.job].take([(ended, False)])
+
+    def next(self, name: str) -> Start | None:
+        """The start of a job whose turn it is; None if it has none that waits."""
+        return self._jobs[name].next if name in self._jobs else None
+
+    def starts(self, name: str) -> Starts:
+        """All starts of a job that are not in the log yet."""
+        return self._jobs[name]
+
+    def write(self) -> None:
+        """Write what is decided into the log, as soon as nobody else holds it."""
+        decided = [each for starts in self._jobs.values() for each in starts.records()]
+        if not (decided or self._rules) or self._clock() < self._not_before:
+            return
+        recorded = pipeline.record(self._site, *self._rules, *decided)
+        if recorded.n is None:
+            self._not_before = self._clock() + _AGAIN
+            self._forget_what_is_written()
+            self._warn(f"what became of starts is not in the log yet: {one_line(recorded.why or '')}")
+            return
+        self._rules = []
+        for each in decided:
+            self._jobs[each.of_job].forget(datetime.fromisoformat(each.last))
+            self._tell(each)
+
+    def close(self) -> None:
+        """Write what is decided, and keep what is known for the next service."""
+        self._not_before = 0.0
+        self.write()
+        self.look()
+        self._log.keep()
+
+    def _forget_what_is_written(self) -> None:
+        """After a failed write the log may have it all the same."""
+        self.look()
+        for name, starts in self._jobs.items():
+            if decided := self._log.known(name).decided:
+                starts.forget(decided)
+
+    def _begin(self, name: str, schedule: ScheduleConfig | None, now: datetime) -> None:
+        """Of a job that is new here, take in the starts that the log leaves undecided: nothing served then."""
+        if name not in self._jobs:
+            self._jobs[name] = Starts(name, schedule, self._log.known(name).open_from or now)
+            self._take_until(name, now, missed=True)
+
+    def _take_until(self, name: str, now: datetime, *, missed: bool) -> None:
+        starts = self._jobs[name]
+        with contextlib.suppress(ValueError):  # a line or zone that is known no longer: its starts are dropped below
+            starts.take([(due, missed) for due in starts_between(self._rule(name), starts.seen, now)])
+
+    def _change(self, name: str, rule: pipeline.Rule, now: datetime, why: str) -> None:
+        self._take_until(name, now, missed=False)  # what the scheduler did not notice yet
+        self._jobs[name].drop(why)
+        self._jobs[name].seen = now
+        self._rules = [
+            each for each in self._rules if not (isinstance(each, pipeline.StartSet) and each.of_job == name)
+        ]
+        since = now.isoformat(timespec="seconds")
+        self._rules.append(pipeline.StartSet(of_job=name, since=since, **rule._asdict()))
+
+    def _pending(self, name: str) -> pipeline.StartSet | None:
+        """The rule of a job that is not in the log yet."""
+        sets = (each for each in self._rules if isinstance(each, pipeline.StartSet))
+        return next((each for each in sets if each.of_job == name), None)
+
+    def _rule(self, name: str) -> pipeline.Rule:
+        if (pending := self._pending(name)) is not None:
+            return pipeline.Rule(pending.cron, pending.timezone, pending.after)
+        return self._log.known(name).rule
+
+
+def now_of(seconds: float) -> datetime:
+    """The moment so many seconds after 1970."""
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,56 @@
+"""A job as the service knows it: its last good version, what of its folder was seen, and why it may not run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import pipeline
+from jobs.load import LoadedJob
+from jobs.nights.watch import Stamp, stamp_of
+from jobs.plan import head_file, input_folder, make_plan, model_file
+from jobs.workspace import Workspace
+
+Refusal = tuple[Stamp, Stamp, Stamp, bool, int, Stamp]
+
+
+@dataclass
+class Served:
+    """A job that is served, in the last version of its file that could be read.
+
+    Of a job that starts as files come: `handled`, the files that lay there when its last run began; `files_since`,
+    since when new files wait. `shares`: how often its share of a window was over, and `waits_since` when for the last
+    time. `refused` says how its files, its folder and the log's admissions were when it could not be run.
+    """
+
+    job: LoadedJob
+    handled: frozenset[pipeline.Candidate] | None = None
+    files_since: datetime | None = None
+    refused: Refusal | None = None
+    not_before: float = 0.0
+    next_look: float = 0.0  # if nothing is heard until then
+    rests_until: float = 0.0  # whatever is heard
+    shares: int = 0
+    waits_since: datetime | None = None
+    sightings: pipeline.Sightings = field(default_factory=pipeline.Sightings)
+
+    @property
+    def watches(self) -> bool:
+        """Whether files start it."""
+        return self.job.config.schedule is None and self.job.config.after is None
+
+
+def check_now(workspace: Workspace, site: pipeline.Site, job: LoadedJob, known: pipeline.Admissions) -> None:
+    """Raise what would keep the job from running tonight: ConfigError or ModelRefusedError."""
+    plan = make_plan(workspace, job)
+    sha256 = pipeline.check_model(plan)
+    model = replace(pipeline.with_head(plan, sha256).model, sha256=sha256)
+    pipeline.check_admitted(site, model, known)
+
+
+def refusal_now(workspace: Workspace, job: LoadedJob, known: pipeline.Admissions) -> Refusal:
+    """How everything is on which it hangs whether the job is refused."""
+    model, head = stamp_of(model_file(workspace, job)), head_file(workspace, job)
+    there = input_folder(workspace, job).is_dir()
+    measured = stamp_of(workspace.root / "audit" / "checkpoint") if job.config.quality else None
+    return (stamp_of(job.path), model, stamp_of(head) if head else None, there, known.newest, measured)

@@ -1,0 +1,193 @@
+"""The starts of one job, from the minute in which they are due until it is decided what became of them.
+
+Each start has exactly one outcome. They are written into the log in the order in which they were due, so that the log
+says with one moment up to when all of them are decided: what a service that was killed had not decided, the next one
+decides. Pure: knows no clock, no log and no scheduler. DECISIONS.md has the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from enum import StrEnum
+from typing import Final
+
+import pipeline
+from jobs.config import JobConfig
+from jobs.nights.cron import CronLine, find_zone, next_start, parse_cron
+from jobs.nights.when import LateBefore, ScheduleConfig
+
+GRACE: Final = timedelta(seconds=90)
+"""A start is on time for so long; and a service that notices one later than that was not there when it was due."""
+_MOMENT: Final = timedelta(microseconds=1)
+
+
+class Outcome(StrEnum):
+    """What becomes of a start."""
+
+    RAN = "ran"
+    JOINED = "joined"
+    MISSED = "missed"
+    LATE = "late"
+    OVERLAPPED = "overlapped"
+    SKIPPED = "skipped"
+    REFUSED = "refused"
+    CHANGED = "changed"
+
+
+@dataclass(eq=False)
+class Start:
+    """One start that was due. `missed`: nothing served then. `outcome` is None until it is decided."""
+
+    due: datetime
+    missed: bool = False
+    outcome: Outcome | None = None
+    reason: str = ""
+    run: str | None = None
+
+    def decide(self, outcome: Outcome, reason: str, run: str | None = None) -> None:
+        """Say what became of it."""
+        self.outcome, self.reason, self.run = outcome, reason, run
+
+
+@dataclass
+class Starts:
+    """The starts of a job that are due and of which the log does not know yet what became of them, in order.
+
+    `seen` is the moment up to which all starts were taken in; `busy_until` is when the last run of the job ended.
+    """
+
+    job: str
+    schedule: ScheduleConfig | None
+    seen: datetime
+    busy_until: datetime | None = None
+    open: list[Start] = field(default_factory=list)
+
+    @property
+    def next(self) -> Start | None:
+        """The start whose turn it is; None if none waits."""
+        return next((start for start in self.open if start.outcome is None), None)
+
+    def take(self, due: Iterable[tuple[datetime, bool]]) -> None:
+        """Take in starts that are due, each with whether nothing served then, in order; none of them twice."""
+        missed: list[Start] = []
+        for moment, was_missed in due:
+            if moment <= self.seen:
+                continue
+            self.seen = moment
+            waits = self.next is not None
+            start = Start(moment, was_missed)
+            self.open.append(start)
+            if self.schedule and self.schedule.skips(moment.astimezone(find_zone(self.schedule.timezone)).date()):
+                start.decide(Outcome.SKIPPED, "the day is one of skip_dates")
+            elif was_missed:
+                missed.append(start)
+            elif self._overlaps(start, waits):
+                start.decide(Outcome.OVERLAPPED, "the job was still running, or its start before that still waited")
+            elif waits:
+                start.decide(Outcome.JOINED, "the start before it was still waiting, and takes the same documents")
+        self._make_up(missed)
+
+    def left_out(self, start: Start, now: datetime) -> tuple[Outcome, str] | None:
+        """Why this start may not be made now any more; None if it may."""
+        late = self.schedule.late if self.schedule else "run"
+        waited = now - start.due
+        if isinstance(late, LateBefore) and self.schedule:
+            zone = find_zone(self.schedule.timezone)
+            if now >= (end := _first_at(late.time.hour, late.time.minute, start.due, zone)):
+                return Outcome.LATE, f"it could not begin before {late.before}, which was at {end:%Y-%m-%d %H:%M} UTC"
+        elif late == "skip" and not start.missed and waited > GRACE:
+            return Outcome.LATE, f"other work kept it waiting for {waited.total_seconds() / 60:,.0f} minutes"
+        return None
+
+    def drop(self, reason: str) -> None:
+        """Decide of all that still wait that they are not made."""
+        for start in self.open:
+            if start.outcome is None:
+                start.decide(Outcome.CHANGED, reason)
+
+    def records(self) -> Iterator[pipeline.StartDecided]:
+        """The records of what is decided, up to the first start that is not; those that follow each other with the same
+        outcome and reason, and without a run, are one."""
+        group: list[Start] = []
+        for start in self.open:
+            if start.outcome is None:
+                break
+            if group and not (_same(group[-1], start)):
+                yield self._record(group)
+                group = []
+            group.append(start)
+        if group:
+            yield self._record(group)
+
+    def forget(self, last: datetime) -> None:
+        """What was due until `last` is in the log."""
+        self.open = [start for start in self.open if start.due > last]
+
+    def _overlaps(self, start: Start, waits: bool) -> bool:
+        if self.schedule is None or self.schedule.overlap != "skip":
+            return False
+        return waits or (self.busy_until is not None and start.due < self.busy_until)
+
+    def _make_up(self, missed: list[Start]) -> None:
+        """Decide of starts at which nothing served, as far as the schedule says that not each of them is made."""
+        policy = self.schedule.missed if self.schedule else "once"
+        if policy == "none":
+            for start in missed:
+                start.decide(Outcome.MISSED, "nothing served at that time, and the job says missed: none")
+        elif policy == "once":
+            for start in missed[:-1]:
+                start.decide(Outcome.JOINED, "nothing served at that time; the last such start makes up for all")
+
+    def _record(self, group: list[Start]) -> pipeline.StartDecided:
+        first, last = group[0], group[-1]
+        return pipeline.StartDecided(
+            of_job=self.job,
+            due=_utc(first.due),
+            last=_utc(last.due),
+            count=len(group),
+            outcome=str(first.outcome),
+            reason=first.reason,
+            of_run=first.run,
+        )
+
+
+def rule_of(config: JobConfig) -> pipeline.Rule:
+    """By what a job starts, as the log has it."""
+    schedule = config.schedule
+    if schedule:
+        return pipeline.Rule(schedule.cron, schedule.timezone, None)
+    return pipeline.Rule(None, None, config.after)
+
+
+def starts_between(rule: pipeline.Rule, after: datetime, until: datetime) -> Iterator[datetime]:
+    """The starts by a cron line that are later than `after` and not later than `until`, in UTC; none by another rule.
+
+    ValueError where this version or this machine does not know the line or the zone any more.
+    """
+    if rule.cron is None or rule.timezone is None:
+        return
+    line, zone = parse_cron(rule.cron), find_zone(rule.timezone)
+    start = next_start(line, after, zone)
+    while start is not None and start <= until:
+        yield start.astimezone(UTC)
+        start = next_start(line, start, zone)
+
+
+def _first_at(hour: int, minute: int, due: datetime, zone: tzinfo) -> datetime:
+    everyday = frozenset(range(1, 32))
+    line = CronLine(
+        frozenset({minute}), frozenset({hour}), everyday, frozenset(range(1, 13)), frozenset(range(7)), False
+    )
+    found = next_start(line, due - _MOMENT, zone)
+    assert found is not None, "every day has each time of day"
+    return found.astimezone(UTC)
+
+
+def _same(one: Start, other: Start) -> bool:
+    return (one.outcome, one.reason) == (other.outcome, other.reason) and one.run is None and other.run is None
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat()

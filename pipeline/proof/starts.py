@@ -1,0 +1,146 @@
+"""The starts of jobs, as the log knows them: by what each job starts, and up to when all its starts are decided.
+
+A service asks once a second, and reads only what came since. What it knows is kept in state/nights/, sealed, so that a
+service that begins need not read a long log: of another log, or where the file cannot be had, the log is read whole.
+"""
+
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import audit
+from pipeline.plan import Site
+from pipeline.records.entries import recorded_entries
+from pipeline.records.seal import check_seal, make_folder, remove_sealed, write_seal
+from pipeline.records.types import RunFinished, StartDecided, StartSet
+
+_VERSION: Final = 1
+_FAR: Final = 10_000
+"""Entries that a service that begins may have to read again: what is known is kept after so many."""
+
+
+class Rule(NamedTuple):
+    """By what a job starts: a cron line in a time zone, or the end of another job. All None: by neither."""
+
+    cron: str | None = None
+    timezone: str | None = None
+    after: str | None = None
+
+
+_NEITHER: Final = Rule()
+
+
+@dataclass(frozen=True)
+class Known:
+    """The starts of a job. `since`: from when on its `rule` counts; `decided`: up to when all starts are decided;
+    `finished`: when its last run ended with all its documents done. Times are in UTC; None for never."""
+
+    rule: Rule = _NEITHER
+    since: datetime | None = None
+    decided: datetime | None = None
+    finished: datetime | None = None
+
+    @property
+    def open_from(self) -> datetime | None:
+        """The moment after which starts are not decided; None where no rule counts."""
+        if self.since is None or self.rule == _NEITHER:
+            return None
+        return max(self.since, self.decided) if self.decided else self.since
+
+
+@dataclass
+class StartsNow:
+    """The starts of all jobs as they are now; `jobs` by name. Each look reads only what came since the last one."""
+
+    site: Site
+    size: int = 0
+    jobs: dict[str, Known] = field(default_factory=dict)
+    _kept: int = 0
+
+    def __post_init__(self) -> None:
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, audit.AuditError):
+            self._remember()
+
+    def look(self) -> None:
+        """Take in what came since the last look. audit.AuditError."""
+        size = audit.read_checkpoint(self.site.audit, self.site.public_key).size
+        if size < self.size:  # the log was put back to an earlier state
+            self.size, self.jobs = 0, {}
+        if size == self.size:
+            return
+        for number, entry in recorded_entries(self.site, self.size):
+            self._take(entry)
+            self.size = number + 1
+        if not self._kept <= self.size < self._kept + _FAR:
+            self.keep()
+
+    def keep(self) -> None:
+        """Keep what is known for a service that begins; nothing where that cannot be written, for it is a cache."""
+        with contextlib.suppress(OSError, ValueError, LookupError, audit.AuditError):
+            make_folder(self._path.parent)
+            audit.write_file_atomically(self._path, json.dumps(self._to_json()).encode(), mode=0o600)
+            write_seal(self._path, self._secret)
+        self._kept = self.size
+
+    def known(self, job: str) -> Known:
+        """The starts of this job."""
+        return self.jobs.get(job, Known())
+
+    def _take(self, entry: Mapping[str, Any]) -> None:
+        match entry["type"]:
+            case StartSet.TYPE:
+                rule = Rule(entry["cron"], entry["timezone"], entry["after"])
+                self._set(entry["job"], rule=rule, since=_moment(entry["since"]))
+            case StartDecided.TYPE:
+                self._set(entry["job"], decided=_moment(entry["last"]))
+            case RunFinished.TYPE if not entry["interrupted"] and not entry.get("window_closed"):
+                self._set(entry["job"], finished=_moment(entry["time"]))
+
+    def _set(self, job: str, **changed: Any) -> None:
+        self.jobs[job] = replace(self.known(job), **changed)
+
+    @cached_property
+    def _path(self) -> Path:
+        return self.site.state / "nights" / "starts.json"
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return audit.derive_secret(self.site.key_file, self.site.public_key, "state/nights", self.site.passphrase_file)
+
+    def _remember(self) -> None:
+        if not self._path.exists():
+            return
+        check_seal(self._path, self._secret)
+        told = json.loads(self._path.read_bytes())
+        size = told["size"]
+        if (
+            told["version"] != _VERSION
+            or audit.root_of(self.site.audit, self.site.public_key, size).hex() != told["root"]
+        ):
+            remove_sealed(self._path)
+            return
+        self.jobs = {name: _of_json(known) for name, known in told["jobs"].items()}
+        self.size = self._kept = size
+
+    def _to_json(self) -> dict[str, Any]:
+        root = audit.root_of(self.site.audit, self.site.public_key, self.size).hex()
+        jobs = {name: _to_json(known) for name, known in self.jobs.items()}
+        return {"version": _VERSION, "size": self.size, "root": root, "jobs": jobs}
+
+
+def _to_json(known: Known) -> dict[str, Any]:
+    return {name: each.isoformat() if isinstance(each, datetime) else each for name, each in asdict(known).items()}
+
+
+def _of_json(told: dict[str, Any]) -> Known:
+    moments = {name: _moment(told[name]) if told[name] else None for name in ("since", "decided", "finished")}
+    return Known(Rule(*told["rule"]), **moments)
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
