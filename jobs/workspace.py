@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,3 +107,12 @@ def load_job_of(workspace: Workspace, path: Path) -> LoadedJob:
         remedy = f"rename the file to {job.name}.yaml, or write job: {path.stem}"
         raise ConfigError(job.source.problem(("job",), found, "a file named as its job", remedy))
     return job
+
+
+def readable_jobs(workspace: Workspace) -> Iterator[LoadedJob]:
+    """The jobs of the workspace whose files can be read; `cloister check` tells what is wrong with the others."""
+    for path in workspace.job_files():
+        try:
+            yield load_job_of(workspace, path)
+        except ConfigError:
+            continue

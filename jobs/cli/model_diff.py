@@ -11,12 +11,12 @@ import pipeline
 from jobs.cli.learn import refusal_of
 from jobs.cli.options import JsonOption, WorkspaceOption, job_names
 from jobs.cli.output import counted, counts_line, print_json, print_table, say, shortened
-from jobs.cli.uses import files_of, loaded_jobs
+from jobs.cli.uses import files_of
 from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob
 from jobs.plan import make_plan, make_site
 from jobs.progress import telling
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
+from jobs.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
 
 _ANSWER = 300  # characters of a line of an answer
 
@@ -65,7 +65,7 @@ def _job(place: Workspace, name: str | None, files: set[str]) -> LoadedJob:
     """The job that is named, else the only one whose model or head is one of the files. ConfigError."""
     if name is not None:
         return load_job_of(place, find_job(place, name))
-    using = [job for job in loaded_jobs(place) if files & files_of(job)]
+    using = [job for job in readable_jobs(place) if files & files_of(job)]
     if len(using) != 1:
         names = ", ".join(job.name for job in using)
         found = f"{counted(len(using), 'job')} with one of them ({names})" if using else "no job names one of them"

@@ -15,6 +15,7 @@ import typer
 
 import audit
 import pipeline
+from jobs.beside import check_beside
 from jobs.cli.describe import pace_of
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say, say_list
@@ -26,7 +27,7 @@ from jobs.plan import make_plan
 from jobs.progress import watcher_for
 from jobs.stop import Stop
 from jobs.visible import one_line, visible
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
+from jobs.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
 
 _FAILED_LISTED = 20
 _LOOK_SECONDS = 0.25  # between two looks whether the workspace is free
@@ -91,6 +92,7 @@ def plans_of(
     ConfigError with the problems of all if none can run.
     """
     plans, wrong = [], []
+    others, files = list(readable_jobs(workspace)), [path.stem for path in workspace.job_files()]
     for name in names:
         try:
             job = load_job_of(workspace, find_job(workspace, name))
@@ -99,6 +101,7 @@ def plans_of(
             wrong.append(error)
             continue
         try:
+            check_beside(workspace, job, others, files)
             plan = with_window(make_plan(workspace, job), job.config, datetime.now(UTC))
         except ConfigError as error:
             calling.refused(job.name, job.config, error)

@@ -62,7 +62,6 @@ class Service:
         self._ledger = Ledger(self._site, self._tell_start, self._warn, self.clock)
         self._admissions = pipeline.AdmissionsNow(self._site)
         self._jobs: dict[str, Served] = {}
-        self._broken: set[str] = set()
 
     def _warn(self, problem: str) -> None:
         self.log.warning("not all could be told or recorded", problem=problem)
@@ -155,12 +154,11 @@ class Service:
     def _take(self, change: Change) -> None:
         """A job's file was read: a new version, a broken one, or none."""
         name, before = change.name, self._jobs.get(change.name)
+        if change.mended:
+            self._record(pipeline.JobMended(of_job=name))
         if change.error is not None:
             self._break(name, before, change.error)
             return
-        if name in self._broken:
-            self._broken.discard(name)
-            self._record(pipeline.JobMended(of_job=name))
         if change.job is None:
             self._jobs.pop(name, None)
             self.schedules.remove(name)
@@ -176,7 +174,6 @@ class Service:
             self._tell_problems("job file broken, its last good version goes on", name, error)
         else:
             self._tell_problems("job file refused, the job is not run", name, error)
-        self._broken.add(name)
         self._record(
             pipeline.JobBroken(of_job=name, problem=one_line(error.problems[0].one_line()), kept=before is not None)
         )

@@ -4,9 +4,10 @@ A file is read when it looked the same twice in a row, so that one that is just 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from jobs.beside import check_beside
 from jobs.errors import ConfigError
 from jobs.load import LoadedJob
 from jobs.workspace import Workspace, load_job_of
@@ -25,20 +26,24 @@ def stamp_of(path: Path) -> Stamp:
 
 @dataclass(frozen=True)
 class Change:
-    """A job file was read: `job`, or the `error` it has; neither when the file is gone."""
+    """A job file was read: `job`, or the `error` it has; neither when the file is gone. `mended`: it had one before."""
 
     name: str
     job: LoadedJob | None = None
     error: ConfigError | None = None
+    mended: bool = False
 
 
 class JobFiles:
-    """The job files of a workspace as last read."""
+    """The job files of a workspace as last read. A job that does not fit those beside it is read again with them."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._read: dict[Path, Stamp] = {}
+        self._stamps: dict[Path, Stamp] = {}
         self._seen: dict[Path, Stamp] = {}
+        self._jobs: dict[str, LoadedJob] = {}  # of the files that can be read, also those that do not fit
+        self._unfit: dict[str, str] = {}  # job -> what was told of it
+        self._broken: set[str] = set()
 
     @property
     def names(self) -> list[str]:
@@ -48,17 +53,45 @@ class JobFiles:
     def changes(self) -> Iterator[Change]:
         """The changes since the last call, in the order of the names."""
         now = {path: stamp_of(path) for path in self._workspace.job_files()}
-        for path in sorted(self._read.keys() - now.keys()):
-            del self._read[path]
-            yield Change(path.stem)
-        for path, stamp in now.items():
-            if stamp == self._seen.get(path) and stamp != self._read.get(path):
-                self._read[path] = stamp
-                yield self._load(path)
+        gone = sorted(self._stamps.keys() - now.keys())
+        fresh = [path for path, stamp in now.items() if stamp == self._seen.get(path) != self._stamps.get(path)]
         self._seen = now
+        if not gone and not fresh:
+            return
+        for path in gone:
+            del self._stamps[path]
+            self._jobs.pop(path.stem, None)
+            self._unfit.pop(path.stem, None)
+            yield self._told(Change(path.stem))
+        again = sorted(self._unfit.keys() - {path.stem for path in fresh})
+        errors = {path.stem: self._read(path, now[path]) for path in fresh}
+        for name in [*errors, *again]:
+            told = self._unfit.pop(name, None)
+            change = self._fitting(name, errors.get(name))
+            if told is None or told != self._unfit.get(name):
+                yield self._told(change)
 
-    def _load(self, path: Path) -> Change:
+    def _read(self, path: Path, stamp: Stamp) -> ConfigError | None:
+        self._stamps[path] = stamp
+        self._jobs.pop(path.stem, None)
         try:
-            return Change(path.stem, job=load_job_of(self._workspace, path))
+            self._jobs[path.stem] = load_job_of(self._workspace, path)
         except ConfigError as error:
-            return Change(path.stem, error=error)
+            return error
+        return None
+
+    def _fitting(self, name: str, error: ConfigError | None) -> Change:
+        if error is None:
+            try:
+                check_beside(self._workspace, self._jobs[name], self._jobs.values(), self.names)
+            except ConfigError as unfit:
+                self._unfit[name], error = str(unfit), unfit
+        return Change(name, error=error) if error else Change(name, job=self._jobs[name])
+
+    def _told(self, change: Change) -> Change:
+        was_broken = change.name in self._broken
+        if change.error:
+            self._broken.add(change.name)
+            return change
+        self._broken.discard(change.name)
+        return replace(change, mended=was_broken and change.job is not None)

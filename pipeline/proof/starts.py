@@ -95,7 +95,7 @@ class StartsNow:
         match entry["type"]:
             case StartSet.TYPE:
                 rule = Rule(entry["cron"], entry["timezone"], entry["after"])
-                self._set(entry["job"], rule=rule, since=_moment(entry["since"]))
+                self._set(entry["job"], rule=rule, since=_moment(entry["since"]), decided=None)
             case StartDecided.TYPE:
                 self._set(entry["job"], decided=_moment(entry["last"]))
             case RunFinished.TYPE if not entry["interrupted"] and not entry.get("window_closed"):
