@@ -10,12 +10,12 @@ from typing import Any
 import typer
 
 import pipeline
-from jobs.beside import check_beside
 from jobs.cli.describe import first_few, next_start_of, starts
 from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import LoadedJob, shown
+from jobs.nights.beside import check_beside
 from jobs.nights.window import window_end, zone_of
 from jobs.plan import make_plan, make_site
 from jobs.visible import one_line

@@ -15,12 +15,12 @@ import typer
 
 import audit
 import pipeline
-from jobs.beside import check_beside
 from jobs.cli.describe import pace_of
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
+from jobs.nights.beside import check_beside
 from jobs.nights.calling import Calling
 from jobs.nights.window import with_window
 from jobs.plan import make_plan

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
 import audit
 import pipeline
 from jobs.config import JobConfig
 from jobs.nights.schedule import Due
-from jobs.nights.starts import GRACE, Start, Starts, rule_of, starts_between
+from jobs.nights.starts import GRACE, Decided, Start, Starts, rule_of, starts_between
 from jobs.nights.when import ScheduleConfig
 from jobs.visible import one_line
 
@@ -32,7 +32,7 @@ class Ledger:
         self._site, self._tell, self._warn, self._clock = site, tell, warn, clock
         self._log = pipeline.StartsNow(site)
         self._jobs: dict[str, Starts] = {}
-        self._rules: list[pipeline.Record] = []  # records of rules that are not in the log yet
+        self._rules: list[tuple[int, pipeline.StartSet]] = []  # rules by their era that are not in the log yet
         self._not_before = 0.0
 
     def look(self) -> None:
@@ -85,19 +85,27 @@ class Ledger:
 
     def write(self) -> None:
         """Write what is decided into the log, as soon as nobody else holds it."""
-        decided = [each for starts in self._jobs.values() for each in starts.records()]
-        if not (decided or self._rules) or self._clock() < self._not_before:
+        decided = {name: list(starts.records()) for name, starts in self._jobs.items()}
+        facts = [record for name, known in decided.items() for record in self._in_order(name, known)]
+        if not facts or self._clock() < self._not_before:
             return
-        recorded = pipeline.record(self._site, *self._rules, *decided)
+        recorded = pipeline.record(self._site, *facts)
         if recorded.n is None:
             self._not_before = self._clock() + _AGAIN
             self._forget_what_is_written()
             self._warn(f"what became of starts is not in the log yet: {one_line(recorded.why or '')}")
             return
         self._rules = []
-        for each in decided:
-            self._jobs[each.of_job].forget(datetime.fromisoformat(each.last))
-            self._tell(each)
+        for name, known in decided.items():
+            self._jobs[name].forget(sum(each.record.count for each in known))
+            for each in known:
+                self._tell(each.record)
+
+    def _in_order(self, name: str, decided: list[Decided]) -> Iterator[pipeline.Record]:
+        """The records of a job: each rule before what became of its starts."""
+        rules = [(era, record) for era, record in self._rules if record.of_job == name]
+        known = [(each.era, each.record) for each in decided]
+        yield from (record for _, record in sorted([*rules, *known], key=lambda each: each[0]))
 
     def close(self) -> None:
         """Write what is decided, and keep what is known for the next service."""
@@ -111,7 +119,8 @@ class Ledger:
         self.look()
         for name, starts in self._jobs.items():
             if decided := self._log.known(name).decided:
-                starts.forget(decided)
+                starts.forget_until(decided)
+        self._rules = [each for each in self._rules if not self._is_known(each[1])]
 
     def _begin(self, name: str, schedule: ScheduleConfig | None, now: datetime) -> None:
         """Of a job that is new here, take in the starts that the log leaves undecided: nothing served then."""
@@ -126,23 +135,20 @@ class Ledger:
 
     def _change(self, name: str, rule: pipeline.Rule, now: datetime, why: str) -> None:
         self._take_until(name, now, missed=False)  # what the scheduler did not notice yet
-        self._jobs[name].drop(why)
-        self._jobs[name].seen = now
-        self._rules = [
-            each for each in self._rules if not (isinstance(each, pipeline.StartSet) and each.of_job == name)
-        ]
+        self._jobs[name].drop(why, now)
         since = now.isoformat(timespec="seconds")
-        self._rules.append(pipeline.StartSet(of_job=name, since=since, **rule._asdict()))
+        record = pipeline.StartSet(of_job=name, since=since, **rule._asdict())
+        self._rules.append((self._jobs[name].era, record))
 
-    def _pending(self, name: str) -> pipeline.StartSet | None:
-        """The rule of a job that is not in the log yet."""
-        sets = (each for each in self._rules if isinstance(each, pipeline.StartSet))
-        return next((each for each in sets if each.of_job == name), None)
+    def _is_known(self, rule: pipeline.StartSet) -> bool:
+        known = self._log.known(rule.of_job)
+        since = known.since.isoformat(timespec="seconds") if known.since else None
+        return (known.rule, since) == (pipeline.Rule(rule.cron, rule.timezone, rule.after), rule.since)
 
     def _rule(self, name: str) -> pipeline.Rule:
-        if (pending := self._pending(name)) is not None:
-            return pipeline.Rule(pending.cron, pending.timezone, pending.after)
-        return self._log.known(name).rule
+        """The rule of a job, which may not be in the log yet."""
+        last = next((record for _, record in reversed(self._rules) if record.of_job == name), None)
+        return pipeline.Rule(last.cron, last.timezone, last.after) if last else self._log.known(name).rule
 
 
 def now_of(seconds: float) -> datetime:

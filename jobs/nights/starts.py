@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import pipeline
 from jobs.config import JobConfig
@@ -36,11 +36,20 @@ class Outcome(StrEnum):
     CHANGED = "changed"
 
 
+class Decided(NamedTuple):
+    """A record of starts that were due by the rule number `era`."""
+
+    era: int
+    record: pipeline.StartDecided
+
+
 @dataclass(eq=False)
 class Start:
-    """One start that was due. `missed`: nothing served then. `outcome` is None until it is decided."""
+    """One start that was due by the rule number `era` of its job. `missed`: nothing served then. `outcome` is None
+    until it is decided."""
 
     due: datetime
+    era: int = 0
     missed: bool = False
     outcome: Outcome | None = None
     reason: str = ""
@@ -55,12 +64,14 @@ class Start:
 class Starts:
     """The starts of a job that are due and of which the log does not know yet what became of them, in order.
 
-    `seen` is the moment up to which all starts were taken in; `busy_until` is when the last run of the job ended.
+    `seen` is the moment up to which all starts were taken in, by the rule number `era`; `busy_until` is when the last
+    run of the job ended.
     """
 
     job: str
     schedule: ScheduleConfig | None
     seen: datetime
+    era: int = 0
     busy_until: datetime | None = None
     open: list[Start] = field(default_factory=list)
 
@@ -77,7 +88,7 @@ class Starts:
                 continue
             self.seen = moment
             waits = self.next is not None
-            start = Start(moment, was_missed)
+            start = Start(moment, self.era, was_missed)
             self.open.append(start)
             if self.schedule and self.schedule.skips(moment.astimezone(find_zone(self.schedule.timezone)).date()):
                 start.decide(Outcome.SKIPPED, "the day is one of skip_dates")
@@ -101,29 +112,35 @@ class Starts:
             return Outcome.LATE, f"other work kept it waiting for {waited.total_seconds() / 60:,.0f} minutes"
         return None
 
-    def drop(self, reason: str) -> None:
-        """Decide of all that still wait that they are not made."""
+    def drop(self, reason: str, now: datetime) -> None:
+        """Another rule counts from now on: decide of all that still wait that they are not made."""
         for start in self.open:
             if start.outcome is None:
                 start.decide(Outcome.CHANGED, reason)
+        self.era, self.seen = self.era + 1, now
 
-    def records(self) -> Iterator[pipeline.StartDecided]:
-        """The records of what is decided, up to the first start that is not; those that follow each other with the same
-        outcome and reason, and without a run, are one."""
+    def records(self) -> Iterator[Decided]:
+        """What is decided, up to the first start that is not; starts that follow each other with the same outcome and
+        reason, and without a run, have one record."""
         group: list[Start] = []
         for start in self.open:
             if start.outcome is None:
                 break
             if group and not (_same(group[-1], start)):
-                yield self._record(group)
+                yield self._decided(group)
                 group = []
             group.append(start)
         if group:
-            yield self._record(group)
+            yield self._decided(group)
 
-    def forget(self, last: datetime) -> None:
-        """What was due until `last` is in the log."""
-        self.open = [start for start in self.open if start.due > last]
+    def forget(self, count: int) -> None:
+        """The first so many are in the log."""
+        del self.open[:count]
+
+    def forget_until(self, last: datetime) -> None:
+        """The log says what became of all starts until `last`."""
+        while self.open and self.open[0].outcome and self.open[0].due <= last:
+            del self.open[0]
 
     def _overlaps(self, start: Start, waits: bool) -> bool:
         if self.schedule is None or self.schedule.overlap != "skip":
@@ -140,9 +157,9 @@ class Starts:
             for start in missed[:-1]:
                 start.decide(Outcome.JOINED, "nothing served at that time; the last such start makes up for all")
 
-    def _record(self, group: list[Start]) -> pipeline.StartDecided:
+    def _decided(self, group: list[Start]) -> Decided:
         first, last = group[0], group[-1]
-        return pipeline.StartDecided(
+        record = pipeline.StartDecided(
             of_job=self.job,
             due=_utc(first.due),
             last=_utc(last.due),
@@ -151,6 +168,7 @@ class Starts:
             reason=first.reason,
             of_run=first.run,
         )
+        return Decided(first.era, record)
 
 
 def rule_of(config: JobConfig) -> pipeline.Rule:
@@ -186,7 +204,8 @@ def _first_at(hour: int, minute: int, due: datetime, zone: tzinfo) -> datetime:
 
 
 def _same(one: Start, other: Start) -> bool:
-    return (one.outcome, one.reason) == (other.outcome, other.reason) and one.run is None and other.run is None
+    alike = (one.outcome, one.reason, one.era) == (other.outcome, other.reason, other.era)
+    return alike and one.run is None and other.run is None
 
 
 def _utc(moment: datetime) -> str:

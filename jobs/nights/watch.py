@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jobs.beside import check_beside
 from jobs.errors import ConfigError
 from jobs.load import LoadedJob
+from jobs.nights.beside import check_beside
 from jobs.workspace import Workspace, load_job_of
 
 Stamp = tuple[int, int, int] | None

@@ -11,7 +11,7 @@ from jobs.nights.when import ScheduleConfig
 from pipeline import Rule
 
 EVENING = datetime(2026, 12, 23, 21, tzinfo=UTC)  # 22:00 in Berlin
-DAY = timedelta(days=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def starts(**policy: Any) -> Starts:
@@ -30,10 +30,10 @@ def test_a_start_waits_until_it_is_decided_and_is_then_written_once() -> None:
     assert start is not None
     assert list(these.records()) == []
     start.decide(Outcome.RAN, "the run finished", "r1")
-    (record,) = these.records()
+    ((_, record),) = these.records()
     assert (record.of_job, record.due, record.last) == ("sort", "2026-12-23T21:00:00+00:00", record.due)
     assert (record.count, record.outcome, record.of_run) == (1, "ran", "r1")
-    these.forget(EVENING)
+    these.forget(1)
     assert list(these.records()) == []
 
 
@@ -61,7 +61,7 @@ def test_missed_starts_are_made_up_for_as_the_schedule_says(policy: str, expecte
 def test_missed_starts_that_follow_each_other_are_one_record() -> None:
     these = starts(missed="none")
     these.take((EVENING + n * DAY, True) for n in range(300))
-    (record,) = these.records()
+    ((_, record),) = these.records()
     assert (record.count, record.outcome) == (300, "missed")
     assert record.last == "2027-10-18T21:00:00+00:00"
 
@@ -82,7 +82,7 @@ def test_a_start_while_another_one_waits_joins_it() -> None:
     assert outcomes(these) == [None, Outcome.JOINED]
     assert list(these.records()) == []  # in the order in which they were due: the first is not decided
     these.open[0].decide(Outcome.RAN, "the run finished", "r1")
-    assert [record.outcome for record in these.records()] == ["ran", "joined"]
+    assert [record.outcome for _, record in these.records()] == ["ran", "joined"]
 
 
 def test_a_start_while_the_job_ran_is_skipped_where_the_schedule_says_so() -> None:
@@ -122,9 +122,11 @@ def test_a_missed_start_is_late_by_its_nature_but_has_an_end_too() -> None:
 def test_what_waits_when_a_schedule_changes_is_decided() -> None:
     these = starts()
     these.take([(EVENING, False)])
-    these.drop("the job starts by another schedule now")
-    (record,) = these.records()
-    assert record.outcome == "changed"
+    these.drop("the job starts by another schedule now", EVENING + HOUR)
+    these.take([(EVENING + HOUR, False), (EVENING + DAY, False)])  # by the new one, which begins after that hour
+    these.drop("the job's file is gone", EVENING + 2 * DAY)
+    told = [(era, record.outcome, record.due[8:10]) for era, record in these.records()]
+    assert told == [(0, "changed", "23"), (1, "changed", "24")]
 
 
 def test_a_rule_without_a_cron_line_has_no_starts() -> None:
