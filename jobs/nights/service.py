@@ -21,6 +21,7 @@ import pipeline
 from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.load import LoadedJob
 from jobs.nights.calling import Calling
+from jobs.nights.handing.requests import Requests
 from jobs.nights.schedule import GRACE_SECONDS, CronTrigger, Schedules
 from jobs.nights.wake import Wake
 from jobs.nights.watch import Change, JobFiles, Stamp, stamp_of
@@ -70,6 +71,7 @@ class Service:
         self._site = make_site(self.workspace)
         self._calling = Calling(self.workspace, self._warn, self.stop)
         self._admissions = pipeline.AdmissionsNow(self._site)
+        self._requests = Requests(self.workspace, self._site, self.log)
         self._jobs: dict[str, Served] = {}
         self._waiting: dict[str, datetime] = {}  # a queue in which each job stands once, with when it was due
 
@@ -91,8 +93,15 @@ class Service:
             self.log.warning("start left out: too late", job=name, scheduled=moment.isoformat())
         for name in self.schedules.due():
             self._waiting.setdefault(name, self._due(name))
+        self._queue_requests()
         self._look_at_folders()
         self._calling.look()
+
+    def _queue_requests(self) -> None:
+        """Queues the jobs that somebody asked for, at once also those that are to be tried again later."""
+        for name, due in self._requests.take({name: each.job for name, each in self._jobs.items()}).items():
+            if self._waiting.get(name) != due:
+                self._waiting[name], self._jobs[name].not_before = due, 0.0
 
     def _look_at_folders(self) -> None:
         """Queues the jobs without a schedule that have new files, of those that are due for a look."""
@@ -130,7 +139,7 @@ class Service:
             if served is not None and self.clock() < served.not_before:
                 continue
             del self._waiting[name]
-            if served is not None and self._is_refused(served):
+            if served is not None and self._is_refused(served) and not self._requests.asks(name):
                 self.log.warning("start left out: the job is refused", job=name)
             elif served is not None:
                 self._run(name, served, due)
@@ -202,6 +211,7 @@ class Service:
         try:
             plan = with_window(make_plan(self.workspace, served.job), served.job.config, due)
             before = frozenset(pipeline.scan(plan.input, sightings=served.sightings).ready)
+            plan = replace(plan, requests=self._requests.begin(name))
             self.log.info("run starts", job=name)
             with LineWatcher(self.log, name) as watcher:
                 report = pipeline.run(
@@ -212,18 +222,21 @@ class Service:
         except audit.LogHeld as error:
             self._wait(served, due, "run waits: the workspace is held", one_line(str(error)))
         except (audit.AuditError, pipeline.MachineRefusedError) as error:
+            self._requests.refused(name, error)
             self._calling.refused(name, served.job.config, error)
             raise
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
             self._wait(served, due, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
+            self._requests.refused(name, error)
             self._calling.refused(name, served.job.config, error)
         else:
             served.handled = None if report.ended_early else before
             if report.window_closed and plan.until and served.job.config.schedule is None:  # else it would begin again
                 served.not_before = self.clock() + max(0.0, plan.until.timestamp() - self.now())
             self._tell(report)
+            self._requests.ended(report)
             self._calling.ended(served.job.config, report)
 
     def _wait(self, served: Served, due: datetime, event: str, problem: str) -> None:
@@ -244,6 +257,7 @@ class Service:
 
     def _refuse(self, served: Served, error: Exception) -> None:
         self._tell_problems("job refused until its files change", served.job.name, error)
+        self._requests.refused(served.job.name, error)
         self._calling.refused(served.job.name, served.job.config, error)
         served.refused = self._refusal(served)  # after the log has said who was told
 
