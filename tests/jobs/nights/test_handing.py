@@ -185,12 +185,12 @@ def test_a_service_that_is_stopped_tells_what_came_of_the_run(ready: Place, serv
 
 
 def test_a_request_outlives_the_service_and_is_run_once(ready: Place, cloister: Cloister) -> None:
-    ready.job("sort", YEARLY)
+    ready.job("sort", YEARLY + "output: {{part_documents: 50}}\n")
     fill(ready, "sort")
     with serve(ready) as first:
         wait_for(first, "job read", "sort")
         with started(ready, "run", "sort") as follower:
-            wait_for(first, "documents found", "sort")
+            wait_for(first, "part committed", "sort")
             first.kill()
             code, told, err = ended(follower)
     assert (code, told["exit_code"], told["runs"]) == (5, 5, [])
@@ -220,11 +220,12 @@ def test_a_request_that_was_left_while_the_service_was_busy_is_taken_up_by_the_n
     ready.job("other", YEARLY)
     fill(ready, "other")
     ready.drop("sort", "lease.txt", LEASE)
-    with started(ready, "run", "other") as first, started(ready, "run", "sort") as second:
+    with started(ready, "run", "other") as first:
         wait_for(served, "documents found", "other")
-        wait_for(second, "waiting for the service, which runs other", "sort")
-        second.send_signal(signal.SIGINT)
-        assert "the service has not begun the run yet, and will" in ended(second)[2]
+        with started(ready, "run", "sort") as second:
+            wait_for(second, "waiting for the service, which runs other", "sort")
+            second.send_signal(signal.SIGINT)
+            assert "the service has not begun the run yet, and will" in ended(second)[2]
         served.kill()
         assert ended(first)[0] == 5
     with serve(ready) as next_:
