@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -179,7 +179,7 @@ def run_all(
                 raise
             except (pipeline.ModelRefusedError, audit.AuditError) as error:
                 calling.refused(job.name, job.config, error)
-                night.refusals.append(ending_of(error, plan.site.root, processing=True))
+                night.refusals.append(_refusal(error, plan))
                 print(visible(night.refusals[-1].message), file=sys.stderr)
                 if isinstance(error, audit.AuditError):
                     night.interrupted = isinstance(error, audit.LogHeld) and stop()
@@ -194,6 +194,16 @@ def run_all(
                 night.interrupted = len(night.reports) < len(plans) or night.reports[-1][1].interrupted
                 break
     return night
+
+
+def _refusal(error: pipeline.ModelRefusedError | audit.AuditError, plan: pipeline.RunPlan) -> Ending:
+    """The ending of a run that could not be, or could not go on."""
+    ending = ending_of(error, plan.site.root, processing=True)
+    if isinstance(error, audit.LogHeld):
+        ending = replace(
+            ending, message=f"{ending.message}\n    remedy:   --wait SECONDS waits for it"
+        )
+    return ending
 
 
 def lost_rows(report: pipeline.RunReport) -> Ending:
