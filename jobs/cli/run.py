@@ -200,9 +200,7 @@ def _refusal(error: pipeline.ModelRefusedError | audit.AuditError, plan: pipelin
     """The ending of a run that could not be, or could not go on."""
     ending = ending_of(error, plan.site.root, processing=True)
     if isinstance(error, audit.LogHeld):
-        ending = replace(
-            ending, message=f"{ending.message}\n    remedy:   --wait SECONDS waits for it"
-        )
+        ending = replace(ending, message=f"{ending.message}\n    remedy:   --wait SECONDS waits for it")
     return ending
 
 
