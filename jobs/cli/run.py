@@ -105,8 +105,11 @@ def _run_or_ask(
 
 def _ask(place: Workspace, job: LoadedJob) -> Night:
     """Have the service run the job, and follow it. It tells those whom `notify` names."""
-    with Stop(_FOLLOWED) as stop, watcher_for(job.name) as watcher:
-        ended = Follower(place, job.name, watcher, stop).run()
+    try:
+        with Stop(_FOLLOWED) as stop, watcher_for(job.name) as watcher:
+            ended = Follower(place, job.name, watcher, stop).run()
+    except audit.AuditError as error:
+        ended = ending_of(error, place.root, processing=True)
     if isinstance(ended, Ending):
         print(visible(ended.message), file=sys.stderr)
         return Night(refusals=[ended])

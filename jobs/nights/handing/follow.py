@@ -48,6 +48,7 @@ class Follower:
         self._service = service_of(self.workspace) or 0
         self._idle: float | None = None  # since when the service could have taken the request up
         self._waits_for = ""
+        self._total: int | None = None
 
     def run(self) -> pipeline.RunReport | Ending:
         """Have the job run: how its run ended, or why nothing more can be said of it. OSError, audit.AuditError."""
@@ -127,9 +128,10 @@ class Follower:
         if running and writer not in (0, running.pid):
             running = None  # a run that was killed left it
         if answer and running and running.job == self.job and writer == service:
-            if running.total is not None:
+            if running.total is not None and running.total != self._total:
+                self._total = running.total
                 self.watcher.found(running.total)
-                self.watcher.reached(running.counts)
+            self.watcher.reached(running.counts)
             return
         whose = "the service" if writer == service else f"process {writer}" if writer else "another process"
         waits_for = "the service" if writer is None else f"{whose}, which runs {running.job}" if running else whose
