@@ -3,7 +3,7 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -49,6 +49,15 @@ class LineWatcher:
         self._states[state] += 1
         if state == "failed":
             self._log.warning("document failed", path=path, reason=reason)
+        self._tell_if_due()
+
+    def reached(self, states: Mapping[str, int]) -> None:
+        """Hear of a run elsewhere how many documents have reached which state."""
+        if states != self._states:
+            self._states = Counter(states)
+            self._tell_if_due()
+
+    def _tell_if_due(self) -> None:
         if self._clock() - self._last >= EVERY_SECONDS:
             self._last = self._clock()
             self._log.info("progress", finished=self._states.total(), total=self._total, **self._states)
@@ -86,6 +95,10 @@ class BarWatcher:
         if state == "failed":
             told = visible(f"  failed: {path}: {reason}")
             self._bar.console.print(told, style="red", markup=False, highlight=False)
+
+    def reached(self, states: Mapping[str, int]) -> None:
+        """Hear of a run elsewhere how many documents have reached which state."""
+        self._bar.update(self._task, completed=sum(states.values()))
 
 
 Watcher = LineWatcher | BarWatcher

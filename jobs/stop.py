@@ -5,13 +5,18 @@ import select
 import signal
 from types import FrameType
 
+COMMITTING = "Stopping: what is computed is being committed. Once more to stop at once."
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """A flag that signals set, and a wait that they end. Use it as a context manager, in the main thread."""
+    """A flag that signals set, and a wait that they end. Use it as a context manager, in the main thread.
 
-    def __init__(self) -> None:
+    A terminal gets `notice` at the first signal.
+    """
+
+    def __init__(self, notice: str = COMMITTING) -> None:
+        self.notice = notice
         self.signal: signal.Signals | None = None
         self._reader, self._writer = os.pipe()  # an Event may deadlock when its own thread's signal handler sets it
         self._before = {number: signal.getsignal(number) for number in _SIGNALS}
@@ -44,4 +49,4 @@ class Stop:
         self.signal = signal.Signals(number)
         os.write(self._writer, b"!")
         if os.isatty(2):
-            os.write(2, b"\nStopping: what is computed is being committed. Once more to stop at once.\n")
+            os.write(2, f"\n{self.notice}\n".encode())

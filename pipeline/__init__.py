@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pipeline.pages.axes import Tick, axis
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
-    from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Retention, RunPlan, Site
+    from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Retention, RunPlan, RunRequest, Site
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
     from pipeline.proof.judge import Replayed, Verdict
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         read_admissions,
         refusal_of,
     )
+    from pipeline.records.drop import DropFolder, LeftFile
     from pipeline.records.entries import entries_at, read_entries
     from pipeline.records.journal import Recorded, open_journal, record
     from pipeline.records.records import says
@@ -107,6 +108,8 @@ if TYPE_CHECKING:
         Record,
         RefusedThere,
         Reviewed,
+        RunFinished,
+        RunStarted,
         Sampled,
         ServiceEnded,
         ServiceStarted,
@@ -207,7 +210,7 @@ _LATER = {
     "pipeline.outbox.tables.writing": "original_of write_table",
     "pipeline.pages.axes": "Tick axis",
     "pipeline.parse": "Limits find_tesseract",
-    "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Retention RunPlan Site",
+    "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Retention RunPlan RunRequest Site",
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
     "pipeline.proof.judge": "Replayed Verdict",
@@ -227,6 +230,7 @@ _LATER = {
     "pipeline.quality.page": "write_page",
     "pipeline.quality.qualify": "Asked Measured Qualification qualify",
     "pipeline.records.admissions": "Admissions AdmissionsNow Decision check_admitted read_admissions refusal_of",
+    "pipeline.records.drop": "DropFolder LeftFile",
     "pipeline.records.entries": "entries_at read_entries",
     "pipeline.records.journal": "Recorded open_journal record",
     "pipeline.records.records": "says",
@@ -235,8 +239,8 @@ _LATER = {
     "pipeline.proof.starts": "Known Rule StartsNow",
     "pipeline.records.types": (
         "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead Notified "
-        "ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed Sampled "
-        "ServiceEnded ServiceStarted SignedIn StartDecided StartSet StartedThere Verified"
+        "ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed RunFinished "
+        "RunStarted Sampled ServiceEnded ServiceStarted SignedIn StartDecided StartSet StartedThere Verified"
     ),
     "pipeline.report": "Observer RunReport",
     "pipeline.review.queue.index": "Queue open_queue",

@@ -39,7 +39,8 @@ class Site:
 
     @property
     def state(self) -> Path:
-        """Caches; may be deleted at any time without losing a fact, but for what waits in handover/ (handover.py)."""
+        """Caches; may be deleted at any time without losing a fact, but for what waits in handover/, review/ and
+        runs/."""
         return self.root / "state"
 
     @property
@@ -118,11 +119,21 @@ class Quality:
     require: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """Somebody asked the service for a run: the id of the request, the user who left it, and when."""
+
+    id: str
+    user: str
+    at: str
+
+
 @dataclass(frozen=True)
 class RunPlan:
     """One run of one job. A part is committed after `part_documents` rows or `part_seconds`, whichever is first. No
     document starts that is not expected to be done by `until`, the end of the run's window, and none at all from
-    `share_until` on, when its share of the window is over because other jobs wait."""
+    `share_until` on, when its share of the window is over because other jobs wait. `requests`: who asked the service
+    for it, if anybody did."""
 
     site: Site
     job: str
@@ -140,6 +151,7 @@ class RunPlan:
     private: bool = False  # the log holds commitments instead of names and digests of documents
     until: datetime | None = None
     share_until: datetime | None = None
+    requests: tuple[RunRequest, ...] = ()
 
     @property
     def is_batch(self) -> bool:

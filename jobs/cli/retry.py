@@ -35,6 +35,7 @@ def retry(
 
     For when a limit was raised, Tesseract installed or Cloister updated. A document that can be read now gets its
     row, which supersedes the failed one, and leaves failed/. What else lies in the input folder waits for the next run.
+    It is not handed over to cloister serve: while that runs a job, retry waits for --wait SECONDS, or ends with exit 5.
     Exit codes are those of run.
     """
     place = open_workspace(workspace)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
 from jobs.nights.beside import check_beside
 from jobs.nights.calling import Calling
+from jobs.nights.handing.follow import Follower, service_of
 from jobs.nights.window import with_window
 from jobs.plan import make_plan
 from jobs.progress import watcher_for
@@ -31,6 +32,8 @@ from jobs.workspace import Workspace, find_job, load_job_of, open_workspace, rea
 
 _FAILED_LISTED = 20
 _LOOK_SECONDS = 0.25  # between two looks whether the workspace is free
+_ENDS_ALL = {ExitCode.AUDIT_FAILED, ExitCode.WORKSPACE_HELD, ExitCode.INTERRUPTED}
+_FOLLOWED = "The run is followed no longer; the service goes on."
 
 
 @dataclass
@@ -49,6 +52,17 @@ class Night:
         codes += [ExitCode.WINDOW_CLOSED for _, report in self.reports if report.window_closed]
         return worst([*codes, ExitCode.INTERRUPTED] if self.interrupted else codes)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no other job is to run any more."""
+        return self.interrupted or any(ending.code in _ENDS_ALL for ending in self.refusals)
+
+    def add(self, other: Night) -> None:
+        """Put what came of other runs behind these."""
+        self.reports += other.reports
+        self.refusals += other.refusals
+        self.interrupted = self.interrupted or other.interrupted
+
 
 def run(
     jobs: JobsArgument, wait: WaitOption = 0, workspace: WorkspaceOption = None, as_json: JsonOption = False
@@ -56,14 +70,51 @@ def run(
     """Run jobs once, one after another; a mistake in one of them does not keep the others from running.
 
     A run takes all documents that lie in the job's folder and are not done yet. Ctrl-C or SIGTERM commits what is
-    computed and leaves the rest to the next run. Exit 0: done; 1: some documents failed; 2: a mistake in a job;
-    3: model refused; 4: the audit log cannot be trusted or written; 5: another run holds the workspace, and did so for
-    as long as --wait says; 6: the window of a job closed before all was done; 130: stopped.
+    computed and leaves the rest to the next run. Where cloister serve works on the workspace, it is asked for the runs
+    and followed until they have ended; Ctrl-C then ends the following alone. A job file outside of jobs/ is run here.
+
+    Exit 0: done; 1: some documents failed; 2: a mistake in a job; 3: model refused; 4: the audit log cannot be trusted
+    or written; 5: another run holds the workspace, and did so for as long as --wait says, or the service ended before
+    the run; 6: the window of a job closed before all was done; 130: stopped, or followed no longer.
     """
     place = open_workspace(workspace)
     calling = calling_of(place)
     plans, wrong = plans_of(place, jobs, calling)
-    end(place, run_all(plans, calling, wait, wrong), as_json)
+    end(place, _run_or_ask(place, plans, calling, wait, wrong), as_json)
+
+
+def _run_or_ask(
+    place: Workspace,
+    plans: list[tuple[LoadedJob, pipeline.RunPlan]],
+    calling: Calling,
+    wait: float,
+    wrong: Sequence[Ending],
+) -> Night:
+    """Run the jobs; those of jobs/ by the service, where there is one."""
+    if service_of(place) is None:
+        return run_all(plans, calling, wait, wrong)
+    night = Night(refusals=[*wrong])
+    for each in wrong:
+        print(visible(each.message), file=sys.stderr)
+    for job, plan in plans:
+        is_served = service_of(place) is not None and job.path.absolute().parent == place.jobs
+        night.add(_ask(place, job) if is_served else run_all([(job, plan)], calling, wait))
+        if night.is_over:
+            break
+    return night
+
+
+def _ask(place: Workspace, job: LoadedJob) -> Night:
+    """Have the service run the job, and follow it. It tells those whom `notify` names."""
+    try:
+        with Stop(_FOLLOWED) as stop, watcher_for(job.name) as watcher:
+            ended = Follower(place, job.name, watcher, stop).run()
+    except audit.AuditError as error:
+        ended = ending_of(error, place.root, processing=True)
+    if isinstance(ended, Ending):
+        print(visible(ended.message), file=sys.stderr)
+        return Night(refusals=[ended])
+    return Night(reports=[(job, ended)], interrupted=ended.interrupted)
 
 
 def calling_of(workspace: Workspace) -> Calling:
@@ -134,7 +185,7 @@ def run_all(
                 raise
             except (pipeline.ModelRefusedError, audit.AuditError) as error:
                 calling.refused(job.name, job.config, error)
-                night.refusals.append(ending_of(error, plan.site.root, processing=True))
+                night.refusals.append(_refusal(error, plan))
                 print(visible(night.refusals[-1].message), file=sys.stderr)
                 if isinstance(error, audit.AuditError):
                     night.interrupted = isinstance(error, audit.LogHeld) and stop()
@@ -149,6 +200,14 @@ def run_all(
                 night.interrupted = len(night.reports) < len(plans) or night.reports[-1][1].interrupted
                 break
     return night
+
+
+def _refusal(error: pipeline.ModelRefusedError | audit.AuditError, plan: pipeline.RunPlan) -> Ending:
+    """The ending of a run that could not be, or could not go on."""
+    ending = ending_of(error, plan.site.root, processing=True)
+    if isinstance(error, audit.LogHeld):
+        ending = replace(ending, message=f"{ending.message}\n    remedy:   --wait SECONDS waits for it")
+    return ending
 
 
 def lost_rows(report: pipeline.RunReport) -> Ending:

@@ -19,13 +19,15 @@ class Served:
     """A job that is served, in the last version of its file that could be read.
 
     Of a job that starts as files come: `handled`, the files that lay there when its last run began; `files_since`,
-    since when new files wait. `shares`: how often its share of a window was over, and `waits_since` when for the last
-    time. `refused` says how its files, its folder and the log's admissions were when it could not be run.
+    since when new files wait. `asked_since`: when somebody asked for a run. `shares`: how often its share of a window
+    was over, and `waits_since` when for the last time. `refused` says how its files, its folder and the log's
+    admissions were when it could not be run.
     """
 
     job: LoadedJob
     handled: frozenset[pipeline.Candidate] | None = None
     files_since: datetime | None = None
+    asked_since: datetime | None = None
     refused: Refusal | None = None
     not_before: float = 0.0
     next_look: float = 0.0  # if nothing is heard until then

@@ -21,6 +21,7 @@ import pipeline
 from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.load import LoadedJob
 from jobs.nights.calling import Calling
+from jobs.nights.handing.requests import Requests
 from jobs.nights.ledger import Ledger, now_of
 from jobs.nights.schedule import CronTrigger, Schedules
 from jobs.nights.served import Refusal, Served, check_now, refusal_now
@@ -61,6 +62,7 @@ class Service:
         self._calling = Calling(self.workspace, self._warn, self.stop)
         self._ledger = Ledger(self._site, self._tell_start, self._warn, self.clock)
         self._admissions = pipeline.AdmissionsNow(self._site)
+        self._requests = Requests(self.workspace, self._site, self.log)
         self._jobs: dict[str, Served] = {}
 
     def _warn(self, problem: str) -> None:
@@ -85,12 +87,21 @@ class Service:
         for served in self._jobs.values():
             if served.job.config.after:
                 self._ledger.take_ends(served.job.config)
+        self._take_requests()
         self._look_at_folders()
         self._ledger.write()
         self._calling.look()
 
     def _moment(self) -> datetime:
         return now_of(self.now())
+
+    def _take_requests(self) -> None:
+        """Finds the jobs that somebody asked for, at once also those that are to be tried again later."""
+        asked = self._requests.take({name: each.job for name, each in self._jobs.items()})
+        for name, served in self._jobs.items():
+            if asked.get(name) not in (None, served.asked_since):
+                served.not_before = 0.0
+            served.asked_since = asked.get(name)
 
     def _look_at_folders(self) -> None:
         """Finds the jobs with new files, of those that files start and that are due for a look."""
@@ -119,7 +130,7 @@ class Service:
         turns = []
         for name, served in self._jobs.items():
             start, config = self._ledger.next(name), served.job.config
-            if (due := start.due if start else served.files_since) is not None:
+            if (due := served.asked_since or (start.due if start else served.files_since)) is not None:
                 since = served.waits_since or due
                 turns.append(Turn(name, config, due, since, served.shares, window_end(config, due)))
         return turns
@@ -131,10 +142,10 @@ class Service:
             served, start = self._jobs[turn.job], self._ledger.next(turn.job)
             if self.clock() < served.not_before:
                 continue
-            if self._is_refused(served):
+            if self._is_refused(served) and not self._requests.asks(turn.job):
                 served.files_since = None
                 self._leave_out(start, Outcome.REFUSED, "the job is refused until its files change")
-            elif start and (why := self._ledger.starts(turn.job).left_out(start, now)):
+            elif start and not served.asked_since and (why := self._ledger.starts(turn.job).left_out(start, now)):
                 self._leave_out(start, *why)
             else:
                 self._run(turn, served, start, share_of(turn, turns, now))
@@ -245,6 +256,7 @@ class Service:
             plan = with_window(make_plan(self.workspace, served.job), served.job.config, turn.due)
             plan = replace(plan, share_until=share_until)
             before = frozenset(pipeline.scan(plan.input, sightings=served.sightings).ready)
+            plan = replace(plan, requests=self._requests.begin(name))
             self.log.info("run starts", job=name)
             with LineWatcher(self.log, name) as watcher:
                 report = pipeline.run(
@@ -256,12 +268,14 @@ class Service:
         except audit.LogHeld as error:
             self._wait(served, "run waits: the workspace is held", one_line(str(error)))
         except (audit.AuditError, pipeline.MachineRefusedError) as error:
+            self._requests.refused(name, error)
             self._calling.refused(name, served.job.config, error)
             raise
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
             self._wait(served, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
+            self._requests.refused(name, error)
             self._calling.refused(name, served.job.config, error)
         else:
             served.handled = None if report.ended_early else before
@@ -275,6 +289,8 @@ class Service:
         if report.window_closed and plan.share_until and plan.until and plan.share_until <= now < plan.until:
             served.shares, served.waits_since = served.shares + 1, now
             return
+        self._requests.ended(report)
+        served.asked_since = None
         if start:
             self._ledger.starts(plan.job).busy_until = now
             if not report.interrupted:
@@ -303,6 +319,7 @@ class Service:
     def _refuse(self, served: Served, error: Exception) -> None:
         self._tell_problems("job refused until its files change", served.job.name, error)
         served.files_since = None
+        self._requests.refused(served.job.name, error)
         self._calling.refused(served.job.name, served.job.config, error)
         served.refused = self._refusal(served.job)  # after the log has said who was told
 

@@ -69,7 +69,9 @@ def _of_run(entry: Record) -> str | None:
     match entry:
         case RunStarted():
             again = ", to take up again what failed" if entry.retry else ""
-            return f"{job}: a run began with {_number(entry.ready, 'file')} and the model {entry.model}{again}."
+            asked = f", as {' and '.join(dict.fromkeys(each.user for each in entry.requests))} asked"
+            said = f"{job}: a run began with {_number(entry.ready, 'file')} and the model {entry.model}{again}"
+            return f"{said}{asked if entry.requests else ''}."
         case RunFinished():
             how = {"interrupted": "was interrupted", "window_closed": "ended with its window"}.get(entry.how, "ended")
             return f"{job}: the run {how} after {entry.seconds:,.0f} seconds: {_counts(entry.counts)}."

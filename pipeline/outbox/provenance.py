@@ -30,6 +30,7 @@ def started(
         held=len(found.held),
         ignored=len(found.ignored),
         isolation=isolation,
+        requests=plan.requests,
     )
 
 

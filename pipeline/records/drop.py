@@ -25,9 +25,11 @@ REFUSED: Final = ".refused"
 
 @dataclass(frozen=True)
 class LeftFile:
-    """A file that lies there: who owns it, and its bytes, or why they are none that a command leaves."""
+    """A file that lies there: who owns it (the name, and the number), and its bytes, or why they are none that a
+    command leaves."""
 
     owner: str
+    uid: int
     data: bytes
     wrong: str | None = None
 
@@ -74,11 +76,11 @@ class DropFolder:
         """Read a file. OSError."""
         with os.fdopen(open_beneath(self.site.state, f"{self.name}/{name}", os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())
-            owner = _name_of(status.st_uid)
+            owner = _name_of(status.st_uid), status.st_uid
             if not stat.S_ISREG(status.st_mode):
-                return LeftFile(owner, b"", "not a regular file")
+                return LeftFile(*owner, b"", "not a regular file")
             data = file.read(self.most + 1)
-            return LeftFile(owner, data, f"longer than {self.most:,} bytes" if len(data) > self.most else None)
+            return LeftFile(*owner, data, f"longer than {self.most:,} bytes" if len(data) > self.most else None)
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files, as far as that can be done; may be repeated."""

@@ -29,6 +29,24 @@ def test_lines() -> None:
     ]
 
 
+def test_how_far_a_run_elsewhere_is(capsys: pytest.CaptureFixture[str]) -> None:
+    out, now = io.StringIO(), [0.0]
+    with LineWatcher(start_logging(out), "night", clock=lambda: now[0]) as watcher:
+        watcher.found(4)
+        now[0] = EVERY_SECONDS
+        watcher.reached({"done": 1, "failed": 1})
+        now[0] *= 2
+        watcher.reached({"done": 1, "failed": 1})  # nothing new, and no line
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [line["event"] for line in lines] == ["documents found", "progress"]
+    assert (lines[1]["finished"], lines[1]["total"], lines[1]["failed"]) == (2, 4, 1)
+    with BarWatcher("night") as bar:
+        bar.found(4)
+        bar.reached({"done": 1, "failed": 2})
+        assert (bar._bar.tasks[0].completed, bar._bar.tasks[0].total) == (3, 4)
+    assert capsys.readouterr().out == ""
+
+
 def test_only_a_terminal_gets_bars(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with counting("entries") as count, saying() as say:
         assert (count, say) == (None, None)

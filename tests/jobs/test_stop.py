@@ -28,6 +28,13 @@ def test_the_first_asks_and_the_second_interrupts(
     assert "Once more to stop at once" in capfd.readouterr().err
 
 
+def test_a_terminal_is_told_what_stops(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.isatty", lambda _: True)
+    with Stop("The service goes on."):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert capfd.readouterr().err == "\nThe service goes on.\n"
+
+
 def test_a_wait_ends_by_itself_too() -> None:
     with Stop() as stop:
         begun = time.monotonic()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipeline.plan import REQUIRED
+from pipeline.plan import REQUIRED, RunRequest
 from pipeline.records.types.base import Record, kind
 from pipeline.states import OF_RUNS
 
@@ -28,8 +28,8 @@ class Isolation:
 @kind("run.started", "a run begins, and takes `ready` files")
 class RunStarted(Record):
     """The settings, job file and model of a run (`pinned`: the job names its sha256), the job's rule for copies, the
-    classes of failures that it takes up again, the software, how many files its scan found in which state, and how its
-    parsers are held (None where it needs none)."""
+    classes of failures that it takes up again, the software, how many files its scan found in which state, how its
+    parsers are held (None where it needs none), and who asked the service for the run, if anybody did."""
 
     job_digest: str
     job_file_sha256: str
@@ -44,6 +44,7 @@ class RunStarted(Record):
     held: int = 0
     ignored: int = 0
     isolation: Isolation | None = None
+    requests: tuple[RunRequest, ...] = ()
 
 
 class _Counted:

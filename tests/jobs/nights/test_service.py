@@ -7,8 +7,6 @@ import json
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from jobs.stop import Stop
 from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 from tests.jobs.nights.clockwork import Clockwork
+from tests.jobs.nights.serving import serve, wait_for
 
 CRON = SORT.replace("model:", 'schedule: {{cron: "0 22 * * *", timezone: UTC}}\nmodel:')
 NOON = datetime(2027, 1, 15, 12, tzinfo=UTC).timestamp()
@@ -266,29 +265,6 @@ def test_a_log_that_cannot_be_trusted_ends_the_service(bench: Bench) -> None:
     (bench.place.root / "audit" / "checkpoint").write_text("")
     with pytest.raises(audit.AuditError):
         bench.turn()
-
-
-def wait_for(served: "subprocess.Popen[str]", event: str, job: str | None = None) -> None:
-    assert served.stderr is not None
-    for line in served.stderr:
-        told = json.loads(line)
-        if told["event"] == event and job in (None, told.get("job")):
-            return
-    raise AssertionError(f"the service ended before {event!r}")
-
-
-def serve(place: Place) -> "subprocess.Popen[str]":
-    command = [
-        sys.executable,
-        "-P",
-        "-c",
-        "from jobs.cli import main; main()",
-        "serve",
-        "--json",
-        "--workspace",
-        place.root,
-    ]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
