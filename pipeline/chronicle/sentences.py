@@ -64,6 +64,7 @@ def _of_run(entry: Record) -> str | None:
     match entry:
         case RunStarted():
             again = ", to take up again what failed" if entry.retry else ""
+            again = ", to answer archived documents again" if entry.rerun else again
             return f"{job}: a run began with {_number(entry.ready, 'file')} and the model {entry.model}{again}."
         case RunFinished():
             how = {"interrupted": "was interrupted", "window_closed": "ended with its window"}.get(entry.how, "ended")

@@ -1,7 +1,7 @@
 """The current rows, read from the parts in outbox/."""
 
 import sys
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from pipeline.errors import BadPartError
 from pipeline.outbox.schema import COPIES, table_schema, to_text
 from pipeline.plan import Site
 from pipeline.records.current import Replaced, RowKey
+from pipeline.states import State
 
 _NARROW = ("document", "path", "state", "audit_index", "job_digest", "replaces", "review")
 _LATER = ("replaces", "review")  # columns that tables of earlier versions lack
@@ -22,7 +23,8 @@ _OPEN = 16  # parts of which a batch is kept
 
 
 class _Row(NamedTuple):
-    """Where a row stands, the settings that made it, and whether a person decided it."""
+    """Where a row stands, the settings that made it, whether a person decided it, and whether it has an answer of its
+    own, and does not only say that a document came again."""
 
     path: str
     entry: int
@@ -30,18 +32,22 @@ class _Row(NamedTuple):
     number: int
     settings: str
     decided: bool
+    answered: bool
 
 
-def results(site: Site, job: str | None = None, *, only_current_settings: bool = False) -> Iterator[dict[str, Any]]:
+def results(
+    site: Site, job: str | None = None, *, only_current_settings: bool = False, today: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
     """The current rows as plain values, by job and path. BadPartError.
 
-    A row made by other settings than the newest row of a run of its job has `other_settings`: True beside its columns;
-    `only_current_settings` leaves such rows out. Reads a few narrow columns of every part first, so that memory grows
-    with the number of rows, not of words.
+    A row made by other settings than those of its job has `other_settings`: True beside its columns; but not one that
+    only says that a document came again, for it has no answer. `today` has the digest of these settings by job; of a
+    job that is not there, they are those of the newest row of a run. `only_current_settings` leaves such rows out.
+    Reads a few narrow columns of every part first, so that memory grows with the number of rows, not of words.
     """
     for folder in sorted(path for path in (site.root / "outbox").glob("*") if path.is_dir()):
         if job in (None, folder.name):
-            yield from _of_job(folder, only_current_settings)
+            yield from _of_job(folder, only_current_settings, (today or {}).get(folder.name))
 
 
 def row_at(part: Path, number: int) -> dict[str, Any]:
@@ -75,12 +81,12 @@ def rows_numbered(part: Path, entries: Container[int]) -> Iterator[dict[str, Any
         yield from found
 
 
-def _of_job(folder: Path, only_current_settings: bool) -> Iterator[dict[str, Any]]:
+def _of_job(folder: Path, only_current_settings: bool, today: str | None) -> Iterator[dict[str, Any]]:
     parts = sorted(folder.glob("part-*.parquet"))
     reader = lru_cache(_OPEN)(lambda part: _Reader(parts[part]))
     rows, newest = _current(parts)
     for row in rows:
-        other = row.settings != newest
+        other = row.answered and row.settings != (today or newest)
         if not (only_current_settings and other):
             yield reader(row.part).row(row.number) | {"job": folder.name} | ({"other_settings": True} if other else {})
 
@@ -91,7 +97,8 @@ def _current(parts: Sequence[Path]) -> tuple[list[_Row], str]:
     for part, path in enumerate(parts):
         for number, row in enumerate(_narrow(path)):
             settings, decided = sys.intern(row["job_digest"] or ""), row["review"] is not None
-            rows.append(_Row(row["path"], row["audit_index"], part, number, settings, decided))
+            answered = row["state"] != State.DUPLICATE
+            rows.append(_Row(row["path"], row["audit_index"], part, number, settings, decided, answered))
             if row["replaces"] is None:
                 old.append(row)
             else:
