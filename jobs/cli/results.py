@@ -143,7 +143,7 @@ class Asked:
         """A row of the index, which marks rows of other settings than the newest, marked as `results` does."""
         newest = row.pop("other_settings", False)
         other = row["job_digest"] != self.today[row["job"]] if row["job"] in self.today else newest
-        return {**row, "other_settings": True} if other and row["state"] != "duplicate" else row
+        return {**row, "other_settings": True} if other else row
 
 
 def _checked_states(failed: bool, states: Sequence[str]) -> Iterator[str]:
@@ -199,7 +199,7 @@ def _why_none(workspace: Workspace, job: str | None) -> str:
 
 class _Shown(NamedTuple):
     """The parts of a row that are shown. `settings`: if it was made by other settings, the digests of these and of
-    their model, and by what it is made anew: rerun, rerun --decided, retry or a batch file."""
+    their model, and by what it is made anew (_ANEW)."""
 
     job: str
     path: str
@@ -257,6 +257,7 @@ def _tell_others(rows: Sequence[_Shown], today: Container[str]) -> None:
 _ANEW = {
     "rerun": "cloister rerun {job} answers {them} again",
     "decided": "a person decided on {them}; cloister rerun {job} --decided answers {them} again all the same",
+    "duplicate": "a copy has no answer of its own, and follows the document that it is a copy of",
     "failed": "cloister retry {job} takes up what failed",
     "batch": "put a batch file into the folder again to have its requests answered again",
 }
@@ -265,8 +266,8 @@ _ANEW = {
 
 def _anew(row: dict[str, Any]) -> str:
     """Which of these is for a row."""
-    if row["state"] == "failed":
-        return "failed"
+    if row["state"] in ("failed", "duplicate"):
+        return str(row["state"])
     return "batch" if row["task"] == "batch" else "decided" if row.get("review") else "rerun"
 
 

@@ -14,7 +14,6 @@ from pipeline.errors import BadPartError
 from pipeline.outbox.schema import COPIES, table_schema, to_text
 from pipeline.plan import Site
 from pipeline.records.current import Replaced, RowKey
-from pipeline.states import State
 
 _NARROW = ("document", "path", "state", "audit_index", "job_digest", "replaces", "review")
 _LATER = ("replaces", "review")  # columns that tables of earlier versions lack
@@ -23,8 +22,7 @@ _OPEN = 16  # parts of which a batch is kept
 
 
 class _Row(NamedTuple):
-    """Where a row stands, the settings that made it, whether a person decided it, and whether it has an answer of its
-    own, and does not only say that a document came again."""
+    """Where a row stands, the settings that made it, and whether a person decided it."""
 
     path: str
     entry: int
@@ -32,7 +30,6 @@ class _Row(NamedTuple):
     number: int
     settings: str
     decided: bool
-    answered: bool
 
 
 def results(
@@ -40,10 +37,10 @@ def results(
 ) -> Iterator[dict[str, Any]]:
     """The current rows as plain values, by job and path. BadPartError.
 
-    A row made by other settings than those of its job has `other_settings`: True beside its columns; but not one that
-    only says that a document came again, for it has no answer. `today` has the digest of these settings by job; of a
-    job that is not there, they are those of the newest row of a run. `only_current_settings` leaves such rows out.
-    Reads a few narrow columns of every part first, so that memory grows with the number of rows, not of words.
+    A row made by other settings than those of its job has `other_settings`: True beside its columns. `today` has the
+    digest of these settings by job; of a job that is not there, they are those of the newest row of a run.
+    `only_current_settings` leaves such rows out. Reads a few narrow columns of every part first, so that memory grows
+    with the number of rows, not of words.
     """
     for folder in sorted(path for path in (site.root / "outbox").glob("*") if path.is_dir()):
         if job in (None, folder.name):
@@ -86,7 +83,7 @@ def _of_job(folder: Path, only_current_settings: bool, today: str | None) -> Ite
     reader = lru_cache(_OPEN)(lambda part: _Reader(parts[part]))
     rows, newest = _current(parts)
     for row in rows:
-        other = row.answered and row.settings != (today or newest)
+        other = row.settings != (today or newest)
         if not (only_current_settings and other):
             yield reader(row.part).row(row.number) | {"job": folder.name} | ({"other_settings": True} if other else {})
 
@@ -97,8 +94,7 @@ def _current(parts: Sequence[Path]) -> tuple[list[_Row], str]:
     for part, path in enumerate(parts):
         for number, row in enumerate(_narrow(path)):
             settings, decided = sys.intern(row["job_digest"] or ""), row["review"] is not None
-            answered = row["state"] != State.DUPLICATE
-            rows.append(_Row(row["path"], row["audit_index"], part, number, settings, decided, answered))
+            rows.append(_Row(row["path"], row["audit_index"], part, number, settings, decided))
             if row["replaces"] is None:
                 old.append(row)
             else:

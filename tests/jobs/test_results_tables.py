@@ -109,14 +109,16 @@ def test_each_answered_document_has_one_answer(office: Place, cloister: Cloister
 def test_rows_of_other_settings_are_marked_and_can_be_left_out(office: Place, cloister: Cloister) -> None:
     rows = cloister("results", "sort", "--json").json
     other = [row["path"] for row in rows if row.get("other_settings")]
-    assert other == ["empty.txt"]  # a.txt and b.txt came again, and have no answer of their own
+    assert other == ["a.txt", "b.txt", "empty.txt"]
     settings = {row["job_digest"]: row["model_sha256"] for row in rows if row["path"] in other}
     ((digest, model),) = settings.items()
     told = cloister("results", "sort").out
     assert told.count(f"note: of other settings ({digest[:8]})") == len(other)
-    line = "sort: 1 row is of other settings than it has today: 1 of settings"
+    line = "sort: 3 rows are of other settings than it has today: 3 of settings"
     assert f"{line} {digest[:8]}, model {model[:8]}. --settings current leaves them out" in told
     assert "sort: cloister retry sort takes up what failed" in told
+    assert "sort: a copy has no answer of its own" in told
+    assert "cloister rerun" not in told  # none of them has an answer that could be another one
     assert cloister("results", "sort", "--settings", "current", "--json").json == [
         row for row in rows if row["path"] not in other
     ]

@@ -17,12 +17,14 @@ from pipeline.answer import compute
 from pipeline.inbox.intake import ALTERED, GONE
 from pipeline.keep.retention import Shelf
 from pipeline.proof.choose import Choice
+from pipeline.records import index
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.types import Document, RunStarted
 from tests.models import write_bert_folder
 from tests.pipeline.conftest import TASK, Witness
 from tests.pipeline.outbox.test_recover import tree
 from tests.pipeline.test_containers import INVOICE, LEASE, go, rows, states, zipped
+from tests.pipeline.test_window import MORNING, Clock
 
 Drop = Callable[[str, bytes | str], Path]
 OTHER = replace(TASK, labels=(TASK.labels[0], Label("invoice", "a bill for goods that were delivered")))
@@ -192,7 +194,8 @@ def test_copies_follow_their_original(ran: RunPlan, drop: Drop) -> None:
     before = rows(ran)
     rerun(changed(ran))
     after = rows(ran)
-    assert after["copy.txt"] == before["copy.txt"]
+    assert after["copy.txt"]["audit_index"] == before["copy.txt"]["audit_index"]
+    assert after["copy.txt"]["duplicate_of"] == "a/lease.txt"
     assert after["a/lease.txt"]["supersedes"] == before["a/lease.txt"]["audit_index"]
 
 
@@ -346,3 +349,42 @@ def test_the_story_of_a_document_has_both_rows(ran: RunPlan) -> None:
     found = [entry for entry in told.entries if isinstance(entry, Document)]
     assert [entry.supersedes for entry in found] == [None, found[0].n]
     assert audit.read_checkpoint(ran.site.audit, ran.site.public_key).size > found[1].n
+
+
+def test_a_window_closes_and_the_same_rerun_goes_on(ran: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compute, "BATCH_DOCUMENTS", 2)
+    for i in range(100):
+        drop(f"{i}.txt", LEASE + f" Number {i}.".encode())
+    go(ran)
+    plan, witness = replace(changed(ran), rerun=Rerun(everything=True)), Witness()
+    report = pipeline.run(replace(plan, until=MORNING), observer=witness, clock=Clock(witness, 10))
+    assert (report.window_closed, report.interrupted) == (True, False)
+    done = report.counts["done"]
+    assert 10 <= done < 103
+    assert report.counts["pending"] == 103 - done
+    again = pipeline.run(plan, observer=Witness())
+    assert again.rerun is not None
+    assert (again.rerun.continued, again.counts["done"], again.seen) == (True, 103 - done, 103 - done)
+    assert pipeline.verify(plan.site).ok
+
+
+def test_other_questions_do_not_go_on_with_it(ran: RunPlan) -> None:
+    plan = changed(ran)
+    assert pipeline.run(replace(plan, rerun=Rerun(everything=True)), observer=Witness(), stop=lambda: True).interrupted
+    foreseen = [
+        pipeline.foresee_rerun(replace(its, rerun=Rerun(**asked))).told.continued
+        for its, asked in ((plan, {"everything": True}), (plan, {}), (ran, {"everything": True}))
+    ]
+    assert foreseen == [True, False, False]
+
+
+def test_a_long_log_remembers_a_rerun_that_was_cut_off(ran: RunPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "LONG", 1)
+    plan = replace(changed(ran), rerun=Rerun(sample=2))
+    assert pipeline.run(plan, observer=Witness(), stop=lambda: True).interrupted
+    go(ran)  # which remembers the history
+    assert (ran.site.state / "history" / "sort.sqlite").exists()
+    assert pipeline.foresee_rerun(plan).told.continued
+    report = pipeline.run(plan, observer=Witness())
+    assert report.rerun is not None
+    assert (report.rerun.continued, report.counts["done"]) == (True, 2)
