@@ -382,7 +382,7 @@ def test_a_long_log_remembers_a_rerun_that_was_cut_off(ran: RunPlan, monkeypatch
     monkeypatch.setattr(index, "LONG", 1)
     plan = replace(changed(ran), rerun=Rerun(sample=2))
     assert pipeline.run(plan, observer=Witness(), stop=lambda: True).interrupted
-    go(ran)  # which remembers the history
+    go(changed(ran))  # which goes on with the history that the rerun remembered
     assert (ran.site.state / "history" / "sort.sqlite").exists()
     assert pipeline.foresee_rerun(plan).told.continued
     report = pipeline.run(plan, observer=Witness())
