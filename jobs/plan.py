@@ -58,12 +58,25 @@ def _limits(limits: LimitsConfig) -> pipeline.Limits:
 
 def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
     """The run of `job`. ConfigError with all problems that the file alone does not show."""
-    config = job.config
     _make_inbox(workspace, job)
     problems = list(_folder_problems(workspace, job))
     task = _task(job, problems)
     if problems or task is None:
         raise ConfigError(*problems)
+    return _plan(workspace, job, task)
+
+
+def digest_today(workspace: Workspace, job: LoadedJob) -> str:
+    """The digest of the settings that a run of `job` would have now; its folder need not be there. ConfigError,
+    pipeline.ModelRefusedError, OSError."""
+    problems: list[Problem] = []
+    if (task := _task(job, problems)) is None:
+        raise ConfigError(*problems)
+    return pipeline.digest_today(_plan(workspace, job, task))
+
+
+def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline.RunPlan:
+    config = job.config
     return pipeline.RunPlan(
         site=_site(workspace, config),
         job=job.name,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         quantize_model,
         writing_of,
     )
+    from pipeline.answer.today import digest_today
     from pipeline.answer.warming import Warming
     from pipeline.bench.measure import Bench, Ceiling, bench_model
     from pipeline.chronicle.index import Chronicle, open_chronicle
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from pipeline.pages.axes import Tick, axis
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
-    from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Retention, RunPlan, RunRequest, Site
+    from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Rerun, Retention, RunPlan, RunRequest, Site
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
     from pipeline.proof.judge import Replayed, Verdict
@@ -119,7 +120,9 @@ if TYPE_CHECKING:
         StartSet,
         Verified,
     )
-    from pipeline.report import Observer, RunReport
+    from pipeline.report import Observer, Rerunning, RunReport
+    from pipeline.rerun.choose import RERUNNABLE
+    from pipeline.rerun.find import Foreseen, foresee_rerun
     from pipeline.review.deciding import (
         RefusedReview,
         Review,
@@ -179,6 +182,7 @@ _LATER = {
         "check_machine check_model copy_model examine_model existing glance_at_model import_model inspect_model "
         "is_gguf list_models model_sha256 quantize_model writing_of"
     ),
+    "pipeline.answer.today": "digest_today",
     "pipeline.answer.warming": "Warming",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
     "pipeline.chronicle.index": "Chronicle open_chronicle",
@@ -210,7 +214,7 @@ _LATER = {
     "pipeline.outbox.tables.writing": "original_of write_table",
     "pipeline.pages.axes": "Tick axis",
     "pipeline.parse": "Limits find_tesseract",
-    "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Retention RunPlan RunRequest Site",
+    "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site",
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
     "pipeline.proof.judge": "Replayed Verdict",
@@ -242,7 +246,9 @@ _LATER = {
         "ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed RunFinished "
         "RunStarted Sampled ServiceEnded ServiceStarted SignedIn StartDecided StartSet StartedThere Verified"
     ),
-    "pipeline.report": "Observer RunReport",
+    "pipeline.report": "Observer Rerunning RunReport",
+    "pipeline.rerun.choose": "RERUNNABLE",
+    "pipeline.rerun.find": "Foreseen foresee_rerun",
     "pipeline.review.queue.index": "Queue open_queue",
     "pipeline.review.queue.rows": "items_in_order rows_in_order",
     "pipeline.review.queue.shown": "SORTS Filter Item Night Page",

@@ -129,6 +129,27 @@ class RunRequest:
 
 
 @dataclass(frozen=True)
+class Rerun:
+    """Which archived documents a run answers again, instead of what lies in the input folder.
+
+    Without `everything` only those whose current row was made by other settings, or another model, than today's; with
+    `decided` also those on whose row a person decided. Of these the ones in `states`, with one of `labels`, from
+    `folder` or below it, of `night`, whose path, answer or reason has `text`; an empty tuple and None ask for nothing.
+    Of all that fit, `sample` are drawn by `seed`, or by the root of the log.
+    """
+
+    everything: bool = False
+    decided: bool = False
+    states: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    folder: str | None = None
+    night: str | None = None
+    text: str | None = None
+    sample: int | None = None
+    seed: str | None = None
+
+
+@dataclass(frozen=True)
 class RunPlan:
     """One run of one job. A part is committed after `part_documents` rows or `part_seconds`, whichever is first. No
     document starts that is not expected to be done by `until`, the end of the run's window, and none at all from
@@ -152,6 +173,7 @@ class RunPlan:
     until: datetime | None = None
     share_until: datetime | None = None
     requests: tuple[RunRequest, ...] = ()
+    rerun: Rerun | None = None  # instead of what lies in the input folder, archived documents once more
 
     @property
     def is_batch(self) -> bool:

@@ -22,6 +22,21 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True)
+class Rerunning:
+    """The documents that a rerun takes, and why: `why` has for each of WHY how many. `same`: how many more fit, whose
+    rows today's settings made. `continued`: it goes on with one that was cut off."""
+
+    why: Mapping[str, int]
+    same: int
+    continued: bool
+
+
+WHY = ("settings", "model", "everything")
+"""Why a document is answered again: its row was made by other settings; by another model; or neither, and everything
+was asked for."""
+
+
+@dataclass(frozen=True)
 class RunReport:
     """How a run ended. `counts` has every State, and `seen` is their sum; the log's `run.finished` says the same.
 
@@ -31,7 +46,8 @@ class RunReport:
     the parsers were held; None if there was nothing to parse. At most one of `interrupted` and `window_closed` is true:
     the reason why documents were left that the run would have taken. `verdict`: the sentence that the report of the
     night begins with, None where none was made; `unlike`: sentences that say in what the night is unlike those before,
-    which name no label where the job is private.
+    which name no label where the job is private. `rerun`: what it took, if it answered archived documents again; then
+    `ignored` tells of those that it left.
     """
 
     run: str
@@ -55,6 +71,7 @@ class RunReport:
     window_closed: bool = False
     verdict: str | None = None
     unlike: tuple[str, ...] = ()
+    rerun: Rerunning | None = None
 
     @property
     def ended_early(self) -> bool:

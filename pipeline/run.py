@@ -8,16 +8,17 @@ from datetime import UTC, datetime
 import audit
 from pipeline.errors import MachineRefusedError, ModelRefusedError
 from pipeline.forecast.pace import Pace
-from pipeline.inbox.find import find
+from pipeline.inbox.find import Found, find
 from pipeline.inbox.sightings import Sightings
 from pipeline.outbox.space import log_full
 from pipeline.plan import RunPlan
 from pipeline.records.refused import log_refused
 from pipeline.report import Observer, RunReport
+from pipeline.rerun.find import find_archived
 from pipeline.stages.answer import answer
 from pipeline.stages.begin import begin
 from pipeline.stages.close import close
-from pipeline.stages.open import open_run
+from pipeline.stages.open import Opened, open_run
 from pipeline.stages.window import Clock, Window
 
 
@@ -29,7 +30,8 @@ def run(
     sightings: Sightings | None = None,
     clock: Clock = time.time,
 ) -> RunReport:
-    """Process every settled document of the job's input folder once, and commit what comes of it.
+    """Process every settled document of the job's input folder once, or what the plan says instead, and commit what
+    comes of it.
 
     `sightings` are what earlier scans of the folder saw. When `stop()` becomes true, what is computed is committed and
     the rest stays pending; so too when by `clock` the window of the plan closes. Raises audit.AuditError (nothing more
@@ -40,7 +42,7 @@ def run(
     try:
         with open_run(plan, name, observer) as opened:
             window = Window(stop, plan.until, clock, Pace(opened.history.took), plan.share_until)
-            found = find(opened.plan, opened.history, opened.lost, opened.observer, window, sightings or Sightings())
+            found = _found(opened, window, sightings or Sightings())
             with begin(opened, found, window) as begun:
                 counted = answer(opened, found, begun.ready, window)
             return close(opened, found, begun, counted)
@@ -50,3 +52,10 @@ def run(
     except (ModelRefusedError, MachineRefusedError) as error:
         log_refused(plan, name, error)
         raise
+
+
+def _found(opened: Opened, window: Window, sightings: Sightings) -> Found:
+    """What the run takes: archived documents, if it is a rerun."""
+    if opened.plan.rerun is None:
+        return find(opened.plan, opened.history, opened.lost, opened.observer, window, sightings)
+    return find_archived(opened.plan, opened.history, opened.job_digest, opened.model_sha256, opened.observer)

@@ -68,7 +68,7 @@ ROOMS = (
     *("errors", "states", "document", "paths", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "records"),
     "chronicle",
     *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof"),
-    *("review", "view"),
+    *("review", "rerun", "view"),
     *("control", "bench", "stages", "run"),
 )
 # rooms and files within a room, each of which may import those that stand before it in its folder

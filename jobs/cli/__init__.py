@@ -21,7 +21,7 @@ from jobs.errors import ConfigError, Ending, ExitCode, OutputError, ending_of
 from jobs.visible import visible
 from jobs.workspace import find_workspace
 
-_PROCESSING = (["run"], ["retry"], ["serve"])
+_PROCESSING = (["run"], ["retry"], ["rerun"], ["serve"])
 _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
 _SETTINGS: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 

@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str | Group] = {
     "check": "check.check",
     "run": "run.run",
     "retry": "retry.retry",
+    "rerun": "rerun.rerun",
     "serve": "serve.serve",
     "status": "status.status",
     "results": "results.results",

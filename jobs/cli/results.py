@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -18,10 +20,10 @@ from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_json_array, print_table, say, shortened
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, shown
-from jobs.plan import make_site
+from jobs.plan import digest_today, make_site
 from jobs.record import record
 from jobs.visible import visible
-from jobs.workspace import Workspace, open_workspace
+from jobs.workspace import Workspace, load_job_of, open_workspace
 
 
 class Settings(StrEnum):
@@ -57,7 +59,7 @@ def results(
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most N documents.")] = None,
     settings: Annotated[
         Settings,
-        typer.Option("--settings", help="current: only rows made by the settings and model of the job's newest row."),
+        typer.Option("--settings", help="current: only rows made by the settings and model that the job has today."),
     ] = Settings.ALL,
     state: StateOption = None,
     sort: SortOption = None,
@@ -68,11 +70,11 @@ def results(
     """Show each document: its state, and its answer or why there is none.
 
     Of several rows for one document the current one: pipeline/outbox/README.md has the rule. Rows that were made by
-    other settings, or another model, than the newest row of their job are marked. Below the table stands what to do
-    about each class of failures. With --json: the rows of the result table, as they stand in Parquet, with
-    "other_settings": true where that is so. With -o: one row a document, with a column for each field, typed; rows
-    that say that a document came again are left out, unless --state asks for them. The files are not held against the
-    log by this: `audit verify` does that.
+    other settings, or another model, than their job has today are marked; where its file or model cannot be read, than
+    its newest row has. Below the table stands what to do about them, and about each class of failures. With --json: the
+    rows of the result table, as they stand in Parquet, with "other_settings": true where that is so. With -o: one row a
+    document, with a column for each field, typed; rows that say that a document came again are left out, unless --state
+    asks for them. The files are not held against the log by this: `audit verify` does that.
     """
     place = open_workspace(workspace)
     if job is not None:
@@ -92,7 +94,7 @@ def results(
     if shown:
         print_table(head, _cells(shown, len(head)), whole=("job", "state"))
         _tell_remedies(shown)
-        _tell_others(shown)
+        _tell_others(shown, asked.today)
     elif failed:
         say("no failed document")
     elif states:
@@ -112,18 +114,36 @@ class Asked:
     limit: int | None
     only_current: bool
 
+    @cached_property
+    def today(self) -> dict[str, str]:
+        """The digests of the settings that the jobs have today, as far as their files and models can be read."""
+        found = {}
+        for path in (self.workspace.root / "outbox").glob("*") if self.job is None else (Path(self.job),):
+            with contextlib.suppress(ConfigError, pipeline.ModelRefusedError, OSError):
+                job = load_job_of(self.workspace, self.workspace.jobs / f"{path.name}.yaml")
+                found[job.name] = digest_today(self.workspace, job)
+        return found
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows: by job and path as the parts are read through, in another order by the index."""
         site = make_site(self.workspace)
         if self.sort is not None:
-            jobs, settings = (self.job,) if self.job else (), "current" if self.only_current else None
-            wanted = pipeline.Filter(jobs=jobs, states=self.states, settings=settings)
+            wanted = pipeline.Filter(jobs=(self.job,) if self.job else (), states=self.states)
             with pipeline.open_queue(site) as queue:
                 queue.refresh()
-                yield from pipeline.rows_in_order(site, queue, wanted, self.sort, self.limit)
+                limit = None if self.only_current else self.limit
+                sorted_rows = map(self._marked, pipeline.rows_in_order(site, queue, wanted, self.sort, limit))
+                kept = (row for row in sorted_rows if not (self.only_current and row.get("other_settings")))
+                yield from islice(kept, self.limit)
             return
-        rows = pipeline.results(site, self.job, only_current_settings=self.only_current)
+        rows = pipeline.results(site, self.job, only_current_settings=self.only_current, today=self.today)
         yield from islice((row for row in rows if not self.states or row["state"] in self.states), self.limit)
+
+    def _marked(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row of the index, which marks rows of other settings than the newest, marked as `results` does."""
+        newest = row.pop("other_settings", False)
+        other = row["job_digest"] != self.today[row["job"]] if row["job"] in self.today else newest
+        return {**row, "other_settings": True} if other else row
 
 
 def _checked_states(failed: bool, states: Sequence[str]) -> Iterator[str]:
@@ -179,7 +199,7 @@ def _why_none(workspace: Workspace, job: str | None) -> str:
 
 class _Shown(NamedTuple):
     """The parts of a row that are shown. `settings`: if it was made by other settings, the digests of these and of
-    their model."""
+    their model, and by what it is made anew (_ANEW)."""
 
     job: str
     path: str
@@ -188,12 +208,12 @@ class _Shown(NamedTuple):
     state: str
     failure: str | None
     answer: Text
-    settings: tuple[str, str] | None
+    settings: tuple[str, str, str] | None
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> _Shown:
         """Make what is shown of a whole row, which may be long."""
-        made_by = (row["job_digest"] or _UNKNOWN, row["model_sha256"] or _UNKNOWN)
+        made_by = (row["job_digest"] or _UNKNOWN, row["model_sha256"] or _UNKNOWN, _anew(row))
         settings = made_by if row.get("other_settings") else None
         answer = answer_of(row)
         return cls(
@@ -220,14 +240,35 @@ def _tell_remedies(rows: Sequence[_Shown]) -> None:
             say(f"{failure}: {failure.remedy}")
 
 
-def _tell_others(rows: Sequence[_Shown]) -> None:
-    """A line for each job some of whose rows are of other settings."""
+def _tell_others(rows: Sequence[_Shown], today: Container[str]) -> None:
+    """A line for each job some of whose rows are of other settings: by which, and what makes them anew."""
     marked = Counter(row.job for row in rows if row.settings)
     for job, count in marked.items():
-        of = Counter(row.settings for row in rows if row.job == job and row.settings)
-        told = "; ".join(f"{n:,} of settings {s[:8]}, model {m[:8]}" for (s, m), n in of.items())
-        be = "row is" if count == 1 else "rows are"
-        say(f"{job}: {count:,} {be} of other settings than its newest one: {told}. --settings current leaves them out")
+        mine = [row.settings for row in rows if row.job == job and row.settings]
+        told = "; ".join(
+            f"{n:,} of settings {s[:8]}, model {m[:8]}" for (s, m), n in Counter(each[:2] for each in mine).items()
+        )
+        be, than = "row is" if count == 1 else "rows are", "it has today" if job in today else "its newest one"
+        say(f"{job}: {count:,} {be} of other settings than {than}: {told}. --settings current leaves them out")
+        for anew, number in sorted(Counter(each[2] for each in mine).items()) if job in today else ():
+            say(f"{job}: {_ANEW[anew].format(job=job, them='it' if number == 1 else f'these {number:,}')}")
+
+
+_ANEW = {
+    "rerun": "cloister rerun {job} answers {them} again",
+    "decided": "a person decided on {them}; cloister rerun {job} --decided answers {them} again all the same",
+    "duplicate": "a copy has no answer of its own, and follows the document that it is a copy of",
+    "failed": "cloister retry {job} takes up what failed",
+    "batch": "put a batch file into the folder again to have its requests answered again",
+}
+"""What makes rows of other settings anew."""
+
+
+def _anew(row: dict[str, Any]) -> str:
+    """Which of these is for a row."""
+    if row["state"] in ("failed", "duplicate"):
+        return str(row["state"])
+    return "batch" if row["task"] == "batch" else "decided" if row.get("review") else "rerun"
 
 
 def _notes(row: dict[str, Any]) -> list[str]:

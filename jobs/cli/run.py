@@ -288,6 +288,8 @@ def print_report(workspace: Workspace, job: LoadedJob, report: pipeline.RunRepor
             _FAILED_LISTED,
         )
         say(f"  again    cloister retry {report.job} takes them up again, when you have changed something")
+    if report.rerun:
+        print_rerunning(report.job, report.rerun)
     _print_ignored(report)
     _print_pending(report)
     if report.isolation and report.isolation.told:
@@ -301,14 +303,29 @@ def print_report(workspace: Workspace, job: LoadedJob, report: pipeline.RunRepor
         say(f"  report   {shown(report.report)}")
 
 
+def print_rerunning(job: str, told: pipeline.Rerunning) -> None:
+    """Print which archived documents a rerun takes, and which of those that fit it does not."""
+    if told.continued:
+        say("  before   goes on with the rerun that was cut off")
+    if told.why:
+        say(f"  made     {', '.join(f'{count:,} {_MADE_BY[why]}' for why, count in told.why.items())}")
+    if told.same:
+        be = "was" if told.same == 1 else "were"
+        fact = f"{counted(told.same, 'document')} that {'fits' if told.same == 1 else 'fit'} {be} answered"
+        say(f"  same     {fact} with today's settings: cloister rerun {job} --all answers them again, too")
+
+
+_MADE_BY = {"settings": "by other settings", "model": "by another model", "everything": "by today's settings"}
+
+
 def _print_ignored(report: pipeline.RunReport) -> None:
     """Print how many files were ignored: documents that were done before are told apart from files that are never
-    taken."""
+    taken, and from archived documents that a rerun left."""
     if report.known:
         say(f"  before   {counted(report.known, 'document')} done in an earlier run")
     never = report.counts["ignored"] - report.known
     if never:
-        say(f"  ignored  {counted(never, 'file')}:")
+        say(f"  left     {counted(never, 'document')}:" if report.rerun else f"  ignored  {counted(never, 'file')}:")
         say_list([f"{path}: {reason}" for path, reason in report.ignored], never)
 
 
@@ -318,10 +335,12 @@ def _print_pending(report: pipeline.RunReport) -> None:
     if report.interrupted:
         say("  stopped  what is finished is committed")
     if report.window_closed:
-        say("  window   closed before all was done: what is finished is committed; the rest is first in the next run")
+        rest = "give the same command again for the rest" if report.rerun else "the rest is first in the next run"
+        say(f"  window   closed before all was done: what is finished is committed; {rest}")
     if pending:
         be = "is" if pending == 1 else "are"
-        say(f"  pending  {counted(pending, 'document')} {be} still to be done: run again")
+        again = "give the same command again" if report.rerun else "run again"
+        say(f"  pending  {counted(pending, 'document')} {be} still to be done: {again}")
         say_list([f"{path}: {reason}" for path, reason in report.pending], pending)
 
 
@@ -335,6 +354,8 @@ def _outcome(report: pipeline.RunReport) -> str:
         return "nothing was taken up again"
     if report.retried and not report.seen:
         return "nothing to do: no such failed document can be taken up again"
+    if report.rerun and not report.counts["pending"]:
+        return "nothing to do: no archived document that fits is answered again"
     if report.interrupted:
         return "stopped before the first document was finished"
     if report.window_closed:

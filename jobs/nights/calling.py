@@ -63,7 +63,7 @@ def happenings(config: JobConfig, report: pipeline.RunReport) -> Iterator[Happen
         yield Happening(FAILURE, sentence, report.job, run, counts)
     elif answered and not report.interrupted:
         yield Happening(SUCCESS, sentence, report.job, run, counts)
-    elif config.schedule and not (arrived or report.retried or report.interrupted):
+    elif config.schedule and not (arrived or report.retried or report.rerun or report.interrupted):
         yield Happening(NOTHING, "Nothing arrived though it should have: the run found no document.", report.job, run,
                         counts)  # fmt: skip
     if report.unlike:

@@ -89,7 +89,8 @@ def _told(run: RunTold, n: int, said: Said) -> RunTold:
             return replace(run, counts=counts)
         case "run.started":
             retry = said.get("retry")
-            return replace(run, ready=said.get("ready", 0), retry=tuple(retry) if retry else None, **_made_by(said))
+            taken = {"ready": said.get("ready", 0), "rerun": said.get("rerun") is not None}
+            return replace(run, retry=tuple(retry) if retry else None, **taken, **_made_by(said))
         case "run.empty":
             return replace(run, state="empty", ended_at=said["time"], counts=_counts(said), **_made_by(said))
         case "run.refused":

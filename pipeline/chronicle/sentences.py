@@ -69,6 +69,7 @@ def _of_run(entry: Record) -> str | None:
     match entry:
         case RunStarted():
             again = ", to take up again what failed" if entry.retry else ""
+            again = ", to answer archived documents again" if entry.rerun else again
             asked = f", as {' and '.join(dict.fromkeys(each.user for each in entry.requests))} asked"
             said = f"{job}: a run began with {_number(entry.ready, 'file')} and the model {entry.model}{again}"
             return f"{said}{asked if entry.requests else ''}."

@@ -54,6 +54,7 @@ class RunTold:
     seconds: float = 0.0
     tokens: int | None = None
     retry: tuple[str, ...] | None = None
+    rerun: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property

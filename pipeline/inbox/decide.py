@@ -10,14 +10,18 @@ from dataclasses import dataclass, field, replace
 from pipeline.document import Parsed
 from pipeline.errors import Failure
 from pipeline.inbox.discover import Candidate
-from pipeline.inbox.intake import Again, Arrival
+from pipeline.inbox.intake import Again, Archived, Arrival
 from pipeline.inbox.order import Ended, Inner, Node, Outcome, Room, Source
 from pipeline.inbox.rows import Work
 from pipeline.plan import RunPlan
+from pipeline.records.current import Last, RowKey, answers_of
 from pipeline.records.history import Held, History
 from pipeline.states import State
 
 _KNOWN = "processed before with these settings"
+OVERTAKEN = (
+    "another row took the place of the one that was chosen: a person decided on it, or it was answered meanwhile"
+)
 
 
 @dataclass
@@ -32,6 +36,8 @@ class Decisions:
 
     def known(self, arrival: Arrival, source: Source | Inner) -> Ended | None:
         """Whether this needs no work because of what was done before this run."""
+        if isinstance(source, Archived):
+            return self._left(arrival)
         if isinstance(source, Inner):
             known = self._held(arrival) is not None
         else:
@@ -53,7 +59,23 @@ class Decisions:
             return Ended(item.arrival, State.IGNORED, "taken up with the container that it is in")
         if isinstance(source, Inner) and self.plan.retry is not None:
             self.brought.add((item.arrival.sha256, item.arrival.path))
+        if isinstance(source, Archived):
+            return self._left(item.arrival) or self._first(node, outcome)
         return self._copy(node, item) or self._first(node, outcome)
+
+    def _left(self, arrival: Arrival) -> Ended | None:
+        """Whether an archived document is left: its row does not hold any more, or the job, which answers copies no
+        longer, has answered another copy of it."""
+        sha256 = arrival.sha256 or ""
+        if not still_holds(self.history.last, arrival):
+            return Ended(arrival, State.IGNORED, OVERTAKEN)
+        if self.plan.input.duplicates != "skip":
+            return None
+        if (shared := self.history.last.get(sha256)) not in (None, arrival.of):
+            return Ended(arrival, State.IGNORED, f"the same bytes as the document of row {shared}, which has an answer")
+        if (first := self.met.get(sha256)) is not None:
+            return Ended(arrival, State.IGNORED, f"the same bytes as {first}")
+        return None
 
     def _remembered(self, node: Node, item: Work | Ended) -> Work | Ended:
         """One that a run did before it was cut off has taken its room, too."""
@@ -93,6 +115,12 @@ class Decisions:
             return None
         most = f"{limits.unpacked_documents:,} documents and {limits.unpacked_bytes:,} bytes"
         return f"with what is around it, it unpacks to more than {most}"
+
+
+def still_holds(last: Last, arrival: Arrival) -> bool:
+    """Whether the row whose place a new one may take, if there is such a row, is still current."""
+    row = RowKey(arrival.sha256, arrival.path, "")
+    return arrival.of is None or arrival.of in answers_of(last, row)
 
 
 def noted(parsed: Parsed, note: str) -> Parsed:

@@ -16,7 +16,18 @@ from itertools import islice
 from pipeline.errors import DocumentError
 from pipeline.inbox.decide import Decisions, noted
 from pipeline.inbox.discover import Candidate
-from pipeline.inbox.intake import Again, Arrival, StillChangingError, inner_path, take, take_again, take_member
+from pipeline.inbox.intake import (
+    Again,
+    Archived,
+    Arrival,
+    LeftError,
+    StillChangingError,
+    inner_path,
+    take,
+    take_again,
+    take_archived,
+    take_member,
+)
 from pipeline.inbox.order import Ended, Inner, Left, Node, Outcome, Room, Source, Unpacked, depth_of, now
 from pipeline.inbox.reader import Reader, failed
 from pipeline.inbox.rows import Work
@@ -59,7 +70,7 @@ class Feed:
                     self.expect(len(inner))
                     order.extendleft([Node(None, node.left, outcome=now(closed(item))), *reversed(inner)])
                 else:
-                    yield self._kept(item)
+                    yield self._kept(alone(item) if isinstance(node.source, Archived) else item)
         except StoppedError:  # in the middle of a document, which stays pending
             return
         finally:  # also when the caller stops in the middle: what is parsed ahead is for nobody any more
@@ -92,11 +103,13 @@ class Feed:
         assert node.source is not None
         nameless = _nameless(node.source)
         try:
-            if not isinstance(node.source, Inner):
+            if isinstance(node.source, Candidate | Again):
                 refuse_size(node.source, self.plan.site.max_document_bytes, self.plan.input_folder)
             arrival = self._take(node.source)
         except StillChangingError as error:
             node.outcome = now(Outcome(Ended(nameless, State.PENDING, str(error))))
+        except LeftError as error:
+            node.outcome = now(Outcome(Ended(nameless, State.IGNORED, str(error))))
         except DocumentError as error:
             nameless = replace(nameless, unread=digest_for(node.source, error))
             known = self.decisions.known(nameless, node.source)
@@ -116,6 +129,8 @@ class Feed:
             return take(source, self.plan.input.folder, self.plan.archive)
         if isinstance(source, Again):
             return take_again(source, self.plan.failed, self.plan.archive)
+        if isinstance(source, Archived):
+            return take_archived(source, self.plan.site.max_document_bytes, self.plan.archive)
         unpacked = source.unpacked
         return take_member(source.member, unpacked.file.fileno(), unpacked.container, self.plan.archive)
 
@@ -149,7 +164,7 @@ def _waited_for(outcome: Future[Outcome], stop: Callable[[], bool]) -> Outcome:
 
 def _inner(node: Node, item: Work | Ended, outcome: Outcome) -> list[Node]:
     """The documents in one that is read, each a place of its own in the order."""
-    if node.source is None or isinstance(item, Ended) or outcome.file is None:
+    if node.source is None or isinstance(node.source, Archived) or isinstance(item, Ended) or outcome.file is None:
         return []
     assert item.arrival.sha256 is not None
     around = {} if item.parsed.media_type == BATCH_FILE else {item.arrival.sha256: item.arrival.path}
@@ -167,12 +182,19 @@ def closed(item: Work | Ended) -> Outcome:
     return Outcome(Ended(item.arrival, State.DONE, "it only holds other documents", parsed=parsed))
 
 
+def alone(item: Work | Ended) -> Work | Ended:
+    """A document without those in it, which have rows of their own: its own text is to be computed on, if it has one.
+    That it holds others is told as in a run that unpacks them."""
+    return closed(item).item if isinstance(item, Work) and item.parsed.members else item
+
+
 def _nameless(source: Source | Inner) -> Arrival:
-    """A document of which only the name is known; of one that is taken up again, its sha256 too."""
+    """A document of which only the name is known; of one that was read before, its sha256 too."""
     if isinstance(source, Inner):
         container = source.unpacked.container
         path, raw = inner_path(container, source.member)
         return Arrival(path, raw, source.size, parent=container.sha256)
-    if isinstance(source, Again):
-        return Arrival(shown(source.path), source.path, source.size, source.sha256, source.parent)
+    if isinstance(source, Again | Archived):
+        of = source.of if isinstance(source, Archived) else None
+        return Arrival(shown(source.path), source.path, source.size, source.sha256, source.parent, of=of)
     return Arrival(shown(source.path), source.path, source.size)

@@ -17,7 +17,8 @@ from pipeline.inbox.unread import set_aside, taken_up
 from pipeline.paths.patterns import ranker
 from pipeline.plan import Input, RunPlan
 from pipeline.records.history import History
-from pipeline.report import Observer
+from pipeline.records.types import RerunAsked
+from pipeline.report import Observer, Rerunning
 
 _PATIENCE = 15.0  # seconds that a run waits for files to become still: others wait for the workspace meanwhile
 
@@ -26,10 +27,13 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True)
 class Found:
-    """A scan of the input folder, and the documents that the run takes, in their order."""
+    """A scan of the input folder, and the documents that the run takes, in their order. Of a rerun `asked` and `told`
+    say what it was asked for and what it takes; its scan has only what it leaves."""
 
     scan: Scan
     sources: Sequence[Source]
+    asked: RerunAsked | None = None
+    told: Rerunning | None = None
 
 
 def check_inbox(source: Input) -> None:

@@ -16,12 +16,20 @@ from pipeline.document import Member
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.discover import Candidate
 from pipeline.paths.beneath import open_beneath
-from pipeline.paths.names import failed_apart, failed_name
+from pipeline.paths.names import archive_place, failed_apart, failed_name
 from pipeline.text.visible import shown
 
 _CHUNK = 1 << 20
 _REPLACED = (errno.ENOENT, errno.ENXIO, errno.ELOOP, errno.ENOTDIR)  # no file there, a socket, a link, no folder
 _IN_USE = (errno.EBUSY, errno.ETXTBSY, errno.EAGAIN, errno.ESTALE)  # another program or machine has it open for itself
+
+
+GONE = "its bytes are not in the archive any more"
+ALTERED = "its bytes in the archive are not those that were answered; cloister audit verify tells more"
+
+
+class LeftError(Exception):
+    """An archived document is not answered again; the message says why. Its row stays."""
 
 
 class StillChangingError(Exception):
@@ -34,7 +42,8 @@ class Arrival:
 
     `path` is below the input folder, as people read it; `raw` is the same as the system knows it. `sha256` is None for
     one that was not read, of which `unread` may say how it lay (unread.py); else its bytes are staged, in the folder
-    `staging`. `parent` is the sha256 of the container that it was in.
+    `staging`. `parent` is the sha256 of the container that it was in. `of`: the entry of the one row whose place the
+    new one may take; None where that is for the rule to say (records/current.py).
     """
 
     path: str
@@ -44,6 +53,7 @@ class Arrival:
     parent: str | None = None
     staging: str | None = None
     unread: str | None = None
+    of: int | None = None
 
     @property
     def name(self) -> str:
@@ -75,6 +85,18 @@ class Again:
     size: int
     sha256: str
     parent: str | None
+
+
+@dataclass(frozen=True)
+class Archived:
+    """An archived document that is answered again; `of` is the entry of its current row, whose place the new one
+    takes."""
+
+    path: str  # as the system knows it, as of a Candidate
+    size: int
+    sha256: str
+    parent: str | None
+    of: int
 
 
 COPY = "copy"
@@ -145,6 +167,42 @@ def take_again(again: Again, failed: Path, archive: Path) -> Arrival:
             return staged
         shutil.rmtree(staged.staged(archive).parent)
     raise StillChangingError("its copy in failed/ is gone, or was changed")
+
+
+def take_archived(archived: Archived, limit: int, archive: Path) -> Arrival:
+    """Copy an archived document of at most `limit` bytes. LeftError where it is not there as it was."""
+    if archived.size > limit:
+        raise LeftError(f"it has {archived.size} bytes; the limit is {limit}")
+    arrival = Arrival(
+        shown(archived.path), archived.path, archived.size, archived.sha256, archived.parent, of=archived.of
+    )
+    reason = GONE
+    for path in sorted((archive / archive_place(archived.sha256) / "bytes").glob("*")):
+        if staged := _stage_same(path, arrival, archive):
+            return staged
+        reason = ALTERED
+    raise LeftError(reason)
+
+
+def _stage_same(path: Path, arrival: Arrival, archive: Path) -> Arrival | None:
+    """The arrival with its bytes in staging; None where the file has others, or cannot be read. OSError."""
+    try:
+        source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(source)
+        if not stat.S_ISREG(status.st_mode) or status.st_size != arrival.size:
+            return None
+        staged = _stage(arrival, _chunks(source, arrival.size), archive)
+    except DocumentError:
+        return None
+    finally:
+        os.close(source)
+    if staged.sha256 == arrival.sha256:
+        return staged
+    shutil.rmtree(staged.staged(archive).parent)
+    return None
 
 
 def _stage(

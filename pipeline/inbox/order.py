@@ -8,11 +8,11 @@ from typing import IO, Any
 from pipeline.document import Member, Parsed
 from pipeline.errors import Failure
 from pipeline.inbox.discover import Candidate
-from pipeline.inbox.intake import INSIDE, Again, Arrival
+from pipeline.inbox.intake import INSIDE, Again, Archived, Arrival
 from pipeline.inbox.rows import Work, failed_row, input_columns
 from pipeline.states import State
 
-Source = Candidate | Again
+Source = Candidate | Again | Archived
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class Node:
 
 
 def depth_of(source: Source) -> int:
-    """How many containers are around a document that is taken by itself: one that failed in them may be."""
-    return source.path.count(INSIDE) if isinstance(source, Again) and source.parent else 0
+    """How many containers are around a document that is taken by itself: one that was read in them before may be."""
+    return source.path.count(INSIDE) if not isinstance(source, Candidate) and source.parent else 0
 
 
 def now(outcome: Outcome) -> Future[Outcome]:

@@ -31,6 +31,7 @@ class Shelf:
     `no_markdown`: entries whose archived document, whose Markdown file is deleted.
     `reports`: night -> the last report's entry, its time, and the first entry that it tells of; `first`: part -> the
     first entry of its rows.
+    `reruns`: runs that answered archived documents again, which did not come anew by that.
     `holds`: legal holds in force, of all jobs. `clock`: as it stood at
     the last entry; all times are its. `doubt`: why it disagreed with the machine's since a run of the job began last.
     """
@@ -44,6 +45,7 @@ class Shelf:
     no_markdown: set[int] = field(default_factory=set)
     reports: dict[str, tuple[int, str, int]] = field(default_factory=dict)
     first: dict[str, int] = field(default_factory=dict)
+    reruns: set[str] = field(default_factory=set)
     holds: Holds = field(default_factory=Holds)
     clock: LogClock = field(default_factory=LogClock)
     doubt: str | None = None
@@ -65,6 +67,8 @@ class Shelf:
                     self.parts.pop(file, None)
             case RunStarted() | RunEmpty() if entry.job == self.job:
                 self.doubt = None
+                if isinstance(entry, RunStarted) and entry.rerun is not None:
+                    self.reruns.add(entry.run)
             case _:
                 self.holds.take(entry)
 
@@ -78,7 +82,8 @@ class Shelf:
         document = entry.document
         if document is not None and entry.state != State.FAILED and not entry.is_decided:
             self.archive.setdefault(document, []).append(entry.n)
-            self.touched[document] = time
+            if entry.run not in self.reruns:
+                self.touched[document] = time
         part = self.parts.setdefault(entry.part, (time, []))
         if document is not None:
             part[1].append(document)

@@ -20,7 +20,7 @@ from pipeline.errors import Failure
 from pipeline.inbox.intake import COPY, staging_of
 from pipeline.paths.beneath import open_beneath, unlink_beneath
 from pipeline.paths.digest import file_sha256
-from pipeline.paths.names import REASON, archive_name, failed_apart, failed_name
+from pipeline.paths.names import REASON, archive_name, archive_place, failed_apart, failed_name
 from pipeline.records.types import Document, Part, Reported
 from pipeline.states import State
 
@@ -76,7 +76,7 @@ def staged_name(name: str) -> str:
 
 def archive_folder(root: Path, job: str, sha256: str) -> Path:
     """Where a finished document lies: bytes/NAME, and the parsed text as text/SHA256.txt."""
-    return root / "archive" / job / sha256[:2] / sha256
+    return root / "archive" / job / archive_place(sha256)
 
 
 def move(source: Path, target: Path) -> None:

@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import engine
-from pipeline.inbox.discover import Scan
+from pipeline.inbox.find import Found
 from pipeline.parse import Tesseract
 from pipeline.plan import RunPlan
 from pipeline.records.software import software
 from pipeline.records.types import Isolation, ParseOptions, RunStarted
 
 
-def started(
-    plan: RunPlan, digest: str, model_sha256: str, found: Scan, ready: int, isolation: Isolation | None
-) -> RunStarted:
-    """The entry that opens a run, which takes `ready` documents; `isolation` is None where it needs no parsers."""
+def started(plan: RunPlan, digest: str, model_sha256: str, found: Found, isolation: Isolation | None) -> RunStarted:
+    """The entry that opens a run, which takes what was found; `isolation` is None where it needs no parsers."""
     return RunStarted(
         job_digest=digest,
         job_file_sha256=plan.job_file_sha256,
@@ -25,12 +23,13 @@ def started(
         duplicates=plan.input.duplicates,
         retry=None if plan.retry is None else tuple(sorted(plan.retry)),
         software=software(),
-        ready=ready,
-        settling=len(found.settling),
-        held=len(found.held),
-        ignored=len(found.ignored),
+        ready=len(found.sources),
+        settling=len(found.scan.settling),
+        held=len(found.scan.held),
+        ignored=len(found.scan.ignored),
         isolation=isolation,
         requests=plan.requests,
+        rerun=found.asked,
     )
 
 

@@ -1,7 +1,7 @@
 """The current rows, read from the parts in outbox/."""
 
 import sys
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -32,16 +32,19 @@ class _Row(NamedTuple):
     decided: bool
 
 
-def results(site: Site, job: str | None = None, *, only_current_settings: bool = False) -> Iterator[dict[str, Any]]:
+def results(
+    site: Site, job: str | None = None, *, only_current_settings: bool = False, today: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
     """The current rows as plain values, by job and path. BadPartError.
 
-    A row made by other settings than the newest row of a run of its job has `other_settings`: True beside its columns;
+    A row made by other settings than those of its job has `other_settings`: True beside its columns. `today` has the
+    digest of these settings by job; of a job that is not there, they are those of the newest row of a run.
     `only_current_settings` leaves such rows out. Reads a few narrow columns of every part first, so that memory grows
     with the number of rows, not of words.
     """
     for folder in sorted(path for path in (site.root / "outbox").glob("*") if path.is_dir()):
         if job in (None, folder.name):
-            yield from _of_job(folder, only_current_settings)
+            yield from _of_job(folder, only_current_settings, (today or {}).get(folder.name))
 
 
 def row_at(part: Path, number: int) -> dict[str, Any]:
@@ -75,12 +78,12 @@ def rows_numbered(part: Path, entries: Container[int]) -> Iterator[dict[str, Any
         yield from found
 
 
-def _of_job(folder: Path, only_current_settings: bool) -> Iterator[dict[str, Any]]:
+def _of_job(folder: Path, only_current_settings: bool, today: str | None) -> Iterator[dict[str, Any]]:
     parts = sorted(folder.glob("part-*.parquet"))
     reader = lru_cache(_OPEN)(lambda part: _Reader(parts[part]))
     rows, newest = _current(parts)
     for row in rows:
-        other = row.settings != newest
+        other = row.settings != (today or newest)
         if not (only_current_settings and other):
             yield reader(row.part).row(row.number) | {"job": folder.name} | ({"other_settings": True} if other else {})
 

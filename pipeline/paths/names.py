@@ -50,6 +50,11 @@ def archive_name(path: str) -> str:
     return _part(path.rpartition("/")[2], path, 0)
 
 
+def archive_place(sha256: str) -> str:
+    """The folder of a document below that of its job in archive/."""
+    return f"{sha256[:2]}/{sha256}"
+
+
 def _possible(wanted: str, path: str, suffix: str, room: int = 0) -> str:
     *folders, name = wanted.split("/")
     parts = [_part(folder, folder, 0) for folder in folders]

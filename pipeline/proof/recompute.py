@@ -17,7 +17,7 @@ from pipeline.answer.converse import Conversing
 from pipeline.document import Member
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.decide import Decisions
-from pipeline.inbox.feed import closed
+from pipeline.inbox.feed import alone
 from pipeline.inbox.intake import Again, Kept, inner_path
 from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, depth_of, ended_row
 from pipeline.inbox.parsers import open_parsers, unconfined
@@ -78,7 +78,7 @@ class Recompute:
         source = Again(arrival.raw, arrival.size, arrival.sha256 or "", arrival.parent)
         node = Node(source, Left(self._room), depth_of(source))
         item = Decisions(self.plan, History(done=first)).decided(node, outcome)
-        return closed(item).item if isinstance(item, Work) and outcome.file is not None else item
+        return alone(item)
 
     @property
     def _room(self) -> Room:

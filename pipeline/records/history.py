@@ -85,6 +85,7 @@ class History:
     `reports`: night -> the last report of this job, of the last nights; `unreported`: night -> the parts of this job of
     which none tells. `unmoved`: reports (of every job) that may not be in place.
     `took`: tokens and seconds of the last runs of this job with these settings; `ours`: its last run had them.
+    `rerun`: how the last rerun of this job began, whatever its settings, if it did not come to its end.
     """
 
     done: MutableMapping[str, str] = field(default_factory=dict)
@@ -114,6 +115,7 @@ class History:
     unmoved: list[Reported] = field(default_factory=list)
     took: list[tuple[int, float]] = field(default_factory=list)
     ours: bool = False
+    rerun: RunStarted | None = None
     job: str = ""
     job_digest: str = ""
     _rows: list[Document] = field(default_factory=list)  # of which no part has come yet
@@ -173,12 +175,16 @@ class History:
         if entry.job == self.job:
             self.empty, self.copies = None, answers_copies(entry.duplicates)
             self.ours = entry.job_digest == self.job_digest
+            if entry.rerun is not None:
+                self.rerun = entry
             if not self.reports:  # a log of a version that made none
                 self.unreported = {}
 
     def _take_end(self, entry: RunFinished) -> None:
         if entry.job == self.job and self.ours and entry.tokens:
             self.took = [*self.took, (entry.tokens, entry.seconds)][-_RUNS:]
+        if self.rerun and self.rerun.run == entry.run and entry.how == "finished":
+            self.rerun = None
 
     def _take_part(self, entry: Part) -> None:
         if entry.job == self.job and (night := night_of_run(entry.run)):

@@ -30,6 +30,7 @@ from pipeline.records.types import (
     Qualified,
     Reported,
     RunEmpty,
+    RunStarted,
 )
 
 K = TypeVar("K")
@@ -165,6 +166,7 @@ class Tables:
             "unmoved": [entry.said for entry in history.unmoved],
             "took": history.took,
             "ours": history.ours,
+            "rerun": history.rerun.said if history.rerun else None,
         }
 
 
@@ -229,6 +231,7 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
     history.unmoved = [Reported.from_json(said) for said in rest["unmoved"]]
     history.took = [(tokens, seconds) for tokens, seconds in rest["took"]]
     history.ours = rest["ours"]
+    history.rerun = None if rest["rerun"] is None else RunStarted.from_json(rest["rerun"])
     history.empty = None if rest["empty"] is None else RunEmpty.from_json(rest["empty"])
 
 

@@ -69,7 +69,7 @@ def draw(site: Site, queue: Queue, job: str, size: int, seed: str, by: str, labe
     population = _population(queue, job, label, None)
     if not population:
         raise LookupError(f"{job} has no row that is done and that nobody decided{f', with {label}' if label else ''}")
-    entries = tuple(sorted(_drawn(population, seed, min(size, MOST))))
+    entries = tuple(sorted(drawn(population, seed, min(size, MOST))))
     return Sampled(
         of_job=job, label=label, seed=seed, size=queue.size, population=len(population), entries=entries, by=by
     )
@@ -83,7 +83,7 @@ def samples(site: Site, job: str | None = None) -> Iterator[Sampled]:
 def standing(queue: Queue, sample: Sampled) -> Standing:
     """Return what became of the rows of a sample."""
     population = _population(queue, sample.of_job, sample.label, sample.size)
-    again = tuple(sorted(_drawn(population, sample.seed, len(sample.entries)))) == sample.entries
+    again = tuple(sorted(drawn(population, sample.seed, len(sample.entries)))) == sample.entries
     return Standing(sample, tuple(_checked(queue, entry) for entry in sample.entries), again)
 
 
@@ -92,7 +92,9 @@ def _population(queue: Queue, job: str, label: str | None, size: int | None) -> 
     return queue.entries(Filter(jobs=(job,), states=("done",), labels=labels, review="none"), size)
 
 
-def _drawn(population: Iterable[int], seed: str, count: int) -> list[int]:
+def drawn(population: Iterable[int], seed: str, count: int) -> list[int]:
+    """Draw so many entries, or all if there are fewer: those with the smallest digests."""
+
     def digest(entry: int) -> bytes:
         return hashlib.blake2b(f"{seed} {entry}".encode(), digest_size=16).digest()
 

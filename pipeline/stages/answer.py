@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import engine
-from pipeline.inbox.decide import Decisions
+from pipeline.inbox.decide import OVERTAKEN, Decisions, still_holds
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.find import Found
 from pipeline.inbox.intake import Arrival
@@ -138,8 +138,17 @@ class _Loop:
         same = {key: getattr(maker, key) for key in ("model_sha256", "numerics", "job_digest")}
         return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
 
+    def _may_replace(self, row: Row, arrival: Arrival) -> bool:
+        """Whether the row may be committed: that of a rerun, only if the row that was chosen holds still, for people
+        decide while it goes on."""
+        if still_holds(self.committer.last, arrival):
+            return True
+        self.tally.take_back(row, OVERTAKEN)
+        return False
+
     def _commit(self) -> None:
         rows, self.rows = self.rows[: self.plan.part_documents], self.rows[self.plan.part_documents :]
+        rows = [each for each in rows if self._may_replace(*each)]
         if rows:
             self.committer.commit(rows)
             self.nightly.take(row for row, _ in rows)

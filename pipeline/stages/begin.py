@@ -65,7 +65,7 @@ def begin(opened: Opened, found: Found, stop: Stop) -> Iterator[Begun]:
             observer.note("isolation of the parsers", limits=isolation.told)
         model = _loaded(plan, opened.model_sha256, observer, stop) if sources else None
         ready = Ready(pool, model, answerer(plan, model)) if pool and model else None
-        is_empty = not (sources or opened.is_after_a_crash or plan.retry)
+        is_empty = not (sources or opened.is_after_a_crash or plan.retry or plan.rerun)
         first = opened.committer.log.next_index
         _commit_first(opened, found, isolation, is_empty)
         opened.take_up()
@@ -82,7 +82,7 @@ def _commit_first(opened: Opened, found: Found, isolation: Isolation | None, is_
     news = history.register.news(plan, digest, sha256)
     settings = () if history.has_settings else settings_records(plan, sha256)
     inputs = history.dispositions.news(of_scan(found.scan))
-    start = () if is_empty else (started(plan, digest, sha256, found.scan, len(found.sources), isolation),)
+    start = () if is_empty else (started(plan, digest, sha256, found, isolation),)
     opened.committer.note(*opened.recovered, *news, *settings, *inputs, *start)
 
 

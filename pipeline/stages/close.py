@@ -28,7 +28,7 @@ def close(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunRe
     if opened.nightly.why_not:
         opened.observer.note("no report of the night could be made", reason=opened.nightly.why_not)
     if night := opened.nightly.facts:
-        report = replace(report, verdict=night.verdict, unlike=tuple(night.unlike))
+        report = replace(report, verdict=night.verdict, unlike=() if report.rerun else tuple(night.unlike))
     return replace(report, report=opened.nightly.file, no_report=opened.nightly.why_not)
 
 
@@ -48,10 +48,11 @@ def _report(opened: Opened, found: Found, begun: Begun, counted: Counted) -> Run
         pinned=plan.model.sha256 is not None,
         retried=plan.retry is not None,
         lost=tuple((key.path, reason) for key, reason in opened.lost.items()),
-        ignored=found.scan.ignored[:LISTED],
+        ignored=(*found.scan.ignored, *counted.passed_over)[:LISTED],
         pending=(*found.scan.pending, *counted.pending[:LISTED])[:LISTED],
         failed=counted.failed,
         isolation=begun.isolation,
+        rerun=found.told,
     )
 
 

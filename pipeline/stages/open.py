@@ -84,6 +84,8 @@ def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
         check_admitted(site, replace(plan.model, sha256=model_sha256), history.register.admissions)
         recovered = recover(site, log, history)
         _tell(recovered, history, observer)
+        if plan.rerun:  # nothing comes from the input folder, and nothing there is touched
+            plan = replace(plan, input=replace(plan.input, afterwards="keep"))
         check_inbox(plan.input)
         outputs = begun_before(plan, history, digest, observer) if plan.is_batch else None
         lost = dict(outputs.lost) if outputs else {}

@@ -18,7 +18,8 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Counted:
     """How the documents of a run ended. `left`: how many did not come to their turn; `pending` and `failed` are told of
-    one by one; `not_come_to`: the sources whose turn did not come, as the run was stopped or its window closed."""
+    one by one; `not_come_to`: the sources whose turn did not come, as the run was stopped or its window closed;
+    `passed_over`: archived documents that a rerun left when their turn came, with the reason."""
 
     counts: Mapping[State, int]
     known: int
@@ -28,10 +29,12 @@ class Counted:
     failed: tuple[tuple[str, str, str], ...]
     not_come_to: Sequence[Source]
     window_closed: bool
+    passed_over: tuple[tuple[str, str], ...] = ()
 
     def unread(self) -> Iterator[Disposition]:
         """The inputs that were not taken, or not come to; of documents that failed before, their rows say more."""
         yield from ((State.PENDING.value, reason, path) for path, reason in self.pending)
+        yield from ((State.IGNORED.value, reason, path) for path, reason in self.passed_over)
         why = WINDOW_CLOSED if self.window_closed else STOPPED
         yield from of_stop([source for source in self.not_come_to if isinstance(source, Candidate)], why)
 
@@ -49,6 +52,7 @@ class Tally:
     ended: int = 0
     pending: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, str, str]] = field(default_factory=list)
+    passed_over: list[tuple[str, str]] = field(default_factory=list)
 
     def expect(self, count: int) -> None:
         """Take in that a container brings so many documents more."""
@@ -65,10 +69,19 @@ class Tally:
             _list(self.failed, (path, row["failure"], row["reason"]))
         elif state == State.PENDING:
             self.pending.append((path, row["reason"]))
+        elif state == State.IGNORED and self.found.told:
+            self.passed_over.append((path, row["reason"]))
         elif state == State.IGNORED:
             self.known += 1
         told = f"{row['failure']}: {row['reason']}" if row.get("failure") else row["reason"]
         self.observer.finished(path, state.value, told)
+
+    def take_back(self, row: Mapping[str, Any], reason: str) -> None:
+        """A row that was counted is not committed, for that reason: a rerun leaves the document as it is."""
+        self.counts[State(row["state"])] -= 1
+        self.counts[State.IGNORED] += 1
+        self.failed = [told for told in self.failed if told[0] != row["path"]]
+        self.passed_over.append((row["path"], reason))
 
     def closed(self, *, window_closed: bool) -> Counted:
         """The counts at the end: whatever reached no state is pending, and what the scan left out is counted too.
@@ -80,7 +93,7 @@ class Tally:
         counts[State.IGNORED] += len(scan.ignored)
         return Counted(
             counts, self.known, self.tokens, left, tuple(self.pending), tuple(self.failed), sources[self.ended :],
-            window_closed and left > 0,
+            window_closed and left > 0, tuple(self.passed_over),
         )  # fmt: skip
 
 

@@ -114,8 +114,11 @@ def test_rows_of_other_settings_are_marked_and_can_be_left_out(office: Place, cl
     ((digest, model),) = settings.items()
     told = cloister("results", "sort").out
     assert told.count(f"note: of other settings ({digest[:8]})") == len(other)
-    line = "sort: 3 rows are of other settings than its newest one: 3 of settings"
+    line = "sort: 3 rows are of other settings than it has today: 3 of settings"
     assert f"{line} {digest[:8]}, model {model[:8]}. --settings current leaves them out" in told
+    assert "sort: cloister retry sort takes up what failed" in told
+    assert "sort: a copy has no answer of its own" in told
+    assert "cloister rerun" not in told  # none of them has an answer that could be another one
     assert cloister("results", "sort", "--settings", "current", "--json").json == [
         row for row in rows if row["path"] not in other
     ]

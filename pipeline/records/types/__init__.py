@@ -58,6 +58,7 @@ from pipeline.records.types.reviews import (
 from pipeline.records.types.runs import (
     Inputs,
     Isolation,
+    RerunAsked,
     RunEmpty,
     RunFinished,
     RunRefused,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline.plan import REQUIRED, RunRequest
 from pipeline.records.types.base import Record, kind
@@ -25,11 +26,32 @@ class Isolation:
         return f"best_effort: {', '.join(self.lacking)} not in force" if self.lacking else "best_effort: all in force"
 
 
+@dataclass(frozen=True, slots=True)
+class RerunAsked:
+    """Which archived documents a run was asked to answer again: `everything`, also those of today's settings, also
+    those that a person `decided`, in which `states`, how large a `sample` of them, drawn by which `seed`. `query` has
+    what else was asked for, and is None in a private job, for it may be a name.
+
+    They were chosen from the rows that held when the log had `size` entries. `question` is an HMAC of all that was
+    asked: by it a rerun that was cut off is known when it is asked for again.
+    """
+
+    size: int
+    question: str
+    everything: bool = False
+    decided: bool = False
+    states: tuple[str, ...] = ()
+    sample: int | None = None
+    seed: str | None = None
+    query: Mapping[str, Any] | None = None
+
+
 @kind("run.started", "a run begins, and takes `ready` files")
 class RunStarted(Record):
     """The settings, job file and model of a run (`pinned`: the job names its sha256), the job's rule for copies, the
     classes of failures that it takes up again, the software, how many files its scan found in which state, how its
-    parsers are held (None where it needs none), and who asked the service for the run, if anybody did."""
+    parsers are held (None where it needs none), who asked the service for the run, if anybody did, and which archived
+    documents it answers again (None where it takes what came in)."""
 
     job_digest: str
     job_file_sha256: str
@@ -45,6 +67,7 @@ class RunStarted(Record):
     ignored: int = 0
     isolation: Isolation | None = None
     requests: tuple[RunRequest, ...] = ()
+    rerun: RerunAsked | None = None
 
 
 class _Counted:

@@ -60,7 +60,7 @@ def _names(asked: Filter) -> list[tuple[str, Sequence[str]]]:
     night = (asked.night,) if asked.night is not None else ()
     each = (
         ("job", asked.jobs), ("state", asked.states), ("label", asked.labels), ("failure", asked.failures),
-        ("night", night), ("review", review),
+        ("night", night), ("review", review), ("settings", asked.digests),
     )  # fmt: skip
     return [(column, names) for column, names in each if names]
 

@@ -123,12 +123,15 @@ class Queue(LogIndex):
         raise LookupError(f"entry {entry} is no row of the results")
 
     def entries(self, asked: Filter, size: int | None = None) -> list[int]:
-        """The entries of all rows that a filter without a text lets through, ascending; with `size`, of those that held
-        when the log had so many entries."""
+        """The entries of all rows that a filter lets through, ascending; with `size`, of those that held when the log
+        had so many entries."""
         test, values = where(asked)
         held = only_current(asked)
         if size is not None:
             held, values = "entry < ? AND (replaced_by IS NULL OR replaced_by >= ?)", [size, size, *values]
+        if asked.text:
+            among, more = self._having(asked.text.casefold())
+            test, values = f"{test} AND entry IN ({among})", [*values, *more]
         rows = self._db.execute(f"SELECT entry FROM item WHERE {held} AND {test} ORDER BY entry", values)
         return [row[0] for row in rows]
 

@@ -22,6 +22,7 @@ class Filter:
     belongs to the day before). `text`: a piece of the path, answer or reason, without regard to case. `review`: what a
     person did ("accepted", "corrected", "rejected"), "any" of it, or "none". `current`: False also gives rows whose
     place others took. `settings`: "current" leaves out rows of other settings than the newest row of their job.
+    `digests`: rows of settings with one of these digests.
     """
 
     jobs: tuple[str, ...] = ()
@@ -34,6 +35,7 @@ class Filter:
     review: str | None = None
     current: bool = True
     settings: str | None = None
+    digests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

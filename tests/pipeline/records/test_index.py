@@ -44,7 +44,8 @@ def commit(chance: random.Random, number: int) -> list[dict[str, Any]]:
     started = {"model": "m", "model_sha256": "s", "job_file_sha256": "f", "job_digest": DIGEST}
     others: list[dict[str, Any]] = [
         {"type": "run.started", **run, **started, "duplicates": chance.choice(["skip", "process", "warn"])},
-        {"type": "run.finished", **run},
+        {"type": "run.started", **run, **started, "rerun": {"size": number, "question": f"q{number}"}},
+        {"type": "run.finished", **run, "interrupted": chance.random() < 0.5},
         {"type": "run.empty", **run, "seen": number},
         {"type": "settings", **run, "job_digest": chance.choice([DIGEST, "d9"])},
         {"type": "key.admitted", "run": "", "public_key": f"key {number}"},
@@ -75,7 +76,7 @@ def said(history: History) -> dict[str, Any]:
         "last": [history.last.get(one) for one in identities],
         "failed": dict(history.failed.items()),
         "answered": {f"part {n}": history.answered.get(f"part {n}") or None for n in range(60)},
-        "took": (history.took, history.ours),
+        "took": (history.took, history.ours, history.rerun and history.rerun.said),
         "rest": (history.inner, history.has_settings, history.cut_off, history.register, history.dispositions,
                  history.copies, {key: one.said for key, one in history.qualified.items()}),
         "unplaced": {name: [part.said, *(row.said for row in rows)] for name, (part, rows) in history.unplaced.items()},

@@ -1,0 +1,1 @@
+"""Archived documents are answered again: which of them, why, and which are left."""
