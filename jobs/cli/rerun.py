@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeAlias
 
 import typer
 
@@ -34,7 +34,7 @@ DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Only say how many documents would be answered again, and why.")
 ]
 
-Plans = list[tuple[LoadedJob, pipeline.RunPlan]]
+Plans: TypeAlias = "list[tuple[LoadedJob, pipeline.RunPlan]]"
 _LISTED = 20
 _ELSEWHERE = {
     "failed": "cloister retry takes up what failed, from failed/",

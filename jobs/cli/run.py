@@ -308,14 +308,18 @@ def print_rerunning(job: str, told: pipeline.Rerunning) -> None:
     if told.continued:
         say("  before   goes on with the rerun that was cut off")
     if told.why:
-        say(f"  made     {', '.join(f'{count:,} {_MADE_BY[why]}' for why, count in told.why.items())}")
+        say(f"  because  {', '.join(f'{count:,} {_MADE_BY[why]}' for why, count in told.why.items())}")
     if told.same:
         be = "was" if told.same == 1 else "were"
         fact = f"{counted(told.same, 'document')} that {'fits' if told.same == 1 else 'fit'} {be} answered"
         say(f"  same     {fact} with today's settings: cloister rerun {job} --all answers them again, too")
 
 
-_MADE_BY = {"settings": "by other settings", "model": "by another model", "everything": "by today's settings"}
+_MADE_BY = {
+    "settings": "made by other settings",
+    "model": "made by another model",
+    "everything": "made by today's settings, and --all takes them",
+}
 
 
 def _print_ignored(report: pipeline.RunReport) -> None:
