@@ -14,6 +14,7 @@ from dataclasses import asdict, astuple
 from typing import Any, TypeVar
 
 from pipeline.records.admissions import Admissions, Decision
+from pipeline.records.costs.jobs import JobCosts
 from pipeline.records.current import Identity
 from pipeline.records.dispositions import Dispositions, Unread
 from pipeline.records.history import FailedBefore, Held, History
@@ -165,6 +166,7 @@ class Tables:
             "unmoved": [entry.said for entry in history.unmoved],
             "took": history.took,
             "ours": history.ours,
+            "costs": history.costs.to_plain(),
         }
 
 
@@ -229,6 +231,7 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
     history.unmoved = [Reported.from_json(said) for said in rest["unmoved"]]
     history.took = [(tokens, seconds) for tokens, seconds in rest["took"]]
     history.ours = rest["ours"]
+    history.costs = JobCosts.from_plain(rest["costs"])
     history.empty = None if rest["empty"] is None else RunEmpty.from_json(rest["empty"])
 
 

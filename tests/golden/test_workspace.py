@@ -35,7 +35,12 @@ TYPES = {
 }  # fmt: skip
 ADDED = ("v", "n", "time", "boot", "uptime_us", "host", "user", "private", "handed")
 """The members of an entry that are none of its record."""
-SINCE = {("run.finished", "window_closed"): False}
+SINCE: dict[tuple[str, str], Any] = {
+    ("run.finished", "window_closed"): False,
+    ("run.finished", "ready_seconds"): None,
+    ("run.finished", "forecast"): None,
+    ("document", "seconds"): None,
+}
 """What earlier versions did not write: the member of a type, and its value in what they wrote."""
 STATES = {"done": 50, "failed": 21, "duplicate": 3, "review": 2, "abstained": 1}
 
