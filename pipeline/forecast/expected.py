@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Final, NamedTuple
 
 from pipeline.records.costs.kinds import Costs, Kind, Sum, kind_of
@@ -45,8 +46,7 @@ class Estimator:
     @property
     def ready_seconds(self) -> float:
         """The seconds until the documents of a run have their turn: the median of the last runs."""
-        ready = sorted(run.ready for run in self.costs.runs[-_LATELY:])
-        return ready[len(ready) // 2] if ready else 0.0
+        return median([run.ready for run in self.costs.runs[-_LATELY:]] or [0.0])
 
     def expect(self, file: File) -> Expected:
         """What is expected of a file."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from statistics import median
 from typing import Final, NamedTuple
 
 from pipeline.forecast.expected import Estimator, Expected, File
@@ -109,6 +110,5 @@ def median_errors(held: Sequence[Held]) -> tuple[float, float] | None:
     held = [each for each in held if each.documents and each.seconds]
     if not held:
         return None
-    documents = sorted(abs(each.expected_documents / each.documents - 1) for each in held)
-    seconds = sorted(abs(each.expected_seconds / each.seconds - 1) for each in held)
-    return documents[len(held) // 2], seconds[len(held) // 2]
+    documents = median(abs(each.expected_documents / each.documents - 1) for each in held)
+    return documents, median(abs(each.expected_seconds / each.seconds - 1) for each in held)

@@ -28,7 +28,8 @@ from pipeline.states import State
 from pipeline.text.visible import shown
 
 _AHEAD_FILES = 32
-_AHEAD_BYTES = 64 << 20
+AHEAD_BYTES = 64 << 20
+"""Of documents that are read ahead, but for the first of them."""
 _LOOK_SECONDS = 0.05  # between two looks whether to stop
 _AHEAD_UNPACKED = 32 << 20  # of each of them: so much of a disk may wait for its turn, not 32 bombs
 
@@ -71,10 +72,10 @@ class Feed:
         """Start what there is room for, in order, at least the first; whether there is one."""
         held = 0
         for place, node in enumerate(islice(order, _AHEAD_FILES)):
-            if node.outcome is None and (place == 0 or held <= _AHEAD_BYTES):
+            if node.outcome is None and (place == 0 or held <= AHEAD_BYTES):
                 self._start(node, threads, ahead=place > 0)
             held += node.weight()
-        while len(order) <= _AHEAD_FILES and (held <= _AHEAD_BYTES or not order):
+        while len(order) <= _AHEAD_FILES and (held <= AHEAD_BYTES or not order):
             source = next(coming, None)
             if source is None:
                 break

@@ -82,10 +82,11 @@ def look_ahead(opened: Opened, found: Found, window: Window) -> Ahead:
         begun, [*accumulate(work)], outlook(new, known[1], [Span(window.clock() - (timer() - begun), end)]), timer
     )
     if forecast := ahead.forecast:
-        opened.observer.note("expected", documents=forecast.documents, of=len(new), seconds=round(forecast.seconds))
+        whole, seconds = round(ahead.outlook.documents) if ahead.outlook else 0, round(forecast.seconds)
+        opened.observer.note("expected", documents=forecast.documents, of=whole, seconds=seconds)
     return ahead
 
 
 def _met(plan: RunPlan, history: History) -> Container[str]:
     """The paths of documents that were answered before, of a folder in which they stay."""
-    return set(history.done.values()) if plan.input.afterwards == "keep" and plan.retry is None else ()
+    return set(history.done.values()) if plan.keeps and plan.retry is None else ()
