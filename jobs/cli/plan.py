@@ -47,7 +47,7 @@ def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_js
     if not names:
         found, remedy = f"no job in {shown(place.jobs)}", "copy an example: cloister init DIR --example NAME"
         raise ConfigError(Problem("cloister plan", found, "jobs/NAME.yaml", remedy))
-    planned = _plan_all(place, names)
+    planned = plan_all(place, names, datetime.now(UTC))
     code = ExitCode.BAD_CONFIG if any(each.problems for each in planned) else ExitCode.DONE
     if as_json:
         print_json({"jobs": [_to_json(each, _beside(each, planned)) for each in planned], "exit_code": int(code)})
@@ -59,8 +59,8 @@ def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_js
     raise typer.Exit(int(code))
 
 
-def _plan_all(place: Workspace, names: Sequence[str]) -> list[Planned]:
-    """What is ahead of each job, by one pass over the log."""
+def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Planned]:
+    """What is ahead of each job at the moment `now`, by one pass over the log."""
     loaded, planned = {}, dict[str, Planned]()
     for name in names:
         try:
@@ -71,7 +71,6 @@ def _plan_all(place: Workspace, names: Sequence[str]) -> list[Planned]:
     keeping = {each.job: set[str]() for _, each in loaded.values() if each.keeps}
     costs, register, met = pipeline.AllCosts(), pipeline.Register(), pipeline.MetFiles(keeping)
     known = {each.job: each.unread for each in pipeline.status(make_site(place), register, costs, met)}
-    now = datetime.now(UTC)
     for name, (job, run) in loaded.items():
         scan = pipeline.set_aside(pipeline.scan(run.input), known.get(run.job, {}), run.site.max_document_bytes)
         files = pipeline.waiting(scan, met.jobs.get(run.job, ()))

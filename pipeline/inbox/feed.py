@@ -110,7 +110,8 @@ class Feed:
                 room = node.left.room
                 node.room = replace(room, bytes=min(room.bytes, _AHEAD_UNPACKED)) if ahead else room
                 member = node.source.member if isinstance(node.source, Inner) else None
-                node.outcome = threads.submit(self.reader, arrival, node.room, begun, member)
+                taken = time.perf_counter() - begun
+                node.outcome = threads.submit(self.reader, arrival, node.room, taken, member)
 
     def _take(self, source: Source | Inner) -> Arrival:
         if isinstance(source, Candidate):
@@ -127,7 +128,7 @@ class Feed:
         outcome = _waited_for(node.outcome, stop)
         if node.is_settled(outcome):
             return outcome
-        again = threads.submit(self.reader, outcome.item.arrival, node.left.room, time.perf_counter())
+        again = threads.submit(self.reader, outcome.item.arrival, node.left.room)
         return _waited_for(again, stop)
 
     def _kept(self, item: Work | Ended) -> Work | Ended:
