@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, NamedTuple
 
-from pipeline.records.costs.kinds import Costs, Kind, Sum, kind_of
+from pipeline.records.costs.kinds import Costs, Sum, kind_of
 
-_ENOUGH: Final = 3  # files of a kind that are a guide
 _LATELY: Final = 10  # runs that say how runs use their time
 
 
@@ -28,8 +27,9 @@ class Expected(NamedTuple):
 
 @dataclass
 class Estimator:
-    """Expects of a file what files of the same extension and size class were for each of their bytes; where there were
-    too few of them, of the same extension, else all files of the job."""
+    """Expects of a file what files of the same extension and size were for each of their bytes. They count as far as
+    they are many: what files of the extension were counts like one file more, and all files of the job like one of the
+    extension."""
 
     costs: Costs
     _extensions: dict[str, Sum] = field(default_factory=dict, init=False)
@@ -50,18 +50,36 @@ class Estimator:
 
     def expect(self, file: File) -> Expected:
         """What is expected of a file."""
-        its, size = self._guide(kind_of(*file)), max(file.size, 1)
-        if not its.files:
+        if not self._all.files:
             return Expected(1.0, 0.0, 0.0)
-        share = size / max(its.bytes, 1.0)
-        return Expected(its.rows / its.files, its.tokens * share, its.seconds * share * self._stretch)
+        kind, all_bytes = kind_of(*file), max(self._all.bytes, 1.0)
+        tokens, seconds = self._all.tokens / all_bytes, self._all.seconds / all_bytes
+        expected = _PerByte(self._all.rows / self._all.files, tokens, seconds)
+        for its in (self._extensions.get(kind.extension), self.costs.kinds.get(kind)):
+            expected = _drawn(expected, its)
+        size = max(file.size, 1)
+        return Expected(expected.documents, expected.tokens * size, expected.seconds * size * self._stretch)
 
     def expect_all(self, files: Iterable[File]) -> list[Expected]:
         """What is expected of each file."""
         return [self.expect(file) for file in files]
 
-    def _guide(self, kind: Kind) -> Sum:
-        for found in (self.costs.kinds.get(kind), self._extensions.get(kind.extension)):
-            if found and found.files >= _ENOUGH:
-                return found
-        return self._all
+
+class _PerByte(NamedTuple):
+    """The documents of a file, and the tokens and seconds of each of its bytes."""
+
+    documents: float
+    tokens: float
+    seconds: float
+
+
+def _drawn(wider: _PerByte, its: Sum | None) -> _PerByte:
+    """What files were, with one file more that is as the wider kind was."""
+    if not its or not its.files:
+        return wider
+    files, mean = its.files + 1, max(its.bytes / its.files, 1.0)
+    return _PerByte(
+        (its.rows + wider.documents) / files,
+        (its.tokens + wider.tokens * mean) / (files * mean),
+        (its.seconds + wider.seconds * mean) / (files * mean),
+    )

@@ -3,9 +3,9 @@
     python -m tests.nights.measure MODEL.gguf > tests/nights/costs.json
 
 Runs a job that classifies all of them with this model, once to warm up and then six times, and takes from the log what
-each document took in the three quickest of these runs, for others may use the machine too: its path in tests/corpus, the
-sha256 of its text, its tokens, and the seconds of the three runs, so that they sum up to what the run worked on them.
-Documents without text cost next to nothing and are left out.
+each document took in the three quickest of these runs, for others may use the machine too: its path in tests/corpus,
+the sha256 of its text, its tokens, and the seconds of the three runs, so that they sum up to what the run worked on
+them. Documents without text cost next to nothing and are left out.
 """
 
 import json

@@ -1,6 +1,6 @@
 """What files of each kind held and took.
 
-A kind is the extension of a file and its size to a factor of four. What an archive or a mail brings counts as the
+A kind is the extension of a file and its size to a factor of two. What an archive or a mail brings counts as the
 archive's.
 """
 
@@ -12,8 +12,7 @@ _MANY: Final = 400  # files of a kind, from which on the earlier ones count half
 
 
 class Kind(NamedTuple):
-    """The extension of a file, in lower case, and the size class: the number of its bytes has 2 * `size` bits or one
-    less."""
+    """The extension of a file, in lower case, and how many bits the number of its bytes has."""
 
     extension: str
     size: int
@@ -22,7 +21,7 @@ class Kind(NamedTuple):
 def kind_of(path: str, size: int) -> Kind:
     """The kind of a file by its name and size."""
     name = path.rpartition("/")[2]
-    return Kind(name.rpartition(".")[2].lower() if "." in name else "", (size.bit_length() + 1) // 2)
+    return Kind(name.rpartition(".")[2].lower() if "." in name else "", size.bit_length())
 
 
 @dataclass(slots=True)
