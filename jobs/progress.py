@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -27,6 +28,7 @@ class LineWatcher:
         self._last = clock()
         self._total = 0
         self._states: Counter[str] = Counter()
+        self._seconds_left: int | None = None
 
     def __enter__(self) -> "LineWatcher":
         return self
@@ -60,16 +62,27 @@ class LineWatcher:
     def _tell_if_due(self) -> None:
         if self._clock() - self._last >= EVERY_SECONDS:
             self._last = self._clock()
-            self._log.info("progress", finished=self._states.total(), total=self._total, **self._states)
+            left = {} if self._seconds_left is None else {"seconds_left": self._seconds_left}
+            self._log.info("progress", finished=self._states.total(), total=self._total, **self._states, **left)
+
+    def expects(self, seconds_left: float | None) -> None:
+        """Hear in how many seconds all will be done; it is told with the progress."""
+        self._seconds_left = None if seconds_left is None else round(seconds_left)
 
 
 class BarWatcher:
     """A progress bar on stderr; steps and failed documents stand above it."""
 
-    def __init__(self, job: str) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    def __init__(self, job: str, clock: Callable[[], datetime] = lambda: datetime.now().astimezone()) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[done]}"),
+        )
         self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task(job, total=None)
+        self._task = self._bar.add_task(job, total=None, done="")
+        self._clock = clock
 
     def __enter__(self) -> "BarWatcher":
         self._bar.start()
@@ -99,6 +112,18 @@ class BarWatcher:
     def reached(self, states: Mapping[str, int]) -> None:
         """Hear of a run elsewhere how many documents have reached which state."""
         self._bar.update(self._task, completed=sum(states.values()))
+
+    def expects(self, seconds_left: float | None) -> None:
+        """Hear in how many seconds all will be done; the bar says when that is."""
+        self._bar.update(self._task, done=done_in(seconds_left, self._clock()))
+
+
+def done_in(seconds: float | None, now: datetime) -> str:
+    """`done about 03:12`, with the day if it is not today's; nothing where nobody can say."""
+    if seconds is None:
+        return ""
+    done = now + timedelta(seconds=seconds)
+    return f"done about {done:%H:%M}" if done.date() == now.date() else f"done about {done:%a %Y-%m-%d %H:%M}"
 
 
 Watcher = LineWatcher | BarWatcher

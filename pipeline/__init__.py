@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         list_models,
         model_sha256,
         quantize_model,
+        same_use,
         writing_of,
     )
     from pipeline.answer.today import digest_today
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from pipeline.control.rollback import NothingBeforeError, RolledBack, roll_back
     from pipeline.control.texts import read_lines
     from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError, ModelRefusedError
+    from pipeline.forecast.expected import Expected, File
+    from pipeline.forecast.outlook import Outlook, Span, median_errors, outlook
     from pipeline.heads.builtin import head_path
     from pipeline.inbox.discover import Candidate, Scan, scan
     from pipeline.inbox.find import check_inbox
@@ -84,6 +87,9 @@ if TYPE_CHECKING:
         read_admissions,
         refusal_of,
     )
+    from pipeline.records.costs.jobs import AllCosts, Held, JobCosts
+    from pipeline.records.costs.kinds import Costs
+    from pipeline.records.costs.met import MetFiles
     from pipeline.records.drop import DropFolder, LeftFile
     from pipeline.records.entries import entries_at, read_entries
     from pipeline.records.journal import Recorded, open_journal, record
@@ -151,6 +157,8 @@ if TYPE_CHECKING:
         seen_digits,
     )
     from pipeline.run import run
+    from pipeline.stages.room import Memory, memory_of
+    from pipeline.stages.waiting import known_costs, model_of, waiting
     from pipeline.states import OF_RUNS, State
     from pipeline.tasks import (
         NOT_BLANK,
@@ -180,7 +188,7 @@ _LATER = {
     "pipeline.answer.heads": "promises_of with_head",
     "pipeline.answer.models": (
         "check_machine check_model copy_model examine_model existing glance_at_model import_model inspect_model "
-        "is_gguf list_models model_sha256 quantize_model writing_of"
+        "is_gguf list_models model_sha256 quantize_model same_use writing_of"
     ),
     "pipeline.answer.today": "digest_today",
     "pipeline.answer.warming": "Warming",
@@ -196,6 +204,8 @@ _LATER = {
     "pipeline.control.rollback": "NothingBeforeError RolledBack roll_back",
     "pipeline.control.texts": "read_lines",
     "pipeline.errors": "BadPartError DocumentError Failure MachineRefusedError ModelRefusedError",
+    "pipeline.forecast.expected": "Expected File",
+    "pipeline.forecast.outlook": "Outlook Span median_errors outlook",
     "pipeline.heads.builtin": "head_path",
     "pipeline.inbox.discover": "Candidate Scan scan",
     "pipeline.inbox.find": "check_inbox",
@@ -234,6 +244,9 @@ _LATER = {
     "pipeline.quality.page": "write_page",
     "pipeline.quality.qualify": "Asked Measured Qualification qualify",
     "pipeline.records.admissions": "Admissions AdmissionsNow Decision check_admitted read_admissions refusal_of",
+    "pipeline.records.costs.jobs": "AllCosts Held JobCosts",
+    "pipeline.records.costs.kinds": "Costs",
+    "pipeline.records.costs.met": "MetFiles",
     "pipeline.records.drop": "DropFolder LeftFile",
     "pipeline.records.entries": "entries_at read_entries",
     "pipeline.records.journal": "Recorded open_journal record",
@@ -264,6 +277,8 @@ _LATER = {
     "pipeline.review.refused": "ReviewRefusedError",
     "pipeline.review.seen": "job_of",
     "pipeline.run": "run",
+    "pipeline.stages.room": "Memory memory_of",
+    "pipeline.stages.waiting": "known_costs model_of waiting",
     "pipeline.states": "OF_RUNS State",
     "pipeline.tasks": (
         "NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label Line "

@@ -181,6 +181,11 @@ class RunPlan:
         return isinstance(self.task, BatchSettings)
 
     @property
+    def keeps(self) -> bool:
+        """Whether documents stay in the input folder when they are done."""
+        return self.input.afterwards == "keep"
+
+    @property
     def input_folder(self) -> str:
         """Where inputs really lie: below the workspace as a relative path, so that it can be moved, else absolute."""
         folder, root = self.input.folder.resolve(), self.site.root.resolve()

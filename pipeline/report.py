@@ -20,6 +20,9 @@ class Observer(Protocol):
     def finished(self, path: str, state: str, reason: str | None) -> None:
         """One of them reached its state."""
 
+    def expects(self, seconds_left: float | None) -> None:
+        """Hear in how many seconds all of them will be done; None while nobody can say."""
+
 
 @dataclass(frozen=True)
 class Rerunning:

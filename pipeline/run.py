@@ -15,6 +15,7 @@ from pipeline.plan import RunPlan
 from pipeline.records.refused import log_refused
 from pipeline.report import Observer, RunReport
 from pipeline.rerun.find import find_archived
+from pipeline.stages.ahead import Timer, look_ahead
 from pipeline.stages.answer import answer
 from pipeline.stages.begin import begin
 from pipeline.stages.close import close
@@ -29,23 +30,26 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     sightings: Sightings | None = None,
     clock: Clock = time.time,
+    timer: Timer = time.monotonic,
 ) -> RunReport:
     """Process every settled document of the job's input folder once, or what the plan says instead, and commit what
     comes of it.
 
     `sightings` are what earlier scans of the folder saw. When `stop()` becomes true, what is computed is committed and
-    the rest stays pending; so too when by `clock` the window of the plan closes. Raises audit.AuditError (nothing more
+    the rest stays pending; so too when by `clock` the window of the plan closes; `timer` says
+    how long things take. Raises audit.AuditError (nothing more
     is processed), MachineRefusedError and ModelRefusedError (before any document is touched) and OSError (the workspace
     cannot be written). Whatever happens, the next run goes on from the last commit.
     """
     name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-") + secrets.token_hex(3)
     try:
-        with open_run(plan, name, observer) as opened:
+        with open_run(plan, name, observer, timer) as opened:
             window = Window(stop, plan.until, clock, Pace(opened.history.took), plan.share_until)
             found = _found(opened, window, sightings or Sightings())
+            ahead = look_ahead(opened, found, window)
             with begin(opened, found, window) as begun:
-                counted = answer(opened, found, begun.ready, window)
-            return close(opened, found, begun, counted)
+                counted = answer(opened, found, begun.ready, window, ahead)
+            return close(opened, found, begun, counted, ahead)
     except (OSError, audit.LogUnwritable) as error:
         log_full(plan, name, error)
         raise

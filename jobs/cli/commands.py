@@ -18,6 +18,7 @@ class Group(NamedTuple):
 COMMANDS: Mapping[str, str | Group] = {
     "init": "init.init",
     "check": "check.check",
+    "plan": "plan.plan",
     "run": "run.run",
     "retry": "retry.retry",
     "rerun": "rerun.rerun",

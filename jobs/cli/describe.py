@@ -40,3 +40,19 @@ def pace_of(documents: int, seconds: float) -> str:
         return f"{documents / seconds:,.1f} a second"
     hourly = 3600 * documents / seconds
     return f"{hourly:,.0f} an hour" if hourly >= 10 else f"{hourly:.2g} an hour"
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h 20 min`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60:,} h {minutes % 60} min"
+
+
+def size_of(size: int) -> str:
+    """Bytes in the unit in which they are few: `12 bytes`, `3.4 MiB`."""
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:,.1f} {name}"
+    return f"{size} byte{'' if size == 1 else 's'}"

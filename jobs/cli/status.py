@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 import audit
 import pipeline
-from jobs.cli.describe import first_few, next_start_of, starts
+from jobs.cli.describe import duration, first_few, next_start_of, starts
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import LISTED, counted, counts_line, print_json, say
 from jobs.errors import ConfigError, ExitCode
-from jobs.load import shown
+from jobs.load import LoadedJob, shown
 from jobs.lock import SERVICE_LOCK, holder
+from jobs.nights.ahead import look_ahead
 from jobs.nights.needs import Need, needs
 from jobs.plan import make_plan, make_site
 from jobs.visible import one_line
@@ -65,11 +67,15 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
     """All that is shown. `checked` comes to know when the log was verified."""
     site = make_site(place)
     register = pipeline.Register()
-    known = {each.job: each for each in pipeline.status(site, register, checked)}
+    loaded = {path: _loaded(place, path) for path in place.job_files()}
+    plans = [each[1] for each in loaded.values() if isinstance(each, tuple)]
+    costs, met = pipeline.AllCosts(), pipeline.MetFiles({each.job: set() for each in plans if each.keeps})
+    known = {each.job: each for each in pipeline.status(site, register, checked, costs, met)}
     on_its_way = _running(site)
     for each in known.values():  # a rule or a person may have removed it
         each.report = each.report if each.report and (place.root / each.report).is_file() else None
-    jobs = [_job(place, path, known, register, on_its_way) for path in place.job_files()]
+    log = _Log(known, register, costs, met, on_its_way)
+    jobs = [_job(path, each, log) for path, each in loaded.items()]
     gone = [
         {"job": name, **_history(each, on_its_way)}
         for name, each in known.items()
@@ -93,37 +99,68 @@ def _running(site: pipeline.Site) -> pipeline.Running | None:
     return told if told and pid is not None and pid in (0, told.pid) else None
 
 
-def _job(
-    workspace: Workspace,
-    path: Path,
-    known: dict[str, pipeline.JobStatus],
-    register: pipeline.Register,
-    on_its_way: pipeline.Running | None,
-) -> dict[str, Any]:
+def _loaded(workspace: Workspace, path: Path) -> tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError:
+    """The job in a file, and its plan; or what is wrong with it."""
     try:
         job = load_job_of(workspace, path)
-        plan = make_plan(workspace, job)
-        before = known[path.stem].unread if path.stem in known else {}
+        return job, make_plan(workspace, job)
+    except (ConfigError, OSError) as error:
+        return error
+
+
+@dataclass(frozen=True)
+class _Log:
+    """What the log says of all jobs, and the run that is on its way."""
+
+    known: dict[str, pipeline.JobStatus]
+    register: pipeline.Register
+    costs: pipeline.AllCosts
+    met: pipeline.MetFiles
+    on_its_way: pipeline.Running | None
+
+
+def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError, log: _Log) -> dict[str, Any]:
+    history = _history(log.known.get(path.stem), log.on_its_way)
+    try:
+        if not isinstance(loaded, tuple):
+            raise loaded
+        job, plan = loaded
+        before = log.known[path.stem].unread if path.stem in log.known else {}
         scan = pipeline.set_aside(pipeline.scan(plan.input), before, plan.site.max_document_bytes)
     except (ConfigError, OSError) as error:
-        history = _history(known.get(path.stem), on_its_way)
         return {"job": path.stem, "state": "broken", "problems": str(error), **history}
-    start, refused = next_start_of(job), _refusal(plan, register)
+    start, refused = next_start_of(job), _refusal(plan, log.register)
     return {
         "job": job.name,
-        "state": _state(job.name, scan, refused, on_its_way),
+        "state": _state(job.name, scan, refused, log.on_its_way),
         "starts": starts(job),
         "next_start": start.isoformat() if start else None,
         "refused": refused,
         "input": shown(plan.input.folder),
         "ready": len(scan.ready),
+        "forecast": None if refused else _forecast(job, plan, scan, log),
         "settling": len(scan.settling),
         "held": len(scan.held),
         "pending_files": [{"path": path, "reason": reason} for path, reason in scan.pending[:LISTED]],
         "ignored": len(scan.ignored),
         "ignored_files": [{"path": path, "reason": reason} for path, reason in scan.ignored[:LISTED]],
-        **_history(known.get(job.name), on_its_way),
+        **history,
     }
+
+
+def _forecast(job: LoadedJob, plan: pipeline.RunPlan, scan: pipeline.Scan, log: _Log) -> dict[str, Any] | None:
+    """What `cloister plan` says of what waits, in short; None where nothing waits, or nothing is known."""
+    files = pipeline.waiting(scan, log.met.jobs.get(plan.job, ()))
+    ahead = look_ahead(job.config, files, pipeline.known_costs(plan, log.costs, log.register), datetime.now(UTC))
+    if not files or ahead.outlook is None:
+        return None
+    told = {
+        "files": len(files),
+        "documents": round(ahead.outlook.documents),
+        "seconds": round(ahead.outlook.seconds, 1),
+    }
+    tonight = {"documents_tonight": round(ahead.outlook.tonight), "all_tonight": ahead.all_tonight}
+    return {**told, **tonight, "until": ahead.until, "done_at": ahead.done_at}
 
 
 def _state(job: str, scan: pipeline.Scan, refused: str | None, on_its_way: pipeline.Running | None) -> str:
@@ -191,6 +228,8 @@ def _print(told: dict[str, Any]) -> None:
             if job["refused"]:
                 say("  refused  " + job["refused"].replace("\n", "\n           "))
             say(f"  waiting  {_waiting(job)}")
+            if job["forecast"]:
+                say(f"  forecast {_foreseen(job['forecast'])}")
             if job["settling"] + job["held"]:
                 files = [(each["path"], each["reason"]) for each in job["pending_files"]]
                 say(f"  pending  {first_few(files, job['settling'] + job['held'])}")
@@ -203,6 +242,16 @@ def _print(told: dict[str, Any]) -> None:
     for job in told["without_file"]:
         say(f"\n{job['job']} (its file is no longer in jobs/)")
         _print_history(job)
+
+
+def _foreseen(told: dict[str, Any]) -> str:
+    """What will be done when."""
+    done = f"all done about {told['done_at']:%a %Y-%m-%d %H:%M}" if told["done_at"] else "what waits is never all done"
+    if told["all_tonight"] or told["until"] is None:
+        return done
+    return (
+        f"{told['documents_tonight']:,} of {told['documents']:,} by {told['until']:%a %H:%M}; {done}; see cloister plan"
+    )
 
 
 def _print_history(job: dict[str, Any]) -> None:
@@ -244,7 +293,7 @@ def _far(running: dict[str, Any] | None) -> str:
         done = f": {counts_line(running['counts'])}" if running["done"] else ""
         far = f"{running['done']:,} of {counted(running['total'], 'document')}{done}"
     if running["seconds_left"]:
-        far += f"; {_pace(running['rate'])}, about {_duration(running['seconds_left'])} left"
+        far += f"; {_pace(running['rate'])}, about {duration(running['seconds_left'])} left"
     return f": {running['job']} since {running['since']}, {far}"
 
 
@@ -252,13 +301,6 @@ def _pace(rate: float) -> str:
     """A rate in documents of a unit of time in which there are several."""
     per = next(((n, unit) for n, unit in ((1, "second"), (60, "minute")) if rate * n >= 1), (3600, "hour"))
     return f"{rate * per[0]:,.1f} a {per[1]}"
-
-
-def _duration(seconds: int) -> str:
-    if seconds < 120:
-        return f"{seconds} s"
-    minutes = seconds // 60
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _waiting(job: dict[str, Any]) -> str:

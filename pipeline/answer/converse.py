@@ -7,7 +7,7 @@ one, and a new document begins when nothing else waits, so that no more of them 
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Generic, TypeVar
@@ -49,6 +49,7 @@ class Conversing:
 
     task: WritingTask
     model: Answerer
+    timer: Callable[[], float] = time.perf_counter
 
     def __call__(
         self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
@@ -70,7 +71,10 @@ class _Talking(Generic[T]):
     taken: list[tuple[_Talk[T], int]] = field(default_factory=list)  # by the call of `generate` that goes on
     more: bool = True  # whether there may be items that have not begun
     characters: int = 0
-    looked: float = field(default_factory=time.perf_counter)
+    looked: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.looked = self.by.timer()
 
     def groups(self) -> Iterator[list[tuple[T, Row | None]]]:
         while True:
@@ -80,7 +84,7 @@ class _Talking(Generic[T]):
                 self._hear(*self.taken[number], completion)
                 if over := self._over():
                     yield over
-                    self.looked = time.perf_counter()  # what the caller did with them is no document's time
+                    self.looked = self.by.timer()  # what the caller did with them is no document's time
             if over := self._over():
                 yield over
             if not (self.waiting or self.more or self.talks):
@@ -148,7 +152,7 @@ class _Talking(Generic[T]):
 
     def _share_time(self) -> None:
         """The time since the last look belongs to the documents on their way, to each the same."""
-        now = time.perf_counter()
+        now = self.by.timer()
         going = [talk for talk in self.talks if talk.dialogue]
         for talk in going:
             talk.seconds += (now - self.looked) / len(going)

@@ -300,6 +300,14 @@ def quantize_model(
         raise ModelRefusedError(str(error)) from error
 
 
+def same_use(path: Path, other: Path) -> bool:
+    """Whether two model files are for the same tasks: both write, both give embeddings, and so on."""
+    try:
+        return engine.head_of(path) == engine.head_of(other)
+    except (OSError, engine.EngineError):
+        return False
+
+
 def inspect_model(path: Path) -> dict[str, Any]:
     """Read the facts that a GGUF file states of itself. Raises ModelRefusedError."""
     try:

@@ -39,7 +39,8 @@ from pipeline.states import State
 from pipeline.text.visible import shown
 
 _AHEAD_FILES = 32
-_AHEAD_BYTES = 64 << 20
+AHEAD_BYTES = 64 << 20
+"""Of documents that are read ahead, but for the first of them."""
 _LOOK_SECONDS = 0.05  # between two looks whether to stop
 _AHEAD_UNPACKED = 32 << 20  # of each of them: so much of a disk may wait for its turn, not 32 bombs
 
@@ -82,10 +83,10 @@ class Feed:
         """Start what there is room for, in order, at least the first; whether there is one."""
         held = 0
         for place, node in enumerate(islice(order, _AHEAD_FILES)):
-            if node.outcome is None and (place == 0 or held <= _AHEAD_BYTES):
+            if node.outcome is None and (place == 0 or held <= AHEAD_BYTES):
                 self._start(node, threads, ahead=place > 0)
             held += node.weight()
-        while len(order) <= _AHEAD_FILES and (held <= _AHEAD_BYTES or not order):
+        while len(order) <= _AHEAD_FILES and (held <= AHEAD_BYTES or not order):
             source = next(coming, None)
             if source is None:
                 break
@@ -122,7 +123,8 @@ class Feed:
                 room = node.left.room
                 node.room = replace(room, bytes=min(room.bytes, _AHEAD_UNPACKED)) if ahead else room
                 member = node.source.member if isinstance(node.source, Inner) else None
-                node.outcome = threads.submit(self.reader, arrival, node.room, begun, member)
+                taken = time.perf_counter() - begun
+                node.outcome = threads.submit(self.reader, arrival, node.room, taken, member)
 
     def _take(self, source: Source | Inner) -> Arrival:
         if isinstance(source, Candidate):
@@ -141,7 +143,7 @@ class Feed:
         outcome = _waited_for(node.outcome, stop)
         if node.is_settled(outcome):
             return outcome
-        again = threads.submit(self.reader, outcome.item.arrival, node.left.room, time.perf_counter())
+        again = threads.submit(self.reader, outcome.item.arrival, node.left.room)
         return _waited_for(again, stop)
 
     def _kept(self, item: Work | Ended) -> Work | Ended:

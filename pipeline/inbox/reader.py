@@ -30,14 +30,15 @@ class Reader:
     no_pages: str = ""
     stop: Callable[[], bool] = lambda: False
 
-    def __call__(self, arrival: Arrival, room: Room, begun: float, member: Member | None = None) -> Outcome:
-        """Parse a document that may unpack to `room`; `member`: what its container says of it.
+    def __call__(self, arrival: Arrival, room: Room, taken: float = 0.0, member: Member | None = None) -> Outcome:
+        """Parse a document that may unpack to `room`; `taken`: the seconds that taking it in took; `member`: what its
+        container says of it.
 
         OSError where what it holds cannot be written, StoppedError when `stop()` becomes true before all is read.
         """
         if member and member.failure:
             return Outcome(Ended(arrival, State.FAILED, member.reason, member.failure))
-        file = self._scratch()
+        begun, file = time.perf_counter() - taken, self._scratch()
         try:
             if arrival.size > (limit := self.plan.site.max_document_bytes):
                 raise DocumentError(Failure.TOO_LARGE, f"it has {arrival.size} bytes; the limit is {limit}")

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -99,7 +98,7 @@ def open_reader(plan: RunPlan, workers: int) -> Iterator[Callable[[str, Path], W
 
             def read(told: str, file: Path) -> Work | Ended:
                 arrival = Kept(told, file.name, file.stat().st_size, file_sha256(file), file=file)
-                outcome = reader(arrival, Room(limits.unpacked_documents, limits.unpacked_bytes), time.perf_counter())
+                outcome = reader(arrival, Room(limits.unpacked_documents, limits.unpacked_bytes))
                 if outcome.file is not None:
                     outcome.file.close()
                 return outcome.item

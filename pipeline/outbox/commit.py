@@ -135,6 +135,7 @@ class Committer:
             hidden=_tuple(row["hidden"]),
             replaces=_tuple(row.get("replaces")),
             finished_at=to_text(row["finished_at"]),
+            seconds=round(row["seconds"], 4),
             path_bytes=None if raw == arrival.path.encode() else base64.b64encode(raw).decode(),
             result_sha256=result_sha256(row),
             markdown=self._write_markdown(row),

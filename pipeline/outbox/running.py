@@ -29,8 +29,8 @@ _NAME = "running.json"
 @dataclass(frozen=True)
 class Running:
     """A run on its way. `total`: documents that it will look at, None while it does not know; `counts`: states that
-    documents have reached, committed or not; `rate`: documents a second in the last minutes, None while nobody can
-    say."""
+    documents have reached, committed or not; `rate`: documents a second in the last minutes, `work_left`: the seconds
+    that the others are expected to take; None while nobody can say."""
 
     pid: int
     job: str
@@ -39,6 +39,7 @@ class Running:
     total: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
     rate: float | None = None
+    work_left: float | None = None
 
     @property
     def done(self) -> int:
@@ -52,7 +53,9 @@ class Running:
 
     @property
     def seconds_left(self) -> int | None:
-        """Seconds that they will take at this rate."""
+        """Seconds that they will take, by what is known of their sizes, else at this rate."""
+        if self.work_left is not None:
+            return ceil(self.work_left)
         return None if self.left is None or not self.rate else ceil(self.left / self.rate)
 
     def to_json(self) -> dict[str, Any]:
@@ -70,6 +73,7 @@ def running(site: Site) -> Running | None:
         whole = all(isinstance(text, str) for text in texts) and type(told.pid) is int
         known = total is None or type(total) is int
         paced = told.rate is None or (type(told.rate) is float and 0 < told.rate < inf)
+        paced &= told.work_left is None or (type(told.work_left) is float and 0 <= told.work_left < inf)
         counted = all(type(number) is int and number >= 0 for _, number in counts)
         return told if whole and known and paced and counted else None
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
@@ -97,6 +101,7 @@ class _Announcing:
         self._begun = Running(os.getpid(), plan.job, run, to_text(datetime.now(UTC)))
         self._total: int | None = None
         self._counts: Counter[str] = Counter()
+        self._work_left: float | None = None
         self._marks: deque[tuple[float, int]] = deque()  # when so many documents had reached a state
         self._write()
 
@@ -115,13 +120,23 @@ class _Announcing:
         self._write_if_due()
         self._observer.finished(path, state, reason)
 
+    def expects(self, seconds_left: float | None) -> None:
+        self._work_left = seconds_left
+        self._write_if_due()
+        self._observer.expects(seconds_left)
+
     def _write_if_due(self) -> None:
         if self._clock() - self._written >= _EVERY_SECONDS:
             self._write()
 
     def _write(self) -> None:
         self._written = self._clock()
-        told = asdict(self._begun) | {"total": self._total, "counts": self._counts, "rate": self._rate()}
+        told = asdict(self._begun) | {
+            "total": self._total,
+            "counts": self._counts,
+            "rate": self._rate(),
+            "work_left": self._work_left,
+        }
         file = _file(self._site)
         staged = file.with_suffix(".tmp")
         with contextlib.suppress(OSError):

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -86,7 +85,7 @@ class Recompute:
         return Room(limits.unpacked_documents, limits.unpacked_bytes)
 
     def _parsed(self, arrival: Kept) -> Outcome:
-        return self.reader(arrival, self._room, time.perf_counter())
+        return self.reader(arrival, self._room)
 
     def _refused(self, entry: Document) -> Ended | BytesGoneError:
         """A document that its container could not give, or only under a name that is none: of that it tells alone."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pipeline.records.costs.jobs import JobCosts
 from pipeline.records.current import Identity, answers_copies, decide, replaced
 from pipeline.records.dispositions import Dispositions, Unread, remember
 from pipeline.records.entries import fold
@@ -86,6 +87,7 @@ class History:
     which none tells. `unmoved`: reports (of every job) that may not be in place.
     `took`: tokens and seconds of the last runs of this job with these settings; `ours`: its last run had them.
     `rerun`: how the last rerun of this job began, whatever its settings, if it did not come to its end.
+    `costs`: what documents of this job took, whatever the settings.
     """
 
     done: MutableMapping[str, str] = field(default_factory=dict)
@@ -116,6 +118,7 @@ class History:
     took: list[tuple[int, float]] = field(default_factory=list)
     ours: bool = False
     rerun: RunStarted | None = None
+    costs: JobCosts = field(default_factory=JobCosts)
     job: str = ""
     job_digest: str = ""
     _rows: list[Document] = field(default_factory=list)  # of which no part has come yet
@@ -123,6 +126,8 @@ class History:
     def take(self, entry: Record) -> None:
         """Take in the next entry, of any type."""
         closed = self._keep_opening(entry)
+        if entry.job == self.job:
+            self.costs.take(entry)
         match entry:
             case Document():
                 self._take_document(entry, closed)

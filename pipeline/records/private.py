@@ -33,8 +33,8 @@ _CLEAR: dict[str, frozenset[str]] = {
 }  # fmt: skip
 """Types of records of which members are hidden -> those that are not. Whatever else they have is: names, texts that may
 hold names, and any function of a document's bytes, against which a guess could be held. Earlier versions hid less."""
-_LEFT_OUT = {"run.finished": ("tokens",)}
-"""Members that are null in a private job's log: sums of what its entries hide."""
+_LEFT_OUT = {"run.finished": ("tokens", "forecast")}
+"""Members that are null in a private job's log: sums of what its entries hide, or made of these."""
 
 
 OPENINGS_NAME = re.compile(r"(\d{12})\.jsonl(\.tmp)?", re.ASCII)

@@ -14,6 +14,7 @@ from dataclasses import asdict, astuple
 from typing import Any, TypeVar
 
 from pipeline.records.admissions import Admissions, Decision
+from pipeline.records.costs.jobs import JobCosts
 from pipeline.records.current import Identity
 from pipeline.records.dispositions import Dispositions, Unread
 from pipeline.records.history import FailedBefore, Held, History
@@ -167,6 +168,7 @@ class Tables:
             "took": history.took,
             "ours": history.ours,
             "rerun": history.rerun.said if history.rerun else None,
+            "costs": history.costs.to_plain(),
         }
 
 
@@ -232,6 +234,7 @@ def _restore(history: History, rest: dict[str, Any]) -> None:
     history.took = [(tokens, seconds) for tokens, seconds in rest["took"]]
     history.ours = rest["ours"]
     history.rerun = None if rest["rerun"] is None else RunStarted.from_json(rest["rerun"])
+    history.costs = JobCosts.from_plain(rest["costs"])
     history.empty = None if rest["empty"] is None else RunEmpty.from_json(rest["empty"])
 
 

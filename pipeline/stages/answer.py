@@ -22,6 +22,7 @@ from pipeline.plan import RunPlan
 from pipeline.records.software import label
 from pipeline.report import Observer
 from pipeline.reports.nightly import Nightly
+from pipeline.stages.ahead import Ahead
 from pipeline.stages.begin import Ready
 from pipeline.stages.open import Opened
 from pipeline.stages.tally import Counted, Tally
@@ -33,26 +34,27 @@ _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 Row = dict[str, Any]
 
 
-def answer(opened: Opened, found: Found, ready: Ready | None, window: Window) -> Counted:
+def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ahead: Ahead) -> Counted:
     """Answer the documents that were found, as far as the window lets. Without `ready` they are all left pending."""
     tally = Tally(found, opened.observer)
     if ready:
         with _tidied(opened.committer):
-            _answer_all(opened, ready, tally, window)
+            _answer_all(opened, ready, tally, window, ahead)
     counted = tally.closed(window_closed=window.ended_the_run)
     if counted.window_closed:
         opened.observer.note("window closed", until=str(window.until), left=counted.left)
     return counted
 
 
-def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window) -> None:
+def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahead: Ahead) -> None:
     plan, pool = opened.plan, ready.pool
     tesseract, lacking = recognition(plan, pool, opened.observer)
     opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), tesseract)
     pages = pool.reader(tesseract) if tesseract else None
     reader, decisions = Reader(plan, pool, pages, lacking, window), Decisions(plan, opened.history)
     feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
-    loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, opened.take_up)
+    loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, ahead, opened.take_up)
+    ahead.begin()
     with contextlib.suppress(_StoppedError):
         items, review = window.let_in(feed(tally.found.sources, window), ready.tokens), plan.input.hidden == "review"
         for group in ready.answers(items, loop.pulse, review_hidden=review):
@@ -85,6 +87,7 @@ class _Loop:
     tally: Tally
     observer: Observer
     window: Window
+    ahead: Ahead
     committed: Callable[[], None]
     rows: list[tuple[Row, Arrival]] = field(default_factory=list)
     failed: dict[str, Row] = field(default_factory=dict)
@@ -104,6 +107,7 @@ class _Loop:
         """Take documents that have ended, with the rows of those that were answered; commit if it is time."""
         for item, answered in group:
             self._take(item, self._ended_row(item) if isinstance(item, Ended) else answered)
+        self.observer.expects(self.ahead.seconds_left(self.tally.ended))
         while len(self.rows) >= self.plan.part_documents:
             self._commit()
         if time.monotonic() - self.last_commit >= self.plan.part_seconds:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import audit
 import engine
@@ -64,7 +64,7 @@ def begin(opened: Opened, found: Found, stop: Stop) -> Iterator[Begun]:
         if isolation and isolation.told:  # nobody should have to look for it that parsers are held by less
             observer.note("isolation of the parsers", limits=isolation.told)
         model = _loaded(plan, opened.model_sha256, observer, stop) if sources else None
-        ready = Ready(pool, model, answerer(plan, model)) if pool and model else None
+        ready = Ready(pool, model, replace(answerer(plan, model), timer=opened.timer)) if pool and model else None
         is_empty = not (sources or opened.is_after_a_crash or plan.retry or plan.rerun)
         first = opened.committer.log.next_index
         _commit_first(opened, found, isolation, is_empty)

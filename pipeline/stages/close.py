@@ -1,6 +1,5 @@
 """Close a run: its last entry, and the report."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,12 +8,13 @@ from pipeline.inbox.find import Found
 from pipeline.records.nights import is_told
 from pipeline.records.types import RunEmpty, RunFinished
 from pipeline.report import LISTED, RunReport
+from pipeline.stages.ahead import Ahead
 from pipeline.stages.begin import Begun
 from pipeline.stages.open import Opened
 from pipeline.stages.tally import Counted
 
 
-def close(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunReport:
+def close(opened: Opened, found: Found, begun: Begun, counted: Counted, ahead: Ahead) -> RunReport:
     """Commit how the run ended, and report it. What people decided while it ended is taken up before the log is let
     go."""
     report = _report(opened, found, begun, counted)
@@ -22,7 +22,7 @@ def close(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunRe
         opened.committer.note(*_empty(opened, begun, report))
     else:
         news = opened.history.dispositions.news(counted.unread())
-        opened.committer.note(*news, *opened.nightly.make(report), _finished(report))
+        opened.committer.note(*news, *opened.nightly.make(report), _finished(report, ahead))
         opened.nightly.place()
     opened.take_up()
     if opened.nightly.why_not:
@@ -41,7 +41,7 @@ def _report(opened: Opened, found: Found, begun: Begun, counted: Counted) -> Run
         known=counted.known,
         parts=tuple(committer.parts),
         tokens=counted.tokens,
-        seconds=time.monotonic() - opened.begun,
+        seconds=opened.timer() - opened.begun,
         interrupted=counted.left > 0 and not counted.window_closed,
         window_closed=counted.window_closed,
         model_sha256=opened.model_sha256,
@@ -65,7 +65,7 @@ def _empty(opened: Opened, begun: Begun, report: RunReport) -> list[RunEmpty]:
     return [] if is_told(last, empty) else [empty]
 
 
-def _finished(report: RunReport) -> RunFinished:
+def _finished(report: RunReport, ahead: Ahead) -> RunFinished:
     counts: Mapping[str, Any] = report.counts
     return RunFinished(
         **counts,
@@ -76,4 +76,6 @@ def _finished(report: RunReport) -> RunFinished:
         interrupted=report.interrupted,
         window_closed=report.window_closed,
         parts=len(report.parts),
+        ready_seconds=ahead.ready_seconds,
+        forecast=ahead.forecast,
     )

@@ -1,8 +1,7 @@
 """Open a run: the log is held, the model file checked, what an interrupted run left is redone or undone."""
 
 import contextlib
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,7 +34,7 @@ from pipeline.review.uptake import Uptake
 class Opened:
     """A run that holds the log. `recovered`: the records of what was redone and undone, which are not committed yet;
     `lost`: (document, path) of batch files whose rows are gone -> which rows; `uptake`: takes up what people decide
-    meanwhile; `begun`: time.monotonic() at its start.
+    meanwhile; `begun`: what `timer` said at its start.
     """
 
     plan: RunPlan
@@ -50,6 +49,7 @@ class Opened:
     nightly: Nightly
     observer: Observer
     begun: float
+    timer: Callable[[], float]
 
     def take_up(self) -> None:
         """Take up what people decided on rows, of any job."""
@@ -64,12 +64,12 @@ class Opened:
 
 
 @contextlib.contextmanager
-def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
+def open_run(plan: RunPlan, name: str, observer: Observer, timer: Callable[[], float]) -> Iterator[Opened]:
     """Open the run `name`, which holds the log as long as the context lasts.
 
     Raises audit.AuditError, MachineRefusedError, ModelRefusedError and OSError.
     """
-    begun, site = time.monotonic(), plan.site
+    begun, site = timer(), plan.site
     check_machine()
     give_back_freed()
     with open_journal(site) as log, announced(plan, name, observer) as observer:
@@ -92,7 +92,19 @@ def open_run(plan: RunPlan, name: str, observer: Observer) -> Iterator[Opened]:
         committer = Committer(plan, log, name, history.last, outputs=outputs)
         uptake, nightly = Uptake(site, log, {plan.job: history}), Nightly(plan, name, history)
         yield Opened(
-            plan, digest, model_sha256, history, shelf, recovered, lost, committer, uptake, nightly, observer, begun
+            plan,
+            digest,
+            model_sha256,
+            history,
+            shelf,
+            recovered,
+            lost,
+            committer,
+            uptake,
+            nightly,
+            observer,
+            begun,
+            timer,
         )
 
 

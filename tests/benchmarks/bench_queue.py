@@ -82,6 +82,7 @@ def entry_of(row: dict[str, Any], part: str, place: int) -> Document:
     columns = (
         "document", "path", "parent", "size", "media_type", "encoding", "encoding_confidence", "language", "pages",
         "state", "failure", "reason", "duplicate_of", "supersedes", "parser", "text_sha256", "tokens", "run", "job",
+        "seconds",
     )  # fmt: skip
     return Document(
         **{name: row[name] for name in columns}, **MADE, part=part, row=place, replaces=tuple(row["replaces"]),

@@ -60,6 +60,9 @@ class Watch:
         if self.ended % 100 == 0 and sys.stderr.isatty():
             print(f"\r{self.ended:,} of {self.total:,}", end="", file=sys.stderr)
 
+    def expects(self, seconds_left: float | None) -> None:
+        """Nothing is done with it."""
+
 
 def make_plan(root: Path, seconds: float = SECONDS) -> pipeline.RunPlan:
     """A workspace at `root` with one classifying job and a model of random weights."""

@@ -35,8 +35,11 @@ TYPES = {
 }  # fmt: skip
 ADDED = ("v", "n", "time", "boot", "uptime_us", "host", "user", "private", "handed")
 """The members of an entry that are none of its record."""
-SINCE = {
+SINCE: dict[tuple[str, str], Any] = {
     ("run.finished", "window_closed"): False,
+    ("run.finished", "ready_seconds"): None,
+    ("run.finished", "forecast"): None,
+    ("document", "seconds"): None,
     ("run.started", "requests"): [],
     ("run.started", "rerun"): None,
 }

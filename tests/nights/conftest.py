@@ -1,5 +1,3 @@
-"""A workspace as the tests of jobs have it."""
+"""A workspace with a small model, as the tests of the commands have it."""
 
-from tests.jobs.conftest import cloister, place, ready
-
-__all__ = ["cloister", "place", "ready"]
+from tests.jobs.conftest import cloister, place, ready  # noqa: F401

@@ -23,6 +23,7 @@ class Witness:
     notes: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     total: int = 0
     states: dict[str, str] = field(default_factory=dict)
+    left: list[float | None] = field(default_factory=list)
 
     def note(self, event: str, **facts: str | int | float | None) -> None:
         self.notes.append((event, dict(facts)))
@@ -32,6 +33,9 @@ class Witness:
 
     def finished(self, path: str, state: str, reason: str | None) -> None:
         self.states[path] = state
+
+    def expects(self, seconds_left: float | None) -> None:
+        self.left.append(seconds_left)
 
 
 def make_site(root: Path) -> Site:

@@ -56,6 +56,7 @@ from pipeline.records.types.reviews import (
     ReviewRefused,
 )
 from pipeline.records.types.runs import (
+    Foreseen,
     Inputs,
     Isolation,
     RerunAsked,

@@ -36,7 +36,7 @@ class Document(Record):
 
     `document` is the sha256 of its bytes, None for a file that was not read, of which `unread` says how it lay.
     `path_bytes` is the path in base64 where it is no UTF-8. Of an entry that nothing opens, the hidden members are
-    None, but for the path, which stays a commitment.
+    None, but for the path, which stays a commitment. `seconds`: what reading it and its share of the computing took.
 
     A row that a person decided has `review`, and no run: everything else that made it is as in the row that was seen.
     """
@@ -77,6 +77,7 @@ class Document(Record):
     software: Mapping[str, str]
     parse_options: ParseOptions
     review: Reviewed | None = None
+    seconds: float | None = None
 
     def members(self) -> Json:
         """The members beside type, run and job; `review` only where there is one, as in entries from before it."""

@@ -99,11 +99,21 @@ class RunEmpty(_Counted, Record):
     known: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What was expected of a run at its start: documents that it would be done with, and seconds that it would take."""
+
+    documents: int
+    seconds: float
+
+
 @kind("run.finished", "a run ends; `seen` is the sum of the states")
 class RunFinished(_Counted, Record):
     """How many paths a run saw in which state (`known`: of the ignored, those that were done before), the tokens it
     computed (None in a private job), the seconds it took, whether it was interrupted or
-    ended because its window closed, and how many parts it made."""
+    ended because its window closed, and how many parts it made. `ready_seconds`: how long it took until its documents
+    had their turn; `forecast`: what was expected of it when it began (None where nothing was known, and in a private
+    job)."""
 
     seen: int
     done: int
@@ -119,6 +129,8 @@ class RunFinished(_Counted, Record):
     interrupted: bool = False
     window_closed: bool = False
     parts: int = 0
+    ready_seconds: float | None = None
+    forecast: Foreseen | None = None
 
     @property
     def how(self) -> str:

@@ -76,7 +76,7 @@ def said(history: History) -> dict[str, Any]:
         "last": [history.last.get(one) for one in identities],
         "failed": dict(history.failed.items()),
         "answered": {f"part {n}": history.answered.get(f"part {n}") or None for n in range(60)},
-        "took": (history.took, history.ours, history.rerun and history.rerun.said),
+        "took": (history.took, history.ours, history.costs, history.rerun and history.rerun.said),
         "rest": (history.inner, history.has_settings, history.cut_off, history.register, history.dispositions,
                  history.copies, {key: one.said for key, one in history.qualified.items()}),
         "unplaced": {name: [part.said, *(row.said for row in rows)] for name, (part, rows) in history.unplaced.items()},

@@ -1,0 +1,1 @@
+"""What documents took, folded from the log for forecasts."""

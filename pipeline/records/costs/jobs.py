@@ -1,0 +1,128 @@
+"""What the documents of each job took, and how good its forecasts were.
+
+Seconds are those of the documents' entries. Older versions did not write them, and then tokens stand for them: what
+they are worth says the time of their run.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, field
+from typing import Any, Final, NamedTuple
+
+from pipeline.records.costs.kinds import Costs, Kind, Ran, Sum, kind_of
+from pipeline.records.types import Document, Record, RunFinished, RunStarted
+from pipeline.states import State
+
+Machine = tuple[str, int]
+"""The sha256 of a model file, and a number of threads: costs of others are no guide."""
+
+_RUNS: Final = 30  # that are remembered of a machine, and forecasts of a job
+_MACHINES: Final = 8
+_PER_TOKEN: Final = 0.001  # stands for the seconds of a token where a row says none
+
+
+class Held(NamedTuple):
+    """A forecast and what came true: documents and seconds."""
+
+    expected_documents: int
+    documents: int
+    expected_seconds: float
+    seconds: float
+
+
+@dataclass
+class JobCosts:
+    """What the documents of one job took, by machine, the last one last; and how good its forecasts were."""
+
+    machines: dict[Machine, Costs] = field(default_factory=dict)
+    held: list[Held] = field(default_factory=list)
+    last: Machine = ("", 0)  # that made a row
+    said: float = 0.0  # by the rows of the run
+    tokens: int = 0  # of them
+    brought: dict[str, Sum] = field(default_factory=dict)  # container -> what came out of it; its own row comes last
+
+    def take(self, entry: Record) -> None:
+        """Take in the next entry of this job, of any type."""
+        match entry:
+            case Document() if not (entry.is_decided or entry.closed):
+                self._take_row(entry)
+            case RunStarted():
+                self.said, self.tokens, self.brought, self.last = 0.0, 0, {}, ("", 0)
+            case RunFinished():
+                self._take_end(entry)
+
+    def _take_row(self, entry: Document) -> None:
+        tokens = entry.tokens or 0
+        seconds = tokens * _PER_TOKEN if entry.seconds is None else entry.seconds
+        self.said += seconds
+        self.tokens += tokens
+        self.last = (entry.model_sha256, int(entry.engine.get("threads", 0)))
+        its = Sum(1.0, float(entry.size), 1.0, float(tokens), seconds)
+        its.add(self.brought.pop(entry.document or "", Sum()))
+        if entry.parent is not None:
+            its.files = its.bytes = 0.0
+            self.brought.setdefault(entry.parent, Sum()).add(its)
+        elif entry.unread is None:
+            self._of(self.last).add(kind_of(entry.path, entry.size), its)
+
+    def _take_end(self, entry: RunFinished) -> None:
+        if self.said > 0 and self.last in self.machines:
+            ready = min(entry.ready_seconds or 0.0, entry.seconds)
+            costs = self.machines[self.last]
+            costs.runs = [*costs.runs, Ran(ready, entry.seconds - ready, self.said, self.tokens)][-_RUNS:]
+        if entry.forecast is not None and not entry.interrupted:
+            done = entry.seen - entry.counts[State.IGNORED] - entry.counts[State.PENDING]
+            held = Held(entry.forecast.documents, done, entry.forecast.seconds, entry.seconds)
+            self.held = [*self.held, held][-_RUNS:]
+
+    def _of(self, machine: Machine) -> Costs:
+        costs = self.machines.pop(machine, None) or Costs()
+        self.machines[machine] = costs  # now the last one
+        for oldest in [*self.machines][:-_MACHINES]:
+            del self.machines[oldest]
+        return costs
+
+    def of(self, model_sha256: str | None, threads: int) -> tuple[int, Costs] | None:
+        """The costs with this model and, if there were runs with as many, this number of threads, else those of the
+        last run with the model; with the number of threads that they are of. None where nothing is known."""
+        found = [(its, costs) for (model, its), costs in self.machines.items() if model == model_sha256 and costs.runs]
+        return next((each for each in found if each[0] == threads), found[-1] if found else None)
+
+    def to_plain(self) -> dict[str, Any]:
+        """The costs as JSON values."""
+        machines = [
+            [*machine, [[*kind, *astuple(its)] for kind, its in costs.kinds.items()], costs.runs]
+            for machine, costs in self.machines.items()
+        ]
+        brought = [[container, *astuple(its)] for container, its in self.brought.items()]
+        run = {"last": self.last, "said": self.said, "tokens": self.tokens, "brought": brought}
+        return {"machines": machines, "held": self.held, **run}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "JobCosts":
+        """Read costs from what `to_plain` gives."""
+        return cls(
+            dict(_machines(plain["machines"])),
+            [Held(*each) for each in plain["held"]],
+            (plain["last"][0], plain["last"][1]),
+            plain["said"],
+            plain["tokens"],
+            {container: Sum(*its) for container, *its in plain["brought"]},
+        )
+
+
+def _machines(plain: list[Any]) -> Iterator[tuple[Machine, Costs]]:
+    for model, threads, kinds, runs in plain:
+        known = {Kind(extension, size): Sum(*its) for extension, size, *its in kinds}
+        yield (model, threads), Costs(known, [Ran(*run) for run in runs])
+
+
+@dataclass
+class AllCosts:
+    """The costs of every job, by its name."""
+
+    jobs: dict[str, JobCosts] = field(default_factory=dict)
+
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type."""
+        if isinstance(entry, Document | RunStarted | RunFinished):
+            self.jobs.setdefault(entry.job, JobCosts()).take(entry)

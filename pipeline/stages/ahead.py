@@ -1,0 +1,92 @@
+"""What is ahead of a run: what its documents are expected to take, held against what they do take."""
+
+import math
+import time
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Final
+
+import engine
+from pipeline.forecast.expected import Estimator, File
+from pipeline.forecast.outlook import Outlook, Span, outlook
+from pipeline.inbox.find import Found
+from pipeline.plan import RunPlan
+from pipeline.records.history import History
+from pipeline.records.types import Foreseen
+from pipeline.stages.open import Opened
+from pipeline.stages.window import Window
+from pipeline.text.visible import shown
+
+Timer = Callable[[], float]
+"""Gives seconds that only ever grow."""
+
+_TRUST: Final = 0.1  # of all work: by then the run's own pace counts as much as that of earlier runs
+_SOONEST: Final = 1.0  # seconds of work that say something
+
+
+@dataclass
+class Ahead:
+    """How far a run is, by the work of its documents and not by their number.
+
+    `forecast`: what was expected when it began; None where nothing is known. `work`: for each source that it takes, the
+    seconds that this and all before it are expected to take, or where nothing is known, their bytes. `ready`: when the
+    documents had their turn, by `timer`.
+    """
+
+    begun: float
+    work: Sequence[float]
+    outlook: Outlook | None = None
+    timer: Timer = time.monotonic
+    ready: float | None = field(default=None, init=False)
+
+    def begin(self) -> None:
+        """Hear that the documents have their turn."""
+        self.ready = self.timer()
+
+    @property
+    def forecast(self) -> Foreseen | None:
+        """The forecast as a member of the run's last record."""
+        if self.outlook is None:
+            return None
+        return Foreseen(round(self.outlook.tonight), round(self.outlook.tonight_seconds, 1))
+
+    @property
+    def ready_seconds(self) -> float | None:
+        """The seconds from the run's start until its documents had their turn; None if they never had."""
+        return None if self.ready is None else round(self.ready - self.begun, 3)
+
+    def seconds_left(self, ended: int) -> float | None:
+        """The seconds until the last source is done, of which `ended` are; None where nobody can say yet."""
+        if self.ready is None or not self.work:
+            return None
+        whole, done = self.work[-1], self.work[ended - 1] if ended else 0.0
+        worked, trust = self.timer() - self.ready, _TRUST * whole if self.outlook else 0.0
+        if not self.outlook and (worked < _SOONEST or not done):
+            return None
+        return (whole - done) * (trust + worked) / (trust + done) if trust + done else None
+
+
+def look_ahead(opened: Opened, found: Found, window: Window) -> Ahead:
+    """What is ahead of a run that takes what was `found`; the observer is told of it."""
+    begun, timer = opened.begun, opened.timer
+    known = opened.history.costs.of(opened.model_sha256, engine.threads())
+    if known is None or not found.sources:
+        return Ahead(begun, [*accumulate(float(max(source.size, 1)) for source in found.sources)], timer=timer)
+    met, estimator = _met(opened.plan, opened.history), Estimator(known[1])
+    files = [File(source.path, source.size) for source in found.sources]
+    new = [file for file in files if shown(file.path) not in met]
+    work = [0.0 if shown(file.path) in met else estimator.expect(file).seconds for file in files]
+    end = math.inf if window.until is None else window.until.timestamp()
+    ahead = Ahead(
+        begun, [*accumulate(work)], outlook(new, known[1], [Span(window.clock() - (timer() - begun), end)]), timer
+    )
+    if forecast := ahead.forecast:
+        whole, seconds = round(ahead.outlook.documents) if ahead.outlook else 0, round(forecast.seconds)
+        opened.observer.note("expected", documents=forecast.documents, of=whole, seconds=seconds)
+    return ahead
+
+
+def _met(plan: RunPlan, history: History) -> Container[str]:
+    """The paths of documents that were answered before, of a folder in which they stay."""
+    return set(history.done.values()) if plan.keeps and plan.retry is None else ()

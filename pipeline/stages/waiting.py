@@ -1,0 +1,40 @@
+"""What waits for a job, and what the log knows of the like: asked while no run of it goes on, or beside one."""
+
+from collections.abc import Container
+
+import engine
+from pipeline.forecast.expected import File
+from pipeline.inbox.discover import Scan
+from pipeline.plan import RunPlan
+from pipeline.records.costs.jobs import AllCosts
+from pipeline.records.costs.kinds import Costs
+from pipeline.records.register import Register
+from pipeline.text.visible import shown
+
+
+def waiting(scan: Scan, met: Container[str]) -> tuple[File, ...]:
+    """The files that wait, in the order in which they are taken; without those that a job has `met` which leaves its
+    documents where they are."""
+    files = (File(each.path, each.size) for each in scan.ready)
+    return tuple(file for file in files if not met or shown(file.path) not in met)
+
+
+def model_of(plan: RunPlan, register: Register) -> str | None:
+    """The sha256 of the plan's model, for whom a glance must do: a file that is not pinned is taken for the one that
+    the log last saw under its name."""
+    return plan.model.sha256 or register.models.get(plan.model.name)
+
+
+def known_costs(plan: RunPlan, costs: AllCosts, register: Register) -> tuple[int, Costs] | None:
+    """What documents of the job took with its model, by preference with as many threads as there are now; and with how
+    many. None where nothing is known."""
+    its = costs.jobs.get(plan.job)
+    return its.of(model_of(plan, register), _threads()) if its else None
+
+
+def _threads() -> int:
+    """The threads that a run would have; 0 where the environment asks for what the machine does not have."""
+    try:
+        return engine.threads()
+    except engine.UnsupportedCpu:
+        return 0
