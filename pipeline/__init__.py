@@ -106,6 +106,7 @@ if TYPE_CHECKING:
         Reviewed,
         Sampled,
         ServiceEnded,
+        ServiceReloaded,
         ServiceStarted,
         SignedIn,
         StartedThere,
@@ -229,8 +230,8 @@ _LATER = {
     "pipeline.records.software": "label",
     "pipeline.records.types": (
         "KINDS ConsoleInvited ConsoleRevoked Document Isolation ModelAndHead Notified ReadCheckpoint ReadProof "
-        "ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed Sampled ServiceEnded ServiceStarted "
-        "SignedIn StartedThere Verified"
+        "ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed Sampled ServiceEnded ServiceReloaded "
+        "ServiceStarted SignedIn StartedThere Verified"
     ),
     "pipeline.report": "Observer RunReport",
     "pipeline.review.queue.index": "Queue open_queue",

@@ -123,7 +123,7 @@ def run_all(
         calling.stop = stop
         for job, plan in plans:
             try:
-                with watcher_for(plan.job) as watcher:
+                with watcher_for(plan.job, private=plan.private) as watcher:
                     warming.wait_for(plan, watcher.note, stop)
                     report = _run_when_free(partial(begin, plan, observer=watcher, stop=stop), watcher, stop, deadline)
             except (OSError, pipeline.MachineRefusedError) as error:

@@ -7,6 +7,7 @@ rules: what starts a job, what a bad job file does, what is tried again and when
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -21,17 +22,21 @@ import pipeline
 from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.load import LoadedJob
 from jobs.nights.calling import Calling
+from jobs.nights.reload import read_again
 from jobs.nights.schedule import GRACE_SECONDS, CronTrigger, Schedules
+from jobs.nights.systemd import Systemd
 from jobs.nights.wake import Wake
 from jobs.nights.watch import Change, JobFiles, Stamp, stamp_of
 from jobs.nights.window import last_start, with_window
 from jobs.plan import head_file, input_folder, make_plan, make_site, model_file
 from jobs.progress import LineWatcher
+from jobs.record import record
 from jobs.stop import Stop
 from jobs.visible import one_line
 from jobs.workspace import Workspace
 
 LOOK_SECONDS = 1.0
+_STILL_SECONDS = 0.2  # between the two looks at the start
 RETRY_SECONDS = 10.0
 QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
 LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
@@ -64,11 +69,13 @@ class Service:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time  # by the wall clock, for windows
     totals: dict[str, Counter[str]] = field(default_factory=dict)
+    systemd: Systemd = field(default_factory=Systemd)
 
     def __post_init__(self) -> None:
         self._files = JobFiles(self.workspace)
         self._site = make_site(self.workspace)
-        self._calling = Calling(self.workspace, self._warn, self.stop)
+        self._stops = self.systemd.hears(self.stop)
+        self._calling = Calling(self.workspace, self._warn, self._stops)
         self._admissions = pipeline.AdmissionsNow(self._site)
         self._jobs: dict[str, Served] = {}
         self._waiting: dict[str, datetime] = {}  # a queue in which each job stands once, with when it was due
@@ -78,10 +85,41 @@ class Service:
 
     def run(self) -> None:
         """Serves until `stop`. audit.AuditError other than LogHeld, and what is no error of the operator, end it."""
-        while not self.stop():
+        self.look()
+        self.stop.wait(_STILL_SECONDS)
+        self.look()  # a job file is read when it looked the same twice
+        self.log.info("ready", jobs=len(self._jobs))
+        self.systemd.doing = self._standing
+        self.systemd.ready()
+        while not self._stops():
+            if self.stop.take_reload():
+                self._reload()
             self.look()
             if not self.run_next():
                 self._rest()
+
+    def _reload(self) -> None:
+        """Reads site.yaml and changed job files at once, and looks at all jobs anew. With a mistake in site.yaml, the
+        last one that was right holds."""
+        self.systemd.reloading()
+        problem = None
+        try:
+            self.workspace = self._calling.workspace = read_again(self.workspace)
+            self._site = make_site(self.workspace)
+        except (ConfigError, OSError) as error:
+            problem = one_line(str(error))
+            self.log.warning("site.yaml is not read again, the last one that was right holds", problem=problem)
+        for change in self._files.changes(at_once=True):
+            self._take(change)
+        for served in self._jobs.values():
+            served.refused, served.not_before, served.next_look = None, 0.0, 0.0
+        self.log.info("read again", jobs=len(self._jobs))
+        record(self._site, pipeline.ServiceReloaded(pid=os.getpid(), problem=problem))
+        self.systemd.ready()
+
+    def _standing(self) -> str:
+        """What goes on, for systemd: no name of a document."""
+        return f"{len(self._jobs)} jobs, {len(self._waiting)} wait"
 
     def look(self) -> None:
         """Reads changed job files and queues the jobs that are due."""
@@ -118,6 +156,8 @@ class Service:
         """Until the next look; where word of a change comes before, folders are looked at early."""
         end = self.clock() + LOOK_SECONDS
         while (left := end - self.clock()) > 0 and not self.stop.wait(left, self.wake.fileno()):
+            if self.stop.reload_asked:
+                return
             before = len(self._waiting)
             self._look_at_folders()
             if len(self._waiting) > before:
@@ -203,9 +243,10 @@ class Service:
             plan = with_window(make_plan(self.workspace, served.job), served.job.config, due)
             before = frozenset(pipeline.scan(plan.input, sightings=served.sightings).ready)
             self.log.info("run starts", job=name)
-            with LineWatcher(self.log, name) as watcher:
+            with LineWatcher(self.log, name, private=plan.private, hears=self.systemd.beat) as watcher:
+                self.systemd.doing = lambda: f"{name} runs: {watcher.standing}"
                 report = pipeline.run(
-                    plan, observer=watcher, stop=self.stop, sightings=served.sightings, clock=self.now
+                    plan, observer=watcher, stop=self._stops, sightings=served.sightings, clock=self.now
                 )
         except (ConfigError, pipeline.ModelRefusedError) as error:
             self._refuse(served, error)
@@ -225,6 +266,9 @@ class Service:
                 served.not_before = self.clock() + max(0.0, plan.until.timestamp() - self.now())
             self._tell(report)
             self._calling.ended(served.job.config, report)
+
+        finally:
+            self.systemd.doing = self._standing
 
     def _wait(self, served: Served, due: datetime, event: str, problem: str) -> None:
         served.not_before = self.clock() + RETRY_SECONDS

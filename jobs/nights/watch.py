@@ -40,14 +40,14 @@ class JobFiles:
         self._read: dict[Path, Stamp] = {}
         self._seen: dict[Path, Stamp] = {}
 
-    def changes(self) -> Iterator[Change]:
-        """The changes since the last call, in the order of the names."""
+    def changes(self, *, at_once: bool = False) -> Iterator[Change]:
+        """The changes since the last call, in the order of the names; `at_once`: also of files that may change yet."""
         now = {path: stamp_of(path) for path in self._workspace.job_files()}
         for path in sorted(self._read.keys() - now.keys()):
             del self._read[path]
             yield Change(path.stem)
         for path, stamp in now.items():
-            if stamp == self._seen.get(path) and stamp != self._read.get(path):
+            if (at_once or stamp == self._seen.get(path)) and stamp != self._read.get(path):
                 self._read[path] = stamp
                 yield self._load(path)
         self._seen = now

@@ -22,6 +22,7 @@ from pipeline.records.types.commands import (
     ReadStory,
     RowsReplayed,
     ServiceEnded,
+    ServiceReloaded,
     ServiceStarted,
     Verified,
 )
@@ -69,7 +70,7 @@ from pipeline.records.types.samples import Sampled
 from pipeline.records.types.values import ModelAndHead
 
 _ALL: tuple[type[Record], ...] = (
-    *(ServiceStarted, ServiceEnded, Notified),
+    *(ServiceStarted, ServiceReloaded, ServiceEnded, Notified),
     *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
     *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),

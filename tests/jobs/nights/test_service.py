@@ -4,6 +4,7 @@ import errno
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 import signal
@@ -267,7 +268,7 @@ def wait_for(served: "subprocess.Popen[str]", event: str, job: str | None = None
     raise AssertionError(f"the service ended before {event!r}")
 
 
-def serve(place: Place) -> "subprocess.Popen[str]":
+def serve(place: Place, **environment: str) -> "subprocess.Popen[str]":
     command = [
         sys.executable,
         "-P",
@@ -278,7 +279,8 @@ def serve(place: Place) -> "subprocess.Popen[str]":
         "--workspace",
         place.root,
     ]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ | environment)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
