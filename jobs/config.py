@@ -1,8 +1,8 @@
 """The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here.
 
 Pydantic lives in this file, in `site.py` with the keys of a site file, and in those that these import: `section.py`,
-`asked.py` with the tasks and the quality that a job demands, `nights/when.py` with its times, and `nights/called.py`
-with the keys of `notify`.
+`asked.py` with the tasks and the quality that a job demands, `nights/when.py` with its times, and
+`nights/calls/called.py` with the keys of `notify`.
 """
 
 import re
@@ -23,7 +23,7 @@ from pydantic import (
 import pipeline
 from jobs.asked import QualityConfig, TaskConfig, section_of_task
 from jobs.errors import Steps
-from jobs.nights.called import NotifyConfig
+from jobs.nights.calls.called import NotifyConfig
 from jobs.nights.when import ScheduleConfig, WindowConfig
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
 

@@ -20,11 +20,23 @@ EVERY_SECONDS = 10.0
 
 
 class LineWatcher:
-    """One log line for each step and each failed document, and the state of things every `EVERY_SECONDS`."""
+    """One log line for each step and each failed document, and the state of things every `EVERY_SECONDS`.
 
-    def __init__(self, log: FilteringBoundLogger, job: str, clock: Callable[[], float] = time.monotonic) -> None:
+    Of a `private` job no document is named, and of a failure its class alone is told. `hears` is called for each thing
+    that is told here.
+    """
+
+    def __init__(
+        self,
+        log: FilteringBoundLogger,
+        job: str,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        private: bool = False,
+        hears: Callable[[], None] = lambda: None,
+    ) -> None:
         self._log = log.bind(job=job)
-        self._clock = clock
+        self._clock, self._private, self._hears = clock, private, hears
         self._last = clock()
         self._total = 0
         self._states: Counter[str] = Counter()
@@ -38,7 +50,13 @@ class LineWatcher:
 
     def note(self, event: str, **facts: Fact) -> None:
         """A step happened."""
+        self._hears()
         self._log.info(event, **facts)
+
+    @property
+    def standing(self) -> str:
+        """How far the run is, in a few words."""
+        return f"{self._states.total():,} of {self._total:,} documents"
 
     def found(self, total: int) -> None:
         """Hear that the run will work on `total` documents."""
@@ -49,7 +67,10 @@ class LineWatcher:
     def finished(self, path: str, state: str, reason: str | None) -> None:
         """One document reached its state."""
         self._states[state] += 1
-        if state == "failed":
+        self._hears()
+        if state == "failed" and self._private:
+            self._log.warning("document failed", reason=(reason or "").partition(":")[0])
+        elif state == "failed":
             self._log.warning("document failed", path=path, reason=reason)
         self._tell_if_due()
 
@@ -178,9 +199,9 @@ def _lines(what: str, clock: Callable[[], float]) -> Callable[[int, int, str], N
     return tell
 
 
-def watcher_for(job: str) -> Watcher:
+def watcher_for(job: str, *, private: bool = False) -> Watcher:
     """The bar on a terminal, lines elsewhere."""
     if sys.stderr.isatty():
         return BarWatcher(job)
 
-    return LineWatcher(start_logging(), job)
+    return LineWatcher(start_logging(), job, private=private)

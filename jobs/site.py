@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from jobs.nights.called import SiteNotifyConfig
+from jobs.nights.calls.called import SiteNotifyConfig
 from jobs.section import Items, RefusedValueError, Section, Text, inside
 
 ORIGIN = r"^[^\s+]{1,200}$"
@@ -72,6 +72,20 @@ class ModelsConfig(Section):
     )
 
 
+class ServiceConfig(Section):
+    """The service (`cloister serve`)."""
+
+    log_file: Annotated[Text, AfterValidator(inside)] | None = Field(
+        None,
+        description="a file, absolute or below the workspace, that gets the lines of the service as JSON, beside "
+        "stderr; they hold no text of documents, and of private jobs no names",
+    )
+    log_bytes: int = Field(
+        10_000_000, ge=100_000, le=10**10, description="beyond so many bytes the log file is put aside and begun anew"
+    )
+    log_keep: int = Field(7, ge=1, le=1000, description="how many of those are kept, as NAME.1 to NAME.n")
+
+
 class ProxyConfig(Section):
     """A proxy in front of the console that knows who somebody is."""
 
@@ -112,6 +126,7 @@ class SiteConfig(Section):
     models: ModelsConfig = Field(ModelsConfig(), description="which models and heads jobs may use")  # type: ignore[call-arg]
     limits: LimitsConfig = Field(LimitsConfig(), description="limits for all jobs")  # type: ignore[call-arg]
     console: ConsoleConfig = Field(ConsoleConfig(), description="the page in the browser")  # type: ignore[call-arg]
+    service: ServiceConfig = Field(ServiceConfig(), description="the service")  # type: ignore[call-arg]
     notify: SiteNotifyConfig | None = Field(
         None, description="a command that is called when a run has ended, of whatever job, or the log needs a person"
     )

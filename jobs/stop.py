@@ -1,5 +1,7 @@
-"""Being asked to stop: the first SIGTERM or SIGINT asks, a second one interrupts, a third one kills."""
+"""Signals that ask something of a command: the first SIGTERM or SIGINT asks to stop, a second one interrupts, a third
+one kills. Of a service, SIGHUP asks to read its files again."""
 
+import contextlib
 import os
 import select
 import signal
@@ -12,18 +14,23 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Stop:
     """A flag that signals set, and a wait that they end. Use it as a context manager, in the main thread.
 
-    A terminal gets `notice` at the first signal.
+    A terminal gets `notice` at the first signal. `reloads`: SIGHUP asks to read files again; but not on a terminal,
+    whose end it tells, which ends a command as ever.
     """
 
-    def __init__(self, notice: str = COMMITTING) -> None:
+    def __init__(self, notice: str = COMMITTING, *, reloads: bool = False) -> None:
         self.notice = notice
         self.signal: signal.Signals | None = None
+        self.reload_asked = False
         self._reader, self._writer = os.pipe()  # an Event may deadlock when its own thread's signal handler sets it
-        self._before = {number: signal.getsignal(number) for number in _SIGNALS}
+        os.set_blocking(self._reader, False)
+        handlers = dict.fromkeys(_SIGNALS, self._take)
+        self._handlers = handlers | ({signal.SIGHUP: self._take_reload} if reloads and not os.isatty(2) else {})
+        self._before = {number: signal.getsignal(number) for number in self._handlers}
 
     def __enter__(self) -> "Stop":
-        for number in _SIGNALS:
-            signal.signal(number, self._take)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -37,9 +44,18 @@ class Stop:
         return self.signal is not None
 
     def wait(self, seconds: float, *others: int) -> bool:
-        """Waits for that long, or until stopping is asked for or one of `others` can be read; says whether to stop."""
-        select.select([self._reader, *others], [], [], seconds)
+        """Waits for that long, or until stopping or reading again is asked for or one of `others` can be read; says
+        whether to stop."""
+        if not self():
+            select.select([self._reader, *others], [], [], seconds)
         return self()
+
+    def take_reload(self) -> bool:
+        """Whether reading again was asked for since the last call."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._reader, 4096)
+        asked, self.reload_asked = self.reload_asked, False
+        return asked
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:
@@ -50,3 +66,8 @@ class Stop:
         os.write(self._writer, b"!")
         if os.isatty(2):
             os.write(2, f"\n{self.notice}\n".encode())
+
+    def _take_reload(self, number: int, frame: FrameType | None) -> None:
+        if not self.reload_asked:  # whoever asks a thousand times fills no pipe
+            self.reload_asked = True
+            os.write(self._writer, b"!")

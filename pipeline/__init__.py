@@ -119,6 +119,7 @@ if TYPE_CHECKING:
         RunStarted,
         Sampled,
         ServiceEnded,
+        ServiceReloaded,
         ServiceStarted,
         SignedIn,
         StartDecided,
@@ -256,8 +257,9 @@ _LATER = {
     "pipeline.proof.starts": "Known Rule StartsNow",
     "pipeline.records.types": (
         "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead Notified "
-        "ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed RunFinished "
-        "RunStarted Sampled ServiceEnded ServiceStarted SignedIn StartDecided StartSet StartedThere Verified"
+        "ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed "
+        "RunFinished RunStarted Sampled ServiceEnded ServiceReloaded ServiceStarted SignedIn StartDecided StartSet "
+        "StartedThere Verified"
     ),
     "pipeline.report": "Observer Rerunning RunReport",
     "pipeline.rerun.choose": "RERUNNABLE",

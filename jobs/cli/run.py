@@ -21,7 +21,7 @@ from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
 from jobs.nights.beside import check_beside
-from jobs.nights.calling import Calling
+from jobs.nights.calls.calling import Calling
 from jobs.nights.handing.follow import Follower, service_of
 from jobs.nights.window import with_window
 from jobs.plan import make_plan
@@ -177,7 +177,7 @@ def run_all(
         calling.stop = stop
         for job, plan in plans:
             try:
-                with watcher_for(plan.job) as watcher:
+                with watcher_for(plan.job, private=plan.private) as watcher:
                     warming.wait_for(plan, watcher.note, stop)
                     report = _run_when_free(partial(begin, plan, observer=watcher, stop=stop), watcher, stop, deadline)
             except (OSError, pipeline.MachineRefusedError) as error:

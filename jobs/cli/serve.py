@@ -1,11 +1,14 @@
 """`cloister serve`: runs the jobs of a workspace by themselves."""
 
+import faulthandler
+import os
+
 import pipeline
 from jobs import nights
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json
 from jobs.lock import service_lock
-from jobs.logs import start_logging
+from jobs.logs import log_file, start_logging
 from jobs.plan import make_site
 from jobs.record import recorded_service
 from jobs.stop import Stop
@@ -19,9 +22,16 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
     """
     place = open_workspace(workspace)
     pipeline.check_machine()
-    log = start_logging()
-    with Stop() as stop, service_lock(place.state), nights.Schedules() as schedules, nights.Wake() as wake:
-        service = nights.Service(place, log, stop, schedules, wake)
+    said = place.site.service
+    with (
+        nights.Systemd.of_environment(os.environ) as systemd, Stop(reloads=True) as stop, service_lock(place.state),
+        log_file(place.root / said.log_file if said.log_file else None, said.log_bytes, said.log_keep) as file,
+        nights.Schedules() as schedules, nights.Wake() as wake,
+    ):  # fmt: skip
+        if systemd.watched:
+            faulthandler.enable()  # a watchdog that bites sends SIGABRT: then it is told where everything hung
+        log = start_logging(file=file)
+        service = nights.Service(place, log, stop, schedules, wake, systemd=systemd)
         log.info("serving", workspace=str(place.root))
         with recorded_service(make_site(place), stop):
             service.run()

@@ -17,7 +17,7 @@ from jobs.errors import ConfigError, ExitCode
 from jobs.load import LoadedJob, shown
 from jobs.lock import SERVICE_LOCK, holder
 from jobs.nights.ahead import look_ahead
-from jobs.nights.needs import Need, needs
+from jobs.nights.calls.needs import Need, needs
 from jobs.plan import make_plan, make_site
 from jobs.visible import one_line
 from jobs.workspace import Workspace, load_job_of, open_workspace

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jobs.nights.schedule import Schedules
     from jobs.nights.service import Service
+    from jobs.nights.systemd import Systemd
     from jobs.nights.wake import Wake
 
-__all__ = ["Schedules", "Service", "Wake"]
+__all__ = ["Schedules", "Service", "Systemd", "Wake"]
 
-_HOMES = {"Schedules": "jobs.nights.schedule", "Service": "jobs.nights.service", "Wake": "jobs.nights.wake"}
+_HOMES = {
+    "Schedules": "jobs.nights.schedule",
+    "Service": "jobs.nights.service",
+    "Systemd": "jobs.nights.systemd",
+    "Wake": "jobs.nights.wake",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,12 +7,12 @@ rules: what starts a job, what a bad job file does, what is tried again and when
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
 
@@ -20,26 +20,28 @@ import audit
 import pipeline
 from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.load import LoadedJob
-from jobs.nights.calling import Calling
+from jobs.nights.calls.calling import Calling
+from jobs.nights.folders import RETRY_SECONDS, Folders
 from jobs.nights.handing.requests import Requests
 from jobs.nights.ledger import Ledger, now_of
+from jobs.nights.reload import read_again
 from jobs.nights.schedule import CronTrigger, Schedules
 from jobs.nights.served import Refusal, Served, check_now, refusal_now
 from jobs.nights.starts import Outcome, Start, rule_of
+from jobs.nights.systemd import Systemd
 from jobs.nights.turns import Turn, in_order, share_of
 from jobs.nights.wake import Wake
 from jobs.nights.watch import Change, JobFiles
 from jobs.nights.window import window_end, with_window
 from jobs.plan import input_folder, make_plan, make_site
 from jobs.progress import LineWatcher
+from jobs.record import record
 from jobs.stop import Stop
 from jobs.visible import one_line
 from jobs.workspace import Workspace
 
 LOOK_SECONDS = 1.0
-RETRY_SECONDS = 10.0
-QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
-LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
+_STILL_SECONDS = 0.2  # between the two looks at the start
 _MOST_REASON = 500
 
 
@@ -55,13 +57,16 @@ class Service:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time  # by the wall clock, for starts and windows
     totals: dict[str, Counter[str]] = field(default_factory=dict)
+    systemd: Systemd = field(default_factory=Systemd)
 
     def __post_init__(self) -> None:
         self._files = JobFiles(self.workspace)
         self._site = make_site(self.workspace)
-        self._calling = Calling(self.workspace, self._warn, self.stop)
+        self._stops = self.systemd.hears(self.stop)
+        self._calling = Calling(self.workspace, self._warn, self._stops)
         self._ledger = Ledger(self._site, self._tell_start, self._warn, self.clock)
         self._admissions = pipeline.AdmissionsNow(self._site)
+        self._folders = Folders(self.workspace, self.log, self.wake, self.clock)
         self._requests = Requests(self.workspace, self._site, self.log)
         self._jobs: dict[str, Served] = {}
 
@@ -70,11 +75,43 @@ class Service:
 
     def run(self) -> None:
         """Serves until `stop`. audit.AuditError other than LogHeld, and what is no error of the operator, end it."""
-        while not self.stop():
+        self.look()
+        self.stop.wait(_STILL_SECONDS)
+        self.look()  # a job file is read when it looked the same twice
+        self.log.info("ready", jobs=len(self._jobs))
+        self.systemd.doing = self._standing
+        self.systemd.ready()
+        while not self._stops():
+            if self.stop.take_reload():
+                self._reload()
             self.look()
             if not self.run_next():
                 self._rest()
         self._ledger.close()
+
+    def _reload(self) -> None:
+        """Reads site.yaml and changed job files at once, and looks at all jobs anew. With a mistake in site.yaml, the
+        last one that was right holds."""
+        self.systemd.reloading()
+        problem = None
+        try:
+            self.workspace = read_again(self.workspace)
+            self._calling.workspace = self._folders.workspace = self.workspace
+            self._site = make_site(self.workspace)
+        except (ConfigError, OSError) as error:
+            problem = one_line(str(error))
+            self.log.warning("site.yaml is not read again, the last one that was right holds", problem=problem)
+        for change in self._files.changes(at_once=True):
+            self._take(change)
+        for served in self._jobs.values():
+            served.refused, served.not_before, served.next_look = None, 0.0, 0.0
+        self.log.info("read again", jobs=len(self._jobs))
+        record(self._site, pipeline.ServiceReloaded(pid=os.getpid(), problem=problem))
+        self.systemd.ready()
+
+    def _standing(self) -> str:
+        """What goes on, for systemd: no name of a document."""
+        return f"{len(self._jobs)} jobs, {len(self._turns())} wait"
 
     def look(self) -> None:
         """Reads changed job files, and finds out which jobs are due."""
@@ -106,20 +143,20 @@ class Service:
     def _look_at_folders(self) -> None:
         """Finds the jobs with new files, of those that files start and that are due for a look."""
         jobs = [each for each in self._jobs.values() if each.watches]
-        self.wake.follow(self._folder(served.job) for served in jobs)
-        for folder, reason in self.wake.silent():
-            self.log.info("folder is only looked at: it cannot be watched", folder=str(folder), reason=one_line(reason))
-        stirred = self.wake.stirred()
+        self._folders.follow(jobs)
         for served in jobs:
-            if self._folder(served.job) in stirred:
-                served.next_look = 0.0
-            if served.files_since is None and self._has_new_files(served):
-                served.files_since = self._moment()
+            if served.files_since is None and not self._is_refused(served):
+                try:
+                    served.files_since = self._moment() if self._folders.has_new(served) else None
+                except ConfigError as error:
+                    self._refuse(served, error)
 
     def _rest(self) -> None:
         """Until the next look; where word of a change comes before, folders are looked at early."""
         end = self.clock() + LOOK_SECONDS
         while (left := end - self.clock()) > 0 and not self.stop.wait(left, self.wake.fileno()):
+            if self.stop.reload_asked:
+                return
             before = len(self._turns())
             self._look_at_folders()
             if len(self._turns()) > before:
@@ -144,17 +181,14 @@ class Service:
                 continue
             if self._is_refused(served) and not self._requests.asks(turn.job):
                 served.files_since = None
-                self._leave_out(start, Outcome.REFUSED, "the job is refused until its files change")
+                if start:
+                    start.decide(Outcome.REFUSED, "the job is refused until its files change")
             elif start and not served.asked_since and (why := self._ledger.starts(turn.job).left_out(start, now)):
-                self._leave_out(start, *why)
+                start.decide(*why)
             else:
                 self._run(turn, served, start, share_of(turn, turns, now))
                 return True
         return False
-
-    def _leave_out(self, start: Start | None, outcome: Outcome, reason: str) -> None:
-        if start:
-            start.decide(outcome, reason)
 
     def _tell_start(self, decided: pipeline.StartDecided) -> None:
         """A log line for starts that were not made."""
@@ -203,7 +237,9 @@ class Service:
             start = CronTrigger(schedule).get_next_fire_time(None, now)
             how = {"next_start": start.isoformat() if start else None}
         else:
-            how = {"after": job.config.after} if job.config.after else {"watches": str(self._folder(job))}
+            how = (
+                {"after": job.config.after} if job.config.after else {"watches": str(input_folder(self.workspace, job))}
+            )
         self.log.info("job read", job=name, **how)
         try:
             check_now(self.workspace, self._site, job, self._admitted())
@@ -222,34 +258,6 @@ class Service:
         except audit.AuditError:
             return pipeline.Admissions()
 
-    def _folder(self, job: LoadedJob) -> Path:
-        return input_folder(self.workspace, job)
-
-    def _has_new_files(self, served: Served) -> bool:
-        """Whether a complete file lies there that did not when the last run began.
-
-        At first, files that wait for the rest of their batch count too: that rest may be what a run that was killed has
-        processed, which only a run can tell.
-        """
-        began = self.clock()
-        if began < max(served.next_look, served.rests_until, served.not_before) or self._is_refused(served):
-            return False
-        try:
-            found = pipeline.scan(make_plan(self.workspace, served.job).input, sightings=served.sightings)
-        except ConfigError as error:
-            self._refuse(served, error)
-            return False
-        except OSError as error:
-            served.not_before = began + RETRY_SECONDS
-            self.log.warning("folder cannot be looked at", job=served.job.name, problem=one_line(str(error)))
-            return False
-        served.rests_until = began + LOOK_SHARE * (self.clock() - began)
-        quiet = self.wake.tells(self._folder(served.job)) and not found.pending
-        served.next_look = began + QUIET_SECONDS if quiet else 0.0
-        if served.handled is None:
-            return bool(found.ready or found.held)
-        return not served.handled.issuperset(found.ready)
-
     def _run(self, turn: Turn, served: Served, start: Start | None, share_until: datetime | None) -> None:
         name = turn.job
         try:
@@ -258,12 +266,14 @@ class Service:
             before = frozenset(pipeline.scan(plan.input, sightings=served.sightings).ready)
             plan = replace(plan, requests=self._requests.begin(name))
             self.log.info("run starts", job=name)
-            with LineWatcher(self.log, name) as watcher:
+            with LineWatcher(self.log, name, private=plan.private, hears=self.systemd.beat) as watcher:
+                self.systemd.doing = lambda: f"{name} runs: {watcher.standing}"
                 report = pipeline.run(
-                    plan, observer=watcher, stop=self.stop, sightings=served.sightings, clock=self.now
+                    plan, observer=watcher, stop=self._stops, sightings=served.sightings, clock=self.now
                 )
         except (ConfigError, pipeline.ModelRefusedError) as error:
-            self._leave_out(start, Outcome.REFUSED, one_line(str(error))[:_MOST_REASON])
+            if start:
+                start.decide(Outcome.REFUSED, one_line(str(error))[:_MOST_REASON])
             self._refuse(served, error)
         except audit.LogHeld as error:
             self._wait(served, "run waits: the workspace is held", one_line(str(error)))
@@ -281,6 +291,9 @@ class Service:
             served.handled = None if report.ended_early else before
             self._tell(report)
             self._end(served, start, plan, report)
+
+        finally:
+            self.systemd.doing = self._standing
 
     def _end(self, served: Served, start: Start | None, plan: pipeline.RunPlan, report: pipeline.RunReport) -> None:
         """A run has ended. One whose share was over goes on when others had theirs; one that was stopped, when a

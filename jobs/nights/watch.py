@@ -50,11 +50,12 @@ class JobFiles:
         """The jobs whose files lay there when they were last looked at, whatever is in them."""
         return [path.stem for path in self._seen]
 
-    def changes(self) -> Iterator[Change]:
-        """The changes since the last call, in the order of the names."""
+    def changes(self, *, at_once: bool = False) -> Iterator[Change]:
+        """The changes since the last call, in the order of the names; `at_once`: also of files that may change yet."""
         now = {path: stamp_of(path) for path in self._workspace.job_files()}
         gone = sorted(self._stamps.keys() - now.keys())
-        fresh = [path for path, stamp in now.items() if stamp == self._seen.get(path) != self._stamps.get(path)]
+        still = {path for path, stamp in now.items() if at_once or stamp == self._seen.get(path)}
+        fresh = [path for path, stamp in now.items() if path in still and stamp != self._stamps.get(path)]
         self._seen = now
         if not gone and not fresh:
             return

@@ -48,6 +48,7 @@ from pipeline.records.types import (
     RunStarted,
     RunStopped,
     ServiceEnded,
+    ServiceReloaded,
     SettingsPiece,
     SignedIn,
     StartDecided,
@@ -170,6 +171,9 @@ def _of_log(entry: Record) -> str | None:
             return "Files that were never committed were removed."
         case HandoverRefused():
             return f"What lay in state/handover/ was no record: {entry.reason}."
+        case ServiceReloaded():
+            kept = f"; site.yaml stayed as it was: {entry.problem}" if entry.problem else ""
+            return f"The service read its files again{kept}."
         case ServiceEnded():
             return f"The service ended, by {entry.why}."
         case Notified():

@@ -189,6 +189,10 @@ SITE = {
     "notify.command": "notify: {command: [/etc/cloister/syslog.sh]}",
     "notify.on": "notify: {command: [/etc/cloister/syslog.sh], on: [failure, nothing_arrived, unlike, not_verified]}",
     "notify.seconds": "notify: {command: [/etc/cloister/syslog.sh], seconds: 10}",
+    "service": "service: {log_file: state/service.log}",
+    "service.log_file": "service: {log_file: /var/log/cloister/office.log}",
+    "service.log_bytes": "service: {log_file: state/service.log, log_bytes: 1000000}",
+    "service.log_keep": "service: {log_file: state/service.log, log_keep: 30}",
     "metrics": "metrics: /var/lib/node_exporter/cloister.prom",
 }
 """Path of a key -> what site.yaml says to use it."""

@@ -1,14 +1,18 @@
 """The systemd units name commands that exist, and systemd, where there is one, finds nothing wrong with them."""
 
+import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import typer.main
 
 from jobs.cli import make_app
+from jobs.errors import ExitCode
+from tests.jobs.conftest import Place, entries
 
 UNITS = sorted((Path(__file__).parent.parent.parent / "configs" / "systemd").iterdir())
 
@@ -36,3 +40,47 @@ def test_systemd_reads_them(unit: Path, tmp_path: Path) -> None:
     done = subprocess.run(analyze, capture_output=True, text=True, timeout=30, check=False)
     assert [line for line in done.stderr.splitlines() if str(tmp_path) in line or name in line] == []
     assert done.returncode == 0
+
+
+def _lines(name: str) -> dict[str, str]:
+    unit = next(each for each in UNITS if each.name == name)
+    return dict(line.split("=", 1) for line in unit.read_text().splitlines() if "=" in line and line[0].isalpha())
+
+
+def test_the_service_is_watched_reloaded_and_limited() -> None:
+    lines = _lines("cloister-serve@.service")
+    assert (lines["Type"], lines["NotifyAccess"]) == ("notify", "main")
+    assert int(lines["WatchdogSec"]) >= 600
+    assert lines["ExecReload"].endswith("kill -HUP $MAINPID")
+    assert lines["RestartPreventExitStatus"] == f"{int(ExitCode.BAD_CONFIG)} {int(ExitCode.AUDIT_FAILED)}"
+    assert (lines["OOMPolicy"], lines["LimitCORE"]) == ("continue", "0")
+
+
+def test_a_run_with_failed_documents_or_a_closed_window_is_no_failure_of_its_unit() -> None:
+    wanted = f"{int(ExitCode.DOCUMENTS_FAILED)} {int(ExitCode.WINDOW_CLOSED)}"
+    assert _lines("cloister-run@.service")["SuccessExitStatus"] == wanted
+
+
+def _user_manager() -> bool:
+    """Whether systemd runs for this user."""
+    if not shutil.which("systemd-run"):
+        return False
+    asked = ["systemctl", "--user", "is-system-running"]
+    return subprocess.run(asked, capture_output=True, check=False).stdout.strip() in (b"running", b"degraded")
+
+
+@pytest.mark.skipif(not _user_manager(), reason="no systemd runs for this user on this machine")
+def test_systemd_starts_reloads_and_stops_it(ready: Place) -> None:
+    name = f"cloister-test-{os.getpid()}.service"
+    settings = [f"--property={line}" for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=60", "LimitCORE=0")]
+    paths = [f"--setenv={key}={os.environ[key]}" for key in ("PYTHONPATH", "PATH") if key in os.environ]
+    command = [sys.executable, "-P", "-c", "from jobs.cli import main; main()", "serve", "--workspace", str(ready.root)]
+    subprocess.run(["systemd-run", "--user", f"--unit={name}", *settings, *paths, *command], check=True, timeout=120)
+    try:
+        asked = ["systemctl", "--user", "show", "--property=ActiveState,StatusText", name]
+        shown = subprocess.run(asked, check=True, capture_output=True, text=True, timeout=30).stdout
+        assert "ActiveState=active" in shown
+        assert "StatusText=1 jobs, 0 wait" in shown
+    finally:
+        subprocess.run(["systemctl", "--user", "stop", name], check=True, timeout=120)
+    assert [entry["why"] for entry in entries(ready, "service.ended")] == ["SIGTERM"]

@@ -22,6 +22,7 @@ from pipeline.records.types.commands import (
     ReadStory,
     RowsReplayed,
     ServiceEnded,
+    ServiceReloaded,
     ServiceStarted,
     Verified,
 )
@@ -72,7 +73,7 @@ from pipeline.records.types.starts import JobBroken, JobMended, StartDecided, St
 from pipeline.records.types.values import ModelAndHead
 
 _ALL: tuple[type[Record], ...] = (
-    *(ServiceStarted, ServiceEnded, Notified, StartSet, StartDecided, JobBroken, JobMended),
+    *(ServiceStarted, ServiceReloaded, ServiceEnded, Notified, StartSet, StartDecided, JobBroken, JobMended),
     *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
     *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),

@@ -20,6 +20,16 @@ class ServiceEnded(Record):
     why: Text
 
 
+@kind(
+    "service.reloaded", "`cloister serve` read its files again; `problem`: why site.yaml stayed as it was", handed=True
+)
+class ServiceReloaded(Record):
+    """The number of the service's process, and what is wrong with site.yaml; None where it was taken."""
+
+    pid: Count
+    problem: Text | None
+
+
 @kind("verified", "`cloister audit verify`: findings of each kind", handed=True)
 class Verified(Record):
     """The size and root of the log that was verified, and the number of findings of each kind."""

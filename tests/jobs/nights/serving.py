@@ -1,6 +1,7 @@
 """`cloister serve` and other commands as processes of their own, for the tests that watch or kill them."""
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -10,15 +11,16 @@ from tests.jobs.conftest import Place
 COMMAND = (sys.executable, "-P", "-c", "from jobs.cli import main; main()")
 
 
-def started(place: Place, *arguments: str) -> "subprocess.Popen[str]":
-    """A command in this workspace."""
+def started(place: Place, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
+    """A command in this workspace, with these variables in its environment, too."""
     command = [*COMMAND, *arguments, "--json", "--workspace", str(place.root)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ | environment)
 
 
-def serve(place: Place) -> "subprocess.Popen[str]":
+def serve(place: Place, **environment: str) -> "subprocess.Popen[str]":
     """The service of the workspace."""
-    return started(place, "serve")
+    return started(place, "serve", **environment)
 
 
 def wait_for(process: "subprocess.Popen[str]", event: str, job: str | None = None) -> dict[str, Any]:

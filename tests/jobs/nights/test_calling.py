@@ -11,13 +11,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from jobs.nights.calls.calling import Calling
 
 import audit
+import jobs.cli.run
+import pipeline
+from jobs.config import JobConfig
 from jobs.logs import start_logging
-from jobs.nights.calling import Calling
+from jobs.nights.folders import RETRY_SECONDS
 from jobs.nights.schedule import Schedules
-from jobs.nights.service import RETRY_SECONDS, Service
+from jobs.nights.service import Service
 from jobs.nights.wake import Wake
+from jobs.nights.window import with_window
 from jobs.stop import Stop
 from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
@@ -25,7 +30,7 @@ from tests.pages import ROOT
 
 FILE = ROOT / "configs" / "notify" / "file.sh"
 FORM = "%Y-%m-%dT%H:%M:%S.%fZ"
-ALL = "success, failure, refused, nothing_arrived, unlike"
+ALL = "success, failure, window_closed, refused, nothing_arrived, unlike"
 NOTIFY = f"notify: {{{{command: [{FILE}, told.jsonl], on: [{ALL}]}}}}\n"
 NIGHTLY = SORT.replace("model:", 'schedule: {{cron: "0 22 * * *", timezone: UTC}}\nmodel:')
 
@@ -97,6 +102,23 @@ def test_a_job_with_a_mistake_is_told_to_the_site(ready: Place, cloister: Cloist
     (said,) = told(ready)
     assert (said["cause"], said["job"]) == ("refused", "sort")
     assert "unknown key 'more'" in said["sentence"]
+
+
+def test_a_window_that_closed_is_told_and_is_no_success(
+    ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_yesterday(plan: pipeline.RunPlan, config: JobConfig, due: datetime) -> pipeline.RunPlan:
+        return with_window(plan, config, due - timedelta(days=1))
+
+    monkeypatch.setattr(jobs.cli.run, "with_window", of_yesterday)
+    ready.job("sort", NIGHTLY + NOTIFY + 'window: {{until: "06:00"}}\n')
+    ready.drop("sort", "lease.txt", LEASE)
+    ready.drop("sort", "invoice.txt", INVOICE)
+    assert cloister("run", "sort").code == 6
+    (said,) = told(ready)
+    assert (said["cause"], said["job"], said["counts"]["pending"]) == ("window_closed", "sort", 2)
+    assert said["sentence"] == "The window closed before all documents were done; 2 wait for the next run."
+    assert [entry["cause"] for entry in entries(ready, "notified")] == ["window_closed"]
 
 
 def test_nothing_arrived_is_told_of_jobs_with_a_schedule(ready: Place, cloister: Cloister) -> None:

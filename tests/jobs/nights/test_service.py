@@ -17,7 +17,8 @@ import pytest
 
 import audit
 from jobs.logs import start_logging
-from jobs.nights.service import QUIET_SECONDS, RETRY_SECONDS, Service
+from jobs.nights.folders import QUIET_SECONDS, RETRY_SECONDS
+from jobs.nights.service import Service
 from jobs.nights.wake import Wake
 from jobs.stop import Stop
 from jobs.workspace import open_workspace

@@ -6,13 +6,13 @@ from pydantic import Field, model_validator
 
 from jobs.section import Items, Section, Text, check_unique
 
-Cause = Literal["success", "failure", "refused", "nothing_arrived", "unlike"]
+Cause = Literal["success", "failure", "window_closed", "refused", "nothing_arrived", "unlike"]
 SiteCause = Literal[Cause, "not_verified"]
 
 _CAUSES = (
-    "success: documents were answered and none failed; failure: some failed, or there was no run; refused: only that, "
-    "for its model or a mistake in a file; nothing_arrived: a job with a schedule found nothing; unlike: this night is "
-    "unlike those before"
+    "success: documents were answered and none failed; failure: some failed, or there was no run; window_closed: that "
+    "was before all were done; refused: there was no run, for its model or a mistake in a file; nothing_arrived: a job "
+    "with a schedule found nothing; unlike: this night is unlike those before"
 )
 
 

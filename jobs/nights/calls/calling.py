@@ -16,14 +16,15 @@ import audit
 import pipeline
 from jobs.config import JobConfig
 from jobs.errors import ConfigError
-from jobs.nights.called import NotifyConfig
-from jobs.nights.command import Called, call
-from jobs.nights.metrics import write_metrics
+from jobs.nights.calls.called import NotifyConfig
+from jobs.nights.calls.command import Called, call
+from jobs.nights.calls.metrics import write_metrics
 from jobs.plan import make_site
 from jobs.visible import one_line
 from jobs.workspace import Workspace
 
 SUCCESS, FAILURE, REFUSED, NOTHING, UNLIKE = "success", "failure", "refused", "nothing_arrived", "unlike"
+WINDOW_CLOSED = "window_closed"
 _MOST_SENTENCE: Final = 2_000  # characters
 _MOST_COMMAND: Final = 1_000
 _AGAIN: Final = timedelta(hours=20)  # until it is told again that the log was not verified, or of the same refusal
@@ -54,18 +55,23 @@ class Happening:
 
 
 def happenings(config: JobConfig, report: pipeline.RunReport) -> Iterator[Happening]:
-    """What there is to tell of a run that ended: at most how it ended, and that the night is unlike those before."""
+    """What there is to tell of a run that ended: at most how it ended, that its window closed before, and that the
+    night is unlike those before."""
     counts, run = dict(report.counts), report.run
     arrived = report.seen - report.counts["ignored"]
     answered = arrived - report.counts["pending"]
     sentence = report.verdict or _in_words(report, answered)
     if report.counts["failed"]:
         yield Happening(FAILURE, sentence, report.job, run, counts)
-    elif answered and not report.interrupted:
+    elif answered and not report.ended_early:
         yield Happening(SUCCESS, sentence, report.job, run, counts)
-    elif config.schedule and not (arrived or report.retried or report.rerun or report.interrupted):
+    elif config.schedule and not (arrived or report.retried or report.rerun or report.ended_early):
         yield Happening(NOTHING, "Nothing arrived though it should have: the run found no document.", report.job, run,
                         counts)  # fmt: skip
+    if report.window_closed:
+        left = report.counts["pending"]
+        told = f"The window closed before all documents were done; {left:,} wait for the next run."
+        yield Happening(WINDOW_CLOSED, told, report.job, run, counts)
     if report.unlike:
         yield Happening(UNLIKE, " ".join(report.unlike), report.job, run, counts)
 
