@@ -7,6 +7,7 @@ rules: what starts a job, what a bad job file does, what is tried again and when
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import Counter
@@ -39,6 +40,7 @@ LOOK_SECONDS = 1.0
 _STILL_SECONDS = 0.2  # between the two looks at the start
 RETRY_SECONDS = 10.0
 QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
+LOG_AT_ONCE = 2000  # entries of a long log that are read in one look, so that a start need not wait for all
 LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
 
 Refusal = tuple[Stamp, Stamp, Stamp, bool, int, Stamp]
@@ -130,6 +132,8 @@ class Service:
         for name in self.schedules.due():
             self._waiting.setdefault(name, self._due(name))
         self._look_at_folders()
+        with contextlib.suppress(audit.AuditError):
+            self._admissions.look(LOG_AT_ONCE)
         self._calling.look()
 
     def _look_at_folders(self) -> None:
@@ -204,9 +208,10 @@ class Service:
             self._refuse(served, error)
 
     def _admitted(self) -> pipeline.Admissions:
-        """Return the admissions in the log, none if it cannot be read: a run tells what is wrong with a log."""
+        """Return the admissions in the log, as far as it was read, none if it cannot be: a run reads all of it, and
+        tells what is wrong with it."""
         try:
-            return self._admissions.look()
+            return self._admissions.glance(LOG_AT_ONCE)
         except audit.AuditError:
             return pipeline.Admissions()
 
