@@ -7,6 +7,7 @@ rules: what starts a job, what a bad job file does, what is tried again and when
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import Counter
@@ -43,6 +44,7 @@ from jobs.workspace import Workspace
 LOOK_SECONDS = 1.0
 _STILL_SECONDS = 0.2  # between the two looks at the start
 _MOST_REASON = 500
+LOG_AT_ONCE = 2000  # entries of a long log that are read in one look, so that a start need not wait for all
 
 
 @dataclass
@@ -127,6 +129,8 @@ class Service:
         self._take_requests()
         self._look_at_folders()
         self._ledger.write()
+        with contextlib.suppress(audit.AuditError):
+            self._admissions.look(LOG_AT_ONCE)
         self._calling.look()
 
     def _moment(self) -> datetime:
@@ -252,9 +256,10 @@ class Service:
             self._warn(one_line(recorded.why))
 
     def _admitted(self) -> pipeline.Admissions:
-        """Return the admissions in the log, none if it cannot be read: a run tells what is wrong with a log."""
+        """Return the admissions in the log, as far as it was read, none if it cannot be: a run reads all of it, and
+        tells what is wrong with it."""
         try:
-            return self._admissions.look()
+            return self._admissions.glance(LOG_AT_ONCE)
         except audit.AuditError:
             return pipeline.Admissions()
 

@@ -26,6 +26,7 @@ ENTRY_VARIES = {
     "supersedes",
     "replaces",
     "finished_at",
+    "seconds",
 }
 REASON_VARIES = {"run", "n", "time"}
 
