@@ -6,7 +6,7 @@
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
 # make test-amx  the engine's kernels on AMX, emulated where the processor has none but AVX-512 VBMI
 # make screenshots  the pictures of README.md, of the demo in Chromium
-# make torture  1,000 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again, 1,000 hostile pages: an hour or more
+# make torture  1,000 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again, 1,000 simulated nights, 1,000 hostile pages: an hour or more
 
 PYTHON ?= python3
 DEMO := demo
@@ -104,6 +104,7 @@ torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.tamper --count 10000
 	$(BIN)/python -m tests.faults.exports --count 100000
 	$(BIN)/python -m tests.faults.replay --results 1000
+	$(BIN)/python -m tests.nights.test_simulated --nights 1000
 	$(BIN)/python -m tests.console.every_document
 
 $(BIN)/python:

@@ -11,13 +11,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from jobs.nights.calls.calling import Calling
 
 import audit
 import jobs.cli.run
 import pipeline
 from jobs.config import JobConfig
 from jobs.logs import start_logging
+from jobs.nights.calls.calling import Calling
 from jobs.nights.folders import RETRY_SECONDS
 from jobs.nights.schedule import Schedules
 from jobs.nights.service import Service
