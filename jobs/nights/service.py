@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -43,6 +43,7 @@ from jobs.workspace import Workspace
 
 LOOK_SECONDS = 1.0
 _STILL_SECONDS = 0.2  # between the two looks at the start
+CHECK_SECONDS = 0.1
 _MOST_REASON = 500
 LOG_AT_ONCE = 2000  # entries of a long log that are read in one look, so that a start need not wait for all
 
@@ -71,6 +72,7 @@ class Service:
         self._folders = Folders(self.workspace, self.log, self.wake, self.clock)
         self._requests = Requests(self.workspace, self._site, self.log)
         self._jobs: dict[str, Served] = {}
+        self._unchecked = deque[str]()
 
     def _warn(self, problem: str) -> None:
         self.log.warning("not all could be told or recorded", problem=problem)
@@ -120,6 +122,7 @@ class Service:
         self._ledger.look()
         for change in self._files.changes():
             self._take(change)
+        self._check_some()
         for name in self._ledger.forgotten(self._files.names):
             self._ledger.gone(name, self._moment())
         self._ledger.take(self.schedules.due())
@@ -231,7 +234,7 @@ class Service:
     def _serve(self, job: LoadedJob, before: Served | None) -> None:
         """A version of a job goes to work."""
         name, schedule, now = job.name, job.config.schedule, self._moment()
-        served = self._jobs[name] = Served(job)
+        self._jobs[name] = Served(job)
         self._ledger.set(job.config, now)
         if before is None or rule_of(before.job.config) != rule_of(job.config):
             self.schedules.remove(name)
@@ -245,10 +248,17 @@ class Service:
                 {"after": job.config.after} if job.config.after else {"watches": str(input_folder(self.workspace, job))}
             )
         self.log.info("job read", job=name, **how)
-        try:
-            check_now(self.workspace, self._site, job, self._admitted())
-        except (ConfigError, pipeline.ModelRefusedError) as error:
-            self._refuse(served, error)
+        self._unchecked.append(name)
+
+    def _check_some(self) -> None:
+        """Finds out what would keep jobs from running tonight, as many as a moment allows, for hundreds take long."""
+        end = self.clock() + CHECK_SECONDS
+        while self._unchecked and self.clock() <= end:
+            if served := self._jobs.get(self._unchecked.popleft()):
+                try:
+                    check_now(self.workspace, self._site, served.job, self._admitted())
+                except (ConfigError, pipeline.ModelRefusedError) as error:
+                    self._refuse(served, error)
 
     def _record(self, facts: pipeline.Record) -> None:
         recorded = pipeline.record(self._site, facts)
