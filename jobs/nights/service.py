@@ -14,6 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from structlog.typing import FilteringBoundLogger
 
@@ -30,6 +31,7 @@ from jobs.nights.schedule import CronTrigger, Schedules
 from jobs.nights.served import Refusal, Served, check_now, refusal_now
 from jobs.nights.starts import Outcome, Start, rule_of
 from jobs.nights.systemd import Systemd
+from jobs.nights.telling import tell_problems, tell_report, tell_start
 from jobs.nights.turns import Turn, in_order, share_of
 from jobs.nights.wake import Wake
 from jobs.nights.watch import Change, JobFiles
@@ -67,7 +69,7 @@ class Service:
         self._site = make_site(self.workspace)
         self._stops = self.systemd.hears(self.stop)
         self._calling = Calling(self.workspace, self._warn, self._stops)
-        self._ledger = Ledger(self._site, self._tell_start, self._warn, self.clock)
+        self._ledger = Ledger(self._site, partial(tell_start, self.log), self._warn, self.clock)
         self._admissions = pipeline.AdmissionsNow(self._site)
         self._folders = Folders(self.workspace, self.log, self.wake, self.clock)
         self._requests = Requests(self.workspace, self._site, self.log)
@@ -197,12 +199,6 @@ class Service:
                 return True
         return False
 
-    def _tell_start(self, decided: pipeline.StartDecided) -> None:
-        """A log line for starts that were not made."""
-        if decided.outcome != Outcome.RAN:
-            facts = {"job": decided.of_job, "due": decided.due, "outcome": decided.outcome, "reason": decided.reason}
-            self.log.warning("start left out", **facts, **({"starts": decided.count} if decided.count > 1 else {}))
-
     def _take(self, change: Change) -> None:
         """A job's file was read: a new version, a broken one, or none."""
         name, before = change.name, self._jobs.get(change.name)
@@ -223,9 +219,9 @@ class Service:
         """A job's file cannot be read: its last good version goes on."""
         if before:
             before.refused = before.refused and self._refusal(before.job)  # its version did not change
-            self._tell_problems("job file broken, its last good version goes on", name, error)
+            tell_problems(self.log, "job file broken, its last good version goes on", name, error)
         else:
-            self._tell_problems("job file refused, the job is not run", name, error)
+            tell_problems(self.log, "job file refused, the job is not run", name, error)
         self._record(
             pipeline.JobBroken(of_job=name, problem=one_line(error.problems[0].one_line()), kept=before is not None)
         )
@@ -304,7 +300,8 @@ class Service:
             self._calling.refused(name, served.job.config, error)
         else:
             served.handled = None if report.ended_early else before
-            self._tell(report)
+            self.totals.setdefault(report.job, Counter()).update({"runs": 1, **report.counts})
+            tell_report(self.log, report)
             self._end(served, start, plan, report)
 
         finally:
@@ -333,31 +330,12 @@ class Service:
         served.not_before = self.clock() + RETRY_SECONDS
         self.log.warning(event, job=served.job.name, problem=problem)
 
-    def _tell(self, report: pipeline.RunReport) -> None:
-        self.totals.setdefault(report.job, Counter()).update({"runs": 1, **report.counts})
-        how = "run stopped, the rest stays pending" if report.interrupted else "run finished"
-        self.log.info(
-            "window closed, the rest is first in the next run" if report.window_closed else how,
-            job=report.job,
-            run=report.run,
-            seconds=round(report.seconds, 1),
-            **report.counts,
-        )
-
     def _refuse(self, served: Served, error: Exception) -> None:
-        self._tell_problems("job refused until its files change", served.job.name, error)
+        tell_problems(self.log, "job refused until its files change", served.job.name, error)
         served.files_since = None
         self._requests.refused(served.job.name, error)
         self._calling.refused(served.job.name, served.job.config, error)
         served.refused = self._refusal(served.job)  # after the log has said who was told
-
-    def _tell_problems(self, event: str, job: str, error: Exception) -> None:
-        """A log line for each."""
-        problems = (
-            [each.one_line() for each in error.problems] if isinstance(error, ConfigError) else [one_line(str(error))]
-        )
-        for problem in problems:
-            self.log.error(event, job=job, problem=problem)
 
     def _is_refused(self, served: Served) -> bool:
         return served.refused is not None and served.refused == self._refusal(served.job)
