@@ -16,7 +16,9 @@ import watchfiles
 
 import audit
 
-_STEP = 100  # milliseconds: how soon word comes, and how soon a watch ends
+_STEP = 100  # milliseconds: how soon word comes, and how soon a watch ends; of many folders, later
+_MANY = 10  # folders, from which on each wakes its thread less often, so that an idle service stays idle
+_LONGEST_STEP = 1000
 _PAUSE = 1.0  # seconds before a watch that broke is set up again
 _GATHER = 500  # milliseconds: at most so long changes that follow each other are one word
 _SILENT = frozenset({"autofs", "prl_fs", "vboxsf", "virtiofs"})  # folders of another machine, though not over a network
@@ -26,8 +28,8 @@ class _Watch:
     """A thread that waits for changes below one folder. watchfiles cannot say names that are no UTF-8: then a watch
     breaks, which is word of a change too, and is set up again."""
 
-    def __init__(self, folder: Path, wake: "Wake") -> None:
-        self.folder, self.wake, self.works, self.trouble = folder, wake, False, ""
+    def __init__(self, folder: Path, wake: "Wake", step: int) -> None:
+        self.folder, self.wake, self.step, self.works, self.trouble = folder, wake, step, False, ""
         self.identity = identity_of(folder)
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._follow, name="wake", daemon=True)
@@ -51,7 +53,7 @@ class _Watch:
         worked = False
         try:
             for changes in watchfiles.watch(
-                self.folder, watch_filter=None, stop_event=self.ended, step=_STEP, rust_timeout=_STEP,
+                self.folder, watch_filter=None, stop_event=self.ended, step=self.step, rust_timeout=self.step,
                 yield_on_timeout=True, debounce=_GATHER, force_polling=False, ignore_permission_denied=True,
             ):  # fmt: skip
                 if changes or not worked:  # at first too: for what came before the watch was set
@@ -97,7 +99,8 @@ class Wake:
                 watch.ended.set()
                 del self._watches[folder]
         for folder in wanted.keys() - self._watches.keys():
-            self._watches[folder] = _Watch(folder, self)
+            step = min(_STEP * max(len(wanted) // _MANY, 1), _LONGEST_STEP)
+            self._watches[folder] = _Watch(folder, self, step)
 
     def tells(self, folder: Path) -> bool:
         """Whether word comes of each change below the folder."""
