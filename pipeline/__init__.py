@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
     from pipeline.records.admissions import (
         Admissions,
-        AdmissionsNow,
         Decision,
         check_admitted,
         read_admissions,
@@ -244,7 +243,7 @@ _LATER = {
     "pipeline.quality.gate": "check_quality",
     "pipeline.quality.page": "write_page",
     "pipeline.quality.qualify": "Asked Measured Qualification qualify",
-    "pipeline.records.admissions": "Admissions AdmissionsNow Decision check_admitted read_admissions refusal_of",
+    "pipeline.records.admissions": "Admissions Decision check_admitted read_admissions refusal_of",
     "pipeline.records.costs.jobs": "AllCosts Held JobCosts",
     "pipeline.records.costs.kinds": "Costs",
     "pipeline.records.costs.met": "MetFiles",

@@ -15,7 +15,7 @@ from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import LoadedJob, shown
-from jobs.nights.beside import check_beside
+from jobs.nights.beside import Beside
 from jobs.nights.window import window_end, zone_of
 from jobs.plan import make_plan, make_site
 from jobs.visible import one_line
@@ -46,8 +46,9 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
     if not names:
         found, remedy = f"no job in {shown(place.jobs)}", "copy an example: cloister init DIR --example NAME"
         raise ConfigError(Problem("cloister check", found, "jobs/NAME.yaml", remedy))
-    known, others = pipeline.read_admissions(make_site(place)), list(readable_jobs(place))
-    checked, machine = [_check(place, name, known, others) for name in names], _machine_problem(place)
+    known = pipeline.read_admissions(make_site(place))
+    beside = Beside(place, readable_jobs(place), [path.stem for path in place.job_files()])
+    checked, machine = [_check(place, name, known, beside) for name in names], _machine_problem(place)
     code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * (machine is not None))
     if as_json:
         print_json({"jobs": checked, "machine": machine, "exit_code": int(code)})
@@ -68,10 +69,10 @@ def _machine_problem(workspace: Workspace) -> str | None:
     return None
 
 
-def _check(workspace: Workspace, name: str, known: pipeline.Admissions, others: list[LoadedJob]) -> Checked:
+def _check(workspace: Workspace, name: str, known: pipeline.Admissions, beside: Beside) -> Checked:
     try:
         job = load_job_of(workspace, find_job(workspace, name))
-        check_beside(workspace, job, others, [path.stem for path in workspace.job_files()])
+        beside.check(job)
         plan = make_plan(workspace, job)
         pipeline.check_inbox(plan.input)
         sha256 = pipeline.check_model(plan)

@@ -20,7 +20,7 @@ from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOpti
 from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
-from jobs.nights.beside import check_beside
+from jobs.nights.beside import Beside
 from jobs.nights.calls.calling import Calling
 from jobs.nights.handing.follow import Follower, service_of
 from jobs.nights.window import with_window
@@ -143,7 +143,7 @@ def plans_of(
     ConfigError with the problems of all if none can run.
     """
     plans, wrong = [], []
-    others, files = list(readable_jobs(workspace)), [path.stem for path in workspace.job_files()]
+    beside = Beside(workspace, readable_jobs(workspace), [path.stem for path in workspace.job_files()])
     for name in names:
         try:
             job = load_job_of(workspace, find_job(workspace, name))
@@ -152,7 +152,7 @@ def plans_of(
             wrong.append(error)
             continue
         try:
-            check_beside(workspace, job, others, files)
+            beside.check(job)
             plan = with_window(make_plan(workspace, job), job.config, datetime.now(UTC))
         except ConfigError as error:
             calling.refused(job.name, job.config, error)

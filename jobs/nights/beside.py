@@ -14,32 +14,46 @@ from jobs.workspace import Workspace
 _ENDING = re.compile(r"\*\.[^*?\[]+")  # a pattern of which it can be said whether it meets another one
 
 
-def check_beside(workspace: Workspace, job: LoadedJob, others: Iterable[LoadedJob], files: Collection[str]) -> None:
-    """ConfigError if a job does not fit those that lie beside it: `others` are those that can be read, and `files` the
-    names of all. The job itself may be among them."""
-    beside = {other.name: other for other in others if other.name != job.name}
-    problems = [*_folders(workspace, job, beside.values()), *_after(job, beside, files)]
-    if problems:
-        raise ConfigError(*problems)
+class Beside:
+    """The jobs of a workspace beside each other: those that can be read, and the names of all `files`. Folders are
+    looked up once, for hundreds of jobs are each held against all others."""
 
+    def __init__(self, workspace: Workspace, jobs: Iterable[LoadedJob], files: Collection[str]) -> None:
+        self.workspace, self.files = workspace, files
+        self.jobs = {job.name: job for job in jobs}
+        self._in: dict[Path, list[LoadedJob]] = {}
+        self._below: dict[Path, list[LoadedJob]] = {}
+        for job in self.jobs.values():
+            folder = self.folder_of(job)
+            self._in.setdefault(folder, []).append(job)
+            for above in folder.parents:
+                self._below.setdefault(above, []).append(job)
 
-def _folders(workspace: Workspace, job: LoadedJob, others: Iterable[LoadedJob]) -> Iterator[Problem]:
-    """Files that one job moves away are lost to the other one."""
-    own = input_folder(workspace, job).resolve()
-    for other in others:
-        theirs = input_folder(workspace, other).resolve()
-        moves = "archive" in (job.config.input.afterwards, other.config.input.afterwards)
-        if moves and _meet(own, theirs) and not _apart(job.config.input.include, other.config.input.include):
-            found = f"the folder {own}, from which the job {other.name!r} takes files too" + (
-                "" if own == theirs else f" ({theirs})"
-            )
-            remedy = "give each job a folder of its own; or input.include with different endings, or keep the files "
-            remedy += "in both (input.afterwards: keep)"
-            yield job.source.problem(("input", "folder"), found, "a folder from which one job takes files", remedy)
+    def folder_of(self, job: LoadedJob) -> Path:
+        """Where the job's files really lie."""
+        return input_folder(self.workspace, job).resolve()
 
+    def check(self, job: LoadedJob) -> None:
+        """ConfigError if a job does not fit those that lie beside it. The job itself may be among them."""
+        others = {name: other for name, other in self.jobs.items() if name != job.name}
+        problems = [*self._folders(job), *_after(job, others, self.files)]
+        if problems:
+            raise ConfigError(*problems)
 
-def _meet(one: Path, other: Path) -> bool:
-    return one == other or one in other.parents or other in one.parents
+    def _folders(self, job: LoadedJob) -> Iterator[Problem]:
+        """Files that one job moves away are lost to the other one."""
+        own = self.folder_of(job)
+        near = [each for folder in (own, *own.parents) for each in self._in.get(folder, [])]
+        for other in sorted((*near, *self._below.get(own, [])), key=lambda each: each.name):
+            moves = "archive" in (job.config.input.afterwards, other.config.input.afterwards)
+            if other.name != job.name and moves and not _apart(job.config.input.include, other.config.input.include):
+                theirs = self.folder_of(other)
+                found = f"the folder {own}, from which the job {other.name!r} takes files too" + (
+                    "" if own == theirs else f" ({theirs})"
+                )
+                remedy = "give each job a folder of its own; or input.include with different endings, or keep the "
+                remedy += "files in both (input.afterwards: keep)"
+                yield job.source.problem(("input", "folder"), found, "a folder from which one job takes files", remedy)
 
 
 def _apart(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

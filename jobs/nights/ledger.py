@@ -42,6 +42,11 @@ class Ledger:
         except audit.AuditError as error:
             self._warn(f"the log cannot be read: {one_line(str(error))}")
 
+    @property
+    def admissions(self) -> pipeline.Admissions:
+        """The decisions on models as the log has them, as far as it could be read."""
+        return self._log.admissions
+
     def set(self, config: JobConfig, now: datetime) -> None:
         """From now on a job starts as its file says; what it still had to start by another rule is decided."""
         name, rule = config.job, rule_of(config)

@@ -7,7 +7,6 @@ rules: what starts a job, what a bad job file does, what is tried again and when
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections import Counter, deque
@@ -47,7 +46,6 @@ LOOK_SECONDS = 1.0
 _STILL_SECONDS = 0.2  # between the two looks at the start
 CHECK_SECONDS = 0.1
 _MOST_REASON = 500
-LOG_AT_ONCE = 2000  # entries of a long log that are read in one look, so that a start need not wait for all
 
 
 @dataclass
@@ -70,7 +68,6 @@ class Service:
         self._stops = self.systemd.hears(self.stop)
         self._calling = Calling(self.workspace, self._warn, self._stops)
         self._ledger = Ledger(self._site, partial(tell_start, self.log), self._warn, self.clock)
-        self._admissions = pipeline.AdmissionsNow(self._site)
         self._folders = Folders(self.workspace, self.log, self.wake, self.clock)
         self._requests = Requests(self.workspace, self._site, self.log)
         self._jobs: dict[str, Served] = {}
@@ -134,8 +131,6 @@ class Service:
         self._take_requests()
         self._look_at_folders()
         self._ledger.write()
-        with contextlib.suppress(audit.AuditError):
-            self._admissions.look(LOG_AT_ONCE)
         self._calling.look()
 
     def _moment(self) -> datetime:
@@ -252,7 +247,7 @@ class Service:
         while self._unchecked and self.clock() <= end:
             if served := self._jobs.get(self._unchecked.popleft()):
                 try:
-                    check_now(self.workspace, self._site, served.job, self._admitted())
+                    check_now(self.workspace, self._site, served.job, self._ledger.admissions)
                 except (ConfigError, pipeline.ModelRefusedError) as error:
                     self._refuse(served, error)
 
@@ -260,14 +255,6 @@ class Service:
         recorded = pipeline.record(self._site, facts)
         if recorded.why is not None:
             self._warn(one_line(recorded.why))
-
-    def _admitted(self) -> pipeline.Admissions:
-        """Return the admissions in the log, as far as it was read, none if it cannot be: a run reads all of it, and
-        tells what is wrong with it."""
-        try:
-            return self._admissions.glance(LOG_AT_ONCE)
-        except audit.AuditError:
-            return pipeline.Admissions()
 
     def _run(self, turn: Turn, served: Served, start: Start | None, share_until: datetime | None) -> None:
         name = turn.job
@@ -341,4 +328,4 @@ class Service:
         return served.refused is not None and served.refused == self._refusal(served.job)
 
     def _refusal(self, job: LoadedJob) -> Refusal:
-        return refusal_now(self.workspace, job, self._admitted())
+        return refusal_now(self.workspace, job, self._ledger.admissions)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jobs.errors import ConfigError
 from jobs.load import LoadedJob
-from jobs.nights.beside import check_beside
+from jobs.nights.beside import Beside
 from jobs.workspace import Workspace, load_job_of
 
 Stamp = tuple[int, int, int] | None
@@ -66,9 +66,10 @@ class JobFiles:
             yield self._told(Change(path.stem))
         again = sorted(self._unfit.keys() - {path.stem for path in fresh})
         errors = {path.stem: self._read(path, now[path]) for path in fresh}
+        beside = Beside(self._workspace, self._jobs.values(), self.names)
         for name in [*errors, *again]:
             told = self._unfit.pop(name, None)
-            change = self._fitting(name, errors.get(name))
+            change = self._fitting(name, errors.get(name), beside)
             if told is None or told != self._unfit.get(name):
                 yield self._told(change)
 
@@ -81,10 +82,10 @@ class JobFiles:
             return error
         return None
 
-    def _fitting(self, name: str, error: ConfigError | None) -> Change:
+    def _fitting(self, name: str, error: ConfigError | None, beside: Beside) -> Change:
         if error is None:
             try:
-                check_beside(self._workspace, self._jobs[name], self._jobs.values(), self.names)
+                beside.check(self._jobs[name])
             except ConfigError as unfit:
                 self._unfit[name], error = str(unfit), unfit
         return Change(name, error=error) if error else Change(name, job=self._jobs[name])

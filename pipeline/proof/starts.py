@@ -15,11 +15,13 @@ from typing import Any, Final, NamedTuple
 
 import audit
 from pipeline.plan import Site
+from pipeline.records.admissions import Admissions, Decision
 from pipeline.records.entries import recorded_entries
+from pipeline.records.records import from_json
 from pipeline.records.seal import check_seal, make_folder, remove_sealed, write_seal
-from pipeline.records.types import RunFinished, StartDecided, StartSet
+from pipeline.records.types import AdmissionGranted, AdmissionRevoked, RunFinished, StartDecided, StartSet
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _FAR: Final = 10_000
 """Entries that a service that begins may have to read again: what is known is kept after so many."""
 
@@ -55,11 +57,13 @@ class Known:
 
 @dataclass
 class StartsNow:
-    """The starts of all jobs as they are now; `jobs` by name. Each look reads only what came since the last one."""
+    """The starts of all jobs as they are now, `jobs` by name, and which models may be used. Each look reads only what
+    came since the last one."""
 
     site: Site
     size: int = 0
     jobs: dict[str, Known] = field(default_factory=dict)
+    admissions: Admissions = field(default_factory=Admissions)
     _kept: int = 0
 
     def __post_init__(self) -> None:
@@ -70,7 +74,7 @@ class StartsNow:
         """Take in what came since the last look. audit.AuditError."""
         size = audit.read_checkpoint(self.site.audit, self.site.public_key).size
         if size < self.size:  # the log was put back to an earlier state
-            self.size, self.jobs = 0, {}
+            self.size, self.jobs, self.admissions = 0, {}, Admissions()
         if size == self.size:
             return
         for number, entry in recorded_entries(self.site, self.size):
@@ -98,6 +102,8 @@ class StartsNow:
                 self._set(entry["job"], rule=rule, since=_moment(entry["since"]), decided=None)
             case StartDecided.TYPE:
                 self._set(entry["job"], decided=_moment(entry["last"]))
+            case AdmissionGranted.TYPE | AdmissionRevoked.TYPE:
+                self.admissions.take(from_json(entry))
             case RunFinished.TYPE if not entry["interrupted"] and not entry.get("window_closed"):
                 self._set(entry["job"], finished=_moment(entry["time"]))
 
@@ -125,12 +131,14 @@ class StartsNow:
             remove_sealed(self._path)
             return
         self.jobs = {name: _of_json(known) for name, known in told["jobs"].items()}
+        self.admissions = Admissions({sha256: Decision(**each) for sha256, each in told["admissions"].items()})
         self.size = self._kept = size
 
     def _to_json(self) -> dict[str, Any]:
         root = audit.root_of(self.site.audit, self.site.public_key, self.size).hex()
         jobs = {name: _to_json(known) for name, known in self.jobs.items()}
-        return {"version": _VERSION, "size": self.size, "root": root, "jobs": jobs}
+        admissions = {sha256: asdict(each) for sha256, each in self.admissions.last.items()}
+        return {"version": _VERSION, "size": self.size, "root": root, "jobs": jobs, "admissions": admissions}
 
 
 def _to_json(known: Known) -> dict[str, Any]:

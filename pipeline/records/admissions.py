@@ -4,9 +4,7 @@ A name says nothing here: whatever a file is called, and wherever it was copied,
 """
 
 from dataclasses import dataclass, field
-from itertools import islice
 
-import audit
 from pipeline.errors import ModelRefusedError
 from pipeline.plan import ModelRef, Site
 from pipeline.records.entries import fold, read_entries
@@ -93,31 +91,3 @@ def check_admitted(site: Site, model: ModelRef, known: Admissions) -> None:
 def read_admissions(site: Site) -> Admissions:
     """The decisions in the log. audit.AuditError."""
     return fold(read_entries(site), Admissions())
-
-
-class AdmissionsNow:
-    """The decisions in the log as they are now; each look reads only what came since the last one."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-        self._size = 0
-        self._known = Admissions()
-
-    def look(self, most: int | None = None) -> Admissions:
-        """The decisions up to now, or as far as `most` entries more say. audit.AuditError."""
-        if self._behind():
-            for entry in islice(read_entries(self._site, self._size), most):
-                self._known.take(entry)
-                self._size = entry.n + 1
-        return self._known
-
-    def glance(self, most: int) -> Admissions:
-        """The decisions up to now if no more than `most` entries are to be read for that, else those that are known
-        already: `look` reads a long log bit by bit. audit.AuditError."""
-        return self.look() if self._behind() <= most else self._known
-
-    def _behind(self) -> int:
-        size = audit.read_checkpoint(self._site.audit, self._site.public_key).size
-        if size < self._size:  # the log was put back to an earlier state
-            self._size, self._known = 0, Admissions()
-        return size - self._size
