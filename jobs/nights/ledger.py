@@ -35,10 +35,11 @@ class Ledger:
         self._rules: list[tuple[int, pipeline.StartSet]] = []  # rules by their era that are not in the log yet
         self._not_before = 0.0
 
-    def look(self) -> None:
-        """Read what came into the log; without it, where it cannot be read: a run tells what is wrong with a log."""
+    def look(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Read what came into the log, until `stop` says so; without it, where it cannot be read: a run tells what is
+        wrong with a log."""
         try:
-            self._log.look()
+            self._log.look(stop)
         except audit.AuditError as error:
             self._warn(f"the log cannot be read: {one_line(str(error))}")
 

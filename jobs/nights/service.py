@@ -118,7 +118,9 @@ class Service:
 
     def look(self) -> None:
         """Reads changed job files, and finds out which jobs are due."""
-        self._ledger.look()
+        self._ledger.look(self._stops)
+        if self._stops():  # a long log that was not read to its end says nothing of starts
+            return
         for change in self._files.changes():
             self._take(change)
         self._check_some()

@@ -6,7 +6,7 @@ service that begins need not read a long log: of another log, or where the file 
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -22,6 +22,7 @@ from pipeline.records.seal import check_seal, make_folder, remove_sealed, write_
 from pipeline.records.types import AdmissionGranted, AdmissionRevoked, RunFinished, StartDecided, StartSet
 
 _VERSION: Final = 2
+_AT_ONCE: Final = 1_000
 _FAR: Final = 10_000
 """Entries that a service that begins may have to read again: what is known is kept after so many."""
 
@@ -70,8 +71,8 @@ class StartsNow:
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError, audit.AuditError):
             self._remember()
 
-    def look(self) -> None:
-        """Take in what came since the last look. audit.AuditError."""
+    def look(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Take in what came since the last look, or as much of it as was read when `stop` said so. audit.AuditError."""
         size = audit.read_checkpoint(self.site.audit, self.site.public_key).size
         if size < self.size:  # the log was put back to an earlier state
             self.size, self.jobs, self.admissions = 0, {}, Admissions()
@@ -80,6 +81,8 @@ class StartsNow:
         for number, entry in recorded_entries(self.site, self.size):
             self._take(entry)
             self.size = number + 1
+            if number % _AT_ONCE == 0 and stop():
+                break
         if not self._kept <= self.size < self._kept + _FAR:
             self.keep()
 
