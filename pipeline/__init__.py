@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         same_use,
         writing_of,
     )
-    from pipeline.answer.today import digest_today
+    from pipeline.answer.today import digest_today, remembered_sha256
     from pipeline.answer.warming import Warming
     from pipeline.bench.measure import Bench, Ceiling, bench_model
     from pipeline.chronicle.index import Chronicle, open_chronicle
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pipeline.proof.now import NOT_VERIFIED, LastVerified, StatusNow
     from pipeline.proof.replay import Replay, replay
     from pipeline.proof.search import Query, Recall, jobs_and_runs, recall, search
-    from pipeline.proof.starts import Known, Rule, StartsNow
+    from pipeline.proof.serving import Known, Rule, ServiceNow
     from pipeline.proof.status import JobStatus, status
     from pipeline.proof.story import Story, story
     from pipeline.proof.verify import Verification, verify
@@ -127,8 +127,8 @@ if TYPE_CHECKING:
         Verified,
     )
     from pipeline.report import Observer, Rerunning, RunReport
-    from pipeline.rerun.choose import RERUNNABLE
-    from pipeline.rerun.find import Foreseen, foresee_rerun
+    from pipeline.rerun.choose import RERUNNABLE, Rechosen
+    from pipeline.rerun.find import foresee_rerun
     from pipeline.review.deciding import (
         RefusedReview,
         Review,
@@ -190,7 +190,7 @@ _LATER = {
         "check_machine check_model copy_model examine_model existing glance_at_model import_model inspect_model "
         "is_gguf list_models model_sha256 quantize_model same_use writing_of"
     ),
-    "pipeline.answer.today": "digest_today",
+    "pipeline.answer.today": "digest_today remembered_sha256",
     "pipeline.answer.warming": "Warming",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
     "pipeline.chronicle.index": "Chronicle open_chronicle",
@@ -253,7 +253,7 @@ _LATER = {
     "pipeline.records.records": "says",
     "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",
-    "pipeline.proof.starts": "Known Rule StartsNow",
+    "pipeline.proof.serving": "Known Rule ServiceNow",
     "pipeline.records.types": (
         "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead Notified "
         "ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed "
@@ -261,8 +261,8 @@ _LATER = {
         "StartedThere Verified"
     ),
     "pipeline.report": "Observer Rerunning RunReport",
-    "pipeline.rerun.choose": "RERUNNABLE",
-    "pipeline.rerun.find": "Foreseen foresee_rerun",
+    "pipeline.rerun.choose": "RERUNNABLE Rechosen",
+    "pipeline.rerun.find": "foresee_rerun",
     "pipeline.review.queue.index": "Queue open_queue",
     "pipeline.review.queue.rows": "items_in_order rows_in_order",
     "pipeline.review.queue.shown": "SORTS Filter Item Night Page",

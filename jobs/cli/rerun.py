@@ -114,7 +114,7 @@ def _without_batches(plans: Plans) -> tuple[Plans, list[Ending]]:
 
 def _foresee(place: Workspace, plans: Plans, wrong: list[Ending], as_json: bool) -> NoReturn:
     """Tell what the reruns would take, and exit."""
-    foreseen, refused = list[pipeline.Foreseen](), [*wrong]
+    foreseen, refused = list[pipeline.Rechosen](), [*wrong]
     for _, plan in plans:
         try:
             foreseen.append(pipeline.foresee_rerun(plan))
@@ -132,7 +132,7 @@ def _foresee(place: Workspace, plans: Plans, wrong: list[Ending], as_json: bool)
     raise typer.Exit(int(code))
 
 
-def _told(foreseen: pipeline.Foreseen) -> dict[str, Any]:
+def _told(foreseen: pipeline.Rechosen) -> dict[str, Any]:
     left = [{"path": path, "reason": reason} for path, reason in foreseen.left]
     return {
         "job": foreseen.job, "dry_run": True, "would": len(foreseen.paths), "rerun": foreseen.told,
@@ -140,7 +140,7 @@ def _told(foreseen: pipeline.Foreseen) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _print(foreseen: pipeline.Foreseen) -> None:
+def _print(foreseen: pipeline.Rechosen) -> None:
     would = counted(len(foreseen.paths), "document")
     say(f"{foreseen.job}: {would} would be answered again" if foreseen.paths else f"{foreseen.job}: nothing to do")
     print_rerunning(foreseen.job, foreseen.told)

@@ -245,7 +245,7 @@ def _print(told: dict[str, Any]) -> None:
 
 
 def _foreseen(told: dict[str, Any]) -> str:
-    """What will be done when."""
+    """Say when the documents that wait will be done, and how many by the end of the window."""
     done = f"all done about {told['done_at']:%a %Y-%m-%d %H:%M}" if told["done_at"] else "what waits is never all done"
     if told["all_tonight"] or told["until"] is None:
         return done

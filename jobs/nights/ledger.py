@@ -30,18 +30,22 @@ class Ledger:
         self, site: pipeline.Site, tell: Told, warn: Callable[[str], None], clock: Callable[[], float]
     ) -> None:
         self._site, self._tell, self._warn, self._clock = site, tell, warn, clock
-        self._log = pipeline.StartsNow(site)
+        self._log = pipeline.ServiceNow(site)
         self._jobs: dict[str, Starts] = {}
         self._rules: list[tuple[int, pipeline.StartSet]] = []  # rules by their era that are not in the log yet
         self._not_before = 0.0
+        self._unread = ""  # why the log could not be read when it was last looked at
 
     def look(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Read what came into the log, until `stop` says so; without it, where it cannot be read: a run tells what is
         wrong with a log."""
         try:
             self._log.look(stop)
+            self._unread = ""
         except audit.AuditError as error:
-            self._warn(f"the log cannot be read: {one_line(str(error))}")
+            if str(error) != self._unread:
+                self._unread = str(error)
+                self._warn(f"the log cannot be read: {one_line(self._unread)}")
 
     @property
     def admissions(self) -> pipeline.Admissions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 import pipeline
 from jobs.load import LoadedJob
@@ -45,7 +46,7 @@ class Served:
 def check_now(workspace: Workspace, site: pipeline.Site, job: LoadedJob, known: pipeline.Admissions) -> None:
     """Raise what would keep the job from running tonight: ConfigError or ModelRefusedError."""
     plan = make_plan(workspace, job)
-    sha256 = pipeline.check_model(plan)
+    sha256 = pipeline.check_model(plan, partial(pipeline.remembered_sha256, site))  # hundreds of jobs have one model
     model = replace(pipeline.with_head(plan, sha256).model, sha256=sha256)
     pipeline.check_admitted(site, model, known)
 

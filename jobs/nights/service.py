@@ -113,7 +113,7 @@ class Service:
         self.systemd.ready()
 
     def _standing(self) -> str:
-        """What goes on, for systemd: no name of a document."""
+        """Say in a few words what goes on, for systemd; they name no document."""
         return f"{len(self._jobs)} jobs, {len(self._turns())} wait"
 
     def look(self) -> None:

@@ -24,7 +24,7 @@ _MOMENT: Final = timedelta(microseconds=1)
 
 
 class Outcome(StrEnum):
-    """What becomes of a start."""
+    """An outcome of a start: a word that the log has for what became of it."""
 
     RAN = "ran"
     JOINED = "joined"

@@ -32,6 +32,12 @@ def digest_today(plan: RunPlan) -> str:
     return job_digest(replace(plan, writing=plan.writing or Writing() if kind == TEXT else None), sha256)
 
 
+def remembered_sha256(site: Site, model: Path) -> str:
+    """The sha256 of a model file, which is read only if it is not the one that was read last. ModelRefusedError,
+    OSError."""
+    return _seen(site, model)[0]
+
+
 def _seen(site: Site, model: Path) -> tuple[str, str]:
     """The sha256 of a model file, and what it is for."""
     known, sign = _remembered(site), _sign(model)

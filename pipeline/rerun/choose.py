@@ -36,9 +36,11 @@ own."""
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The documents that are taken, in the order of their rows, and (path, reason) of those that are left."""
+class Rechosen:
+    """The documents of a job that a rerun takes, in the order of their rows, and (path, reason) of those that it
+    leaves."""
 
+    job: str
     sources: tuple[Archived, ...]
     left: tuple[tuple[str, str], ...]
     asked: RerunAsked
@@ -50,7 +52,7 @@ class Choice:
         return tuple(shown(source.path) for source in self.sources)
 
 
-def choose(plan: RunPlan, digest: str, model_sha256: str, last: RunStarted | None) -> Choice:
+def choose(plan: RunPlan, digest: str, model_sha256: str, last: RunStarted | None) -> Rechosen:
     """Choose for today's settings, which have this digest; `last`: the job's last rerun, if it did not come to its end.
     audit.AuditError; OSError where the index cannot be written."""
     assert plan.rerun is not None
@@ -74,7 +76,7 @@ def choose(plan: RunPlan, digest: str, model_sha256: str, last: RunStarted | Non
         taken.append(Archived(entry.raw_path, entry.size, str(entry.document), entry.parent, entry.n))
         why["model" if entry.model_sha256 != model_sha256 else WHY[2 * (entry.job_digest == digest)]] += 1
     told = Rerunning({each: why[each] for each in WHY if why[each]}, len(rows.same), before is not None)
-    return Choice(tuple(taken), tuple(left), asked, told)
+    return Rechosen(plan.job, tuple(taken), tuple(left), asked, told)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Find what a rerun takes: archived documents, in the order in which their current rows were made."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import audit
 from pipeline.answer.heads import with_head
@@ -11,8 +11,8 @@ from pipeline.plan import RunPlan
 from pipeline.records.history import History
 from pipeline.records.index import history_of
 from pipeline.records.settings import job_digest
-from pipeline.report import Observer, Rerunning
-from pipeline.rerun.choose import Choice, choose
+from pipeline.report import Observer
+from pipeline.rerun.choose import Rechosen, choose
 
 
 def find_archived(plan: RunPlan, history: History, digest: str, model_sha256: str, observer: Observer) -> Found:
@@ -24,23 +24,10 @@ def find_archived(plan: RunPlan, history: History, digest: str, model_sha256: st
     return Found(Scan((), (), (), choice.left), choice.sources, choice.asked, choice.told)
 
 
-@dataclass(frozen=True)
-class Foreseen:
-    """What a rerun would take: the paths of documents, in their order, and those that it would leave, with reasons."""
-
-    job: str
-    paths: tuple[str, ...]
-    left: tuple[tuple[str, str], ...]
-    told: Rerunning
-
-
-def foresee_rerun(plan: RunPlan) -> Foreseen:
+def foresee_rerun(plan: RunPlan) -> Rechosen:
     """What a rerun would take now. Nothing is answered or recorded, and the log need not be held. Raises what the run
     would raise for its model; audit.AuditError, OSError."""
     model_sha256 = check_model(plan)
     plan = replace(with_head(plan, model_sha256), writing=writing_of(plan))
     size = audit.read_checkpoint(plan.site.audit, plan.site.public_key).size
-    choice: Choice = choose(
-        plan, job_digest(plan, model_sha256), model_sha256, history_of(plan.site, size, plan.job).rerun
-    )
-    return Foreseen(plan.job, choice.paths, choice.left, choice.told)
+    return choose(plan, job_digest(plan, model_sha256), model_sha256, history_of(plan.site, size, plan.job).rerun)

@@ -21,7 +21,7 @@ _SHOWN: Final = 400  # bytes of output, from its end
 
 @dataclass(frozen=True)
 class Called:
-    """What came of a command. `code`: its exit code, None if it did not end by itself; `problem`: what went wrong, None
+    """How a command ended. `code`: its exit code, None if it did not end by itself; `problem`: what went wrong, None
     if nothing did; `said`: the end of its output."""
 
     code: int | None
@@ -83,7 +83,7 @@ def _followed(process: "subprocess.Popen[bytes]", told: bytes, seconds: float, s
 
 
 def _rest(out: int) -> bytes:
-    """What the command wrote before it ended; what it left running may hold the pipe open."""
+    """Read what is left in the pipe, without waiting for its end: a process that the command left may hold it open."""
     os.set_blocking(out, False)
     with contextlib.suppress(BlockingIOError):
         return os.read(out, MOST_OUTPUT)

@@ -31,7 +31,8 @@ class Held(NamedTuple):
 
 @dataclass
 class JobCosts:
-    """What the documents of one job took, by machine, the last one last; and how good its forecasts were."""
+    """A job's costs: the time that its documents took, by machine, the last one last; and how good its
+    forecasts were."""
 
     machines: dict[Machine, Costs] = field(default_factory=dict)
     held: list[Held] = field(default_factory=list)

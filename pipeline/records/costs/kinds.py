@@ -60,7 +60,7 @@ class Ran(NamedTuple):
 
 @dataclass
 class Costs:
-    """What documents took on one machine."""
+    """The costs of documents on one machine: sums by kind of file, and how its runs used their time."""
 
     kinds: dict[Kind, Sum] = field(default_factory=dict)
     runs: list[Ran] = field(default_factory=list)

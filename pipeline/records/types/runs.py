@@ -101,7 +101,7 @@ class RunEmpty(_Counted, Record):
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What was expected of a run at its start: documents that it would be done with, and seconds that it would take."""
+    """A forecast that was made when a run began: the documents that it would do, and the seconds that it would take."""
 
     documents: int
     seconds: float

@@ -1,4 +1,5 @@
-"""The starts of jobs, as the log knows them: by what each job starts, and up to when all its starts are decided.
+"""What a service asks of the log: by what each job starts, up to when all its starts are decided, and which models may
+be used.
 
 A service asks once a second, and reads only what came since. What it knows is kept in state/nights/, sealed, so that a
 service that begins need not read a long log: of another log, or where the file cannot be had, the log is read whole.
@@ -57,9 +58,9 @@ class Known:
 
 
 @dataclass
-class StartsNow:
-    """The starts of all jobs as they are now, `jobs` by name, and which models may be used. Each look reads only what
-    came since the last one."""
+class ServiceNow:
+    """What the log says now to a service: the starts of all `jobs`, by name, and the `admissions` of models. Each look
+    reads only what came since the last one."""
 
     site: Site
     size: int = 0
