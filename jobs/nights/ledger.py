@@ -106,6 +106,7 @@ class Ledger:
             self._warn(f"what became of starts is not in the log yet: {one_line(recorded.why or '')}")
             return
         self._rules = []
+        self.look()
         for name, known in decided.items():
             self._jobs[name].forget(sum(each.record.count for each in known))
             for each in known:
