@@ -308,11 +308,16 @@ def validate(model: type[T], value: dict[str, Any]) -> T:
         raise InvalidError([dict(item) for item in error.errors(include_url=False)]) from None
 
 
+def is_form(step: str | int) -> bool:
+    """Whether a step of pydantic's location is the tag of a form that a value may have, such as `<mapping>`."""
+    return isinstance(step, str) and step.startswith("<")
+
+
 def section_at(model: type[Section], location: Steps) -> type[Section] | None:
     """The model of the mapping at pydantic's `location`, in which a union's member follows its tag; None if none is."""
     choices: tuple[type[Section], ...] = (model,)
     for step in location:
-        if isinstance(step, int):
+        if isinstance(step, int) or is_form(step):
             continue
         tagged = tuple(choice for choice in choices if len(choices) > 1 and step in _literals(choice, "type"))
         choices = tagged or _sections(choices[0], step)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import audit
 from jobs.asked import task_names
-from jobs.config import InvalidError, JobConfig, job_config, section_at, validate
+from jobs.config import InvalidError, JobConfig, is_form, job_config, section_at, validate
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.section import RefusedValueError, Section, keys_of
 from jobs.site import SiteConfig
@@ -103,8 +103,10 @@ def _is_echo(error: dict[str, Any]) -> bool:
 
 
 def _without_tag(location: Steps) -> Steps:
-    """Where the value stands in the file: pydantic names the chosen member of the union `task` after it."""
-    return location[:1] + location[2:] if location[:1] == ("task",) else location
+    """Where the value stands in the file: pydantic names the chosen member of the union `task` after it, and the form
+    of a value that may have several."""
+    named = location[:1] + location[2:] if location[:1] == ("task",) else location
+    return tuple(step for step in named if not is_form(step))
 
 
 def _wanted(model: type[Section], location: Steps, error: dict[str, Any]) -> tuple[str, str | None]:

@@ -4,7 +4,7 @@ import re
 from datetime import date, time
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from jobs.nights.cron import find_zone, parse_cron
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique
@@ -57,6 +57,10 @@ def _late(value: Any) -> Any:
     raise RefusedValueError(f"late: {value}", 'run, skip, or {before: "02:00"}')
 
 
+def _form_of(value: Any) -> str:
+    return "<mapping>" if isinstance(value, dict | LateBefore) else "<word>"
+
+
 def _date(text: str) -> str:
     try:
         date.fromisoformat(text if len(text) > 5 else f"2000-{text}")  # a leap year
@@ -80,7 +84,11 @@ class ScheduleConfig(Section):
     skip_dates: Annotated[tuple[Annotated[Text, AfterValidator(_date)], ...], Items] = Field(
         (), description='days without a start, such as "2026-12-24", or "12-25" for every year'
     )
-    late: Annotated[Literal["run", "skip"] | LateBefore, BeforeValidator(_late)] = Field(
+    late: Annotated[
+        Annotated[Literal["run", "skip"], Tag("<word>")] | Annotated[LateBefore, Tag("<mapping>")],
+        Discriminator(_form_of),
+        BeforeValidator(_late),
+    ] = Field(
         "run",
         description="a start that could not be made in its minute, because other jobs were running: run it, skip it, "
         "or run it only before a time of day",

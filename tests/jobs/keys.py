@@ -74,7 +74,7 @@ def _sections(schema: dict[str, Any], named: dict[str, Any]) -> list[dict[str, A
     if "$ref" in schema:
         found: dict[str, Any] = named[schema["$ref"].rsplit("/", 1)[1]]
         return [found]
-    branches = [*schema.get("anyOf", ()), *(each["then"] for each in schema.get("allOf", ()))]
+    branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *(each["then"] for each in schema.get("allOf", ()))]
     if isinstance(schema.get("items"), dict):
         branches.append(schema["items"])
     return [section for branch in branches for section in _sections(branch, named)]
@@ -86,8 +86,8 @@ def kind(schema: dict[str, Any]) -> str:
         return _or([f"`{value}`" for value in schema["enum"]])
     if "const" in schema:
         return f"`{schema['const']}`"
-    if "anyOf" in schema:
-        return _or([kind(each) for each in schema["anyOf"] if each.get("type") != "null"])
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return _or([kind(each) for each in choices if each.get("type") != "null"])
     if schema.get("type") == "array":
         items = schema.get("items", {})
         return f"a list of {kind(items).removeprefix('a ')}" + ("s" if "$ref" in items else "")
