@@ -9,7 +9,7 @@ from structlog.typing import FilteringBoundLogger
 import pipeline
 from jobs.nights.served import Served
 from jobs.nights.wake import Wake
-from jobs.plan import input_folder, make_plan
+from jobs.plan import make_plan
 from jobs.visible import one_line
 from jobs.workspace import Workspace
 
@@ -26,15 +26,15 @@ class Folders:
 
     def follow(self, jobs: Iterable[Served]) -> None:
         """Hear of changes in the folders of these jobs, so that a look at one that changed comes early."""
-        folders = [(served, input_folder(self.workspace, served.job)) for served in jobs]
-        self._wake.follow(folder for _, folder in folders)
+        jobs = list(jobs)
+        self._wake.follow(served.folder for served in jobs)
         for folder, reason in self._wake.silent():
             self._log.info(
                 "folder is only looked at: it cannot be watched", folder=str(folder), reason=one_line(reason)
             )
         stirred = self._wake.stirred()
-        for served, folder in folders:
-            if folder in stirred:
+        for served in jobs:
+            if served.folder in stirred:
                 served.next_look = 0.0
 
     def has_new(self, served: Served) -> bool:
@@ -46,14 +46,18 @@ class Folders:
         began = self._clock()
         if began < max(served.next_look, served.rests_until, served.not_before):
             return False
+        if served.source is None or not served.source.folder.is_dir():
+            served.source = make_plan(
+                self.workspace, served.job
+            ).input  # which makes a folder of inbox/ that is missing
         try:
-            found = pipeline.scan(make_plan(self.workspace, served.job).input, sightings=served.sightings)
+            found = pipeline.scan(served.source, sightings=served.sightings)
         except OSError as error:
             served.not_before = began + RETRY_SECONDS
             self._log.warning("folder cannot be looked at", job=served.job.name, problem=one_line(str(error)))
             return False
         served.rests_until = began + LOOK_SHARE * (self._clock() - began)
-        quiet = self._wake.tells(input_folder(self.workspace, served.job)) and not found.pending
+        quiet = self._wake.tells(served.folder) and not found.pending
         served.next_look = began + QUIET_SECONDS if quiet else 0.0
         if served.handled is None:
             return bool(found.ready or found.held)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 import pipeline
 from jobs.load import LoadedJob
@@ -17,7 +18,7 @@ Refusal = tuple[Stamp, Stamp, Stamp, bool, int, Stamp]
 
 @dataclass
 class Served:
-    """A job that is served, in the last version of its file that could be read.
+    """A job that is served, in the last version of its file that could be read, and the `folder` of its documents.
 
     Of a job that starts as files come: `handled`, the files that lay there when its last run began; `files_since`,
     since when new files wait. `asked_since`: when somebody asked for a run. `shares`: how often its share of a window
@@ -26,6 +27,7 @@ class Served:
     """
 
     job: LoadedJob
+    folder: Path
     handled: frozenset[pipeline.Candidate] | None = None
     files_since: datetime | None = None
     asked_since: datetime | None = None
@@ -35,6 +37,7 @@ class Served:
     rests_until: float = 0.0  # whatever is heard
     shares: int = 0
     waits_since: datetime | None = None
+    source: pipeline.Input | None = None  # where its files come from, once it was looked at
     sightings: pipeline.Sightings = field(default_factory=pipeline.Sightings)
 
     @property

@@ -118,8 +118,8 @@ class Service:
 
     def look(self) -> None:
         """Reads changed job files, and finds out which jobs are due."""
-        self._ledger.look(self._stops)
-        if self._stops():  # a long log that was not read to its end says nothing of starts
+        self._ledger.look(self.stop)
+        if self.stop():  # a long log that was not read to its end says nothing of starts
             return
         for change in self._files.changes():
             self._take(change)
@@ -161,7 +161,7 @@ class Service:
         """Until the next look; where word of a change comes before, folders are looked at early."""
         end = self.clock() + LOOK_SECONDS
         while (left := end - self.clock()) > 0 and not self.stop.wait(left, self.wake.fileno()):
-            if self.stop.reload_asked:
+            if self.stop.reload_asked or self.clock() >= end:
                 return
             before = len(self._turns())
             self._look_at_folders()
@@ -227,7 +227,8 @@ class Service:
     def _serve(self, job: LoadedJob, before: Served | None) -> None:
         """A version of a job goes to work."""
         name, schedule, now = job.name, job.config.schedule, self._moment()
-        self._jobs[name] = Served(job)
+        folder = input_folder(self.workspace, job)
+        self._jobs[name] = Served(job, folder)
         self._ledger.set(job.config, now)
         if before is None or rule_of(before.job.config) != rule_of(job.config):
             self.schedules.remove(name)

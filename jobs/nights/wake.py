@@ -17,8 +17,8 @@ import watchfiles
 import audit
 
 _STEP = 100  # milliseconds: how soon word comes, and how soon a watch ends; of many folders, later
-_MANY = 10  # folders, from which on each wakes its thread less often, so that an idle service stays idle
-_LONGEST_STEP = 1000
+_MANY = 5  # folders, from which on each wakes its thread less often, so that an idle service stays idle
+_LONGEST_STEP = 2000
 _PAUSE = 1.0  # seconds before a watch that broke is set up again
 _GATHER = 500  # milliseconds: at most so long changes that follow each other are one word
 _SILENT = frozenset({"autofs", "prl_fs", "vboxsf", "virtiofs"})  # folders of another machine, though not over a network

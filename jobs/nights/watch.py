@@ -3,6 +3,7 @@
 A file is read when it looked the same twice in a row, so that one that is just being saved is not read by halves.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from jobs.workspace import Workspace, load_job_of
 Stamp = tuple[int, int, int] | None
 
 
-def stamp_of(path: Path) -> Stamp:
+def stamp_of(path: "Path | os.DirEntry[str]") -> Stamp:
     """A stamp that changes when a file changes; None where there is none."""
     try:
         status = path.stat()
@@ -39,8 +40,8 @@ class JobFiles:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._stamps: dict[Path, Stamp] = {}
-        self._seen: dict[Path, Stamp] = {}
+        self._stamps: dict[str, Stamp] = {}
+        self._seen: dict[str, Stamp] = {}
         self._jobs: dict[str, LoadedJob] = {}  # of the files that can be read, also those that do not fit
         self._unfit: dict[str, str] = {}  # job -> what was told of it
         self._broken: set[str] = set()
@@ -48,24 +49,24 @@ class JobFiles:
     @property
     def names(self) -> list[str]:
         """The jobs whose files lay there when they were last looked at, whatever is in them."""
-        return [path.stem for path in self._seen]
+        return [*self._seen]
 
     def changes(self, *, at_once: bool = False) -> Iterator[Change]:
         """The changes since the last call, in the order of the names; `at_once`: also of files that may change yet."""
-        now = {path: stamp_of(path) for path in self._workspace.job_files()}
+        now = dict(self._look())
         gone = sorted(self._stamps.keys() - now.keys())
-        still = {path for path, stamp in now.items() if at_once or stamp == self._seen.get(path)}
-        fresh = [path for path, stamp in now.items() if path in still and stamp != self._stamps.get(path)]
+        still = {name for name, stamp in now.items() if at_once or stamp == self._seen.get(name)}
+        fresh = [name for name, stamp in now.items() if name in still and stamp != self._stamps.get(name)]
         self._seen = now
         if not gone and not fresh:
             return
-        for path in gone:
-            del self._stamps[path]
-            self._jobs.pop(path.stem, None)
-            self._unfit.pop(path.stem, None)
-            yield self._told(Change(path.stem))
-        again = sorted(self._unfit.keys() - {path.stem for path in fresh})
-        errors = {path.stem: self._read(path, now[path]) for path in fresh}
+        for name in gone:
+            del self._stamps[name]
+            self._jobs.pop(name, None)
+            self._unfit.pop(name, None)
+            yield self._told(Change(name))
+        again = sorted(self._unfit.keys() - set(fresh))
+        errors = {name: self._read(name, now[name]) for name in fresh}
         beside = Beside(self._workspace, self._jobs.values(), self.names)
         for name in [*errors, *again]:
             told = self._unfit.pop(name, None)
@@ -73,11 +74,19 @@ class JobFiles:
             if told is None or told != self._unfit.get(name):
                 yield self._told(change)
 
-    def _read(self, path: Path, stamp: Stamp) -> ConfigError | None:
-        self._stamps[path] = stamp
-        self._jobs.pop(path.stem, None)
+    def _look(self) -> Iterator[tuple[str, Stamp]]:
+        """The jobs and the stamps of their files, in the order of the names. Once a second: so no path is made."""
+        with os.scandir(self._workspace.jobs) as found:
+            files = sorted(((each.name, each) for each in found), key=lambda each: each[0])
+        for name, entry in files:
+            if name.endswith(".yaml") and not name.startswith("."):
+                yield name.removesuffix(".yaml"), stamp_of(entry)
+
+    def _read(self, name: str, stamp: Stamp) -> ConfigError | None:
+        self._stamps[name] = stamp
+        self._jobs.pop(name, None)
         try:
-            self._jobs[path.stem] = load_job_of(self._workspace, path)
+            self._jobs[name] = load_job_of(self._workspace, self._workspace.jobs / f"{name}.yaml")
         except ConfigError as error:
             return error
         return None

@@ -165,7 +165,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = asked.folder or Path(folder) / "ws"
         make_workspace(root, asked.documents, asked.jobs, asked.writer)
-        shutil.rmtree(root / "state" / "history", ignore_errors=True)
+        for kept in ("history", "nights"):
+            shutil.rmtree(root / "state" / kept, ignore_errors=True)
         for file in (root / "state").glob("*.sqlite*"):
             file.unlink()
         measure(root, "without indexes", asked.seconds, asked.writer)

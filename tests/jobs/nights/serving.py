@@ -11,14 +11,23 @@ from tests.jobs.conftest import Place
 COMMAND = (sys.executable, "-P", "-c", "from jobs.cli import main; main()")
 
 
-def started(place: Place, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
+class Process(subprocess.Popen[str]):
+    """A process that does not outlive the test that fails beside it."""
+
+    def __exit__(self, kind: type[BaseException] | None, *others: Any) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *others)
+
+
+def started(place: Place, *arguments: str, **environment: str) -> Process:
     """A command in this workspace, with these variables in its environment, too."""
     command = [*COMMAND, *arguments, "--json", "--workspace", str(place.root)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ | environment)
+    return Process(command, stdout=pipe, stderr=pipe, text=True, env=os.environ | environment)
 
 
-def serve(place: Place, **environment: str) -> "subprocess.Popen[str]":
+def serve(place: Place, **environment: str) -> Process:
     """The service of the workspace."""
     return started(place, "serve", **environment)
 

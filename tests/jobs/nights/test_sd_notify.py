@@ -14,7 +14,7 @@ import pytest
 
 from jobs.nights.systemd import Systemd
 from tests.jobs.conftest import LEASE, SORT, Place, entries
-from tests.jobs.nights.serving import serve, wait_for
+from tests.jobs.nights.serving import COMMAND, serve, wait_for
 
 Told = list[dict[str, str]]
 
@@ -153,6 +153,6 @@ def test_a_run_from_a_shell_does_not_look_for_systemd(ready: Place, tmp_path: Pa
     ready.drop("sort", "lease.txt", LEASE)
     ready.job("sort", SORT)
     with listening(address) as bound:
-        command = ["cloister", "run", "sort", "--workspace", str(ready.root)]
+        command = [*COMMAND, "run", "sort", "--workspace", str(ready.root)]
         subprocess.run(command, check=True, env=os.environ | {"NOTIFY_SOCKET": address}, capture_output=True)
         assert heard(bound) == []
