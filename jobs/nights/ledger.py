@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import audit
 import pipeline
 from jobs.config import JobConfig
-from jobs.nights.schedule import Due
+from jobs.nights.schedule import CronTrigger, Schedules
 from jobs.nights.starts import GRACE, Decided, Start, Starts, rule_of, starts_between
 from jobs.nights.when import ScheduleConfig
 from jobs.visible import one_line
@@ -20,18 +20,22 @@ Told = Callable[[pipeline.StartDecided], None]
 
 
 class Ledger:
-    """Starts by their jobs. `tell` hears of each outcome that was written; `warn` of what keeps them from the log.
+    """Starts by their jobs, for a service that `began` at some moment. `tell` hears of each outcome that was written;
+    `warn` of what keeps them from the log.
 
     What is decided stays here until it is in the log. A service that is killed before that leaves it undecided, and the
     next service finds it due again: as a start at which nothing served.
     """
 
     def __init__(
-        self, site: pipeline.Site, tell: Told, warn: Callable[[str], None], clock: Callable[[], float]
-    ) -> None:
+        self, site: pipeline.Site, schedules: Schedules, tell: Told, warn: Callable[[str], None],
+        clock: Callable[[], float], began: datetime,
+    ) -> None:  # fmt: skip
+        self._schedules, self._began = schedules, began
         self._site, self._tell, self._warn, self._clock = site, tell, warn, clock
         self._log = pipeline.ServiceNow(site)
         self._jobs: dict[str, Starts] = {}
+        self._timed: dict[str, pipeline.Rule] = {}  # the rules by which the scheduler notes starts
         self._rules: list[tuple[int, pipeline.StartSet]] = []  # rules by their era that are not in the log yet
         self._not_before = 0.0
         self._unread = ""  # why the log could not be read when it was last looked at
@@ -48,6 +52,11 @@ class Ledger:
                 self._warn(f"the log cannot be read: {one_line(self._unread)}")
 
     @property
+    def is_read(self) -> bool:
+        """Whether the log was read to its end: before that, nothing is known of starts and models."""
+        return self._log.is_read
+
+    @property
     def admissions(self) -> pipeline.Admissions:
         """The decisions on models as the log has them, as far as it could be read."""
         return self._log.admissions
@@ -59,9 +68,16 @@ class Ledger:
         self._jobs[name].schedule = config.schedule
         if rule != self._rule(name):
             self._change(name, rule, now, "the job starts by another schedule now")
+        if rule != self._timed.get(name):
+            self._schedules.remove(name)
+            if config.schedule:
+                self._schedules.set(name, CronTrigger(config.schedule), now)
+            self._timed[name] = rule
 
     def gone(self, name: str, now: datetime) -> None:
         """A job is there no longer."""
+        self._schedules.remove(name)
+        self._timed.pop(name, None)
         if self._rule(name) != pipeline.Rule():
             self._begin(name, None, now)
             self._change(name, pipeline.Rule(), now, "the job's file is gone")
@@ -70,10 +86,10 @@ class Ledger:
         """The jobs with a rule in the log that are not `there`."""
         return sorted(name for name in self._log.jobs.keys() - set(there) if self._rule(name) != pipeline.Rule())
 
-    def take(self, due: Iterable[Due]) -> None:
+    def take(self) -> None:
         """Take in what became due."""
         by_job: dict[str, list[tuple[datetime, bool]]] = {}
-        for each in due:
+        for each in self._schedules.due():
             by_job.setdefault(each.job, []).append((each.moment, each.noticed - each.moment > GRACE))
         for name, moments in by_job.items():
             if name in self._jobs:
@@ -137,15 +153,16 @@ class Ledger:
         """Of a job that is new here, take in the starts that the log leaves undecided: nothing served then."""
         if name not in self._jobs:
             self._jobs[name] = Starts(name, schedule, self._log.known(name).open_from or now)
-            self._take_until(name, now, missed=True)
+            self._take_until(name, now)
 
-    def _take_until(self, name: str, now: datetime, *, missed: bool) -> None:
+    def _take_until(self, name: str, now: datetime) -> None:
+        """Take in what was due until now; what was due before this service began was missed."""
         starts = self._jobs[name]
         with contextlib.suppress(ValueError):  # a line or zone that is known no longer: its starts are dropped below
-            starts.take([(due, missed) for due in starts_between(self._rule(name), starts.seen, now)])
+            starts.take([(due, due <= self._began) for due in starts_between(self._rule(name), starts.seen, now)])
 
     def _change(self, name: str, rule: pipeline.Rule, now: datetime, why: str) -> None:
-        self._take_until(name, now, missed=False)  # what the scheduler did not notice yet
+        self._take_until(name, now)  # what the scheduler did not notice yet
         self._jobs[name].drop(why, now)
         since = now.isoformat(timespec="seconds")
         record = pipeline.StartSet(of_job=name, since=since, **rule._asdict())

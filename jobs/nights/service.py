@@ -28,7 +28,7 @@ from jobs.nights.ledger import Ledger, now_of
 from jobs.nights.reload import read_again
 from jobs.nights.schedule import CronTrigger, Schedules
 from jobs.nights.served import Refusal, Served, check_now, refusal_now
-from jobs.nights.starts import Outcome, Start, rule_of
+from jobs.nights.starts import Outcome, Start
 from jobs.nights.systemd import Systemd
 from jobs.nights.telling import tell_problems, tell_report, tell_start
 from jobs.nights.turns import Turn, in_order, share_of
@@ -43,6 +43,7 @@ from jobs.visible import one_line
 from jobs.workspace import Workspace
 
 LOOK_SECONDS = 1.0
+READ_SECONDS = 0.2  # of a look, for a long log that a service reads that begins
 _STILL_SECONDS = 0.2  # between the two looks at the start
 CHECK_SECONDS = 0.1
 _MOST_REASON = 500
@@ -67,10 +68,12 @@ class Service:
         self._site = make_site(self.workspace)
         self._stops = self.systemd.hears(self.stop)
         self._calling = Calling(self.workspace, self._warn, self._stops)
-        self._ledger = Ledger(self._site, partial(tell_start, self.log), self._warn, self.clock)
+        tell = partial(tell_start, self.log)
+        self._ledger = Ledger(self._site, self.schedules, tell, self._warn, self.clock, self._moment())
         self._folders = Folders(self.workspace, self.log, self.wake, self.clock)
         self._requests = Requests(self.workspace, self._site, self.log)
         self._jobs: dict[str, Served] = {}
+        self._unset = set[str]()  # jobs whose starts are to be found out
         self._unchecked = deque[str]()
 
     def _warn(self, problem: str) -> None:
@@ -118,22 +121,34 @@ class Service:
 
     def look(self) -> None:
         """Reads changed job files, and finds out which jobs are due."""
-        self._ledger.look(self.stop)
-        if self.stop():  # a long log that was not read to its end says nothing of starts
-            return
+        self._read_log()
         for change in self._files.changes():
             self._take(change)
-        self._check_some()
-        for name in self._ledger.forgotten(self._files.names):
-            self._ledger.gone(name, self._moment())
-        self._ledger.take(self.schedules.due())
-        for served in self._jobs.values():
-            if served.job.config.after:
-                self._ledger.take_ends(served.job.config)
+        if self._ledger.is_read:
+            self._check_some()
+            self._look_at_starts()
         self._take_requests()
         self._look_at_folders()
         self._ledger.write()
         self._calling.look()
+
+    def _read_log(self) -> None:
+        """Reads what is new in the log, or a moment long what a long log says to a service that begins."""
+        end = self.clock() + READ_SECONDS
+        self._ledger.look(lambda: self.stop() or (not self._ledger.is_read and self.clock() >= end))
+
+    def _look_at_starts(self) -> None:
+        """Finds the starts that are due."""
+        for name in [*self._unset]:
+            self._unset.discard(name)
+            if served := self._jobs.get(name):
+                self._ledger.set(served.job.config, self._moment())
+        for name in self._ledger.forgotten(self._files.names):
+            self._ledger.gone(name, self._moment())
+        self._ledger.take()
+        for served in self._jobs.values():
+            if served.job.config.after:
+                self._ledger.take_ends(served.job.config)
 
     def _moment(self) -> datetime:
         return now_of(self.now())
@@ -159,7 +174,7 @@ class Service:
 
     def _rest(self) -> None:
         """Until the next look; where word of a change comes before, folders are looked at early."""
-        end = self.clock() + LOOK_SECONDS
+        end = self.clock() + (LOOK_SECONDS if self._ledger.is_read else 0.0)
         while (left := end - self.clock()) > 0 and not self.stop.wait(left, self.wake.fileno()):
             if self.stop.reload_asked or self.clock() >= end:
                 return
@@ -206,11 +221,10 @@ class Service:
             return
         if change.job is None:
             self._jobs.pop(name, None)
-            self.schedules.remove(name)
             self._ledger.gone(name, self._moment())
             self.log.info("job file gone", job=name)
         else:
-            self._serve(change.job, before)
+            self._serve(change.job)
 
     def _break(self, name: str, before: Served | None, error: ConfigError) -> None:
         """A job's file cannot be read: its last good version goes on."""
@@ -224,23 +238,17 @@ class Service:
         )
         self._calling.refused(name, None, error)
 
-    def _serve(self, job: LoadedJob, before: Served | None) -> None:
+    def _serve(self, job: LoadedJob) -> None:
         """A version of a job goes to work."""
         name, schedule, now = job.name, job.config.schedule, self._moment()
         folder = input_folder(self.workspace, job)
         self._jobs[name] = Served(job, folder)
-        self._ledger.set(job.config, now)
-        if before is None or rule_of(before.job.config) != rule_of(job.config):
-            self.schedules.remove(name)
-            if schedule:
-                self.schedules.set(name, CronTrigger(schedule), now)
+        self._unset.add(name)
         if schedule:
             start = CronTrigger(schedule).get_next_fire_time(None, now)
             how = {"next_start": start.isoformat() if start else None}
         else:
-            how = (
-                {"after": job.config.after} if job.config.after else {"watches": str(input_folder(self.workspace, job))}
-            )
+            how = {"after": job.config.after} if job.config.after else {"watches": str(folder)}
         self.log.info("job read", job=name, **how)
         self._unchecked.append(name)
 

@@ -24,7 +24,7 @@ from pipeline.records.types import AdmissionGranted, AdmissionRevoked, RunFinish
 
 _VERSION: Final = 2
 _AT_ONCE: Final = 1_000
-_FAR: Final = 10_000
+_FAR: Final = 50_000
 """Entries that a service that begins may have to read again: what is known is kept after so many."""
 
 
@@ -60,12 +60,13 @@ class Known:
 @dataclass
 class ServiceNow:
     """What the log says now to a service: the starts of all `jobs`, by name, and the `admissions` of models. Each look
-    reads only what came since the last one."""
+    reads only what came since the last one. Nothing is to be concluded from it before it `is_read` to its end once."""
 
     site: Site
     size: int = 0
     jobs: dict[str, Known] = field(default_factory=dict)
     admissions: Admissions = field(default_factory=Admissions)
+    is_read: bool = False
     _kept: int = 0
 
     def __post_init__(self) -> None:
@@ -77,13 +78,12 @@ class ServiceNow:
         size = audit.read_checkpoint(self.site.audit, self.site.public_key).size
         if size < self.size:  # the log was put back to an earlier state
             self.size, self.jobs, self.admissions = 0, {}, Admissions()
-        if size == self.size:
-            return
-        for number, entry in recorded_entries(self.site, self.size):
+        for number, entry in recorded_entries(self.site, self.size) if size > self.size else ():
             self._take(entry)
             self.size = number + 1
             if number % _AT_ONCE == 0 and stop():
                 break
+        self.is_read = self.is_read or self.size >= size
         if not self._kept <= self.size < self._kept + _FAR:
             self.keep()
 

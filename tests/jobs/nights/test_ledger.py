@@ -9,11 +9,11 @@ import audit
 import pipeline
 from jobs.config import JobConfig, job_config, validate
 from jobs.nights.ledger import Ledger
-from jobs.nights.schedule import Due
 from jobs.nights.starts import Outcome
 from jobs.plan import make_site
 from jobs.workspace import open_workspace
 from tests.jobs.conftest import Cloister, Place, entries, held
+from tests.jobs.nights.clockwork import Clockwork
 
 EVENING = datetime(2027, 1, 15, 22, tzinfo=UTC)
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
@@ -28,10 +28,12 @@ def config(cron: str = "0 22 * * *", **policy: str) -> JobConfig:
 class Clocked:
     """A ledger with the seconds of its clock, and what it warned of."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, began: datetime = EVENING - DAY) -> None:
         self.seconds, self.warned = 0.0, list[str]()
         site = make_site(open_workspace(place.root))
-        self.ledger = Ledger(site, lambda _: None, self.warned.append, lambda: self.seconds)
+        self.now = EVENING - DAY
+        clockwork = Clockwork(lambda: self.now.timestamp())
+        self.ledger = Ledger(site, clockwork, lambda _: None, self.warned.append, lambda: self.seconds, began)
         self.ledger.look()
 
 
@@ -45,11 +47,13 @@ def told(place: Place) -> list[tuple[str, str | None]]:
 
 
 def test_a_rule_stands_before_its_starts_and_behind_those_of_the_rule_before(ready: Place) -> None:
-    ledger = Clocked(ready).ledger
+    clocked = Clocked(ready)
+    ledger = clocked.ledger
     ledger.set(config(), EVENING - DAY + MINUTE)
     ledger.write()
-    ledger.set(config("0 23 * * *"), EVENING + MINUTE)  # the scheduler has not noticed the start of 22:00 yet
-    ledger.take([Due("sort", EVENING + 60 * MINUTE, EVENING + 60 * MINUTE)])
+    ledger.set(config("0 23 * * *"), EVENING + MINUTE)  # before the scheduler noticed the start of 22:00
+    clocked.now = EVENING + 60 * MINUTE
+    ledger.take()
     start = ledger.next("sort")
     assert start is not None
     start.decide(Outcome.RAN, "the run finished", "r1")
@@ -60,14 +64,27 @@ def test_a_rule_stands_before_its_starts_and_behind_those_of_the_rule_before(rea
 
 
 def test_what_a_service_left_undecided_is_missed_for_the_next_one(ready: Place) -> None:
-    before = Clocked(ready).ledger
-    before.set(config(), EVENING - MINUTE)
-    before.write()
-    before.take([Due("sort", EVENING, EVENING)])  # and then it is killed
-    after = Clocked(ready).ledger
-    after.set(config(missed="none"), EVENING + MINUTE)
+    before = Clocked(ready)
+    before.ledger.set(config(), EVENING - MINUTE)
+    before.ledger.write()
+    before.now = EVENING
+    before.ledger.take()
+    assert before.ledger.next("sort")  # and then it is killed
+    after = Clocked(ready, began=EVENING + MINUTE).ledger
+    after.set(config(missed="none"), EVENING + 2 * MINUTE)
     after.write()
     assert told(ready) == [("start.set", None), ("start.decided", "missed")]
+
+
+def test_what_is_due_while_a_service_still_reads_the_log_is_not_missed(ready: Place) -> None:
+    before = Clocked(ready).ledger
+    before.set(config(missed="none"), EVENING - MINUTE)
+    before.write()
+    after = Clocked(ready, began=EVENING - MINUTE / 2).ledger
+    after.set(config(missed="none"), EVENING + MINUTE)
+    start = after.next("sort")
+    assert start is not None
+    assert not start.missed
 
 
 def test_a_log_that_is_held_gets_each_outcome_later_and_once(ready: Place) -> None:
@@ -132,6 +149,7 @@ def test_reading_a_log_ends_when_it_is_to_stop_and_goes_on_later(ready: Place, s
     ledger.write()
     known = pipeline.ServiceNow(site)
     known.look(lambda: True)
-    assert known.size == 1
+    assert (known.size, known.is_read) == (1, False)
     known.look()
+    assert known.is_read
     assert known.known("sort").since == EVENING - MINUTE

@@ -261,6 +261,26 @@ def test_a_cron_line_starts_a_job_once_and_files_do_not(bench: Bench) -> None:
     )
 
 
+def test_a_long_log_is_read_bit_by_bit_and_then_starts_are_found_out(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.place.job("sort", CRON)
+    bench.turn()
+    monkeypatch.setattr("jobs.nights.service.READ_SECONDS", 0.0)
+    root, now = bench.place.root, bench.now
+    now[0] += 10 * HOUR
+    with Stop() as stop, Clockwork(lambda: now[0]) as schedules, Wake() as wake:
+        log = start_logging(bench.out)
+        later = Service(open_workspace(root), log, stop, schedules, wake, lambda: now[0], lambda: now[0])
+        later.look()
+        assert not later.run_next()
+        for _ in range(2):
+            later.look()
+        assert later.run_next()  # the start of 22:00, at which no service was there
+        later.look()
+    assert [each["outcome"] for each in entries(bench.place, "start.decided")] == ["ran"]
+
+
 def test_a_log_that_cannot_be_trusted_ends_the_service(bench: Bench) -> None:
     bench.place.drop("sort", "lease.txt", LEASE)
     (bench.place.root / "audit" / "checkpoint").write_text("")
