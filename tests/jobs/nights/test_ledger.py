@@ -145,11 +145,12 @@ def test_what_is_kept_and_does_not_fit_is_not_believed(ready: Place, site: pipel
 
 def test_reading_a_log_ends_when_it_is_to_stop_and_goes_on_later(ready: Place, site: pipeline.Site) -> None:
     ledger = Clocked(ready).ledger
-    ledger.set(config(), EVENING - MINUTE)
-    ledger.write()
+    for cron in ("0 22 * * *", "0 23 * * *"):
+        ledger.set(config(cron), EVENING - MINUTE)
+        ledger.write()
     known = pipeline.ServiceNow(site)
     known.look(lambda: True)
     assert (known.size, known.is_read) == (1, False)
     known.look()
     assert known.is_read
-    assert known.known("sort").since == EVENING - MINUTE
+    assert known.known("sort").rule.cron == "0 23 * * *"
