@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pipeline.chronicle.index import Chronicle, open_chronicle
     from pipeline.chronicle.sentences import sentence
     from pipeline.chronicle.settings import Difference, differences, read_settings, settings_in_words
+    from pipeline.chronicle.tally import Tally, tally
     from pipeline.chronicle.told import Day, Happening, ModelUse, RunTold, Throughput
     from pipeline.control.admit import Admitted, Note, NotStatedError, Revoked, admit, revoke
     from pipeline.control.check import Checked, verify_models
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from pipeline.outbox.tables.base import TableRefusedError
     from pipeline.outbox.tables.writing import original_of, write_table
     from pipeline.pages.axes import Tick, axis
+    from pipeline.pages.template import render_page
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
     from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Rerun, Retention, RunPlan, RunRequest, Site
@@ -196,6 +198,7 @@ _LATER = {
     "pipeline.chronicle.index": "Chronicle open_chronicle",
     "pipeline.chronicle.sentences": "sentence",
     "pipeline.chronicle.settings": "Difference differences read_settings settings_in_words",
+    "pipeline.chronicle.tally": "Tally tally",
     "pipeline.chronicle.told": "Day Happening ModelUse Throughput RunTold",
     "pipeline.control.admit": "Admitted Note NotStatedError Revoked admit revoke",
     "pipeline.control.check": "Checked verify_models",
@@ -223,6 +226,7 @@ _LATER = {
     "pipeline.outbox.tables.base": "TableRefusedError",
     "pipeline.outbox.tables.writing": "original_of write_table",
     "pipeline.pages.axes": "Tick axis",
+    "pipeline.pages.template": "render_page",
     "pipeline.parse": "Limits find_tesseract",
     "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site",
     "pipeline.proof.choose": "Choice",

@@ -77,6 +77,7 @@ COMMANDS: Mapping[str, str | Group] = {
             "erase": "audit_erase.erase",
             "prove": "audit_prove.prove",
             "check": "audit_check.check",
+            "controls": "audit_controls.controls",
             "key": Group(
                 "The key that signs the log: new, show, rotate.",
                 None,

@@ -17,7 +17,7 @@ NOTHING: Final = "\u2013"
 _HERE = Path(__file__).parent
 
 
-def render(template: Path, *, title: str, foot: str, **values: Any) -> str:
+def render_page(template: Path, *, title: str, foot: str, **values: Any) -> str:
     """The page of a template: `title` for the browser, `foot` for the foot of each printed page beside its number."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # no command without a page has to load it
 

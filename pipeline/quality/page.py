@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.pages.template import render
+from pipeline.pages.template import render_page
 from pipeline.quality import plots
 from pipeline.quality.bootstrap import DRAWS
 from pipeline.quality.classes import Confusion
@@ -31,7 +31,7 @@ def page(found: Qualification, made: str) -> str:
     """The page as HTML."""
     title = f"Quality of {found.job}"
     template = Path(__file__).with_name("report.html")
-    return render(template, title=title, foot=title, **_shown(found), found=found, made=made)
+    return render_page(template, title=title, foot=title, **_shown(found), found=found, made=made)
 
 
 def _shown(found: Qualification) -> dict[str, Any]:

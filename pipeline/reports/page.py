@@ -8,7 +8,7 @@ from typing import Final
 
 from pipeline.errors import Failure
 from pipeline.pages import charts
-from pipeline.pages.template import render
+from pipeline.pages.template import render_page
 from pipeline.pages.text import one_line
 from pipeline.reports.drift import LEAST, NIGHTS
 from pipeline.reports.night import Drift, Night
@@ -36,7 +36,7 @@ class Bar:
 
 def page(night: Night, root: Path) -> str:
     """The page as HTML. Originals are linked that lie below `root`, from where the page will lie, outbox/JOB/."""
-    return render(
+    return render_page(
         _TEMPLATE,
         title=f"{night.job}, night of {night.night}",
         foot=f"Cloister · {night.job} · night of {night.night}",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.pages import charts
-from pipeline.pages.template import render
+from pipeline.pages.template import render_page
 from pipeline.proof.export.answers import Fate
 from pipeline.proof.export.summary import DECIDED, Summary, type_in_words
 from pipeline.proof.export.verdict import Verdict, verdict
@@ -24,7 +24,7 @@ def write_report(path: Path, about: Mapping[str, Any], summary: Summary, fates: 
 
 
 def _page(about: Mapping[str, Any], summary: Summary, found: Verdict) -> str:
-    return render(
+    return render_page(
         _TEMPLATE,
         title=f"Audit log of {about['origin']}",
         foot=f"Audit log of {about['origin']}",

@@ -1,0 +1,115 @@
+"""The matrix of controls: its rules and measures fit together, and its evidence follows the site."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.cli.commands import COMMANDS, Group
+from jobs.controls.measures import MEASURES
+from jobs.controls.rules import RULES
+from tests.jobs.conftest import LEASE, SORT, Cloister, Place
+
+ROOT = Path(__file__).parents[3]
+
+
+def clauses() -> list[Any]:
+    return [control for rule in RULES.values() for control in rule.controls]
+
+
+def test_each_clause_names_measures_that_there_are_and_each_measure_is_named() -> None:
+    named = [name for control in clauses() for name in control.measures]
+    assert set(named) == set(MEASURES)
+    assert all(control.measures and control.asks.endswith((".", ")")) and control.site for control in clauses())
+
+
+def test_clauses_that_the_rules_must_have() -> None:
+    family = [control.clause for control in RULES["sp800-53"].controls]
+    assert family == [f"AU-{number}" for number in range(2, 13)]
+    assert {control.clause.split("(")[0] for control in RULES["eu-ai-act"].controls} == {"12", "19", "26"}
+    assert {control.clause.split("(")[0] for control in RULES["gdpr"].controls} == {"5", "17", "30"}
+    assert [control.clause for control in RULES["hipaa"].controls] == ["164.312(b)", "164.312(c)(1)", "164.312(c)(2)"]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_what_shows_a_measure_is_there(name: str) -> None:
+    for each in MEASURES[name].see.split("; "):
+        words = each.split()
+        if words[0] == "cloister":
+            commands: Any = COMMANDS
+            for word in words[1:3]:
+                if isinstance(commands, Group):
+                    commands = commands.commands
+                if isinstance(commands, str) or word not in commands:
+                    break
+                commands = commands[word]
+            assert commands is not COMMANDS, each
+        elif each.endswith(".md"):
+            assert (ROOT / each).is_file(), each
+        else:
+            assert re.fullmatch(r"([\w ]+ in )?\S*\*\S*|[\w ]+ in .*|archive/, failed/|exit code 4", each), each
+
+
+def standings(cloister: Cloister, *rules: str) -> dict[str, tuple[str, str]]:
+    done = cloister("audit", "controls", *rules, "--json")
+    assert done.code == 0
+    lines = [line for rule in done.json["rules"] for clause in rule["clauses"] for line in clause["measures"]]
+    return {line["name"]: (line["standing"], line["evidence"]) for line in lines}
+
+
+def test_evidence_follows_the_log(ready: Place, cloister: Cloister) -> None:
+    before = standings(cloister)
+    assert before["verified"] == ("not in force", "never verified")
+    assert before["provenance"][0] == "available"
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    assert cloister("audit", "verify").code == 0
+    assert cloister("audit", "witness").code == 0
+    assert cloister("audit", "replay", "lease.txt").code == 0
+    after = standings(cloister)
+    assert set(before) == set(MEASURES) == set(after)
+    assert after["verified"][0] == "in force"
+    assert after["verified"][1].startswith("verified: once, the last time on 20")
+    assert after["provenance"] == ("in force", "rows: 1, of them 1 done")
+    assert after["witnessed"][0] == "in force"
+    assert after["replay"][0] == "in force"
+    (ready.root / "outbox/sort" / ready.parts("sort")[0].name).write_bytes(b"altered")
+    assert cloister("audit", "verify").code == 4
+    assert standings(cloister)["verified"][0] == "not in force"
+
+
+def test_evidence_follows_the_configuration(ready: Place, cloister: Cloister) -> None:
+    before = standings(cloister)
+    assert before["retention"] == ("not in force", "0 of 1 jobs delete by a rule; deleted by rule: never")
+    assert before["private"][0] == before["models"][0] == before["calling"][0] == "not in force"
+    assert before["isolation"] == ("in force", "a run without it is refused")
+    ready.job("sort", SORT + "private: true\nretention: {{archive_days: 30}}\n")
+    site = ready.root / "site.yaml"
+    said = re.sub(r"(?m)^limits:.*\n(  .*\n)*", "limits: {isolation: best_effort}\n", site.read_text())
+    site.write_text(said + "models: {require_admission: true}\nnotify: {command: [/bin/true]}\n")
+    (ready.root / "keys/log.key").chmod(0o640)
+    after = standings(cloister)
+    assert after["retention"][0] == after["private"][0] == after["calling"][0] == "in force"
+    assert after["models"][0] == "in part", "admission is demanded, but the job pins no model"
+    assert after["isolation"][0] == "in part"
+    assert after["keys"][0] == "not in force"
+    ready.job("broken", "job: broken\n")
+    assert standings(cloister)["jobs"] == ("in part", "these job files cannot be read: jobs/broken.yaml")
+
+
+def test_page_and_text_tell_the_same(ready: Place, cloister: Cloister) -> None:
+    done = cloister("audit", "controls", "hipaa", "--out", "matrix.html")
+    assert (done.code, done.out) == (0, "The matrix is in matrix.html.\n")
+    page, text = Path("matrix.html").read_text(), cloister("audit", "controls", "hipaa").out
+    assert "<script" not in page
+    for told in ("164.312(c)(2)", "never verified", "not legal advice"):
+        assert told in page
+        assert told in text
+    assert "21 CFR" not in text
+
+
+def test_a_rule_that_is_not_there(place: Place, cloister: Cloister) -> None:
+    refused = cloister("audit", "controls", "hippa")
+    assert refused.code == 2
+    assert "did you mean 'hipaa'?" in refused.err
