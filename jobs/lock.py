@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-SERVICE_LOCK = "serve.lock"
-
 
 class ServiceHeldError(Exception):
     """Another `cloister serve` works on the workspace."""
@@ -18,16 +16,15 @@ class ServiceHeldError(Exception):
 
 
 @contextmanager
-def service_lock(state: Path) -> Iterator[None]:
-    """Holds state/serve.lock; the kernel lets go of it with the process. ServiceHeldError."""
-    state.mkdir(exist_ok=True)
-    path = state / SERVICE_LOCK
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+def service_lock(log: Path) -> Iterator[None]:
+    """Holds the folder of the log itself, in which nothing is written for it: whatever else of a workspace is removed
+    while a service runs, the log is there. The kernel lets go of it with the process. ServiceHeldError."""
+    handle = os.open(log, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ServiceHeldError(holder(path)) from None
+            raise ServiceHeldError(holder(log)) from None
         yield
     finally:
         os.close(handle)

@@ -31,6 +31,11 @@ class Workspace:
         return self.root / "jobs"
 
     @property
+    def log(self) -> Path:
+        """The folder of the audit log."""
+        return self.root / "audit"
+
+    @property
     def state(self) -> Path:
         """Whatever may be deleted at any time."""
         return self.root / "state"

@@ -1,11 +1,12 @@
 """The reports of a run: while it works, through an Observer, and when it has ended, as a RunReport."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from pipeline.records.types import Isolation
+from pipeline.states import OF_RUNS
 
 
 class Observer(Protocol):
@@ -88,3 +89,22 @@ class RunReport:
 
 
 LISTED = 1000
+
+
+def joined(reports: Sequence[RunReport]) -> RunReport:
+    """The report of several runs of a job in one window, which shared it with other jobs, as if they were one run. What
+    one of them did, the next ones may know: they left it."""
+    first, last = reports[0], reports[-1]
+    again = last.known - first.known
+    counts = {state.value: sum(each.counts[state.value] for each in reports) for state in OF_RUNS}
+    counts |= {"pending": last.counts["pending"], "ignored": last.counts["ignored"] - again}
+    return replace(
+        last,
+        counts=counts,
+        known=first.known,
+        parts=tuple(part for each in reports for part in each.parts),
+        tokens=sum(each.tokens for each in reports),
+        seconds=sum(each.seconds for each in reports),
+        lost=tuple(one for each in reports for one in each.lost)[:LISTED],
+        failed=tuple(one for each in reports for one in each.failed)[:LISTED],
+    )

@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.decoders import write_decoder
 from tests.models import write_bert_folder
+
+# No test is about speed: on a busy machine examples take long to make, and a step may take seconds.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 FIRST = (
     "engine/test_identity.py", "test_demo.py", "test_readme.py", "engine/models/test_decoder_identity.py",

@@ -5,26 +5,25 @@ from datetime import UTC, datetime
 
 from jobs.cli.output import counted
 from jobs.load import LoadedJob
-from jobs.nights.cron import find_zone, next_start, parse_cron
 from jobs.visible import one_line
 
 _FEW = 3
 
 
 def next_start_of(job: LoadedJob) -> datetime | None:
-    """The next start by the job's cron line; None for a job without one."""
+    """The next start by the job's cron line that is not on a skipped date; None for a job without one."""
     schedule = job.config.schedule
-    if schedule is None:
-        return None
-    return next_start(parse_cron(schedule.cron), datetime.now(UTC), find_zone(schedule.timezone))
+    return None if schedule is None else schedule.next_start(datetime.now(UTC))
 
 
 def starts(job: LoadedJob) -> str:
     """When `cloister serve` starts the job."""
     schedule, start = job.config.schedule, next_start_of(job)
-    if schedule is None or start is None:
+    if job.config.after:
+        return f"when a run of {job.config.after} has finished"
+    if schedule is None:
         return "when a complete file lies in its folder"
-    return f"{schedule.cron} ({schedule.timezone}), next {start:%a %Y-%m-%d %H:%M %Z}"
+    return f"{schedule.cron} ({schedule.timezone}), next {f'{start:%a %Y-%m-%d %H:%M %Z}' if start else 'never'}"
 
 
 def first_few(files: Sequence[tuple[str, str]], total: int) -> str:

@@ -32,6 +32,7 @@ class Planned:
     memory: pipeline.Memory | str | None = None
     ways: Sequence[Remedy] = ()
     held: Sequence[pipeline.Held] = ()
+    after: str | None = None
 
 
 def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
@@ -47,15 +48,17 @@ def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_js
     if not names:
         found, remedy = f"no job in {shown(place.jobs)}", "copy an example: cloister init DIR --example NAME"
         raise ConfigError(Problem("cloister plan", found, "jobs/NAME.yaml", remedy))
-    planned = plan_all(place, names, datetime.now(UTC))
+    now = datetime.now(UTC)
+    planned = plan_all(place, names, now)
+    others = plan_all(place, [shown(path) for path in place.job_files()], now) if jobs else planned
     code = ExitCode.BAD_CONFIG if any(each.problems for each in planned) else ExitCode.DONE
     if as_json:
-        print_json({"jobs": [_to_json(each, _beside(each, planned)) for each in planned], "exit_code": int(code)})
+        print_json({"jobs": [_to_json(each, _beside(each, others)) for each in planned], "exit_code": int(code)})
     else:
         for number, each in enumerate(planned):
             if number:
                 say()
-            _print(each, _beside(each, planned))
+            _print(each, _beside(each, others))
     raise typer.Exit(int(code))
 
 
@@ -81,14 +84,14 @@ def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Plan
             ways = tuple(remedies(run, ahead, its, register))
         except pipeline.ModelRefusedError as error:
             memory, ways = str(error), ()
-        planned[name] = Planned(job.name, ahead=ahead, memory=memory, ways=ways, held=its.held)
+        planned[name] = Planned(job.name, (), ahead, memory, ways, its.held, job.config.after)
     return [planned[name] for name in names]
 
 
 def _beside(one: Planned, others: Sequence[Planned]) -> list[str]:
     """The jobs whose next runs are expected while this one's goes on: runs of a workspace wait for one another."""
     mine = _first_run(one)
-    spans = [(each.job, span) for each in others if each is not one and (span := _first_run(each))]
+    spans = [(each.job, span) for each in others if each.job != one.job and (span := _first_run(each))]
     return [job for job, (start, end) in spans if mine and start < mine[1] and mine[0] < end]
 
 
@@ -108,6 +111,7 @@ def _to_json(one: Planned, beside: Sequence[str]) -> dict[str, Any]:
         "files": len(ahead.files),
         "bytes": ahead.bytes,
         "start": ahead.start,
+        "after": one.after,
         "until": ahead.until,
         "forecast": None if told is None else _forecast(ahead, told),
         "memory": one.memory,
@@ -150,7 +154,10 @@ def _print(one: Planned, beside: Sequence[str]) -> None:
     say(one.job)
     say(f"  waiting   {counted(len(ahead.files), 'file')}, {size_of(ahead.bytes)}")
     until = f", in its window until {ahead.until:%a %Y-%m-%d %H:%M}" if ahead.until else ""
-    say(f"  next run  {ahead.start:%a %Y-%m-%d %H:%M %Z}{until}")
+    if one.after:
+        say(f"  next run  when a run of {one.after} has finished{until}; what follows is said as if it were now")
+    else:
+        say(f"  next run  {ahead.start:%a %Y-%m-%d %H:%M %Z}{until}")
     if ahead.outlook is not None:
         _print_outlook(ahead, ahead.outlook)
     elif ahead.files:

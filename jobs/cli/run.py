@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -146,9 +145,14 @@ def plans_of(
     beside = Beside(workspace, readable_jobs(workspace), [path.stem for path in workspace.job_files()])
     for name in names:
         try:
-            job = load_job_of(workspace, find_job(workspace, name))
+            path = find_job(workspace, name)
+        except ConfigError as error:  # a slip of whoever typed it, who sees it
+            wrong.append(error)
+            continue
+        try:
+            job = load_job_of(workspace, path)
         except ConfigError as error:
-            calling.refused(Path(name).stem, None, error)
+            calling.refused(path.stem, None, error)
             wrong.append(error)
             continue
         try:

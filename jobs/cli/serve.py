@@ -24,7 +24,7 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
     pipeline.check_machine()
     said = place.site.service
     with (
-        nights.Systemd.of_environment(os.environ) as systemd, Stop(reloads=True) as stop, service_lock(place.state),
+        nights.Systemd.of_environment(os.environ) as systemd, Stop(reloads=True) as stop, service_lock(place.log),
         log_file(place.root / said.log_file if said.log_file else None, said.log_bytes, said.log_keep) as file,
         nights.Schedules() as schedules, nights.Wake() as wake,
     ):  # fmt: skip

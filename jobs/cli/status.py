@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -15,8 +15,9 @@ from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import LISTED, counted, counts_line, print_json, say
 from jobs.errors import ConfigError, ExitCode
 from jobs.load import LoadedJob, shown
-from jobs.lock import SERVICE_LOCK, holder
+from jobs.lock import holder
 from jobs.nights.ahead import look_ahead
+from jobs.nights.beside import Beside
 from jobs.nights.calls.needs import Need, needs
 from jobs.plan import make_plan, make_site
 from jobs.visible import one_line
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import pipeline
 
 
+_UNSERVED = timedelta(days=1)
 CheckOption = Annotated[
     bool,
     typer.Option("--check", help="Print only what needs a person, one line for each thing; exit 7 if anything does."),
@@ -74,8 +76,12 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
     on_its_way = _running(site)
     for each in known.values():  # a rule or a person may have removed it
         each.report = each.report if each.report and (place.root / each.report).is_file() else None
-    log = _Log(known, register, costs, met, on_its_way)
-    jobs = [_job(path, each, log) for path, each in loaded.items()]
+    serves = holder(place.log)
+    log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None)
+    if log.starts:
+        log.starts.look()
+    beside = Beside(place, [each[0] for each in loaded.values() if isinstance(each, tuple)], [*map(_stem, loaded)])
+    jobs = [_job(path, _fitting(each, beside), log) for path, each in loaded.items()]
     gone = [
         {"job": name, **_history(each, on_its_way)}
         for name, each in known.items()
@@ -86,7 +92,7 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
         "log": {"origin": site.origin, "size": audit.read_checkpoint(site.audit, site.public_key).size},
         "run": holder(site.audit / "lock"),
         "running": on_its_way.to_json() if on_its_way else None,
-        "serve": holder(place.state / SERVICE_LOCK),
+        "serve": serves,
         "jobs": jobs,
         "without_file": gone,
         "other_files": [shown(path) for path in place.other_files()],
@@ -108,15 +114,42 @@ def _loaded(workspace: Workspace, path: Path) -> tuple[LoadedJob, pipeline.RunPl
         return error
 
 
+def _stem(path: Path) -> str:
+    return path.stem
+
+
+def _fitting(
+    loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError, beside: Beside
+) -> tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError:
+    """The job and its plan, or why it does not fit those beside it."""
+    try:
+        if isinstance(loaded, tuple):
+            beside.check(loaded[0])
+    except ConfigError as error:
+        return error
+    return loaded
+
+
+def _not_served(job: LoadedJob, starts: pipeline.ServiceNow | None) -> str | None:
+    """The first start that no service made for a day, and that the log leaves open; None if there is none."""
+    if starts is None or job.config.schedule is None or (since := starts.known(job.name).open_from) is None:
+        return None
+    start = job.config.schedule.next_start(since)
+    late = start is not None and datetime.now(UTC) - start > _UNSERVED
+    return f"{start:%Y-%m-%d %H:%M %Z}" if start and late else None
+
+
 @dataclass(frozen=True)
 class _Log:
-    """What the log says of all jobs, and the run that is on its way."""
+    """What the log says of all jobs, and the run that is on its way; `starts`: what it says of their starts, where no
+    service works on them."""
 
     known: dict[str, pipeline.JobStatus]
     register: pipeline.Register
     costs: pipeline.AllCosts
     met: pipeline.MetFiles
     on_its_way: pipeline.Running | None
+    starts: pipeline.ServiceNow | None
 
 
 def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError, log: _Log) -> dict[str, Any]:
@@ -135,6 +168,7 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
         "state": _state(job.name, scan, refused, log.on_its_way),
         "starts": starts(job),
         "next_start": start.isoformat() if start else None,
+        "not_served": _not_served(job, log.starts),
         "refused": refused,
         "input": shown(plan.input.folder),
         "ready": len(scan.ready),

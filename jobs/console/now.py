@@ -16,7 +16,7 @@ import pipeline
 from jobs.cli.describe import next_start_of
 from jobs.errors import ConfigError
 from jobs.load import LoadedJob
-from jobs.lock import SERVICE_LOCK, holder
+from jobs.lock import holder
 from jobs.plan import head_file, make_plan, model_file
 from jobs.workspace import Workspace, load_job_of
 
@@ -102,7 +102,7 @@ class Present:
 
     def served_by(self) -> int | None:
         """The process of `cloister serve`; None if it does not run."""
-        return holder(self.workspace.state / SERVICE_LOCK)
+        return holder(self.workspace.log)
 
     def admissions(self) -> pipeline.Admissions:
         """Which models were admitted or revoked. audit.AuditError."""

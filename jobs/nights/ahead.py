@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pipeline
 from jobs.config import JobConfig
-from jobs.nights.cron import find_zone, next_start, parse_cron
 from jobs.nights.window import window_end, zone_of
 
 _MOMENT = timedelta(seconds=1)
@@ -62,19 +61,14 @@ def runs_to_come(config: JobConfig, now: datetime) -> Iterator[tuple[datetime, d
     if config.schedule is None:
         start: datetime | None = now.astimezone(zone_of(None)[0])
     else:
-        start = _after(config, now)
+        start = config.schedule.next_start(now)
     while start is not None:
         end = window_end(config, start)
         yield start, end and end.astimezone(start.tzinfo)
         if config.schedule is not None:
-            start = _after(config, start)
+            start = config.schedule.next_start(start)
         else:
             start = None if end is None else end.astimezone(start.tzinfo) + _MOMENT
-
-
-def _after(config: JobConfig, now: datetime) -> datetime | None:
-    assert config.schedule is not None
-    return next_start(parse_cron(config.schedule.cron), now.astimezone(UTC), find_zone(config.schedule.timezone))
 
 
 def spans(config: JobConfig, now: datetime) -> Iterator[pipeline.Span]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import audit
 import pipeline
@@ -14,6 +14,8 @@ from jobs.nights.starts import GRACE, Decided, Start, Starts, rule_of, starts_be
 from jobs.nights.when import ScheduleConfig
 from jobs.visible import one_line
 
+AHEAD = timedelta(days=1)
+"""A clock that was further ahead than that was wrong, and what was decided by it is no reason to leave starts out."""
 _AGAIN = 10.0  # seconds until the log is tried again that another process holds
 
 Told = Callable[[pipeline.StartDecided], None]
@@ -41,12 +43,14 @@ class Ledger:
         self._unread = ""  # why the log could not be read when it was last looked at
 
     def look(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Read what came into the log, until `stop` says so; without it, where it cannot be read: a run tells what is
-        wrong with a log."""
+        """Read what came into the log, until `stop` says so. audit.AuditError where it cannot be read before it was
+        read once, for then no start is known; later that is a warning, and a run tells what is wrong with the log."""
         try:
             self._log.look(stop)
             self._unread = ""
         except audit.AuditError as error:
+            if not self.is_read:
+                raise
             if str(error) != self._unread:
                 self._unread = str(error)
                 self._warn(f"the log cannot be read: {one_line(self._unread)}")
@@ -73,6 +77,13 @@ class Ledger:
             if config.schedule:
                 self._schedules.set(name, CronTrigger(config.schedule), now)
             self._timed[name] = rule
+
+    def put_back(self, now: datetime) -> None:
+        """The clock was put back by more than AHEAD: starts count from now."""
+        for name, starts in self._jobs.items():
+            starts.seen = min(starts.seen, now)
+            if starts.schedule:
+                self._schedules.set(name, CronTrigger(starts.schedule), now)
 
     def gone(self, name: str, now: datetime) -> None:
         """A job is there no longer."""
@@ -108,6 +119,11 @@ class Ledger:
     def starts(self, name: str) -> Starts:
         """All starts of a job that are not in the log yet."""
         return self._jobs[name]
+
+    def busy(self, name: str, until: datetime) -> None:
+        """A run of the job has ended, whoever asked for it."""
+        if name in self._jobs:
+            self._jobs[name].busy_until = until
 
     def write(self) -> None:
         """Write what is decided into the log, as soon as nobody else holds it."""
@@ -152,14 +168,22 @@ class Ledger:
     def _begin(self, name: str, schedule: ScheduleConfig | None, now: datetime) -> None:
         """Of a job that is new here, take in the starts that the log leaves undecided: nothing served then."""
         if name not in self._jobs:
-            self._jobs[name] = Starts(name, schedule, self._log.known(name).open_from or now)
+            known = self._log.known(name)
+            since = known.open_from or now
+            if since > now + AHEAD:
+                self._warn(
+                    f"{name}: the log has starts of {since:%Y-%m-%d}, for a clock was wrong; they count from now"
+                )
+                since = known.decided if known.decided and known.decided <= now else now
+            self._jobs[name] = Starts(name, schedule, since)
             self._take_until(name, now)
 
     def _take_until(self, name: str, now: datetime) -> None:
         """Take in what was due until now; what was due before this service began was missed."""
-        starts = self._jobs[name]
+        starts, begun = self._jobs[name], self._log.known(name).begun
         with contextlib.suppress(ValueError):  # a line or zone that is known no longer: its starts are dropped below
-            starts.take([(due, due <= self._began) for due in starts_between(self._rule(name), starts.seen, now)])
+            due = [(due, due <= self._began) for due in starts_between(self._rule(name), starts.seen, now)]
+            starts.take(due, begun)
 
     def _change(self, name: str, rule: pipeline.Rule, now: datetime, why: str) -> None:
         self._take_until(name, now)  # what the scheduler did not notice yet

@@ -21,9 +21,9 @@ class Served:
     """A job that is served, in the last version of its file that could be read, and the `folder` of its documents.
 
     Of a job that starts as files come: `handled`, the files that lay there when its last run began; `files_since`,
-    since when new files wait. `asked_since`: when somebody asked for a run. `shares`: how often its share of a window
-    was over, and `waits_since` when for the last time. `refused` says how its files, its folder and the log's
-    admissions were when it could not be run.
+    since when new files wait. `asked_since`: when somebody asked for a run. `rounds`: the reports of its runs in this
+    window whose share was over, and `waits_since` when that was for the last time. `refused` says how its files, its
+    folder and the log's admissions were when it could not be run.
     """
 
     job: LoadedJob
@@ -33,9 +33,10 @@ class Served:
     asked_since: datetime | None = None
     refused: Refusal | None = None
     not_before: float = 0.0
+    waits_for: str = ""  # what was told of why its run could not begin
     next_look: float = 0.0  # if nothing is heard until then
     rests_until: float = 0.0  # whatever is heard
-    shares: int = 0
+    rounds: list[pipeline.RunReport] = field(default_factory=list)
     waits_since: datetime | None = None
     source: pipeline.Input | None = None  # where its files come from, once it was looked at
     sightings: pipeline.Sightings = field(default_factory=pipeline.Sightings)

@@ -24,7 +24,7 @@ from jobs.load import LoadedJob
 from jobs.nights.calls.calling import Calling
 from jobs.nights.folders import RETRY_SECONDS, Folders
 from jobs.nights.handing.requests import Requests
-from jobs.nights.ledger import Ledger, now_of
+from jobs.nights.ledger import AHEAD, Ledger, now_of
 from jobs.nights.reload import read_again
 from jobs.nights.schedule import CronTrigger, Schedules
 from jobs.nights.served import Refusal, Served, check_now, refusal_now
@@ -73,6 +73,8 @@ class Service:
         self._folders = Folders(self.workspace, self.log, self.wake, self.clock)
         self._requests = Requests(self.workspace, self._site, self.log)
         self._jobs: dict[str, Served] = {}
+        self._last_moment = self._moment()
+        self._no_files = ""  # why jobs/ could not be read when it was last looked at
         self._unset = set[str]()  # jobs whose starts are to be found out
         self._unchecked = deque[str]()
 
@@ -122,8 +124,7 @@ class Service:
     def look(self) -> None:
         """Reads changed job files, and finds out which jobs are due."""
         self._read_log()
-        for change in self._files.changes():
-            self._take(change)
+        self._look_at_files()
         if self._ledger.is_read:
             self._check_some()
             self._look_at_starts()
@@ -132,13 +133,32 @@ class Service:
         self._ledger.write()
         self._calling.look()
 
+    def _look_at_files(self) -> None:
+        """Reads changed job files; while their folder cannot be read, those that were read last go on."""
+        try:
+            for change in self._files.changes():
+                self._take(change)
+            self._no_files = ""
+        except OSError as error:
+            if str(error) != self._no_files:
+                self.log.warning("job files cannot be read, the last ones go on", problem=one_line(str(error)))
+            self._no_files = str(error)
+
     def _read_log(self) -> None:
         """Reads what is new in the log, or a moment long what a long log says to a service that begins."""
         end = self.clock() + READ_SECONDS
-        self._ledger.look(lambda: self.stop() or (not self._ledger.is_read and self.clock() >= end))
+        try:
+            self._ledger.look(lambda: self.stop() or (not self._ledger.is_read and self.clock() >= end))
+        except audit.AuditError as error:
+            self._calling.refused(None, None, error)
+            raise
 
     def _look_at_starts(self) -> None:
         """Finds the starts that are due."""
+        now = self._moment()
+        if self._last_moment - now > AHEAD:
+            self._ledger.put_back(now)
+        self._last_moment = now
         for name in [*self._unset]:
             self._unset.discard(name)
             if served := self._jobs.get(name):
@@ -155,7 +175,7 @@ class Service:
 
     def _take_requests(self) -> None:
         """Finds the jobs that somebody asked for, at once also those that are to be tried again later."""
-        asked = self._requests.take({name: each.job for name, each in self._jobs.items()})
+        asked = self._requests.take({name: each.job for name, each in self._jobs.items()}, self._files.unfit)
         for name, served in self._jobs.items():
             if asked.get(name) not in (None, served.asked_since):
                 served.not_before = 0.0
@@ -190,7 +210,7 @@ class Service:
             start, config = self._ledger.next(name), served.job.config
             if (due := served.asked_since or (start.due if start else served.files_since)) is not None:
                 since = served.waits_since or due
-                turns.append(Turn(name, config, due, since, served.shares, window_end(config, due)))
+                turns.append(Turn(name, config, due, since, len(served.rounds), window_end(config, due)))
         return turns
 
     def run_next(self) -> bool:
@@ -202,14 +222,19 @@ class Service:
                 continue
             if self._is_refused(served) and not self._requests.asks(turn.job):
                 served.files_since = None
+                self._end_rounds(served)
                 if start:
                     start.decide(Outcome.REFUSED, "the job is refused until its files change")
-            elif start and not served.asked_since and (why := self._ledger.starts(turn.job).left_out(start, now)):
+            elif start and self._may_leave_out(served) and (why := self._ledger.starts(turn.job).left_out(start, now)):
                 start.decide(*why)
             else:
                 self._run(turn, served, start, share_of(turn, turns, now))
                 return True
         return False
+
+    def _may_leave_out(self, served: Served) -> bool:
+        """Whether a start may still be too late: not when somebody asked for it, and not when its run has begun."""
+        return not served.asked_since and not served.rounds
 
     def _take(self, change: Change) -> None:
         """A job's file was read: a new version, a broken one, or none."""
@@ -241,8 +266,10 @@ class Service:
     def _serve(self, job: LoadedJob) -> None:
         """A version of a job goes to work."""
         name, schedule, now = job.name, job.config.schedule, self._moment()
-        folder = input_folder(self.workspace, job)
+        folder, before = input_folder(self.workspace, job), self._jobs.get(name)
         self._jobs[name] = Served(job, folder)
+        if before:  # the start that is on its way stays the same
+            self._jobs[name].rounds, self._jobs[name].waits_since = before.rounds, before.waits_since
         self._unset.add(name)
         if schedule:
             start = CronTrigger(schedule).get_next_fire_time(None, now)
@@ -274,7 +301,8 @@ class Service:
             plan = replace(plan, share_until=share_until)
             before = frozenset(pipeline.scan(plan.input, sightings=served.sightings).ready)
             plan = replace(plan, requests=self._requests.begin(name))
-            self.log.info("run starts", job=name)
+            if not served.waits_for:
+                self.log.info("run starts", job=name)
             with LineWatcher(self.log, name, private=plan.private, hears=self.systemd.beat) as watcher:
                 self.systemd.doing = lambda: f"{name} runs: {watcher.standing}"
                 report = pipeline.run(
@@ -291,17 +319,15 @@ class Service:
             self._calling.refused(name, served.job.config, error)
             raise
         except OSError as error:
-            if error.errno not in NO_ROOM:
-                raise
-            self._wait(served, "run waits: the workspace cannot be written", no_room(error, self.workspace.root))
+            problem = no_room(error, self.workspace.root) if error.errno in NO_ROOM else one_line(str(error))
+            self._wait(served, "run waits: the workspace cannot be read or written", problem)
             self._requests.refused(name, error)
             self._calling.refused(name, served.job.config, error)
         else:
-            served.handled = None if report.ended_early else before
+            served.handled, served.waits_for = None if report.ended_early else before, ""
             self.totals.setdefault(report.job, Counter()).update({"runs": 1, **report.counts})
             tell_report(self.log, report)
             self._end(served, start, plan, report)
-
         finally:
             self.systemd.doing = self._standing
 
@@ -309,24 +335,33 @@ class Service:
         """A run has ended. One whose share was over goes on when others had theirs; one that was stopped, when a
         service is there again."""
         now = self._moment()
+        self._ledger.busy(plan.job, now)
         if report.window_closed and plan.share_until and plan.until and plan.share_until <= now < plan.until:
-            served.shares, served.waits_since = served.shares + 1, now
+            served.rounds, served.waits_since = [*served.rounds, report], now
             return
+        report = pipeline.joined([*served.rounds, report])
         self._requests.ended(report)
         served.asked_since = None
-        if start:
-            self._ledger.starts(plan.job).busy_until = now
-            if not report.interrupted:
-                how = "its window closed before all was done" if report.window_closed else "the run finished"
-                start.decide(Outcome.RAN, how, report.run)
-        served.shares, served.waits_since, served.files_since = 0, None, None
+        if start and not report.interrupted:
+            how = "its window closed before all was done" if report.window_closed else "the run finished"
+            start.decide(Outcome.RAN, how, report.run)
+        served.rounds, served.waits_since, served.files_since = [], None, None
         if report.window_closed and plan.until and served.watches:  # else it would begin again
             served.not_before = self.clock() + max(0.0, plan.until.timestamp() - self.now())
         self._calling.ended(served.job.config, report)
 
+    def _end_rounds(self, served: Served) -> None:
+        """Tells of runs whose share was over, where no other run of that window comes."""
+        if served.rounds:
+            self._calling.ended(served.job.config, pipeline.joined(served.rounds))
+        served.rounds, served.waits_since = [], None
+
     def _wait(self, served: Served, event: str, problem: str) -> None:
+        """Tries the run again in a while; that it waits is told once, as long as it waits for the same."""
         served.not_before = self.clock() + RETRY_SECONDS
-        self.log.warning(event, job=served.job.name, problem=problem)
+        if problem != served.waits_for:
+            self.log.warning(event, job=served.job.name, problem=problem)
+        served.waits_for = problem
 
     def _refuse(self, served: Served, error: Exception) -> None:
         tell_problems(self.log, "job refused until its files change", served.job.name, error)

@@ -45,12 +45,13 @@ class Decided(NamedTuple):
 
 @dataclass(eq=False)
 class Start:
-    """One start that was due by the rule number `era` of its job. `missed`: nothing served then. `outcome` is None
-    until it is decided."""
+    """One start that was due by the rule number `era` of its job. `missed`: nothing served then; `begun`: its run began
+    and was cut off. `outcome` is None until it is decided."""
 
     due: datetime
     era: int = 0
     missed: bool = False
+    begun: bool = False
     outcome: Outcome | None = None
     reason: str = ""
     run: str | None = None
@@ -80,15 +81,18 @@ class Starts:
         """The start whose turn it is; None if none waits."""
         return next((start for start in self.open if start.outcome is None), None)
 
-    def take(self, due: Iterable[tuple[datetime, bool]]) -> None:
-        """Take in starts that are due, each with whether nothing served then, in order; none of them twice."""
+    def take(self, due: Iterable[tuple[datetime, bool]], begun: datetime | None = None) -> None:
+        """Take in starts that are due, each with whether nothing served then, in order; none of them twice. A run that
+        was cut off and had `begun` was for those that were due by then: they were not missed, and it goes on."""
         missed: list[Start] = []
         for moment, was_missed in due:
             if moment <= self.seen:
                 continue
             self.seen = moment
             waits = self.next is not None
-            start = Start(moment, self.era, was_missed)
+            is_begun = begun is not None and moment <= begun
+            was_missed = was_missed and not is_begun
+            start = Start(moment, self.era, was_missed, is_begun)
             self.open.append(start)
             if self.schedule and self.schedule.skips(moment.astimezone(find_zone(self.schedule.timezone)).date()):
                 start.decide(Outcome.SKIPPED, "the day is one of skip_dates")
@@ -101,7 +105,9 @@ class Starts:
         self._make_up(missed)
 
     def left_out(self, start: Start, now: datetime) -> tuple[Outcome, str] | None:
-        """Why this start may not be made now any more; None if it may."""
+        """Why this start may not be made now any more; None if it may, or if its run had begun."""
+        if start.begun:
+            return None
         late = self.schedule.late if self.schedule else "run"
         waited = now - start.due
         if isinstance(late, LateBefore) and self.schedule:

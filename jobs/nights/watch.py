@@ -4,7 +4,7 @@ A file is read when it looked the same twice in a row, so that one that is just 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,13 +43,18 @@ class JobFiles:
         self._stamps: dict[str, Stamp] = {}
         self._seen: dict[str, Stamp] = {}
         self._jobs: dict[str, LoadedJob] = {}  # of the files that can be read, also those that do not fit
-        self._unfit: dict[str, str] = {}  # job -> what was told of it
+        self._unfit: dict[str, ConfigError] = {}  # job -> why its file, which can be read, does not fit the others
         self._broken: set[str] = set()
 
     @property
     def names(self) -> list[str]:
         """The jobs whose files lay there when they were last looked at, whatever is in them."""
         return [*self._seen]
+
+    @property
+    def unfit(self) -> Mapping[str, ConfigError]:
+        """The jobs whose files can be read, but do not fit those beside them, each with what is wrong."""
+        return self._unfit
 
     def changes(self, *, at_once: bool = False) -> Iterator[Change]:
         """The changes since the last call, in the order of the names; `at_once`: also of files that may change yet."""
@@ -71,7 +76,7 @@ class JobFiles:
         for name in [*errors, *again]:
             told = self._unfit.pop(name, None)
             change = self._fitting(name, errors.get(name), beside)
-            if told is None or told != self._unfit.get(name):
+            if told is None or str(told) != str(self._unfit.get(name)):
                 yield self._told(change)
 
     def _look(self) -> Iterator[tuple[str, Stamp]]:
@@ -96,7 +101,7 @@ class JobFiles:
             try:
                 beside.check(self._jobs[name])
             except ConfigError as unfit:
-                self._unfit[name], error = str(unfit), unfit
+                self._unfit[name] = error = unfit
         return Change(name, error=error) if error else Change(name, job=self._jobs[name])
 
     def _told(self, change: Change) -> Change:

@@ -1,13 +1,15 @@
 """When a job runs: the keys of its schedule, of what becomes of late and missed starts, and of its window."""
 
 import re
-from datetime import date, time
+from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from jobs.nights.cron import find_zone, parse_cron
+from jobs.nights.cron import find_zone, next_start, parse_cron
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique
+
+_MOST_SKIPPED = 500  # days one after another; a line for one day of the year may only mean days that are skipped
 
 
 def _cron(text: str) -> str:
@@ -63,6 +65,8 @@ def _form_of(value: Any) -> str:
 
 def _date(text: str) -> str:
     try:
+        if not re.fullmatch(r"(\d{4}-)?\d\d-\d\d", text, re.ASCII):
+            raise ValueError(text)
         date.fromisoformat(text if len(text) > 5 else f"2000-{text}")  # a leap year
     except ValueError as error:
         raise RefusedValueError(
@@ -107,9 +111,31 @@ class ScheduleConfig(Section):
         check_unique(self.skip_dates, str, lambda index: ("skip_dates", index), "date")
         return self
 
+    @model_validator(mode="after")
+    def _not_always_late(self) -> Self:
+        if isinstance(self.late, LateBefore):
+            line, end = parse_cron(self.cron), self.late.time
+            if line.hours == {end.hour} and line.minutes == {end.minute}:
+                found = f"late before {self.late.before} for a job that only starts at {self.late.before}: it excludes"
+                raise RefusedValueError(
+                    f"{found} every start", "a time that is later than a start", at=("late", "before")
+                )
+        return self
+
     def skips(self, day: date) -> bool:
         """Whether nothing starts on this day."""
         return day.isoformat() in self.skip_dates or f"{day:%m-%d}" in self.skip_dates
+
+    def next_start(self, after: datetime) -> datetime | None:
+        """The first start later than `after` that is not on one of the skipped dates, in the zone of the schedule; None
+        if the cron line means none, or only days that are skipped."""
+        line, zone, start = parse_cron(self.cron), find_zone(self.timezone), after
+        for _ in range(_MOST_SKIPPED):
+            found = next_start(line, start, zone)
+            if found is None or not self.skips(found.date()):
+                return found
+            start = datetime.combine(found.date() + timedelta(days=1), time.min, zone) - timedelta(seconds=1)
+        return None
 
 
 class WindowConfig(Section):

@@ -42,15 +42,6 @@ def zone_of(schedule: ScheduleConfig | None) -> tuple[tzinfo, str]:
     return _machine_zone()
 
 
-def last_start(schedule: ScheduleConfig, now: datetime, within: timedelta) -> datetime | None:
-    """The last start by the cron line that is not later than `now`; None where there was none within that time."""
-    line, zone = parse_cron(schedule.cron), find_zone(schedule.timezone)
-    found, start = None, next_start(line, now - within, zone)
-    while start is not None and start <= now:
-        found, start = start, next_start(line, start, zone)
-    return found
-
-
 def _machine_zone(file: Path = _LOCALTIME) -> tuple[tzinfo, str]:
     """The zone that TZ names, else what /etc/localtime is or links to; UTC where there is neither."""
     if named := os.environ.get("TZ", "").removeprefix(":"):

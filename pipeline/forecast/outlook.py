@@ -72,13 +72,17 @@ def outlook(files: Sequence[File], costs: Costs, spans: Iterable[Span], ready: f
 
 
 class _Longest:
-    """The time a run thinks that its first document will take: it counts on a high rate (Pace), not on the mean."""
+    """The time a run thinks that its first document will take: it counts on a high rate (Pace), not on the mean, and
+    begins a document of a length of which nothing is known."""
 
     def __init__(self, costs: Costs) -> None:
-        self._pace = Pace((run.tokens, run.ready + run.worked) for run in costs.runs)
+        self._pace = Pace((run.tokens, run.worked) for run in costs.runs)
 
     def __call__(self, each: Expected) -> float:
-        return max(each.seconds, self._pace.expected(round(each.tokens)) if each.tokens else 0.0)
+        tokens = round(each.tokens)
+        if tokens and not self._pace.knows(tokens):
+            return 0.0
+        return max(each.seconds, self._pace.expected(tokens) if tokens else 0.0)
 
 
 def _nights(

@@ -20,9 +20,9 @@ from pipeline.records.admissions import Admissions, Decision
 from pipeline.records.entries import recorded_entries
 from pipeline.records.records import from_json
 from pipeline.records.seal import check_seal, make_folder, remove_sealed, write_seal
-from pipeline.records.types import AdmissionGranted, AdmissionRevoked, RunFinished, StartDecided, StartSet
+from pipeline.records.types import AdmissionGranted, AdmissionRevoked, RunFinished, RunStarted, StartDecided, StartSet
 
-_VERSION: Final = 2
+_VERSION: Final = 3
 _AT_ONCE: Final = 1_000
 _FAR: Final = 50_000
 """Entries that a service that begins may have to read again: what is known is kept after so many."""
@@ -42,12 +42,14 @@ _NEITHER: Final = Rule()
 @dataclass(frozen=True)
 class Known:
     """The starts of a job. `since`: from when on its `rule` counts; `decided`: up to when all starts are decided;
-    `finished`: when its last run ended with all its documents done. Times are in UTC; None for never."""
+    `finished`: when its last run ended with all its documents done; `begun`: when a run began that no person asked for
+    and that was cut off or stopped. Times are in UTC; None for never."""
 
     rule: Rule = _NEITHER
     since: datetime | None = None
     decided: datetime | None = None
     finished: datetime | None = None
+    begun: datetime | None = None
 
     @property
     def open_from(self) -> datetime | None:
@@ -108,8 +110,12 @@ class ServiceNow:
                 self._set(entry["job"], decided=_moment(entry["last"]))
             case AdmissionGranted.TYPE | AdmissionRevoked.TYPE:
                 self.admissions.take(from_json(entry))
-            case RunFinished.TYPE if not entry["interrupted"] and not entry.get("window_closed"):
-                self._set(entry["job"], finished=_moment(entry["time"]))
+            case RunStarted.TYPE if not (entry.get("requests") or entry["retry"] or entry.get("rerun")):
+                self._set(entry["job"], begun=_moment(entry["time"]))
+            case RunFinished.TYPE if not entry["interrupted"]:
+                self._set(entry["job"], begun=None)
+                if not entry.get("window_closed"):
+                    self._set(entry["job"], finished=_moment(entry["time"]))
 
     def _set(self, job: str, **changed: Any) -> None:
         self.jobs[job] = replace(self.known(job), **changed)
@@ -150,7 +156,7 @@ def _to_json(known: Known) -> dict[str, Any]:
 
 
 def _of_json(told: dict[str, Any]) -> Known:
-    moments = {name: _moment(told[name]) if told[name] else None for name in ("since", "decided", "finished")}
+    moments = {name: _moment(told[name]) if told[name] else None for name in ("since", "decided", "finished", "begun")}
     return Known(Rule(*told["rule"]), **moments)
 
 

@@ -187,7 +187,7 @@ class History:
 
     def _take_end(self, entry: RunFinished) -> None:
         if entry.job == self.job and self.ours and entry.tokens:
-            self.took = [*self.took, (entry.tokens, entry.seconds)][-_RUNS:]
+            self.took = [*self.took, (entry.tokens, entry.seconds - (entry.ready_seconds or 0.0))][-_RUNS:]
         if self.rerun and self.rerun.run == entry.run and entry.how == "finished":
             self.rerun = None
 

@@ -8,6 +8,7 @@ from pipeline.answer.models import check_model, writing_of
 from pipeline.inbox.discover import Scan
 from pipeline.inbox.find import Found
 from pipeline.plan import RunPlan
+from pipeline.records.admissions import check_admitted
 from pipeline.records.history import History
 from pipeline.records.index import history_of
 from pipeline.records.settings import job_digest
@@ -30,4 +31,6 @@ def foresee_rerun(plan: RunPlan) -> Rechosen:
     model_sha256 = check_model(plan)
     plan = replace(with_head(plan, model_sha256), writing=writing_of(plan))
     size = audit.read_checkpoint(plan.site.audit, plan.site.public_key).size
-    return choose(plan, job_digest(plan, model_sha256), model_sha256, history_of(plan.site, size, plan.job).rerun)
+    history = history_of(plan.site, size, plan.job)
+    check_admitted(plan.site, replace(plan.model, sha256=model_sha256), history.register.admissions)
+    return choose(plan, job_digest(plan, model_sha256), model_sha256, history.rerun)

@@ -77,7 +77,8 @@ def look_ahead(opened: Opened, found: Found, window: Window) -> Ahead:
     files = [File(source.path, source.size) for source in found.sources]
     new = [file for file in files if shown(file.path) not in met]
     work = [0.0 if shown(file.path) in met else estimator.expect(file).seconds for file in files]
-    end = math.inf if window.until is None else window.until.timestamp()
+    ends = [end.timestamp() for end in (window.until, window.share_until) if end is not None]
+    end = min(ends, default=math.inf)
     ahead = Ahead(
         begun, [*accumulate(work)], outlook(new, known[1], [Span(window.clock() - (timer() - begun), end)]), timer
     )

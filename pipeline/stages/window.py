@@ -75,7 +75,7 @@ class Window:
     def _is_open_for(self, tokens: int) -> bool:
         if self.until is not None and not self.is_closed:
             now = self.clock()
-            ready = now + self.pace.expected(self.load + tokens)
+            ready = now + self.pace.expected(tokens, self.load)
             self.is_closed = ready > self._end or now >= self._end or self._share_is_over(now)
         return not self.is_closed
 

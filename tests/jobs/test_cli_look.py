@@ -142,7 +142,7 @@ def test_status(done: Place, cloister: Cloister) -> None:
 
 
 def test_status_says_who_serves(place: Place, cloister: Cloister) -> None:
-    with service_lock(place.root / "state"):
+    with service_lock(place.root / "audit"):
         assert cloister("status", "--json").json["serve"] == os.getpid()
         busy = cloister("serve")
     assert busy.code == 5

@@ -37,6 +37,23 @@ def test_without_a_run_nothing_is_known_and_that_is_said(ready: Place, cloister:
     assert job["memory"]["model"] == (ready.root / "models" / "tiny.gguf").stat().st_size
 
 
+def test_a_job_after_another_one_has_no_time_and_jobs_beside_are_named_though_not_asked_for(
+    ready: Place, cloister: Cloister
+) -> None:
+    run_once(ready, cloister)
+    run_once(ready, cloister, prefix="b")
+    ready.job("sort", NIGHTLY)
+    ready.job("also", NIGHTLY)
+    shutil.copy(ready.drop("sort", "lease.txt", LEASE), ready.root / "inbox" / "also")
+    assert cloister("run", "also").code == 0
+    ready.drop("also", "more.txt", f"{LEASE} more")
+    told = cloister("plan", "sort").out
+    assert "  beside    runs of also fall into that time" in told
+    ready.job("sort", SORT + "after: also\n")
+    assert "  next run  when a run of also has finished; what follows is said as if" in cloister("plan", "sort").out
+    assert cloister("plan", "sort", "--json").json["jobs"][0]["after"] == "also"
+
+
 def test_after_a_run_it_says_what_waits_and_when_it_is_done(ready: Place, cloister: Cloister) -> None:
     ready.job("sort", NIGHTLY)
     run_once(ready, cloister)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections import namedtuple
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,6 +11,7 @@ from jobs.logs import start_logging
 from jobs.nights.calls.needs import is_nearly_full
 from jobs.progress import LineWatcher
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place
+from tests.jobs.nights.conftest import CRON, HOUR, served_by_turns
 from tests.jobs.nights.test_calling import site
 from tests.jobs.test_cli_status import plan_of
 
@@ -117,3 +119,24 @@ def test_what_is_nearly_full() -> None:
     assert not is_nearly_full(100 * gib, 6 * gib)
     assert is_nearly_full(10_000 * gib, 9 * gib)
     assert not is_nearly_full(10_000 * gib, 11 * gib)
+
+
+def test_jobs_that_do_not_fit_each_other(ready: Place, cloister: Cloister) -> None:
+    ready.job("other", SORT.replace("input: {{", "input: {{folder: inbox/sort, "))
+    assert cloister("check").code == 2
+    assert kinds(cloister) == [("broken", "other"), ("broken", "sort")]
+
+
+def test_starts_that_nobody_makes(ready: Place, cloister: Cloister) -> None:
+    """A service was there once, and none is now."""
+    ready.job("sort", CRON)
+    now = [datetime.now(UTC).timestamp() - 3 * 24 * HOUR]
+    with served_by_turns(ready, now) as bench:
+        bench.turn()
+    assert kinds(cloister) == [("not_served", "sort")]
+    assert cloister("status", "--check").out.startswith("sort: No `cloister serve` runs, and the start of 20")
+    now[0] = datetime.now(UTC).timestamp()
+    with served_by_turns(ready, now) as bench:
+        bench.turn()
+        bench.service.look()
+    assert kinds(cloister) == []

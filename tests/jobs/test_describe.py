@@ -1,8 +1,12 @@
 """What commands say of jobs and runs in a person's words."""
 
+from datetime import UTC, datetime, time, timedelta
+
 import pytest
 
-from jobs.cli.describe import pace_of
+from jobs.cli.describe import next_start_of, pace_of, starts
+from jobs.load import load_job
+from tests.jobs.conftest import SORT, Place
 
 
 @pytest.mark.parametrize(
@@ -21,3 +25,21 @@ from jobs.cli.describe import pace_of
 )
 def test_a_pace_always_says_something(documents: int, seconds: float, told: str) -> None:
     assert pace_of(documents, seconds) == told
+
+
+def test_the_next_start_passes_over_skipped_dates(ready: Place) -> None:
+    today = datetime.now(UTC).date()
+    skipped = ", ".join(f'"{today + timedelta(days=n)}"' for n in range(3))
+    line = f'schedule: {{{{cron: "* * * * *", timezone: UTC, skip_dates: [{skipped}]}}}}\nmodel:'
+    job = load_job(ready.job("sort", SORT.replace("model:", line)))
+    start = next_start_of(job)
+    assert start == datetime.combine(today + timedelta(days=3), time.min, UTC)
+    assert f"next {start:%a %Y-%m-%d %H:%M} UTC" in starts(job)
+    line = 'schedule: {{cron: "0 22 24 12 *", timezone: UTC, skip_dates: ["12-24"]}}\nmodel:'
+    never = load_job(ready.job("sort", SORT.replace("model:", line)))
+    assert next_start_of(never) is None
+    assert starts(never).endswith("next never")
+
+
+def test_a_job_that_comes_after_another_says_so(ready: Place) -> None:
+    assert starts(load_job(ready.job("then", SORT + "after: sort\n"))) == "when a run of sort has finished"

@@ -276,7 +276,7 @@ def test_what_waits_goes_before_it(root: Path) -> None:
 
 def test_not_while_others_work(root: Path) -> None:
     site = make_site(open_workspace(root))
-    with service_lock(root / "state"), pytest.raises(ServiceHeldError):
+    with service_lock(root / "audit"), pytest.raises(ServiceHeldError):
         rotate(root)
     with pipeline.open_journal(site), pytest.raises(audit.LogHeld):
         rotate(root)

@@ -81,8 +81,9 @@ def _in_words(report: pipeline.RunReport, answered: int) -> str:
     return f"{answered - failed:,} of {answered:,} documents were answered; {failed:,} failed."
 
 
-def refusal(name: str, error: Exception) -> Happening:
-    """What there is to tell of a run that could not be: its model or a file was refused, or it could not go on.
+def refusal(name: str | None, error: Exception) -> Happening:
+    """What there is to tell of a run that could not be: its model or a file was refused, or it could not go on; without
+    a name, of a service that cannot go on.
 
     No text of an error of the system is told, for it may name a document.
     """
@@ -90,7 +91,8 @@ def refusal(name: str, error: Exception) -> Happening:
         reason = error.strerror or type(error).__name__
         return Happening(FAILURE, f"The run could not go on: {reason}.", name)
     if isinstance(error, audit.AuditError):
-        return Happening(FAILURE, f"The log stopped the run: {one_line(str(error))}", name)
+        what = "run" if name else "service"
+        return Happening(FAILURE, f"The log stopped the {what}: {one_line(str(error))}", name)
     problems = error.problems if isinstance(error, ConfigError) else (error,)
     return Happening(REFUSED, one_line("; ".join(one_line(str(each)) for each in problems)), name, also=(FAILURE,))
 
@@ -108,7 +110,7 @@ class Calling:
         self._site = make_site(self.workspace)
         self._standing = pipeline.StatusNow(self._site)
         self._looked: datetime | None = None
-        self._refusals: dict[str, tuple[str, datetime]] = {}  # job -> what was last told of it, and when
+        self._refusals: dict[str | None, tuple[str, datetime]] = {}  # job -> what was last told of it, and when
 
     def ended(self, config: JobConfig, report: pipeline.RunReport) -> None:
         """A run has ended."""
@@ -118,9 +120,9 @@ class Calling:
             self._tell(each, config)
         self.look()
 
-    def refused(self, name: str, config: JobConfig | None, error: Exception) -> None:
-        """A run could not be; `config` is None where the job's file cannot be read. What is tried again and again is
-        told once a day."""
+    def refused(self, name: str | None, config: JobConfig | None, error: Exception) -> None:
+        """A run could not be; `config` is None where the job's file cannot be read, and `name` where it is the service.
+        What is tried again and again is told once a day."""
         happening, now = refusal(name, error), self.now()
         sentence, told = self._refusals.get(name, ("", now))
         if sentence == happening.sentence and now - told < _AGAIN:

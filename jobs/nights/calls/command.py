@@ -78,7 +78,7 @@ def _followed(process: "subprocess.Popen[bytes]", told: bytes, seconds: float, s
             return Called(None, f"it was killed, because it wrote more than {MOST_OUTPUT:,} bytes", _shown(output))
     output += _rest(out) if open_ else b""
     if ended < 0:
-        return Called(None, f"it was ended by {signal.Signals(-ended).name}", _shown(output))
+        return Called(None, f"it was ended by {_name_of(-ended)}", _shown(output))
     return Called(ended, f"it ended with exit code {ended}" if ended else None, _shown(output))
 
 
@@ -88,6 +88,13 @@ def _rest(out: int) -> bytes:
     with contextlib.suppress(BlockingIOError):
         return os.read(out, MOST_OUTPUT)
     return b""
+
+
+def _name_of(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # of the real-time signals only the first and the last one have a name
+        return f"signal {number}"
 
 
 def _shown(output: bytes) -> str:

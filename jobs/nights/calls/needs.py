@@ -21,8 +21,8 @@ _MOST: Final = 10 << 30
 
 @dataclass(frozen=True)
 class Need:
-    """A thing that needs a person. `kind`: broken, refused, failed, cut_off, not_verified or disk; `job`: None of what
-    concerns the whole site."""
+    """A thing that needs a person. `kind`: broken, refused, failed, cut_off, not_served, not_verified or disk; `job`:
+    None of what concerns the whole site."""
 
     kind: str
     job: str | None
@@ -38,6 +38,8 @@ def needs(workspace: Workspace, jobs: Sequence[Mapping[str, Any]], checked: pipe
 
 def _of_job(job: Mapping[str, Any]) -> Iterator[Need]:
     name, last = job["job"], job["last_run"]
+    if job.get("not_served"):
+        yield Need("not_served", name, f"No `cloister serve` runs, and the start of {job['not_served']} was not made.")
     if job["state"] == "broken":
         yield Need("broken", name, f"The job cannot be run: {job['problems']}")
     elif job["refused"]:

@@ -13,7 +13,7 @@ from typing import Final
 
 import pipeline
 from jobs.errors import Ending, ExitCode
-from jobs.lock import SERVICE_LOCK, holder
+from jobs.lock import holder
 from jobs.nights.handing.answer import Answer, read_answer
 from jobs.nights.handing.request import ANSWER, FOLLOW, LEFT, Handed, leave_request, new_request, runs_of
 from jobs.plan import make_site
@@ -28,7 +28,7 @@ _LOOK_SECONDS: Final = 0.25
 
 def service_of(workspace: Workspace) -> int | None:
     """The process of the service that serves the workspace; 0 for one of another container; None if there is none."""
-    return holder(workspace.state / SERVICE_LOCK)
+    return holder(workspace.log)
 
 
 @dataclass

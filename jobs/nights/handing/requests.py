@@ -49,11 +49,11 @@ class Requests:
             make_folder(self.site)
         self._take_up(TAKEN)
 
-    def take(self, jobs: Mapping[str, LoadedJob]) -> dict[str, datetime]:
+    def take(self, jobs: Mapping[str, LoadedJob], unfit: Mapping[str, ConfigError]) -> dict[str, datetime]:
         """The jobs that somebody asked for, each with when it was due: at its latest request.
 
         `jobs` are those that the service has read. One whose file was written a moment ago is left for the next call,
-        and one whose file cannot be read is refused.
+        and one whose file cannot be read, or is `unfit` beside the others, is refused.
         """
         with self._telling():
             make_folder(self.site)
@@ -61,7 +61,7 @@ class Requests:
         self._forget_unfollowed()
         due: dict[str, datetime] = {}
         for handed in sorted(self._open.values(), key=lambda each: each.due):
-            if self._is_read(handed, jobs):
+            if self._is_read(handed, jobs, unfit):
                 due[handed.job] = handed.due
         return due
 
@@ -109,10 +109,12 @@ class Requests:
         with self._telling():
             runs_of(self.site).rename(name, runs_of(self.site).free_name(f"{Path(name).stem[:64]}.refused"))
 
-    def _is_read(self, handed: Handed, jobs: Mapping[str, LoadedJob]) -> bool:
+    def _is_read(self, handed: Handed, jobs: Mapping[str, LoadedJob], unfit: Mapping[str, ConfigError]) -> bool:
         """Whether the service has read the job's file as it is now; it looks at each file twice before it does."""
         try:
             now = load_job_of(self.workspace, self.workspace.jobs / f"{handed.job}.yaml")
+            if handed.job in unfit:
+                raise unfit[handed.job]
         except ConfigError as error:
             self._end(handed, Answer(ending=ending_of(error)))
             return False

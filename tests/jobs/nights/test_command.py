@@ -29,6 +29,7 @@ def test_one_that_reads_nothing_is_no_trouble(tmp_path: Path) -> None:
 def test_one_that_fails_says_how(tmp_path: Path) -> None:
     assert sh("echo no route; exit 3", tmp_path) == Called(3, "it ended with exit code 3", "no route\n")
     assert sh("kill -9 $$", tmp_path).problem == "it was ended by SIGKILL"
+    assert sh("kill -40 $$", tmp_path).problem == "it was ended by signal 40"
 
 
 def test_one_that_is_not_there_says_so(tmp_path: Path) -> None:

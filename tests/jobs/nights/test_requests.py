@@ -125,7 +125,7 @@ def test_a_request_whose_run_ended_before_the_service_was_killed_is_not_run_agai
     for name in (f"{handed.id}.json", f"{handed.id}.taken"):
         (runs_of(bench.site).path / name).write_bytes(format_request(handed))
         again = Requests(bench.service.workspace, bench.site, bench.service.log)
-        assert again.take({}) == {}
+        assert again.take({}, {}) == {}
         assert not again.asks("sort")
     assert left(bench) == []
     assert kept.exists()
@@ -134,7 +134,7 @@ def test_a_request_whose_run_ended_before_the_service_was_killed_is_not_run_agai
 def test_one_that_was_cut_off_is_run_again(bench: Bench) -> None:
     handed = bench.ask()
     first = Requests(bench.service.workspace, bench.site, bench.service.log)
-    first.take({})
+    first.take({}, {})
     assert left(bench) == [f"{handed.id}.taken"]
     next_ = Requests(bench.service.workspace, bench.site, bench.service.log)
     assert next_.asks("sort")
@@ -153,7 +153,7 @@ def test_what_is_no_request_is_set_aside_once(bench: Bench, name: str, data: byt
     make_folder(bench.site)
     (runs_of(bench.site).path / name).write_bytes(data)
     requests = Requests(bench.service.workspace, bench.site, bench.service.log)
-    assert requests.take({}) == requests.take({}) == {}
+    assert requests.take({}, {}) == requests.take({}, {}) == {}
     (told,) = [json.loads(line) for line in bench.out.getvalue().splitlines()]
     assert (told["event"], told["file"]) == ("request for a run refused", name)
     assert reason is None or told["reason"] == reason
@@ -226,12 +226,23 @@ def test_a_held_workspace_is_waited_for_and_a_full_disk_is_not(bench: Bench, mon
     second = bench.ask()  # who asks again does not wait for the next attempt
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.run", full)
-        assert bench.turn()[-1] == "run waits: the workspace cannot be written"
+        assert bench.turn()[-1] == "run waits: the workspace cannot be read or written"
     assert left(bench) == []
     third = bench.ask()
     bench.turn()
     assert requests_of(bench) == [[third.id]]
     assert second.id != third.id
+
+
+def test_a_request_for_a_job_that_does_not_fit_the_others_any_more_is_refused(bench: Bench) -> None:
+    bench.place.job("other", YEARLY)
+    bench.turn()
+    bench.ask()
+    bench.place.job("sort", YEARLY.replace("input: {{", "input: {{folder: inbox/other, "))
+    told = bench.turn()
+    assert "job file broken, its last good version goes on" in told
+    assert "run finished" not in told
+    assert left(bench) == []
 
 
 def test_the_window_of_a_run_that_was_asked_for_counts_from_then(bench: Bench) -> None:
@@ -267,7 +278,7 @@ def test_a_service_that_takes_no_requests_is_told_and_the_request_taken_back(rea
     place = open_workspace(ready.root)
     if has_folder:
         make_folder(make_site(place))
-    command = [sys.executable, "-c", HOLD, str(place.state)]
+    command = [sys.executable, "-c", HOLD, str(place.log)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"

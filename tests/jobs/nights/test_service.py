@@ -2,16 +2,12 @@
 
 import errno
 import hashlib
-import io
 import json
 import re
 import shutil
 import signal
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -24,45 +20,8 @@ from jobs.stop import Stop
 from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 from tests.jobs.nights.clockwork import Clockwork
+from tests.jobs.nights.conftest import CRON, HOUR, Bench
 from tests.jobs.nights.serving import serve, wait_for
-
-CRON = SORT.replace("model:", 'schedule: {{cron: "0 22 * * *", timezone: UTC}}\nmodel:')
-NOON = datetime(2027, 1, 15, 12, tzinfo=UTC).timestamp()
-HOUR = 3600.0
-
-
-@dataclass
-class Bench:
-    """A service whose loop the test turns, with a clock of its own, which begins at a noon in January."""
-
-    place: Place
-    service: Service
-    out: io.StringIO
-    now: list[float]
-
-    def turn(self) -> list[str]:
-        """Two looks (a file is read when it looked the same twice) and all runs; the events that were told."""
-        self.out.seek(0)
-        self.out.truncate()
-        for _ in range(2):
-            self.now[0] += 60
-            self.service.look()
-        while self.service.run_next():
-            pass
-        return [line["event"] for line in self.lines()]
-
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.getvalue().splitlines()]
-
-
-@pytest.fixture
-def bench(ready: Place) -> Iterator[Bench]:
-    out, now = io.StringIO(), [NOON]
-    with Stop() as stop, Clockwork(lambda: now[0]) as schedules, Wake() as wake:
-        service = Service(
-            open_workspace(ready.root), start_logging(out), stop, schedules, wake, lambda: now[0], lambda: now[0]
-        )
-        yield Bench(ready, service, out, now)
 
 
 def test_a_file_starts_its_job_and_only_a_new_one_starts_it_again(bench: Bench) -> None:
@@ -240,7 +199,7 @@ def test_a_full_disk_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch
     bench.place.drop("sort", "lease.txt", LEASE)
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.run", full)
-        assert bench.turn()[-1] == "run waits: the workspace cannot be written"
+        assert bench.turn()[-1] == "run waits: the workspace cannot be read or written"
     assert "run finished" in bench.turn()
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from jobs.config import InvalidError, JobConfig, job_config, validate
-from jobs.nights.when import ScheduleConfig
-from jobs.nights.window import _machine_zone, last_start, window_end, zone_of
+from jobs.nights.window import _machine_zone, window_end, zone_of
 
 JOB = {"job": "a", "model": {"name": "m"}, "task": {"type": "summarize", "sentences": 3}}
 
@@ -60,20 +59,6 @@ def test_the_zone_of_the_machine_is_what_localtime_is(tmp_path: Path, monkeypatc
     for file in (link, copy):
         assert datetime(2026, 7, 1, tzinfo=_machine_zone(file)[0]).utcoffset() == timedelta(hours=2)
     assert [_machine_zone(file) for file in (broken, tmp_path / "none")] == [(UTC, "UTC")] * 2
-
-
-def test_the_last_start_that_a_run_may_be_late_for() -> None:
-    schedule = ScheduleConfig(cron="30 5,22 * * *", timezone="UTC")
-    hour = timedelta(hours=1)
-    assert last_start(schedule, datetime(2026, 11, 27, 6, 10, tzinfo=UTC), hour) == datetime(
-        2026, 11, 27, 5, 30, tzinfo=UTC
-    )
-    assert last_start(schedule, datetime(2026, 11, 27, 5, 30, tzinfo=UTC), hour) == datetime(
-        2026, 11, 27, 5, 30, tzinfo=UTC
-    )
-    assert last_start(schedule, datetime(2026, 11, 27, 7, 0, tzinfo=UTC), hour) is None
-    often = ScheduleConfig(cron="*/10 * * * *", timezone="UTC")
-    assert last_start(often, datetime(2026, 11, 27, 7, 9, tzinfo=UTC), hour) == datetime(2026, 11, 27, 7, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("cron", ["0 6 * * *", "0 6 1 1 0", "0 6-6 * * 1-5"])

@@ -50,3 +50,12 @@ def test_the_rate_is_the_least_that_is_enough_for_the_share(took: list[Took]) ->
     assert rate is not None
     assert sum(tokens for tokens, seconds in took if seconds / tokens <= rate) >= HIGH * whole
     assert sum(tokens for tokens, seconds in took if seconds / tokens < rate) < HIGH * whole
+
+
+def test_of_a_text_far_longer_than_all_that_is_known_nothing_is_expected() -> None:
+    pace = Pace([(5, 0.1)])
+    assert pace.expected(100) == 2.0
+    assert pace.expected(100_000) == 0.0, "it begins, and says itself what it takes"
+    assert pace.expected(100_000, before=1000) == 20.0, "but not before those that are being computed"
+    pace.take(100_000, 20.0)
+    assert pace.expected(100_000) == 20.0
