@@ -1,0 +1,60 @@
+"""The systemd unit, if one is installed: what it starts, as whom, and whether it holds the service as ours does."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.compared import same
+from jobs.doctor.patient import Patient
+from jobs.doctor.units import Unit, installed_units, is_enabled, shipped_unit
+
+NEEDS = Needs.MACHINE
+FIGURES: Figures = {"units": same}
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Tell which units there are, and what is wrong with each."""
+    units = installed_units(patient.root)
+    figures = {"units": [unit.path.name for unit in units]}
+    if not units:
+        sentence = "No systemd unit of Cloister is installed; configs/systemd has some for machines with systemd."
+        yield ok(sentence, **figures)
+        return
+    found = [finding for unit in units for finding in _of_unit(unit, patient.root)]
+    if not is_enabled(patient.root):
+        sentence = "Units of Cloister are installed, but nothing starts them when the machine starts."
+        remedy = "systemctl enable --now cloister-serve@$(systemd-escape --path WORKSPACE).service"
+        found.append(warning(sentence, remedy))
+    told = ok(f"The unit {', '.join(figures['units'])} starts what is there, as a user who is there.")
+    for number, each in enumerate(found or [told]):
+        yield Finding(each.level, each.sentence, each.remedy, {} if number else figures)
+
+
+def _of_unit(unit: Unit, root: Path) -> Iterator[Finding]:
+    name = unit.path.name
+    for line in unit.settings.get("ExecStart", ()):
+        program = next(iter(shlex.split(line.lstrip("-@:+!"))), "")
+        if program and not os.access(root / program.lstrip("/"), os.X_OK):
+            yield problem(f"{name} starts {program}, which is not there.", f"correct ExecStart in {unit.path}")
+    for user in unit.settings.get("User", ()):
+        if user not in _users(root):
+            remedy = f"make it: useradd --system {user}; or correct User in {unit.path}"
+            yield problem(f"{name} runs as the user {user}, who does not exist.", remedy)
+    shipped = shipped_unit(name)
+    lacking = sorted(set(shipped.settings) - set(unit.settings)) if shipped else []
+    if lacking:
+        remedy = f"hold {unit.path} against configs/systemd/{name}, which came with this version"
+        yield warning(f"{name} lacks {', '.join(lacking)}, which ours has.", remedy)
+
+
+def _users(root: Path) -> set[str]:
+    """The users of the machine. Those of a directory service are asked for where it is this machine."""
+    try:
+        known = {line.partition(":")[0] for line in (root / "etc/passwd").read_text(encoding="utf-8").splitlines()}
+    except FileNotFoundError:
+        known = set()
+    return known
