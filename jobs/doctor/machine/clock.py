@@ -60,7 +60,7 @@ def is_synchronized(root: Path) -> bool | None:
     """Whether something keeps the clock right: by the kernel's state, else by the mark of systemd-timesyncd; None where
     neither can be read."""
     timex = ctypes.create_string_buffer(1024)  # with modes = 0 it only reads
-    if ctypes.CDLL(None).adjtimex(timex) != -1 and root == Path("/"):
+    if root == Path("/") and ctypes.CDLL(None).adjtimex(timex) != -1:
         (status,) = struct.unpack_from("<i", timex, _STATUS)
         return not status & _UNSYNCHRONIZED
     mark = root / "run/systemd/timesync"

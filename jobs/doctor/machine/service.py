@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +42,7 @@ def _of_unit(unit: Unit, root: Path) -> Iterator[Finding]:
         if program and not os.access(root / program.lstrip("/"), os.X_OK):
             yield problem(f"{name} starts {program}, which is not there.", f"correct ExecStart in {unit.path}")
     for user in unit.settings.get("User", ()):
-        if user not in _users(root):
+        if not _exists(user, root):
             remedy = f"make it: useradd --system {user}; or correct User in {unit.path}"
             yield problem(f"{name} runs as the user {user}, who does not exist.", remedy)
     shipped = shipped_unit(name)
@@ -51,10 +52,13 @@ def _of_unit(unit: Unit, root: Path) -> Iterator[Finding]:
         yield warning(f"{name} lacks {', '.join(lacking)}, which ours has.", remedy)
 
 
-def _users(root: Path) -> set[str]:
-    """The users of the machine. Those of a directory service are asked for where it is this machine."""
+def _exists(user: str, root: Path) -> bool:
+    """Whether there is such a user: of this machine by all that it asks, else in the file of the machine at `root`."""
+    if root != Path("/"):
+        lines = (root / "etc/passwd").read_text(encoding="utf-8").splitlines()
+        return user in {line.partition(":")[0] for line in lines}
     try:
-        known = {line.partition(":")[0] for line in (root / "etc/passwd").read_text(encoding="utf-8").splitlines()}
-    except FileNotFoundError:
-        known = set()
-    return known
+        pwd.getpwnam(user)
+    except KeyError:
+        return False
+    return True

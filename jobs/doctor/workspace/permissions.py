@@ -66,7 +66,7 @@ def _group(folder: Path) -> Iterator[Finding]:
 
 def _own(folder: Path) -> Iterator[Finding]:
     me, owner = os.geteuid(), folder.stat().st_uid
-    barred = [path for path in _there(folder, _WRITTEN) if not os.access(path, os.W_OK | os.X_OK)]
+    barred = [path for path in _there(folder, _WRITTEN) if not os.access(path, os.W_OK | os.X_OK, effective_ids=True)]
     if barred:
         names = ", ".join(shown(path) for path in barred)
         remedy = f"run Cloister as {_name(owner)}, or chown -R {_name(me)} {shown(folder)}"
