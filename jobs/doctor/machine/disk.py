@@ -10,7 +10,6 @@ from pathlib import Path
 from jobs.doctor.base import Figures, Finding, Needs, ok, problem, shown_bytes, warning
 from jobs.doctor.compared import less_bytes
 from jobs.doctor.patient import Patient
-from jobs.load import shown
 from jobs.nights.calls.needs import disks_of, is_nearly_full
 
 NEEDS = Needs.MACHINE
@@ -25,7 +24,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     found += _of_cache(patient.machine.kernels.parent, {folder.stat().st_dev for folder in disks})
     first = disks[0] if disks else patient.machine.kernels.parent
     usage = shutil.disk_usage(first)
-    told = ok(f"{shown_bytes(usage.free)} of {shown_bytes(usage.total)} are free on the disk of {shown(first)}.")
+    told = ok(f"{shown_bytes(usage.free)} of {shown_bytes(usage.total)} are free on the disk of {first}.")
     for number, each in enumerate(found or [told]):
         yield Finding(each.level, each.sentence, each.remedy, {} if number else {"total": usage.total})
 
@@ -33,10 +32,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
 def _of_disk(folder: Path) -> Iterator[Finding]:
     usage, files = shutil.disk_usage(folder), os.statvfs(folder)
     if is_nearly_full(usage.total, usage.free):
-        sentence = f"The disk of {shown(folder)} is nearly full: {shown_bytes(usage.free)} are free."
+        sentence = f"The disk of {folder} is nearly full: {shown_bytes(usage.free)} are free."
         yield problem(sentence, "make room, or let retention: in jobs delete what need not be kept")
     if files.f_files and files.f_favail < _FILES:
-        sentence = f"The disk of {shown(folder)} has room for {files.f_favail:,} more files only."
+        sentence = f"The disk of {folder} has room for {files.f_favail:,} more files only."
         yield problem(sentence, "remove files, or make the file system anew with more inodes")
 
 

@@ -19,8 +19,9 @@ FIGURES: Figures = {"median_ms": slower(2, 0.5), "worst_ms": slower(5, 100)}
 _ROUNDS = 40
 _SECONDS = 4.0
 _BYTES = 4096
-SYNCS = 9
-"""The syncs of one commit of a log with 256 to 65,535 entries (audit/log.py)."""
+SYNCS = 5
+"""The syncs of a commit of some entries: their segment, a tile and its folder, the checkpoint and its folder
+(audit/log.py)."""
 _SLOW_MS = 20.0
 _WORST_MS = 2_000.0
 _TOO_FAST_MS = 0.01

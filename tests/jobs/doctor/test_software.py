@@ -101,7 +101,8 @@ def test_without_the_list_of_what_was_tested(pinned: Path) -> None:
 def test_the_lock_of_this_version_is_understood() -> None:
     text = LOCK.read_text()
     pins = parse_lock(text)
-    assert pins["numba"] and "colorama" not in pins
+    assert pins["numba"]
+    assert "colorama" not in pins
     lines = [line for line in text.splitlines() if "==" in line and not line.startswith(" ")]
     assert 0 < len(lines) - len(pins) < 10, "of packages with conditions one is for this environment"
 
@@ -119,7 +120,9 @@ def test_conditions(marker: str, expected: bool) -> None:
     assert holds(marker) == expected
 
 
-@pytest.mark.parametrize("marker", ["nothing == 'x'", "sys_platform", "__import__('os')", "sys_platform in ('a',)", "("])
+@pytest.mark.parametrize(
+    "marker", ["nothing == 'x'", "sys_platform", "__import__('os')", "sys_platform in ('a',)", "("]
+)
 def test_a_condition_that_is_not_understood_is_not_guessed(marker: str) -> None:
     with pytest.raises(ValueError, match="is not understood"):
         holds(marker)
@@ -205,7 +208,7 @@ def at(year: int) -> audit.Stamp:
 
 
 def test_time_zones_of_the_system(tmp_path: Path) -> None:
-    tree(tmp_path, **{"usr_share_zoneinfo_Europe_Berlin": "TZif"})
+    tree(tmp_path, usr_share_zoneinfo_Europe_Berlin="TZif")
     (tmp_path / "usr/share/zoneinfo/tzdata.zi").write_text("# version 2024a\nR d 1916 o - Jun 14 23s 1 S\n")
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/localtime").symlink_to("/usr/share/zoneinfo/Europe/Berlin")
