@@ -37,8 +37,8 @@ def doctor(
 ) -> None:
     """Look at this machine, and at a workspace if there is one: is it fit for a night?
 
-    Each line is ok, a warning or a problem, with the remedy. Nothing is changed; to measure the disk, some blocks are
-    written beside the log and removed. Exit 7 if there is a problem, else 0, whatever has changed since a baseline.
+    Each line is ok, a warning or a problem, with the remedy. To measure the disk, some blocks are written beside the
+    log and removed. Exit 7 if there is a problem, else 0, whatever has changed since a baseline.
     """
     before = read_baseline(against) if against else None
     patient = find_patient(workspace)

@@ -1,6 +1,6 @@
 """The contract of a check: what it is given, what it finds, and how its figures are held against those of before.
 
-A check is a module with NEEDS, FIGURES and `examine`. It looks and changes nothing. What it raises is one problem line,
+A check is a module with NEEDS, FIGURES and `examine`. It looks, and mends nothing. What it raises is one problem line,
 so it need not catch what it does not expect.
 """
 

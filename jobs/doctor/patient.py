@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import audit
 import pipeline
@@ -15,7 +16,8 @@ from jobs.load import LoadedJob
 from jobs.plan import load_and_plan, make_site
 from jobs.workspace import VARIABLE, Workspace, find_workspace, open_workspace
 
-Planned = tuple[LoadedJob, pipeline.RunPlan]
+if TYPE_CHECKING:
+    Planned = tuple[LoadedJob, pipeline.RunPlan]
 
 
 @dataclass(frozen=True)

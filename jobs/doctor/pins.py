@@ -1,4 +1,4 @@
-"""The packages that this version was tested with, as requirements.lock pins them for this Python and platform."""
+"""The packages that this version was tested with, as a lock pins them for this Python and platform."""
 
 import ast
 import operator
@@ -13,14 +13,21 @@ from typing import Any
 
 import jobs
 
-LOCK = Path(jobs.__file__).parent.parent / "requirements.lock"
-_PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;]+)(?:\s*;\s*(.*?))?\s*\\?$")
+_CHECKOUT = Path(jobs.__file__).parent.parent / "requirements.lock"
+_PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;]+)(?:\s*;\s*(.+))?$")
+
+
+def find_lock() -> Path | None:
+    """The lock beside the code, or that of the bundle whose environment this is; None where there is neither."""
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    of_bundle = Path(sys.prefix).parent / "locks" / f"requirements-{python}.txt"
+    return next((path for path in (_CHECKOUT, of_bundle) if path.is_file()), None)
 
 
 def parse_lock(text: str) -> dict[str, str]:
     """The version of each package, by its normal name, of those that are for this environment. ValueError for a
     condition that is not understood."""
-    found = (_PIN.match(line) for line in text.splitlines())
+    found = (_PIN.match(line.partition(" --hash=")[0].rstrip("\\ ")) for line in text.splitlines())
     return {normal(each[1]): each[2] for each in found if each and (not each[3] or holds(each[3]))}
 
 

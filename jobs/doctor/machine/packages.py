@@ -10,7 +10,7 @@ from importlib import metadata
 from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
-from jobs.doctor.pins import LOCK, normal, optional_packages, parse_lock
+from jobs.doctor.pins import find_lock, normal, optional_packages, parse_lock
 
 NEEDS = Needs.MACHINE
 FIGURES: Figures = {"packages": same}
@@ -20,11 +20,12 @@ _AGAIN = "install the pinned packages again: make install, or the bundle of this
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Tell what is missing, of another version, or changed."""
-    if not LOCK.is_file():
-        sentence = f"There is no {LOCK}, so what is installed cannot be held against what was tested."
-        yield warning(sentence, "put requirements.lock of this version there")
+    lock = find_lock()
+    if lock is None:
+        sentence = "There is no list of pinned packages, so what is installed cannot be held against what was tested."
+        yield warning(sentence, "put requirements.lock of this version beside its code, or install the bundle")
         return
-    yield from _judged(parse_lock(LOCK.read_text(encoding="utf-8")), _installed())
+    yield from _judged(parse_lock(lock.read_text(encoding="utf-8")), _installed())
 
 
 def _judged(pins: Mapping[str, str], installed: Mapping[str, metadata.Distribution]) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ import pytest
 import audit
 from jobs.doctor.machine import kernels, packages, sandbox, software, timezones
 from jobs.doctor.patient import Patient
-from jobs.doctor.pins import LOCK, holds, parse_lock
+from jobs.doctor.pins import find_lock, holds, parse_lock
 from tests.faults.hindered import UNHINDERED
 from tests.jobs.conftest import Place
 from tests.jobs.doctor.found import patient_of, told, tree
@@ -67,7 +67,7 @@ def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("one", "two"):
         install(tmp_path / "site", name)
     monkeypatch.syspath_prepend(tmp_path / "site")
-    monkeypatch.setattr(packages, "LOCK", lock)
+    monkeypatch.setattr("jobs.doctor.pins._CHECKOUT", lock)
     return tmp_path
 
 
@@ -92,14 +92,25 @@ def test_a_package_whose_files_are_not_those_that_were_installed(pinned: Path) -
     assert told(packages, Patient()) == [("problem", "Not as they were installed: one.py, two.py is gone.")]
 
 
-def test_without_the_list_of_what_was_tested(pinned: Path) -> None:
+def test_without_the_list_of_what_was_tested(pinned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (pinned / "requirements.lock").unlink()
+    monkeypatch.setattr(sys, "prefix", str(pinned / "venv"))
     ((level, sentence),) = told(packages, Patient())
     assert (level, "cannot be held against what was tested" in sentence) == ("warning", True)
 
 
+def test_the_lock_of_a_bundle(pinned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (pinned / "requirements.lock").unlink()
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    tree(pinned / "locks", **{f"requirements-{python}.txt": "one==1.0 --hash=sha256:00\ntwo==3 --hash=sha256:00\n"})
+    monkeypatch.setattr(sys, "prefix", str(pinned / "venv"))
+    assert told(packages, Patient()) == [("warning", "Other versions than were tested: two is 1.0, pinned 3.")]
+
+
 def test_the_lock_of_this_version_is_understood() -> None:
-    text = LOCK.read_text()
+    lock = find_lock()
+    assert lock is not None
+    text = lock.read_text()
     pins = parse_lock(text)
     assert pins["numba"]
     assert "colorama" not in pins
