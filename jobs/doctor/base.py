@@ -7,7 +7,7 @@ so it need not catch what it does not expect.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Protocol
 
@@ -74,6 +74,13 @@ def warning(sentence: str, remedy: str, **figures: Figure) -> Finding:
 def problem(sentence: str, remedy: str, **figures: Figure) -> Finding:
     """Make the finding of something that needs a person now."""
     return Finding(Level.PROBLEM, sentence, remedy, figures)
+
+
+def found_or(found: Sequence[Finding], in_order: str, **figures: Figure) -> Iterator[Finding]:
+    """Tell what was found, or the sentence that all is in order; the first finding has the figures."""
+    first, *others = found or [ok(in_order)]
+    yield replace(first, figures=figures)
+    yield from others
 
 
 def shown_bytes(size: float) -> str:

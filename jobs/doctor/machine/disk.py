@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, shown_bytes, warning
+from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, shown_bytes, warning
 from jobs.doctor.compared import less_bytes
 from jobs.doctor.patient import Patient
 from jobs.nights.calls.needs import disks_of, is_nearly_full
@@ -24,9 +24,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     found += _of_cache(patient.machine.kernels.parent, {folder.stat().st_dev for folder in disks})
     first = disks[0] if disks else patient.machine.kernels.parent
     usage = shutil.disk_usage(first)
-    told = ok(f"{shown_bytes(usage.free)} of {shown_bytes(usage.total)} are free on the disk of {first}.")
-    for number, each in enumerate(found or [told]):
-        yield Finding(each.level, each.sentence, each.remedy, {} if number else {"total": usage.total})
+    told = f"{shown_bytes(usage.free)} of {shown_bytes(usage.total)} are free on the disk of {first}."
+    yield from found_or(found, told, total=usage.total)
 
 
 def _of_disk(folder: Path) -> Iterator[Finding]:

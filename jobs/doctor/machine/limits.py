@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, shown_bytes, warning
+from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, shown_bytes, warning
 from jobs.doctor.compared import fewer
 from jobs.doctor.patient import Patient
 
@@ -22,9 +22,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     """Tell each limit that is too low, or that none is."""
     files = _soft(resource.RLIMIT_NOFILE)
     found = [*_open_files(files), *_others(patient)]
-    for number, each in enumerate(found or [ok(f"No limit on a process is in the way; it may open {_shown(files)}.")]):
-        figures = {} if number else {"open_files": files}
-        yield Finding(each.level, each.sentence, each.remedy, figures)
+    told = f"No limit on a process is in the way; it may open {_shown(files)}."
+    yield from found_or(found, told, open_files=files)
 
 
 def _open_files(files: int | None) -> Iterator[Finding]:

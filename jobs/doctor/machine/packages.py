@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from importlib import metadata
 
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, warning
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 from jobs.doctor.pins import find_lock, normal, optional_packages, parse_lock
@@ -42,10 +42,8 @@ def _judged(pins: Mapping[str, str], installed: Mapping[str, metadata.Distributi
         found.append(problem(sentence, f"find out who changed them, then {_AGAIN}"))
     if other:
         found.append(warning(f"Other versions than were tested: {_listed(other)}.", _AGAIN))
-    told = ok(f"{len(there)} packages are those that are pinned, and each of their files is as it was installed.")
-    figures = {"packages": {name: each.version for name, each in sorted(there.items())}}
-    for number, each in enumerate(found or [told]):
-        yield Finding(each.level, each.sentence, each.remedy, {} if number else figures)
+    told = f"{len(there)} packages are those that are pinned, and each of their files is as it was installed."
+    yield from found_or(found, told, packages={name: each.version for name, each in sorted(there.items())})
 
 
 def changed_files(package: metadata.Distribution) -> list[str]:

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.base import Figures, Finding, Needs, found_or, ok, problem, warning
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 from jobs.doctor.units import Unit, installed_units, is_enabled, shipped_unit
@@ -30,9 +30,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
         sentence = "Units of Cloister are installed, but nothing starts them when the machine starts."
         remedy = "systemctl enable --now cloister-serve@$(systemd-escape --path WORKSPACE).service"
         found.append(warning(sentence, remedy))
-    told = ok(f"The unit {', '.join(figures['units'])} starts what is there, as a user who is there.")
-    for number, each in enumerate(found or [told]):
-        yield Finding(each.level, each.sentence, each.remedy, {} if number else figures)
+    told = f"The unit {', '.join(figures['units'])} starts what is there, as a user who is there."
+    yield from found_or(found, told, **figures)
 
 
 def _of_unit(unit: Unit, root: Path) -> Iterator[Finding]:

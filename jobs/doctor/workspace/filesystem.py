@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import audit
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, warning
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 from jobs.load import shown
@@ -27,9 +27,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     folders = {name: patient.place / name for name in ("audit", *_COMMITTED)}
     kinds = {name: audit.file_system_of(folder, mounts) for name, folder in folders.items()}
     found = [*_of_log(folders["audit"], kinds["audit"]), *_of_committed(folders, kinds)]
-    told = ok(f"The log lies on {kinds['audit']}, a local disk{_others(kinds)}.")
-    for number, each in enumerate(found or [told]):
-        yield Finding(each.level, each.sentence, each.remedy, {} if number else {"kinds": kinds})
+    told = f"The log lies on {kinds['audit']}, a local disk{_others(kinds)}."
+    yield from found_or(found, told, kinds=kinds)
 
 
 def _of_log(folder: Path, kind: str) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pipeline
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, warning
 from jobs.doctor.compared import same
 from jobs.doctor.faults import of_problems
 from jobs.doctor.patient import Patient
@@ -26,12 +26,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.workspace is not None:
         for path in patient.workspace.other_files():
             found.append(warning(f"{shown(path)} is no job: job files end in .yaml.", "rename it, or move it away"))
-    checked = "can be planned, and their models are there" if patient.workspace else "can be read"
-    told = f"{len(files)} jobs {checked}." if len(files) > 1 else f"1 job {checked}." if files else "There is no job."
-    told = told.replace("1 job can be planned, and their models are", "1 job can be planned, and its model is")
-    for number, each in enumerate(found or [ok(told)]):
-        figures = {} if number else {"jobs": [path.stem for path in files]}
-        yield Finding(each.level, each.sentence, each.remedy, figures)
+    yield from found_or(found, _in_order(len(files), patient), jobs=[path.stem for path in files])
+
+
+def _in_order(number: int, patient: Patient) -> str:
+    if not number:
+        return "There is no job."
+    jobs, models = ("1 job", "its model is") if number == 1 else (f"{number:,} jobs", "their models are")
+    return f"{jobs} can be planned, and {models} there." if patient.workspace else f"{jobs} can be read."
 
 
 def _of_job(patient: Patient, path: Path) -> Iterator[Finding]:
