@@ -13,7 +13,7 @@ from jobs.load import shown
 
 NEEDS = Needs.SITE
 FIGURES: Figures = {"public_key": same}
-_RESTORE = "restore it from where keys are kept; without it no run is begun"
+_RESTORE = "run this as the user who runs Cloister, or restore the key from where it is kept: no run begins without it"
 _PURPOSE = "doctor"
 
 

@@ -35,7 +35,7 @@ def _secrets(folder: Path) -> Iterator[Finding]:
         if here.is_dir() and here.stat().st_mode & 0o077:
             yield problem(f"Others may use {shown(here)}/ (mode {_mode(here)}).", f"chmod 700 {shown(here)}")
     keys = folder / "keys"
-    for path in sorted(keys.iterdir()) if keys.is_dir() else ():
+    for path in sorted(keys.iterdir()) if os.access(keys, os.R_OK | os.X_OK, effective_ids=True) else ():
         if path.is_file() and path.stat().st_mode & 0o077:
             yield problem(f"Others may use the key {shown(path)} (mode {_mode(path)}).", f"chmod 600 {shown(path)}")
 

@@ -238,7 +238,6 @@ def test_somebody_else_s_workspace(reachable: Place) -> None:
         os.chown(path, 0, -1)
     reachable.root.chmod(0o755)
     patient = patient_of(reachable)
-    (reachable.root / "keys").chmod(0o755)
     os.seteuid(NOBODY)
     try:
         findings = told(permissions, patient)
