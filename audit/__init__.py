@@ -14,7 +14,7 @@ from audit.log import Log
 from audit.parallel import workers
 from audit.place import file_system_of, is_network
 from audit.prove import Proven, check_proof, prove, prove_entries, root_of
-from audit.read import read_checkpoint, read_entries
+from audit.read import check_tail, read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
 from audit.rotation import Rotation, current_key, key_history, rotations

@@ -25,10 +25,9 @@ def refuse_network(folder: Path) -> None:
         raise LogUnwritable(f"{folder}: lies on a network file system ({kind}); the log needs a local disk")
 
 
-def file_system_of(folder: Path) -> str:
+def file_system_of(folder: Path, mountinfo: Path = Path("/proc/self/mountinfo")) -> str:
     """The type of the file system that the folder lies on, or would be made on."""
-    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-    return file_system(mounts, folder.resolve())
+    return file_system(mountinfo.read_text(encoding="utf-8", errors="surrogateescape"), folder.resolve())
 
 
 def is_network(kind: str) -> bool:

@@ -10,9 +10,13 @@ from audit.durable import StrPath
 from audit.entry import Entry, parse_entry
 from audit.errors import RESTORE, LogUntrusted
 from audit.merkle import Tree, leaf_hash
+from audit.recover import read_head
 from audit.report import Finding
 from audit.sign import parse_public_key
 from audit.verify import verify
+
+_LOOKS = 10
+"""How often the tail is read again because a writer committed meanwhile."""
 
 
 def read_checkpoint(folder: StrPath, public_key: str) -> Checkpoint:
@@ -30,6 +34,20 @@ def read_entries(folder: StrPath, public_key: str, start: int = 0) -> Iterator[t
     """
     checkpoint = read_checkpoint(folder, public_key)
     return _read(Path(folder), public_key, start, checkpoint)
+
+
+def check_tail(folder: StrPath, public_key: str) -> Checkpoint:
+    """The checkpoint, once all that a writer checks when it opens the log is checked (recover.py says what), without
+    its lock, and nothing is written. LogUntrusted, LogUnwritable, KeyRefused."""
+    key = parse_public_key(public_key)
+    for _ in range(_LOOKS):
+        _, note = store.read_checkpoint(Path(folder), key)
+        try:
+            return read_head(Path(folder), key)[0].checkpoint
+        except LogUntrusted:
+            if store.read_checkpoint(Path(folder), key)[1] == note:
+                raise  # no writer went on meanwhile
+    return read_head(Path(folder), key)[0].checkpoint
 
 
 def _read(folder: Path, public_key: str, start: int, checkpoint: Checkpoint) -> Iterator[tuple[int, Entry]]:

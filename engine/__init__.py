@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from engine.heads.products import Bags
     from engine.heads.ridge import fit_ridge
     from engine.kernels.vectors import similarity, softmax
+    from engine.machine import Machine, look_at_machine
     from engine.models.head import Head
     from engine.quantize import MIXES, Quantized, quantize_model
     from engine.spans import Answer
@@ -43,6 +44,7 @@ __all__ = [
     "InputTooLong",
     "LanguageModel",
     "Logistic",
+    "Machine",
     "Model",
     "ModelFacts",
     "Pattern",
@@ -64,6 +66,7 @@ __all__ = [
     "load",
     "load_decoder",
     "locate",
+    "look_at_machine",
     "own_head_of",
     "quantize_model",
     "similarity",
@@ -83,6 +86,7 @@ _LATER = {
     "engine.heads.products": ("Bags",),
     "engine.heads.ridge": ("fit_ridge",),
     "engine.kernels.vectors": ("similarity", "softmax"),
+    "engine.machine": ("Machine", "look_at_machine"),
     "engine.models.head": ("Head",),
     "engine.quantize": ("MIXES", "Quantized", "quantize_model"),
     "engine.spans": ("Answer",),

@@ -20,17 +20,20 @@ ISAS: dict[str, frozenset[str]] = {
 }
 """Instruction set -> the flags of /proc/cpuinfo that the LLVM CPU we compile it for may use; best first."""
 MAX_THREADS = 1024
+_CPUINFO = Path("/proc/cpuinfo")
 _ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18  # the kernel's Documentation/arch/x86/xstate.rst
 
 
 @functools.cache
 def isa() -> str:
     """The instruction set in use: CLOISTER_ISA, else the best that this CPU has. Raises UnsupportedCpu."""
-    flags, forced = cpu_flags(), os.environ.get("CLOISTER_ISA")
-    chosen = choose_isa(flags, forced)
-    if chosen == "amx" and not _tiles_allowed():
-        chosen = choose_isa(flags - {"amx_tile"}, forced)
-    return chosen
+    flags, forced = usable_flags(cpu_flags()), os.environ.get("CLOISTER_ISA")
+    return choose_isa(flags, forced)
+
+
+def usable_flags(flags: frozenset[str]) -> frozenset[str]:
+    """The flags without `amx_tile` where the CPU has AMX and the kernel does not allow its use."""
+    return flags - {"amx_tile"} if ISAS["amx"] <= flags and not _tiles_allowed() else flags
 
 
 def _tiles_allowed() -> bool:
@@ -66,9 +69,14 @@ def compiled_isa() -> str:
 @functools.cache
 def threads() -> int:
     """CLOISTER_THREADS, else the CPUs that this process may use, by affinity and cgroup. Raises UnsupportedCpu."""
+    return choose_threads(cgroup_cpus(read_text(Path("/proc/self/cgroup")), Path("/sys/fs/cgroup")))
+
+
+def choose_threads(quota: int) -> int:
+    """CLOISTER_THREADS, else the CPUs that affinity allows this process, or the quota if that is less. Raises
+    UnsupportedCpu."""
     forced = os.environ.get("CLOISTER_THREADS")
     if forced is None:
-        quota = cgroup_cpus(read_text(Path("/proc/self/cgroup")), Path("/sys/fs/cgroup"))
         return max(1, min(len(os.sched_getaffinity(0)), quota))
     if not (forced.isascii() and forced.isdigit() and 1 <= int(forced) <= MAX_THREADS):
         raise UnsupportedCpu(f"CLOISTER_THREADS is {forced!r}, expected a number from 1 to {MAX_THREADS}")
@@ -76,18 +84,18 @@ def threads() -> int:
 
 
 @functools.cache
-def cpu_name() -> str:
+def cpu_name(cpuinfo: Path = _CPUINFO) -> str:
     """The CPU's name in /proc/cpuinfo."""
-    return _cpuinfo("model name") or "unknown"
+    return _said(cpuinfo, "model name") or "unknown"
 
 
-def cpu_flags() -> frozenset[str]:
+def cpu_flags(cpuinfo: Path = _CPUINFO) -> frozenset[str]:
     """The CPU's flags in /proc/cpuinfo."""
-    return frozenset(_cpuinfo("flags").split())
+    return frozenset(_said(cpuinfo, "flags").split())
 
 
-def _cpuinfo(key: str) -> str:
-    for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+def _said(cpuinfo: Path, key: str) -> str:
+    for line in cpuinfo.read_text(errors="replace").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == key:
             return value.strip()

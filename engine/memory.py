@@ -15,8 +15,19 @@ def free_bytes(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/proc
                root: Path = Path("/sys/fs/cgroup")) -> int:  # fmt: skip
     """Returns the bytes that the kernel calls available (man 5 proc), or those that the limit of a cgroup above this
     process leaves, if that is less; 0 where neither is known."""
-    left = [_available(read_text(meminfo)), *_left(read_text(cgroup), root)]
+    left = [_kibibytes(read_text(meminfo), "MemAvailable:"), *_left(read_text(cgroup), root)]
     return max(0, min((number for number in left if number is not None), default=0))
+
+
+def limit_bytes(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/proc/self/cgroup"),
+                root: Path = Path("/sys/fs/cgroup")) -> int:  # fmt: skip
+    """Returns the bytes of memory that this process could have at best: those of the machine, or the limit of a cgroup
+    above it, if that is less; 0 where neither is known."""
+    names = {False: "memory.max", True: "memory.limit_in_bytes"}
+    folders = cgroups(read_text(cgroup), root, "memory")
+    limits = [read_text(folder / names[is_first]).strip() for folder, is_first in folders]
+    total = _kibibytes(read_text(meminfo), "MemTotal:")
+    return min([*(int(each) for each in limits if each.isdigit()), *([total] if total else [])], default=0)
 
 
 def give_back() -> None:
@@ -42,10 +53,11 @@ def unchanged(smaps: str, name: str) -> Iterator[tuple[int, int]]:
             yield first, int(each[2], 16) - first
 
 
-def _available(meminfo: str) -> int | None:
+def _kibibytes(meminfo: str, name: str) -> int | None:
+    """The bytes that a line of /proc/meminfo states."""
     for line in meminfo.splitlines():
         words = line.split()
-        if words[:1] == ["MemAvailable:"] and words[1:2] and words[1].isdigit():
+        if words[:1] == [name] and words[1:2] and words[1].isdigit():
             return int(words[1]) << 10
     return None
 

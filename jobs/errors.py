@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
     AUDIT_FAILED = 4
     WORKSPACE_HELD = 5
     WINDOW_CLOSED = 6
-    NEEDS_PERSON = 7  # of `status --check` alone
+    NEEDS_PERSON = 7  # of `status --check` and `doctor`
     DEFECT = 70
     INTERRUPTED = 130
     PIPE_CLOSED = 141  # 128 + SIGPIPE, as shells tell it

@@ -13,7 +13,7 @@ from jobs.config import NO_OCR, JobConfig, RetentionConfig
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.load import LoadedJob, shown
 from jobs.site import LimitsConfig
-from jobs.workspace import FOLDERS, Workspace
+from jobs.workspace import FOLDERS, Workspace, load_job_of
 
 _MIB = 2**20
 _REQUESTS = 50_000
@@ -64,6 +64,15 @@ def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
     if problems or task is None:
         raise ConfigError(*problems)
     return _plan(workspace, job, task)
+
+
+def load_and_plan(workspace: Workspace, path: Path) -> tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError:
+    """The job in a file, and its plan; or what is wrong with it, for those who tell that beside other jobs."""
+    try:
+        job = load_job_of(workspace, path)
+        return job, make_plan(workspace, job)
+    except (ConfigError, OSError) as error:
+        return error
 
 
 def digest_today(workspace: Workspace, job: LoadedJob) -> str:

@@ -50,12 +50,17 @@ class Workspace:
 
     def job_files(self) -> list[Path]:
         """The job files, sorted."""
-        return sorted(path for path in self.jobs.glob("*.yaml") if not path.name.startswith("."))
+        return job_files_in(self.root)
 
     def other_files(self) -> list[Path]:
         """The files in jobs/ that are no job files by their names, such as job.yml."""
         others = (path for path in self.jobs.glob("*") if not path.name.startswith(".") and path.suffix != ".yaml")
         return sorted(path for path in others if path.name != SCHEMA)
+
+
+def job_files_in(folder: Path) -> list[Path]:
+    """The job files of the workspace in a folder, sorted, whatever its site.yaml says."""
+    return sorted(path for path in (folder / "jobs").glob("*.yaml") if not path.name.startswith("."))
 
 
 def credential() -> Path | None:

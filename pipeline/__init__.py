@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pipeline.answer.heads import promises_of, with_head
+    from pipeline.answer.machine import Machine, kernels_of, look_at_machine
     from pipeline.answer.models import (
         check_machine,
         check_model,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from pipeline.heads.builtin import head_path
     from pipeline.inbox.discover import Candidate, Scan, scan
     from pipeline.inbox.find import check_inbox
-    from pipeline.inbox.parsers import check_isolation
+    from pipeline.inbox.parsers import Protection, check_isolation, protections_here
     from pipeline.inbox.sightings import Sightings
     from pipeline.inbox.unread import set_aside
     from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
@@ -93,7 +94,7 @@ if TYPE_CHECKING:
     from pipeline.records.costs.met import MetFiles
     from pipeline.records.drop import DropFolder, LeftFile
     from pipeline.records.entries import entries_at, read_entries
-    from pipeline.records.journal import Recorded, open_journal, record
+    from pipeline.records.journal import ClockSeen, Recorded, look_at_clock, open_journal, record
     from pipeline.records.records import says
     from pipeline.records.register import Register, model_news
     from pipeline.records.software import label
@@ -188,6 +189,7 @@ if TYPE_CHECKING:
 
 _LATER = {
     "pipeline.answer.heads": "promises_of with_head",
+    "pipeline.answer.machine": "Machine kernels_of look_at_machine",
     "pipeline.answer.models": (
         "check_machine check_model copy_model examine_model existing glance_at_model import_model inspect_model "
         "is_gguf list_models model_sha256 quantize_model same_use writing_of"
@@ -212,7 +214,7 @@ _LATER = {
     "pipeline.heads.builtin": "head_path",
     "pipeline.inbox.discover": "Candidate Scan scan",
     "pipeline.inbox.find": "check_inbox",
-    "pipeline.inbox.parsers": "check_isolation",
+    "pipeline.inbox.parsers": "Protection check_isolation protections_here",
     "pipeline.inbox.sightings": "Sightings",
     "pipeline.inbox.unread": "set_aside",
     "pipeline.keep.erasure": "Erased ErasureRefusedError erase",
@@ -253,7 +255,7 @@ _LATER = {
     "pipeline.records.costs.met": "MetFiles",
     "pipeline.records.drop": "DropFolder LeftFile",
     "pipeline.records.entries": "entries_at read_entries",
-    "pipeline.records.journal": "Recorded open_journal record",
+    "pipeline.records.journal": "ClockSeen Recorded look_at_clock open_journal record",
     "pipeline.records.records": "says",
     "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",

@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, str | Group] = {
     "rerun": "rerun.rerun",
     "serve": "serve.serve",
     "status": "status.status",
+    "doctor": "doctor.doctor",
     "results": "results.results",
     "learn": "learn.learn",
     "qualify": "qualify.qualify",

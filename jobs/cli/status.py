@@ -19,9 +19,9 @@ from jobs.lock import holder
 from jobs.nights.ahead import look_ahead
 from jobs.nights.beside import Beside
 from jobs.nights.calls.needs import Need, needs
-from jobs.plan import make_plan, make_site
+from jobs.plan import load_and_plan, make_site
 from jobs.visible import one_line
-from jobs.workspace import Workspace, load_job_of, open_workspace
+from jobs.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
     """All that is shown. `checked` comes to know when the log was verified."""
     site = make_site(place)
     register = pipeline.Register()
-    loaded = {path: _loaded(place, path) for path in place.job_files()}
+    loaded = {path: load_and_plan(place, path) for path in place.job_files()}
     plans = [each[1] for each in loaded.values() if isinstance(each, tuple)]
     costs, met = pipeline.AllCosts(), pipeline.MetFiles({each.job: set() for each in plans if each.keeps})
     known = {each.job: each for each in pipeline.status(site, register, checked, costs, met)}
@@ -80,7 +80,9 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
     log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None)
     if log.starts:
         log.starts.look()
-    beside = Beside(place, [each[0] for each in loaded.values() if isinstance(each, tuple)], [*map(_stem, loaded)])
+    beside = Beside(
+        place, [each[0] for each in loaded.values() if isinstance(each, tuple)], [path.stem for path in loaded]
+    )
     jobs = [_job(path, _fitting(each, beside), log) for path, each in loaded.items()]
     gone = [
         {"job": name, **_history(each, on_its_way)}
@@ -103,19 +105,6 @@ def _running(site: pipeline.Site) -> pipeline.Running | None:
     """The run that holds the log, if it is one that holds it. Of a process elsewhere the kernel does not say which."""
     pid, told = holder(site.audit / "lock"), pipeline.running(site)
     return told if told and pid is not None and pid in (0, told.pid) else None
-
-
-def _loaded(workspace: Workspace, path: Path) -> tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError:
-    """The job in a file, and its plan; or what is wrong with it."""
-    try:
-        job = load_job_of(workspace, path)
-        return job, make_plan(workspace, job)
-    except (ConfigError, OSError) as error:
-        return error
-
-
-def _stem(path: Path) -> str:
-    return path.stem
 
 
 def _fitting(

@@ -1,8 +1,11 @@
 """How the parsers of documents are held, against what the site asks for (parse/README.md: what holds a parser)."""
 
+from dataclasses import dataclass
+
 from pipeline.errors import MachineRefusedError
-from pipeline.parse import NotIsolatedError, ParserPool
+from pipeline.parse import Limits, NotIsolatedError, ParserPool
 from pipeline.parse.sandbox import OF_PROGRAM, lacking
+from pipeline.parse.sandbox import REQUIRED as OF_CHILD
 from pipeline.plan import BEST_EFFORT, REQUIRED, Site
 from pipeline.records.types import Isolation
 
@@ -13,6 +16,7 @@ _NEEDS = {
     "memory_limit": "no lower hard limit on address space around it (ulimit -Hv)",
     "dies_with_parent": "no profile around it that forbids prctl",
     "no_files": "Landlock (Linux 5.13)",
+    "no_network": "user namespaces that are not forbidden, for a network namespace",
 }
 """What a protection takes, for the operator."""
 
@@ -43,6 +47,28 @@ def unconfined(site: Site, pool: ParserPool) -> str | None:
         return None
     needed = ", ".join(_NEEDS[name] for name in missing)
     return f"Tesseract cannot be held here, which needs {needed} or limits: {{isolation: {BEST_EFFORT}}}"
+
+
+@dataclass(frozen=True)
+class Protection:
+    """A restriction of the kernel on parsers. `for_parsers`: without it no document is read where the site requires
+    isolation; `for_programs`: without it Tesseract is not started there. `needs` says what it takes."""
+
+    name: str
+    in_force: bool
+    for_parsers: bool
+    for_programs: bool
+    needs: str
+
+
+def protections_here(limits: Limits) -> list[Protection]:
+    """The restrictions that hold a parser on this machine, each with whether it is in force. RuntimeError if no parser
+    starts."""
+    with ParserPool(1, limits, required=False) as pool:
+        return [
+            Protection(name, there, name in OF_CHILD, name in OF_PROGRAM, _NEEDS.get(name, "a kernel that allows it"))
+            for name, there in pool.isolation.items()
+        ]
 
 
 def check_isolation(site: Site) -> None:

@@ -166,6 +166,27 @@ def cut_record(journal: Journal) -> list[RecoveredCut]:
     return [RecoveredCut(bytes=journal.cut.bytes, entries=journal.cut.entries, files=journal.cut.files)]
 
 
+@dataclass(frozen=True)
+class ClockSeen:
+    """The clock against the last entry of the log, whose time is `last`. `behind`: seconds by which the clock is behind
+    it, 0 if it is not. `stepped`: seconds by which the clock was set since then, 0 if it was not; known within one
+    start of the machine only."""
+
+    last: str
+    behind: float
+    stepped: float
+
+
+def look_at_clock(site: Site, now: audit.Stamp) -> ClockSeen | None:
+    """Hold the clocks `now` against the last entry; None if there is none. Nothing is locked. AuditError."""
+    last = _last_stamp(site, audit.read_checkpoint(site.audit, site.public_key).size)
+    if last is None:
+        return None
+    steps = _steps(last, now) if last.boot == now.boot else []
+    behind = max(0.0, -_seconds(last.time, now.time))
+    return ClockSeen(last.time, behind, steps[0].seconds if steps else 0.0)
+
+
 def _last_stamp(site: Site, size: int) -> audit.Stamp | None:
     """The time stamp of the last entry; None for an empty log."""
     if not size:

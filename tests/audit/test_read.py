@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import audit
+from audit import read
 from audit.merkle import leaf_hash
 
 SEGMENT = "entries/000000000000.jsonl"
@@ -61,3 +62,32 @@ def test_who_stops_early_or_starts_later_reads_on(site: Any) -> None:
     reader = audit.read_entries(site.folder, site.public_key)
     assert [n for n, _ in itertools.islice(reader, 600)] == list(range(600))
     assert len(list(audit.read_entries(site.folder, site.public_key, start=1))) == 599
+
+
+def test_the_tail_is_checked_as_a_start_does_and_nothing_is_written(site: Any) -> None:
+    site.commit(600)
+    before = {path: path.read_bytes() for path in site.folder.rglob("*") if path.is_file()}
+    assert audit.check_tail(site.folder, site.public_key).size == 600
+    with site.open():  # whoever holds the lock is not in the way
+        assert audit.check_tail(site.folder, site.public_key).size == 600
+    assert {path: path.read_bytes() for path in site.folder.rglob("*") if path.is_file()} == before
+    change(site.folder, 5)
+    assert audit.check_tail(site.folder, site.public_key).size == 600, "which only `verify` finds"
+    change(site.folder, 599)
+    with pytest.raises(audit.LogUntrusted, match="entry 599"):
+        audit.check_tail(site.folder, site.public_key)
+
+
+def test_a_writer_that_goes_on_meanwhile_is_no_fault(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.commit(300)
+    real, looks = read.read_head, []
+
+    def while_somebody_commits(folder: Path, key: Any) -> Any:
+        looks.append(key)
+        if len(looks) < 3:
+            site.commit(1)
+            raise audit.LogUntrusted("tile", "gone meanwhile")
+        return real(folder, key)
+
+    monkeypatch.setattr(read, "read_head", while_somebody_commits)
+    assert audit.check_tail(site.folder, site.public_key).size == 302

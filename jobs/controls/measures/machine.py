@@ -55,7 +55,7 @@ MEASURES: Mapping[str, Measure] = {
     "fail-stop": Measure(
         "Where the log cannot be written or trusted, nothing more is processed.", "exit code 4", _fail_stop
     ),
-    "capacity": Measure("The room that the log takes, and what is left.", "cloister status", _capacity),
+    "capacity": Measure("The room that the log takes, and what is left.", "cloister doctor", _capacity),
     "calling": Measure(
         "A command of the site is called when a run failed, nothing came, or a night is unlike the others.",
         "notify in site.yaml and jobs/*.yaml; cloister status --check",

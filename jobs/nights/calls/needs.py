@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 import pipeline
@@ -60,16 +61,21 @@ def _of_job(job: Mapping[str, Any]) -> Iterator[Need]:
 
 
 def _full(workspace: Workspace) -> Iterator[Need]:
-    """The disks of the workspace that are nearly full, each once."""
-    seen: set[int] = set()
-    for folder in (workspace.root, *(workspace.root / name for name in ("audit", *FOLDERS))):
-        if not folder.is_dir() or (device := folder.stat().st_dev) in seen:
-            continue
-        seen.add(device)
+    """The disks of the workspace that are nearly full."""
+    for folder in disks_of(workspace.root):
         usage = shutil.disk_usage(folder)
         if is_nearly_full(usage.total, usage.free):
             sentence = f"The disk of {shown(folder)} is nearly full: {usage.free / 2**20:,.0f} MiB are free."
             yield Need("disk", None, sentence)
+
+
+def disks_of(root: Path) -> Iterator[Path]:
+    """A folder of the workspace at `root` on each disk that it lies on, those that are there."""
+    seen: set[int] = set()
+    for folder in (root, *(root / name for name in ("audit", *FOLDERS))):
+        if folder.is_dir() and (device := folder.stat().st_dev) not in seen:
+            seen.add(device)
+            yield folder
 
 
 def is_nearly_full(total: int, free: int) -> bool:

@@ -1,0 +1,94 @@
+"""`cloister doctor`: whether this machine and a workspace are fit for a night, line by line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import counted, print_json, say
+from jobs.doctor import CHECKS
+from jobs.doctor.base import Level
+from jobs.doctor.baseline import Baseline, Change, baseline_of, changes, read_baseline, write_baseline
+from jobs.doctor.examine import Examined, examine
+from jobs.doctor.patient import find_patient
+from jobs.errors import ConfigError, ExitCode, Problem
+from jobs.visible import one_line
+
+SaveOption = Annotated[
+    Path | None,
+    typer.Option("--save", metavar="FILE", help="Keep what was found in this file, to compare with later."),
+]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option("--against", metavar="FILE", help="Say what has changed since this file was saved."),
+]
+
+
+def doctor(
+    save: SaveOption = None,
+    against: AgainstOption = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look at this machine, and at a workspace if there is one: is it fit for a night?
+
+    Each line is ok, a warning or a problem, with the remedy. To measure the disk, some blocks are written beside the
+    log and removed. Exit 7 if there is a problem, else 0, whatever has changed since a baseline.
+    """
+    before = read_baseline(against) if against else None
+    patient = find_patient(workspace)
+    examined = list(examine(patient, CHECKS))
+    now = baseline_of(examined, patient.stamp().time)
+    changed = list(changes(before, now, CHECKS)) if before else []
+    if save is not None:
+        _save(save, now)
+    code = ExitCode.NEEDS_PERSON if Level.PROBLEM in now.levels.values() else ExitCode.DONE
+    if as_json:
+        print_json(_to_json(patient.folder, examined, now, before, changed) | {"exit_code": int(code)})
+    else:
+        _print(patient.folder, examined)
+        if before is not None:
+            _print_changes(before, changed)
+    raise typer.Exit(int(code))
+
+
+def _save(path: Path, now: Baseline) -> None:
+    try:
+        write_baseline(path, now)
+    except OSError as error:
+        raise ConfigError(Problem(str(path), f"cannot be written: {error.strerror}", "a file in a folder")) from error
+
+
+def _to_json(
+    folder: Path | None, examined: Sequence[Examined], now: Baseline, before: Baseline | None, changed: Sequence[Change]
+) -> dict[str, Any]:
+    findings = [
+        {"check": each.check, "level": each.finding.level, "sentence": each.finding.sentence,
+         "remedy": each.finding.remedy}
+        for each in examined
+    ]  # fmt: skip
+    told = {"workspace": folder, "findings": findings, "figures": now.figures}
+    return told | ({"against": before.made_at, "changes": changed} if before else {})
+
+
+def _print(folder: Path | None, examined: Sequence[Examined]) -> None:
+    if folder is None:
+        say("There is no workspace here, so only the machine is looked at (--workspace names one).")
+    for each in examined:
+        say(f"{each.finding.level:<8} {each.check:<11} {one_line(each.finding.sentence)}")
+        if each.finding.remedy:
+            say(f"{'':<20} remedy: {one_line(each.finding.remedy)}")
+    counts = Counter(each.finding.level for each in examined)
+    told = [f"{counts[Level.OK]} ok", *(counted(counts[level], level) for level in (Level.WARNING, Level.PROBLEM))]
+    say(", ".join(told))
+
+
+def _print_changes(before: Baseline, changed: Sequence[Change]) -> None:
+    say(f"\nSince {before.made_at[:19]}Z {'' if changed else 'nothing has changed.'}".rstrip())
+    for each in changed:
+        say(f"changed  {each.check:<11} {one_line(each.sentence)}")

@@ -1,0 +1,81 @@
+"""What is examined: this machine, and a workspace if there is one, however broken it may be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import audit
+import pipeline
+from jobs.errors import ConfigError
+from jobs.load import LoadedJob
+from jobs.plan import load_and_plan, make_site
+from jobs.workspace import VARIABLE, Workspace, find_workspace, open_workspace
+
+if TYPE_CHECKING:
+    Planned = tuple[LoadedJob, pipeline.RunPlan]
+
+
+@dataclass(frozen=True)
+class Patient:
+    """What a check is given. `folder` is that of the workspace, and `workspace` what its site.yaml says: None where
+    `wrong` says why it cannot be read. What the kernel and the system say is read below `root`, and the clock is
+    `stamp`."""
+
+    folder: Path | None = None
+    workspace: Workspace | None = None
+    wrong: ConfigError | None = None
+    root: Path = Path("/")
+    stamp: Callable[[], audit.Stamp] = audit.stamp_now
+
+    @property
+    def place(self) -> Path:
+        """The folder of the workspace, for checks that need one."""
+        assert self.folder is not None
+        return self.folder
+
+    @property
+    def opened(self) -> Workspace:
+        """The workspace, for checks that need its site.yaml."""
+        assert self.workspace is not None
+        return self.workspace
+
+    @cached_property
+    def machine(self) -> pipeline.Machine:
+        """What there is to compute with."""
+        return pipeline.look_at_machine(self.root)
+
+    @cached_property
+    def site(self) -> pipeline.Site:
+        """The workspace as the pipeline knows it."""
+        return make_site(self.opened)
+
+    @cached_property
+    def jobs(self) -> dict[Path, Planned | ConfigError | OSError]:
+        """Each job file with its job and plan, or with what is wrong with it; empty without a site.yaml."""
+        if self.workspace is None:
+            return {}
+        return {path: load_and_plan(self.workspace, path) for path in self.workspace.job_files()}
+
+    def plans(self) -> Iterator[Planned]:
+        """The jobs that can be planned, with their plans."""
+        yield from (each for each in self.jobs.values() if isinstance(each, tuple))
+
+
+def find_patient(option: Path | None) -> Patient:
+    """This machine, with the workspace that a command would take; without one where none is named and none is found.
+    ConfigError for one that is named and is none."""
+    try:
+        folder = find_workspace(option)
+    except ConfigError:
+        if option is not None or os.environ.get(VARIABLE):
+            raise
+        return Patient()
+    try:
+        return Patient(folder, open_workspace(folder))
+    except ConfigError as error:
+        return Patient(folder, None, error)

@@ -1,0 +1,1 @@
+"""Checks of a workspace, and of what it asks of the machine."""

@@ -1,0 +1,51 @@
+"""The job files: whether each can be planned, and its model is there. `cloister check` looks closer, at each model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pipeline
+from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, warning
+from jobs.doctor.compared import same
+from jobs.doctor.faults import of_problems
+from jobs.doctor.patient import Patient
+from jobs.errors import ConfigError
+from jobs.load import load_job, shown
+from jobs.visible import one_line
+from jobs.workspace import job_files_in
+
+NEEDS = Needs.FOLDER
+FIGURES: Figures = {"jobs": same}
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Tell what is wrong with each job."""
+    files = job_files_in(patient.place)
+    found = [finding for path in files for finding in _of_job(patient, path)]
+    if patient.workspace is not None:
+        for path in patient.workspace.other_files():
+            found.append(warning(f"{shown(path)} is no job: job files end in .yaml.", "rename it, or move it away"))
+    yield from found_or(found, _in_order(len(files), patient), jobs=[path.stem for path in files])
+
+
+def _in_order(number: int, patient: Patient) -> str:
+    if not number:
+        return "There is no job."
+    jobs, models = ("1 job", "its model is") if number == 1 else (f"{number:,} jobs", "their models are")
+    return f"{jobs} can be planned, and {models} there." if patient.workspace else f"{jobs} can be read."
+
+
+def _of_job(patient: Patient, path: Path) -> Iterator[Finding]:
+    try:
+        planned = patient.jobs[path] if patient.workspace else load_job(path)
+        if isinstance(planned, Exception):
+            raise planned
+        if isinstance(planned, tuple):
+            pipeline.glance_at_model(planned[1])
+    except ConfigError as error:
+        yield from of_problems(error)
+    except OSError as error:
+        yield problem(f"{shown(path)}: {error.filename}: {error.strerror}.", "let the user who runs Cloister read it")
+    except pipeline.ModelRefusedError as error:
+        yield problem(f"{path.stem}: {one_line(str(error))}.", "cloister check tells all that is wrong with a job")
