@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 from html import escape
+from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -61,7 +62,7 @@ def _render(source: Source, name: str, pages: frozenset[str]) -> tuple[str, str]
 def _anchor(tokens: list[Any]) -> str:
     """Give each heading its anchor; the text of the first one."""
     seen, first = dict[str, int](), ""
-    for opening, inline in zip(tokens, tokens[1:], strict=False):
+    for opening, inline in pairwise(tokens):
         if opening.type != "heading_open":
             continue
         text = "".join(part.content for part in inline.children if part.type in ("text", "code_inline"))

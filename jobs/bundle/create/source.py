@@ -16,9 +16,7 @@ from jobs.load import shown
 PROJECT: Final = "pyproject.toml"
 LOCK: Final = "requirements.lock"
 PIP_LOCK: Final = "pip.lock"
-VERIFY: Final = "jobs/bundle/verify.py"
-INSTALL: Final = "jobs/bundle/install.py"
-NEEDED: Final = (PROJECT, LOCK, PIP_LOCK, "README.md", "LICENSE", VERIFY, INSTALL)
+NEEDED: Final = (PROJECT, LOCK, PIP_LOCK, "README.md", "LICENSE")
 EXTRA: Final = "ocr"  # the extra that a bundle installs; pictures of text cannot be read without it
 _LEFT_OUT: Final = re.compile(r"(^|/)(\.|__pycache__/|build/|demo/|[^/]*\.egg-info/)|\.py[co]$")
 _LISTED = 10

@@ -68,6 +68,11 @@ def parse_wheel_name(file: str) -> WheelName | None:
     return WheelName(name, version, build or "", pythons, abis, platforms)
 
 
+def format_glibc(glibc: Glibc) -> str:
+    """A version of glibc as text: 2.28."""
+    return f"{glibc[0]}.{glibc[1]}"
+
+
 def platforms() -> list[str]:
     """The platforms of x86-64 Linux, lowest glibc first."""
     old = {glibc: name for name, glibc in _OLD.items()}
