@@ -1,12 +1,10 @@
 """`bundle diff`: an update that carries only what a bundle has and another one has not."""
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import audit
-from jobs.bundle.alone import PROGRAMS, program
 from jobs.bundle.archive import Archive, BundleError, Progress, open_archive
 from jobs.bundle.manifest import Manifest
 from jobs.bundle.publish import Key, Published, make_folder, publish
@@ -34,15 +32,16 @@ def difference(old: Path, new: Path, out: Path, key: Key, progress: Progress) ->
         _check_signed(new, after, key)
         known = {file.sha256 for file in before.manifest.files}
         files = tuple(replace(file, carried=file.sha256 not in known) for file in after.manifest.files)
-        lost = [file.path for file, had in zip(files, after.manifest.files, strict=True) if file.carried and not had.carried]
+        lost = [
+            file.path for file, had in zip(files, after.manifest.files, strict=True) if file.carried and not had.carried
+        ]
         if lost:
             what = f"is an update itself, and does not carry {lost[0]}"
             raise ConfigError(Problem(shown(new), what, "a bundle that carries all of its files"))
         manifest = replace(after.manifest, files=files, base=before.manifest.sha256)
         make_folder(out)
-        published = publish(out, manifest, key, after.read, programs(), progress)
+        published = publish(out, manifest, key, after.read, progress)
         return Difference(published, before.manifest, sum(file.size for file in files))
-
 
 
 def _open(path: Path, opened: ExitStack) -> Archive:

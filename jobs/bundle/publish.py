@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import audit
+from jobs.bundle.alone import PROGRAMS, program
 from jobs.bundle.archive import Progress, archive_size, write_archive
 from jobs.bundle.manifest import File, Manifest
 from jobs.errors import ConfigError, Problem
@@ -72,17 +73,17 @@ def publish(
     manifest: Manifest,
     key: Key,
     read: Callable[[File], Iterable[bytes]],
-    programs: Mapping[str, bytes],
     progress: Progress | None,
 ) -> Published:
     """Write the programs, then the archive, which has its name only when it is whole. ConfigError if there is no room,
     or if something else is in the way; OSError."""
     archive = folder / manifest.name
     check_new(archive)
+    programs = {name: program(name).encode() for name in PROGRAMS}
     signature = key.sign(manifest)
     size = archive_size(manifest, signature)
     _check_room(folder, size + sum(map(len, programs.values())))
-    digests = {folder / name: _put(folder / name, data) for name, data in sorted(programs.items())}
+    digests = {folder / name: _put(folder / name, data) for name, data in programs.items()}
     partial = folder / f".{archive.name}.{os.getpid()}.part"
     try:
         with partial.open("xb") as stream:

@@ -43,6 +43,11 @@ COMMANDS: Mapping[str, str | Group] = {
             "rollback": "model_rollback.rollback",
         },
     ),
+    "bundle": Group(
+        "Cloister itself, carried on a disk: make a bundle, check it, install it, and go back to the version before.",
+        None,
+        {"create": "bundle_create.bundle_create", "diff": "bundle_diff.bundle_diff"},
+    ),
     "review": Group(
         "Rows that people look at: list them, and decide on them, with your name in the log.",
         None,

@@ -1,12 +1,11 @@
 """`bundle create`: everything that a bundle carries is gathered from a source and its wheels, and signed."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from jobs.bundle.alone import PROGRAMS, program
 from jobs.bundle.archive import Progress
 from jobs.bundle.create.examples import make_examples
 from jobs.bundle.create.fetch import fetch
@@ -19,7 +18,7 @@ from jobs.bundle.create.sbom import Part, make_sbom
 from jobs.bundle.create.source import EXTRA, LOCK, PIP_LOCK, Source, open_source
 from jobs.bundle.create.tags import LOWEST, WheelName, format_glibc, parse_wheel_name
 from jobs.bundle.create.wheels import Folder, Wheel, choose_all, closure
-from jobs.bundle.manifest import PRODUCT, Content, File, Manifest
+from jobs.bundle.manifest import PRODUCT, Content, Manifest
 from jobs.bundle.publish import Key, Published, check_new, make_folder, publish
 from jobs.errors import ConfigError, Problem
 from jobs.load import shown
@@ -64,8 +63,7 @@ def create(wanted: Wanted, key: Key, progress: Progress) -> Created:
         sources = {content.path: content.source for content in contents}
         files = tuple(content.to_file() for content in contents)
         manifest = Manifest(source.version, wanted.pythons, glibc, wanted.expires, files)
-        programs = {name: program(name).encode() for name in PROGRAMS}
-        published = publish(wanted.out, manifest, key, lambda file: _read(sources[file.path]), programs, progress)
+        published = publish(wanted.out, manifest, key, lambda file: _read(sources[file.path]), progress)
     return Created(published, tuple(parts))
 
 
@@ -138,9 +136,7 @@ def _own(source: Source, builder: Wheel, place: Path) -> Wheel:
     return Wheel(path, name, Content("own", "wheel", path).to_file().sha256)
 
 
-def _placed(
-    chosen: Mapping[str, Mapping[str, Wheel]], graphs: Mapping[str, Mapping[str, set[str]]]
-) -> list[Part]:
+def _placed(chosen: Mapping[str, Mapping[str, Wheel]], graphs: Mapping[str, Mapping[str, set[str]]]) -> list[Part]:
     """Each wheel once, in the folder of its Python, or in one for all if several take it."""
     users = dict[str, list[str]]()
     wheels = dict[str, Wheel]()
