@@ -87,7 +87,7 @@ def _pythons(asked: list[str] | None) -> tuple[str, ...]:
     for version in versions:
         if not re.fullmatch(r"3\.(1[1-9]|[2-9]\d)", version):
             raise ConfigError(Problem("--python", f"{version!r}", "a version of Python as 3.11, or a newer one"))
-    return tuple(sorted(set(versions), key=lambda version: int(version.partition(".")[2])))
+    return tuple(sorted(set(versions), key=_minor))
 
 
 def _day(text: str | None, today: date) -> str | None:
@@ -145,19 +145,22 @@ def _wheel(part: Part) -> dict[str, Any]:
 
 def _say_glibc(created: Created) -> None:
     """What the wheels need of glibc, the one that needs most first."""
-    native = [part for part in created.parts if part.wheel.name.glibc is not None]
-    native.sort(key=lambda part: (part.wheel.name.glibc, part.wheel.package), reverse=True)
     pythons, glibc = " or ".join(created.published.manifest.pythons), created.published.manifest.glibc
     say(f"Runs on Linux on x86-64 with glibc {glibc} or newer and Python {pythons}")
-    if native:
-        rows = [
-            [
-                part.wheel.package,
-                part.wheel.version,
-                format_glibc(part.wheel.name.glibc or (0, 0)),
-                ", ".join(part.pythons),
-            ]
-            for part in native
+    rows = dict[tuple[int, int, str, str], list[str]]()
+    for part in created.parts:
+        if (needs := part.wheel.name.glibc) is not None:
+            row = rows.setdefault((-needs[0], -needs[1], part.wheel.package, part.wheel.version), [])
+            row += part.pythons
+    if rows:
+        told = [
+            [name, version, format_glibc((-major, -minor)), ", ".join(sorted(users, key=_minor))]
+            for (major, minor, name, version), users in sorted(rows.items())
         ]
-        print_table(["wheel", "version", "glibc", "python"], rows, right=["glibc"])
-    say(f"and {counted(len(created.parts) - len(native), 'wheel')} without machine code")
+        print_table(["wheel", "version", "glibc", "python"], told, right=["glibc"])
+    pure = sum(part.wheel.name.glibc is None for part in created.parts)
+    say(f"and {counted(pure, 'wheel')} without machine code")
+
+
+def _minor(python: str) -> int:
+    return int(python.partition(".")[2])

@@ -42,4 +42,4 @@ def _plain(name: str) -> str:
     """A name of the characters that a bundle allows."""
     bare = unicodedata.normalize("NFKD", name.translate(_LETTERS))
     ascii_ = "".join(sign for sign in bare if not unicodedata.combining(sign))
-    return re.sub(r"-*[^A-Za-z0-9._-]+-*", "-", ascii_).strip("-.")
+    return re.sub(r"-+(?=\.)", "", re.sub(r"-*[^A-Za-z0-9._-]+-*", "-", ascii_)).strip("-.")

@@ -12,7 +12,7 @@ from jobs.bundle.create.locked import Pinned
 from jobs.bundle.create.tags import platforms
 from jobs.errors import ConfigError, Problem
 
-_ABOUT: Final = re.compile(r"Collecting ([A-Za-z0-9._-]+)")
+_ABOUT: Final = re.compile(r"(?:Collecting |Processing .*/)([A-Za-z0-9._]+)")
 _NONE: Final = re.compile(r"No matching distribution found for ([^\s(]+)")
 _OFFLINE: Final = "after connection broken by"  # how pip says that it tries again
 _LINES = 400  # of what pip said

@@ -18,7 +18,7 @@ LOCK: Final = "requirements.lock"
 PIP_LOCK: Final = "pip.lock"
 NEEDED: Final = (PROJECT, LOCK, PIP_LOCK, "README.md", "LICENSE")
 EXTRA: Final = "ocr"  # the extra that a bundle installs; pictures of text cannot be read without it
-_LEFT_OUT: Final = re.compile(r"(^|/)(\.|__pycache__/|build/|demo/|[^/]*\.egg-info/)|\.py[co]$")
+_LEFT_OUT: Final = re.compile(r"^(build|demo)/|(^|/)(\.|__pycache__/|[^/]*\.egg-info/)|\.py[co]$")
 _LISTED = 10
 
 
@@ -98,7 +98,7 @@ def _walked(folder: Path) -> list[str]:
         inner = os.path.relpath(place, folder)
         paths = [os.path.normpath(os.path.join(inner, name)) for name in names]  # noqa: PTH118
         found += [path for path in paths if not _LEFT_OUT.search(path)]
-        folders[:] = [name for name in folders if not _LEFT_OUT.search(f"{name}/")]
+        folders[:] = [name for name in folders if not _LEFT_OUT.search(f"{os.path.normpath(f'{inner}/{name}')}/")]
     return found
 
 
