@@ -25,7 +25,7 @@ _CHUNK: Final = 1 << 20
 Progress = Callable[[int, int, str], None]
 
 
-class BundleError(Exception):
+class BundleError(ValueError):
     """An archive that is no bundle, or not a whole one."""
 
 
@@ -57,8 +57,8 @@ def write_archive(
     read: Callable[[File], Iterable[bytes]],
     progress: Progress | None = None,
 ) -> str:
-    """Write the archive, and return its sha256. `read` has the bytes of a carried file. OSError; ValueError if they are
-    not those of the manifest: somebody changed the file meanwhile."""
+    """Write the archive, and return its sha256. `read` has the bytes of a carried file. OSError; BundleError if they
+    are not those of the manifest; ValueError for what an archive cannot say."""
     digest, done = sha256(), 0
     total = sum(file.size for file in manifest.carried)
 
@@ -75,7 +75,7 @@ def write_archive(
             found.update(block)
             put(block)
         if found.hexdigest() != file.sha256:
-            raise ValueError(f"{file.path} was changed while it was read")
+            raise BundleError(f"{file.path} has not the sha256 of the manifest: it was changed")
         put(bytes(-file.size % BLOCK))
         done += file.size
         if progress:

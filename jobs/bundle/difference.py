@@ -29,15 +29,12 @@ def difference(old: Path, new: Path, out: Path, key: Key, progress: Progress) ->
         before, after = (_open(path, opened) for path in (old, new))
         if before.manifest.sha256 == after.manifest.sha256:
             raise ConfigError(Problem(shown(new), "is the same bundle, so there is nothing to update"))
+        if after.manifest.base is not None:
+            what = "is an update itself, which does not carry all files of its version"
+            raise ConfigError(Problem(shown(new), what, "a bundle that `cloister bundle create` made"))
         _check_signed(new, after, key)
         known = {file.sha256 for file in before.manifest.files}
         files = tuple(replace(file, carried=file.sha256 not in known) for file in after.manifest.files)
-        lost = [
-            file.path for file, had in zip(files, after.manifest.files, strict=True) if file.carried and not had.carried
-        ]
-        if lost:
-            what = f"is an update itself, and does not carry {lost[0]}"
-            raise ConfigError(Problem(shown(new), what, "a bundle that carries all of its files"))
         manifest = replace(after.manifest, files=files, base=before.manifest.sha256)
         make_folder(out)
         published = publish(out, manifest, key, after.read, progress)

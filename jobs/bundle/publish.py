@@ -91,6 +91,8 @@ def publish(
             stream.flush()
             os.fsync(stream.fileno())
         partial.replace(archive)
+    except ValueError as error:
+        raise ConfigError(Problem(shown(archive), f"cannot be made: {error}")) from None
     finally:
         partial.unlink(missing_ok=True)
     audit.sync_folder(folder)
