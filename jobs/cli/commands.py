@@ -43,6 +43,16 @@ COMMANDS: Mapping[str, str | Group] = {
             "rollback": "model_rollback.rollback",
         },
     ),
+    "bundle": Group(
+        "Cloister itself, carried on a disk: check a bundle, install it, and go back to the version before.",
+        None,
+        {
+            "verify": "bundle_verify.verify",
+            "install": "bundle_install.install",
+            "rollback": "bundle_rollback.rollback",
+            "list": "bundle_list.list_",
+        },
+    ),
     "review": Group(
         "Rows that people look at: list them, and decide on them, with your name in the log.",
         None,
