@@ -6,9 +6,9 @@ from pathlib import Path
 from jobs.bundle.versions import COMPLETE
 
 
-def installed_version(prefix: str = sys.prefix) -> Path | None:
-    """The folder of the version to which the environment `prefix` belongs; None if that is another environment."""
-    folder = Path(prefix).parent
+def installed_version() -> Path | None:
+    """The folder of the version whose environment this process has; None if it has another one."""
+    folder = Path(sys.prefix).parent
     return folder if (folder / COMPLETE).is_file() and (folder / "manifest.json").is_file() else None
 
 

@@ -120,9 +120,9 @@ def complete_versions(root: Path) -> list[str]:
 
 def remove_rests(root: Path) -> None:
     """Remove the versions of installs that were cut off."""
-    used = {version_of(root, CURRENT), version_of(root, PREVIOUS)}
+    current = version_of(root, CURRENT)
     for folder in root.glob(f"{VERSIONS}/*"):
-        if not (folder / COMPLETE).exists() and folder.name not in used:
+        if not (folder / COMPLETE).exists() and folder.name != current:
             shutil.rmtree(str(folder))
 
 
