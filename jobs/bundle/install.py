@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from audit import standalone
-from jobs.bundle.machine import Machine, RefusedError, check_machine, check_space, refuse, this_machine
+from jobs.bundle.machine import Machine, RefusedError, check_machine, check_space, this_machine
 from jobs.bundle.reader import (
     CHUNK,
     MANIFEST,
@@ -80,7 +80,10 @@ def install(
     trusted, RefusedError for anything else that has to be otherwise, and then nothing was changed."""
     trusted = trusted_key(root, key)
     step("checking the bundle")
-    bundle = read_bundle(archive, trusted, today)
+    try:
+        bundle = read_bundle(archive, trusted, today)
+    except OSError as error:
+        raise RefusedError(str(archive), f"cannot be read: {error.strerror}") from None
     check_machine(bundle.told, machine)
     with usual_umask(), told_errors():
         folder, before = root / VERSIONS / bundle.id, version_of(root, CURRENT)
@@ -106,16 +109,14 @@ def trusted_key(root: Path, given: str | None) -> str:
     try:
         key = None if given is None else find_key(given)
         remembered = (root / TRUSTED).read_text().strip() if (root / TRUSTED).exists() else key
-    except OSError as error:
-        raise RefusedError(f"--key: {error}") from None
-    except standalone.WrongError as error:
-        raise RefusedError(f"--key: {error}") from None
+    except (OSError, standalone.WrongError) as error:
+        raise RefusedError("--key", str(error)) from None
     if remembered is None:
         found, expected = f"{root} has no version yet, and --key is missing", "the public key that you trust"
-        refuse("no key", found, expected, "give it by --key; it came to you in another way than the bundle")
+        raise RefusedError("no key", found, expected, "give it by --key; it came to you in another way than the bundle")
     if key is not None and key != remembered:
         remedy = f"if the key was replaced, write the new one into {root / TRUSTED}"
-        refuse("another key", key, f"{remembered}, which this installation trusts", remedy)
+        raise RefusedError("another key", key, f"{remembered}, which this installation trusts", remedy)
     return str(remembered)
 
 
@@ -127,15 +128,16 @@ def find_sources(bundle: Bundle, root: Path) -> dict[str, Path]:
         folder = root / VERSIONS / version
         for told in json.loads((folder / MANIFEST).read_bytes().decode())["files"]:
             known[told["sha256"]] = folder / told["path"]
-    found = {}
+    sources = {}
     for each in bundle.files:
         place = known.get(each.sha256)
         if place is not None and place.is_file() and digest_of(place) == each.sha256:
-            found[each.path] = place
+            sources[each.path] = place
         elif each.at is None:
             expected = f"the version whose manifest has the sha256 {bundle.told['base']}, whole"
-            refuse("an update of another version", f"{each.path} is not there", expected, "take a full bundle")
-    return found
+            found = f"no installed version has {each.path}"
+            raise RefusedError("an update of another version", found, expected, "take a full bundle")
+    return sources
 
 
 @contextmanager
@@ -192,7 +194,7 @@ def copy_files(bundle: Bundle, folder: Path, sources: dict[str, Path]) -> None:
                 for start in range(0, each.size, CHUNK):
                     out.write(file.read(min(CHUNK, each.size - start)))
             if digest_of(target) != each.sha256:
-                raise RefusedError(f"{bundle.archive}: {each.path} was changed since it was checked")
+                raise RefusedError(str(bundle.archive), f"{each.path} was changed since it was checked")
 
 
 def install_packages(bundle: Bundle, folder: Path, wheels: list[BundleFile], python: str, lock: int) -> None:
@@ -213,7 +215,7 @@ def install_packages(bundle: Bundle, folder: Path, wheels: list[BundleFile], pyt
     shutil.rmtree(str(temporary))
     if done.returncode != 0:
         told = done.stdout.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
-        raise RefusedError(f"the packages cannot be installed: {told[-1]}")
+        raise RefusedError("the packages cannot be installed", told[-1])
 
 
 def link_command(root: Path) -> None:

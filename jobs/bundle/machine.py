@@ -20,9 +20,13 @@ MARGIN = 64 * 2**20  # bytes that stay free on the disk
 
 
 class RefusedError(Exception):
-    """Nothing was installed or changed, because something has to be otherwise; `code` is the program's exit code."""
+    """Nothing was installed or changed, because something has to be otherwise. `told` has what it is about, what was
+    found, what was expected, and what to do; the last two may be empty."""
 
-    code = 2
+    def __init__(self, what: str, found: str, expected: str = "", remedy: str = "") -> None:
+        self.told = (what, found, expected, remedy)
+        lines = [f"{what}: {found}", f"    expected: {expected}", f"    remedy:   {remedy}"]
+        super().__init__("\n".join(line for line in lines if not line.endswith(": ")))
 
 
 class Machine(NamedTuple):
@@ -59,20 +63,15 @@ def check_machine(told: dict[str, Any], machine: Machine) -> None:
     wanted = told["platform"]
     if (machine.system, machine.machine) != (wanted["system"], wanted["machine"]):
         found, expected = f"{machine.system} {machine.machine}", f"{wanted['system']} {wanted['machine']}"
-        refuse("wrong platform", found, expected, "take the bundle for this platform, if there is one")
+        raise RefusedError("wrong platform", found, expected, "take the bundle for this platform, if there is one")
     if wanted["glibc"] and (not machine.glibc or as_numbers(machine.glibc) < as_numbers(wanted["glibc"])):
         found, expected = f"glibc {machine.glibc}" if machine.glibc else "no glibc", f"glibc {wanted['glibc']} or newer"
-        refuse("wrong C library", found, expected, "use a newer release of the operating system")
+        raise RefusedError("wrong C library", found, expected, "use a newer release of the operating system")
     if machine.python not in told["pythons"] or machine.flavour:
         there = [f"python{each}" for each in told["pythons"] if shutil.which(f"python{each}")]
         remedy = f"start install.py with {there[0]}" if there else "install one of them from the operating system"
         found, expected = machine.flavour or f"Python {machine.python}", f"Python {' or '.join(told['pythons'])}"
-        refuse("wrong Python", found, expected, remedy)
-
-
-def refuse(what: str, found: str, expected: str, remedy: str) -> None:
-    """Raise RefusedError, with what was found, what was expected, and what to do."""
-    raise RefusedError(f"{what}: {found}\n    expected: {expected}\n    remedy:   {remedy}")
+        raise RefusedError("wrong Python", found, expected, remedy)
 
 
 def as_numbers(version: str) -> list[int]:
@@ -88,7 +87,7 @@ def check_space(bundle: Bundle, folder: Path, wheels: list[BundleFile], sources:
     free = shutil.disk_usage(str(folder)).free
     if free < needed:
         found, expected = f"{free / 2**20:,.0f} MiB free on the file system of {folder}", f"{needed / 2**20:,.0f} MiB"
-        refuse("too little room", found, expected, "make room there, or choose another folder by --prefix")
+        raise RefusedError("too little room", found, expected, "make room there, or choose another folder by --prefix")
 
 
 def unpacked(bundle: Bundle, wheel: BundleFile, sources: dict[str, Path]) -> int:

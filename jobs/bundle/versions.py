@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from jobs.bundle.machine import RefusedError, refuse
+from jobs.bundle.machine import RefusedError
 
 VERSIONS, CURRENT, PREVIOUS, FLIP, TRUSTED = "versions", "current", "previous", "flip", "trusted.key"
 COMPLETE, LOCK, COMMAND = "complete", "lock", "bin/cloister"
@@ -45,7 +45,7 @@ def told_errors() -> Iterator[None]:
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         remedy = "make room on that disk" if full else "choose another folder by --prefix, or another user"
-        raise RefusedError(f"{error.filename or ''}: {error.strerror}\n    remedy:   {remedy}") from error
+        raise RefusedError(str(error.filename or "the installation"), str(error.strerror), "", remedy) from error
 
 
 @contextmanager
@@ -53,8 +53,7 @@ def locked(root: Path, make: bool = False) -> Iterator[int]:
     """Nobody else changes the installation meanwhile. What an interrupted change left is finished or removed first.
     `make`: there may be none yet; if there still is none at the end, nothing stays behind. A child that inherits the
     descriptor keeps the lock until it has ended too. Raises HeldError, RefusedError."""
-    if make:
-        make_root(root)
+    made = make and make_root(root)
     handle = os.open(str(root / LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         take(root, handle)
@@ -64,7 +63,7 @@ def locked(root: Path, make: bool = False) -> Iterator[int]:
             yield handle
         finally:
             if not complete_versions(root):
-                remove_root(root)
+                remove_root(root, made)
     finally:
         os.close(handle)
 
@@ -77,28 +76,31 @@ def take(root: Path, handle: int) -> None:
     except (BlockingIOError, FileNotFoundError):
         held = True
     if held:
-        message = f"{root}: another install or rollback is at work there\n    remedy:   wait until it has ended"
-        raise HeldError(message)
+        raise HeldError(str(root), "another install or rollback is at work there", "", "wait until it has ended")
 
 
-def make_root(root: Path) -> None:
-    """Make the folder of an installation. RefusedError for one that is something else, or not safe."""
+def make_root(root: Path) -> bool:
+    """Make the folder of an installation, if it is not there. RefusedError for one that is something else, or not
+    safe."""
+    made = not root.exists()
     root.mkdir(parents=True, exist_ok=True)
     if any(root.iterdir()) and not (root / LOCK).exists():
-        refuse("no installation", f"{root} is not empty", "a new or empty folder", "choose another one by --prefix")
+        found, remedy = f"{root} is not empty", "choose another folder by --prefix"
+        raise RefusedError("no installation", found, "a new or empty folder", remedy)
     status = root.stat()
     if status.st_uid != os.geteuid() or status.st_mode & 0o022:
         found = f"{root} belongs to another user, or others may write to it"
-        refuse("unsafe folder", found, "a folder that is yours alone", "choose another one by --prefix")
+        raise RefusedError("unsafe folder", found, "a folder that is yours alone", "choose another one by --prefix")
+    return made
 
 
-def remove_root(root: Path) -> None:
+def remove_root(root: Path, made: bool) -> None:
     """Remove what was made of an installation in which no version is complete; the caller holds its lock."""
     with suppress(OSError):
         for path in (root / COMMAND, root / TRUSTED, root / LOCK):
             if os.path.lexists(str(path)):
                 path.unlink()
-        for folder in ((root / COMMAND).parent, root / VERSIONS, root):
+        for folder in [(root / COMMAND).parent, root / VERSIONS, *([root] if made else [])]:
             if folder.exists():
                 folder.rmdir()
 
@@ -118,8 +120,9 @@ def complete_versions(root: Path) -> list[str]:
 
 def remove_rests(root: Path) -> None:
     """Remove the versions of installs that were cut off."""
+    current = version_of(root, CURRENT)
     for folder in root.glob(f"{VERSIONS}/*"):
-        if not (folder / COMPLETE).exists():
+        if not (folder / COMPLETE).exists() and folder.name != current:
             shutil.rmtree(str(folder))
 
 
@@ -180,17 +183,17 @@ def check_start(folder: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         told, right = str(error), False
     if not right:
-        raise RefusedError(f"{command[0]} does not start: {(told.splitlines() or ['it says nothing'])[-1]}")
+        raise RefusedError(command[0], f"does not start: {(told.splitlines() or ['it says nothing'])[-1]}")
 
 
 def roll_back(root: Path) -> tuple[str, str]:
     """Go back to the version before; returns its id and that of the version which was current. RefusedError."""
     if version_of(root, CURRENT) is None:
-        refuse("nothing to roll back", f"no version is installed in {root}", "an installation", "name it by --prefix")
+        raise RefusedError(str(root), "no version is installed there", "an installation", "name it by --prefix")
     with told_errors(), locked(root):
         current, previous = version_of(root, CURRENT), version_of(root, PREVIOUS)
         if current is None or previous is None or previous not in complete_versions(root):
-            raise RefusedError(f"{root}: there is no version before the current one, {current}")
+            raise RefusedError(str(root), f"there is no version before the current one, {current}")
         check_start(root / VERSIONS / previous)
         flip(root, previous, current)
     return previous, current

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from jobs.bundle.create.compose import Created, Wanted, create
+from jobs.bundle.create.compose import Created, Wanted
+from jobs.bundle.create.compose import create as create_bundle
 from jobs.bundle.create.sbom import Part
 from jobs.bundle.create.tags import format_glibc
 from jobs.bundle.publish import MIB, Published, open_key
@@ -36,7 +37,7 @@ PassphraseOption = Annotated[
 ]
 
 
-def bundle_create(
+def create(
     out: OutOption,
     key: KeyOption,
     passphrase_file: PassphraseOption = None,
@@ -73,7 +74,7 @@ def bundle_create(
     wanted = Wanted(source, out, _pythons(python), wheels, tuple(model or ()), _day(expires, date.today()))
     opened = open_key(key, passphrase_file or credential())
     with telling("making the bundle") as progress:
-        created = create(wanted, opened, progress)
+        created = create_bundle(wanted, opened, progress)
     if as_json:
         print_json(to_json(created.published) | {"wheels": [_wheel(part) for part in created.parts]})
         return

@@ -14,7 +14,7 @@ from jobs.progress import telling
 from jobs.workspace import credential
 
 
-def bundle_diff(
+def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="The bundle that is installed there.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The bundle that is to be; --key signed it.")],
     out: OutOption,

@@ -12,7 +12,7 @@ from functools import cache
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pip
 
@@ -36,12 +36,13 @@ class Small:
 
     version: str = "1.0"
     part: str = "part"  # what the other package says
+    command: str = COMMAND
     base: "Small | None" = None
     changed: Mapping[str, object] = field(default_factory=dict)
 
     def contents(self) -> dict[str, tuple[str, bytes]]:
         """Role and bytes of each file of the version, by path."""
-        command = COMMAND.format(version=self.version)
+        command = self.command.format(version=self.version)
         wheels = {
             f"wheels/any/cloister-{self.version}-py3-none-any.whl": wheel("cloister", self.version, command, True),
             "wheels/any/cloister_part-1-py3-none-any.whl": wheel("cloister_part", "1", f"PART = {self.part!r}\n"),
@@ -99,9 +100,9 @@ def sign(manifest: bytes, key: Path) -> bytes:
 def write_bundle(path: Path, small: Small, key: Path) -> Path:
     """Write the archive, signed by the private key in a file."""
     manifest = small.manifest()
-    contents = {told["path"]: small.contents()[str(told["path"])][1] for told in small.files() if told["carried"]}
-    members = {MANIFEST: manifest, SIGNATURE: sign(manifest, key), **{str(name): contents[name] for name in contents}}
-    path.write_bytes(join_members(list(members.items())))
+    carried = [told["path"] for told in json.loads(manifest)["files"] if told["carried"]]
+    members = [(name, small.contents()[name][1]) for name in carried]
+    path.write_bytes(join_members([(MANIFEST, manifest), (SIGNATURE, sign(manifest, key)), *members]))
     return path
 
 
@@ -133,7 +134,7 @@ def pack(files: Mapping[str, str | bytes]) -> bytes:
     with BytesIO() as data:
         with ZipFile(data, "w") as archive:
             for path, content in files.items():
-                archive.writestr(ZipInfo(path), content)
+                archive.writestr(ZipInfo(path), content, ZIP_DEFLATED)
         return data.getvalue()
 
 
