@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.bundle.disk import Disk, make_disk
+from tests.jobs.conftest import cloister  # noqa: F401  a fixture
 
 
 @pytest.fixture(scope="module")
