@@ -3,27 +3,21 @@
     manifest.json    RFC 8785 canonical JSON in one line, and a newline
     manifest.sig     a C2SP signed note over FORMAT "\\n" VERSION "\\n" SHA-256 of manifest.json "\\n"
 
-Every other byte of the archive follows from the manifest.
+Every other byte of the archive follows from the manifest. reader.py reads what is written here.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import audit
+from jobs.bundle.reader import FORMAT
 
-FORMAT: Final = "cloister-bundle/1"
 PRODUCT: Final = "cloister"
 SYSTEM: Final = "linux"
 MACHINE: Final = "x86_64"
-MANIFEST: Final = "manifest.json"
-SIGNATURE: Final = "manifest.sig"
-MOST_BYTES: Final = 2**24  # of a manifest; 45 wheels and 200 pages take 80 KB
-ROLES: Final = ("wheel", "pip", "lock", "model", "head", "job", "page", "licence", "sbom")
-_PATH: Final = re.compile(r"[A-Za-z0-9._+-]+(/[A-Za-z0-9._+-]+)*")
 
 
 @dataclass(frozen=True)
@@ -93,42 +87,6 @@ class Manifest:
     def signed_text(self) -> str:
         """The text that the key of the bundle signs."""
         return f"{FORMAT}\n{self.version}\n{self.sha256}\n"
-
-
-def parse_manifest(data: bytes) -> Manifest:
-    """The strict inverse of `Manifest.to_bytes`: ValueError for every other sequence of bytes."""
-    if not data.endswith(b"\n"):
-        raise ValueError("the manifest does not end with a newline")
-    told = audit.parse_canonical(data[:-1])
-    try:
-        files = tuple(_file(one) for one in told["files"])
-        glibc = told["platform"]["glibc"]
-        found = Manifest(told["version"], tuple(told["pythons"]), glibc, told["expires"], files, told["base"])
-        same = found.to_bytes() == data
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"the manifest has another form than {FORMAT}: {error!r}") from None
-    if not same:
-        raise ValueError(f"the manifest has another form than {FORMAT}")
-    check_paths(file.path for file in files)
-    return found
-
-
-def _file(told: Mapping[str, Any]) -> File:
-    own = {"path", "size", "sha256", "role", "carried"}
-    facts = {name: value for name, value in told.items() if name not in own}
-    return File(told["path"], told["size"], told["sha256"], told["role"], told["carried"], facts)
-
-
-def check_paths(paths: Iterable[str]) -> None:
-    """ValueError for a path that leaves its folder, that is there twice, or that has other characters than A-Z, a-z,
-    0-9 and ._+-."""
-    seen = {MANIFEST, SIGNATURE}
-    for path in paths:
-        if not _PATH.fullmatch(path) or {".", ".."} & set(path.split("/")):
-            raise ValueError(f"{path!r} cannot be a path of a bundle")
-        if path in seen:
-            raise ValueError(f"{path!r} is there twice")
-        seen.add(path)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,16 @@ from hashlib import sha256
 from pathlib import Path
 
 import audit
+from audit import standalone
 from jobs.bundle.alone import PROGRAMS, program
 from jobs.bundle.archive import Progress, archive_size, write_archive
 from jobs.bundle.manifest import File, Manifest
+from jobs.bundle.reader import read_bundle
 from jobs.errors import ConfigError, Problem
 from jobs.load import shown
 
 MIB = 2**20
+_ANY_DAY = "2000-01-01"  # a bundle that does not expire is whole on each
 
 
 @dataclass(frozen=True)
@@ -90,13 +93,21 @@ def publish(
             digest = write_archive(stream, manifest, signature, read, progress)
             stream.flush()
             os.fsync(stream.fileno())
+        _check_whole(partial, archive, manifest, key)
         partial.replace(archive)
-    except ValueError as error:
-        raise ConfigError(Problem(shown(archive), f"cannot be made: {error}")) from None
     finally:
         partial.unlink(missing_ok=True)
     audit.sync_folder(folder)
     return Published(archive, digest, size, manifest, digests, key.public)
+
+
+def _check_whole(partial: Path, archive: Path, manifest: Manifest, key: Key) -> None:
+    """ConfigError unless what was written is what the other machine will take: a file was changed while it was read,
+    or has a name that a bundle cannot have."""
+    try:
+        read_bundle(partial, key.public, manifest.expires or _ANY_DAY)
+    except standalone.WrongError as error:
+        raise ConfigError(Problem(shown(archive), f"cannot be made: {error}")) from None
 
 
 def _check_room(folder: Path, needed: int) -> None:

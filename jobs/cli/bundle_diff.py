@@ -1,5 +1,6 @@
 """`cloister bundle diff`: makes an update that carries only what changed."""
 
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -29,11 +30,11 @@ def diff(
     """
     opened = open_key(key, passphrase_file or credential())
     with telling("making the update") as progress:
-        made = difference(old, new, out, opened, progress)
+        made = difference(old, new, out, opened, str(date.today()), progress)
     if as_json:
-        whole = {"old_version": made.old.version, "whole_size": made.whole}
+        whole = {"old_version": made.old_version, "whole_size": made.whole}
         print_json(to_json(made.published) | whole)
         return
     say_published(made.published)
     share, after = 100 * made.published.size / max(made.whole, 1), made.published.manifest.version
-    say(f"It updates {made.old.version} to {after}, with {share:.1f} % of {made.whole / MIB:,.1f} MiB")
+    say(f"It updates {made.old_version} to {after}, with {share:.1f} % of {made.whole / MIB:,.1f} MiB")

@@ -21,12 +21,12 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.bundle.archive import Archive, open_archive
 from jobs.bundle.create.compose import Wanted, create
 from jobs.bundle.create.fetch import fetch
 from jobs.bundle.create.locked import needed_by, read_lock
 from jobs.bundle.difference import difference
 from jobs.bundle.publish import MIB, Key, open_key
+from jobs.bundle.reader import BundleFile, read_bundle
 from tests.bundle.cyclonedx import mistakes
 from tests.bundle.tiny import digest, write_key
 from tests.pages import ROOT, tracked
@@ -34,6 +34,7 @@ from tests.pages import ROOT, tracked
 MOST = 250_000_000  # bytes of a bundle without models
 SHARE = 0.10  # of a bundle, that an update may carry
 CHANGED = "cryptography"
+ANY_DAY = "2000-01-01"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -57,12 +58,11 @@ def faults(root: Path, given: Path | None) -> Iterator[str]:
     yield from checked(first, public)
     newer = changed(root / "newer", source, wheels)
     third, _ = made(newer, root / "third", newer / "wheels", key)
-    update = difference(first, third, root / "update", key, lambda done, total, at: None).published
+    update = difference(first, third, root / "update", key, ANY_DAY, lambda done, total, at: None).published
     print(f"an update of {CHANGED} carries {100 * update.size / third.stat().st_size:.2f} %")
     if update.size >= SHARE * third.stat().st_size:
         yield f"{update.size:,} bytes of {third.stat().st_size:,} are carried"
-    with open_archive(third) as archive:
-        print(f"wheels whose change alone takes more: {', '.join(heavy(archive))}")
+    print(f"wheels whose change alone takes more: {', '.join(heavy(read_bundle(third, public, ANY_DAY).files))}")
 
 
 def copied(folder: Path) -> Path:
@@ -95,10 +95,13 @@ def checked(bundle: Path, public: str) -> Iterator[str]:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         yield f"verify.py: {done.stdout}{done.stderr}"
-    with open_archive(bundle) as archive:
-        file = next(file for file in archive.manifest.files if file.role == "sbom")
-        yield from mistakes(json.loads(b"".join(archive.read(file))))
-        print(f"{len(archive.manifest.files)} files, glibc {archive.manifest.glibc}, Python {PYTHON}")
+    found = read_bundle(bundle, public, ANY_DAY)
+    file = next(file for file in found.files if file.role == "sbom")
+    assert file.at is not None
+    with bundle.open("rb") as stream:
+        stream.seek(file.at)
+        yield from mistakes(json.loads(stream.read(file.size)))
+    print(f"{len(found.files)} files, glibc {found.told['platform']['glibc']}, Python {PYTHON}")
 
 
 def changed(folder: Path, source: Path, wheels: Path) -> Path:
@@ -116,11 +119,11 @@ def changed(folder: Path, source: Path, wheels: Path) -> Path:
     return folder
 
 
-def heavy(archive: Archive) -> list[str]:
+def heavy(files: list[BundleFile]) -> list[str]:
     """The wheels that are more than that share of a bundle."""
-    most = SHARE * sum(file.size for file in archive.manifest.files)
-    return [f"{file.facts['name']} ({file.size / MIB:.0f} MiB)" for file in archive.manifest.files
-            if file.role == "wheel" and file.size >= most]  # fmt: skip
+    most = SHARE * sum(file.size for file in files)
+    wheels = (file for file in files if file.role == "wheel" and file.size >= most)
+    return [f"{file.facts['name']} ({file.size / MIB:.0f} MiB)" for file in wheels]
 
 
 def main() -> int:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from jobs.bundle.archive import open_archive
+import audit
+from jobs.bundle.reader import read_bundle
 from tests.bundle.cyclonedx import mistakes
 from tests.bundle.tiny import WHEELS, TinyWheel, digest, write_key, write_source, write_wheels
 from tests.jobs.conftest import Cloister, Done, cloister
@@ -275,8 +276,6 @@ def test_what_cannot_be_obeyed_is_told(
 
 
 def test_a_key_with_a_passphrase(own_ground: Ground, cloister: Cloister) -> None:
-    import audit
-
     secret, key = own_ground.key.with_name("secret"), own_ground.key.with_name("sealed")
     secret.write_text("correct horse")
     secret.chmod(0o600)
@@ -285,8 +284,9 @@ def test_a_key_with_a_passphrase(own_ground: Ground, cloister: Cloister) -> None
     assert "is protected by a passphrase" in cloister(*arguments).err
     done = cloister(*arguments, "--passphrase-file", secret, "--expires", "2999-12-31", "--json")
     assert done.json["public_key"] == audit.public_key_of(key)
-    with open_archive(Path(done.json["archive"])) as archive:
-        assert archive.manifest.expires == "2999-12-31"
+    assert (
+        read_bundle(Path(done.json["archive"]), audit.public_key_of(key), "2999-12-31").told["expires"] == "2999-12-31"
+    )
 
 
 def test_a_disk_that_takes_no_more(ground: Ground, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def make_examples(source: Source) -> list[Content]:
             there = [name for name in done if f"{_DOCUMENTS}/{job}/{name}" in source.files]
             for name in there[:_MOST]:
                 path = f"jobs/documents/{job}/{_plain(posixpath.basename(name))}"
-                contents.append(Content(path, "job", source.read(f"{_DOCUMENTS}/{job}/{name}")))
+                contents.append(Content(path, "document", source.read(f"{_DOCUMENTS}/{job}/{name}")))
     return contents
 
 
