@@ -14,9 +14,7 @@ from jobs.bundle.publish import open_key
 from jobs.bundle.reader import read_bundle
 from tests.bundle.test_create import run
 from tests.bundle.tiny import WHEELS, TinyWheel, write_key, write_source, write_wheels
-from tests.jobs.conftest import Cloister, cloister
-
-__all__ = ["cloister"]
+from tests.jobs.conftest import Cloister
 
 
 def made(root: Path, name: str, key: Path, wheels: list[TinyWheel]) -> Path:
