@@ -44,9 +44,11 @@ COMMANDS: Mapping[str, str | Group] = {
         },
     ),
     "bundle": Group(
-        "Cloister itself, carried on a disk: check a bundle, install it, and go back to the version before.",
+        "Cloister itself, carried on a disk: make a bundle, check it, install it, and go back to the version before.",
         None,
         {
+            "create": "bundle_create.create",
+            "diff": "bundle_diff.diff",
             "verify": "bundle_verify.verify",
             "install": "bundle_install.install",
             "rollback": "bundle_rollback.rollback",

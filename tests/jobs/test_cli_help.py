@@ -32,7 +32,8 @@ def test_the_commands_are_those_of_the_design() -> None:
         "audit verify", "audit show", "audit search", "audit recall", "audit replay",
         "audit hold", "audit release", "audit export", "audit erase",
         "audit key new", "audit key show", "audit key rotate", "audit prove", "audit check",
-        "bundle verify", "bundle install", "bundle rollback", "bundle list", "audit witness cosign", "console invite", "console people", "console revoke",
+        "bundle create", "bundle diff", "bundle verify", "bundle install", "bundle rollback", "bundle list",
+        "audit witness cosign", "console invite", "console people", "console revoke",
     }  # fmt: skip
 
 
