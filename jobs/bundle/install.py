@@ -49,6 +49,7 @@ from jobs.bundle.versions import (
     flip,
     locked,
     roll_back,
+    sync_filesystem,
     told_errors,
     version_of,
     write_whole,
@@ -168,7 +169,7 @@ def build(
         install_packages(bundle, folder, wheels, python, lock)
         step("starting the new version once")
         check_start(folder)
-        os.sync()
+        sync_filesystem(folder)
         write_whole(folder / COMPLETE, "")
     except BaseException:
         shutil.rmtree(str(folder), ignore_errors=True)

@@ -13,6 +13,7 @@ renames leaves `flip` behind, and whoever changes something next does them again
 This file is joined into install.py; nothing here is newer than Python 3.6.
 """
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -62,7 +63,7 @@ def locked(root: Path, make: bool = False) -> Iterator[int]:
             remove_rests(root)
             yield handle
         finally:
-            if not complete_versions(root):
+            if version_of(root, CURRENT) is None:
                 remove_root(root, made)
     finally:
         os.close(handle)
@@ -95,7 +96,7 @@ def make_root(root: Path) -> bool:
 
 
 def remove_root(root: Path, made: bool) -> None:
-    """Remove what was made of an installation in which no version is complete; the caller holds its lock."""
+    """Remove what was made of an installation in which no version came to run; the caller holds its lock."""
     with suppress(OSError):
         for path in (root / COMMAND, root / TRUSTED, root / LOCK):
             if os.path.lexists(str(path)):
@@ -133,13 +134,16 @@ def flip(root: Path, current: str, previous: str | None) -> None:
 
 
 def finish_flip(root: Path) -> None:
-    """Do what `flip` says, from its beginning. It may have been done before in part, or whole."""
+    """Do what `flip` says, from its beginning. It may have been done before in part, or whole; and somebody may have
+    deleted a version since."""
     if not (root / FLIP).exists():
         return
     current, previous = (root / FLIP).read_text().splitlines()
-    for link, version in ((CURRENT, current), (PREVIOUS, previous)):
-        if version:
-            replace_link(root / link, f"{VERSIONS}/{version}")
+    complete = complete_versions(root)
+    if current in complete:
+        replace_link(root / CURRENT, f"{VERSIONS}/{current}")
+        if previous in complete:
+            replace_link(root / PREVIOUS, f"{VERSIONS}/{previous}")
     (root / FLIP).unlink()
     sync(root)
 
@@ -170,6 +174,17 @@ def sync(folder: Path) -> None:
     handle = os.open(str(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_filesystem(folder: Path) -> None:
+    """All that was written to the file system of a folder is on the disk. Others, such as a share that hangs, are not
+    waited for."""
+    handle = os.open(str(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if ctypes.CDLL(None, use_errno=True).syncfs(handle) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))
     finally:
         os.close(handle)
 

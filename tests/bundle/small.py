@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
+from importlib.util import cache_from_source
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -140,10 +141,17 @@ def pack(files: Mapping[str, str | bytes]) -> bytes:
 
 @cache
 def pip_wheel() -> bytes:
-    """The pip of this environment, as a wheel has it."""
-    folder = Path(pip.__file__).parent
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return pack({str(path.relative_to(folder.parent)): path.read_bytes() for path in files})
+    """The pip of this environment, as a wheel has it; modules that were compiled before are there in this form, which
+    saves a second each time that it starts."""
+    folder, files = Path(pip.__file__).parent, dict[str, bytes]()
+    for path in sorted(folder.rglob("*")):
+        name, compiled = str(path.relative_to(folder.parent)), Path(cache_from_source(str(path)))
+        if path.suffix == ".py" and compiled.is_file():
+            data = compiled.read_bytes()
+            files[f"{name}c"] = data[:4] + b"\1\0\0\0" + bytes(8) + data[16:]  # never compared with a source: PEP 552
+        elif path.is_file() and "__pycache__" not in path.parts:
+            files[name] = path.read_bytes()
+    return pack(files)
 
 
 def name_of(path: str) -> str:

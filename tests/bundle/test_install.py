@@ -123,6 +123,15 @@ def test_killed_at_each_call_of_a_rollback(opt: Path, disk: Disk) -> None:
     assert kills.wrong == []
 
 
+def test_a_version_that_was_deleted_before_it_became_the_current_one(opt: Path) -> None:
+    before = {link: version_of(opt, link) for link in (CURRENT, PREVIOUS)}
+    (opt / "flip").write_text(f"9.9-000000000000\n{before[CURRENT]}\n")
+    with locked(opt):
+        assert {link: version_of(opt, link) for link in (CURRENT, PREVIOUS)} == before
+    assert not (opt / "flip").exists()
+    assert runs(opt).startswith("cloister 1.")
+
+
 def test_killed_while_files_are_copied(opt: Path, disk: Disk) -> None:
     """What is left is removed by whoever comes next."""
     kills = Kills(disk, opt, Random(1))
