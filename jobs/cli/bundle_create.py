@@ -35,6 +35,20 @@ PassphraseOption = Annotated[
         "--passphrase-file", metavar="FILE", help="The passphrase of --key; else the systemd credential, if any."
     ),
 ]
+PythonOption = Annotated[
+    list[str] | None,
+    typer.Option("--python", metavar="VERSION", help="A Python that it is for, as 3.12; may be given several times."),
+]
+WheelsOption = Annotated[
+    Path | None,
+    typer.Option("--wheels", metavar="FOLDER", help="Take the wheels from this folder, without a network."),
+]
+ModelOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model", metavar="FILE", help="A model (.gguf) or a head (.head) to carry; may be given several times."
+    ),
+]
 
 
 def create(
@@ -44,22 +58,9 @@ def create(
     source: Annotated[
         Path, typer.Option("--source", metavar="FOLDER", help="A checkout of Cloister, without changes.")
     ] = Path(),
-    python: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--python", metavar="VERSION", help="A Python that it is for, as 3.12; may be given several times."
-        ),
-    ] = None,
-    wheels: Annotated[
-        Path | None,
-        typer.Option("--wheels", metavar="FOLDER", help="Take the wheels from this folder, without a network."),
-    ] = None,
-    model: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--model", metavar="FILE", help="A model (.gguf) or a head (.head) to carry; may be given several times."
-        ),
-    ] = None,
+    python: PythonOption = None,
+    wheels: WheelsOption = None,
+    model: ModelOption = None,
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="DATE", help="The last day on which it may be installed.")
     ] = None,
