@@ -39,12 +39,12 @@ class File:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A bundle of one version. `glibc` is the highest that a wheel needs. `base`: the sha256 of
+    """A bundle of one version. `glibc` is the highest that a wheel needs, None if none needs it. `base`: the sha256 of
     the manifest whose files an update rests on, None for a bundle that carries all of its files."""
 
     version: str
     pythons: tuple[str, ...]
-    glibc: str
+    glibc: str | None
     expires: str | None
     files: tuple[File, ...]
     base: str | None = None

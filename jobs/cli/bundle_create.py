@@ -147,7 +147,7 @@ def _wheel(part: Part) -> dict[str, Any]:
 def _say_glibc(created: Created) -> None:
     """What the wheels need of glibc, the one that needs most first."""
     pythons, glibc = " or ".join(created.published.manifest.pythons), created.published.manifest.glibc
-    say(f"Runs on Linux on x86-64 with glibc {glibc} or newer and Python {pythons}")
+    say(f"Runs on Linux on x86-64 with {f'glibc {glibc} or newer and ' if glibc else ''}Python {pythons}")
     rows = dict[tuple[int, int, str, str], list[str]]()
     for part in created.parts:
         if (needs := part.wheel.name.glibc) is not None:

@@ -15,9 +15,7 @@ import audit
 from jobs.bundle.reader import read_bundle
 from tests.bundle.cyclonedx import mistakes
 from tests.bundle.tiny import WHEELS, TinyWheel, digest, write_key, write_source, write_wheels
-from tests.jobs.conftest import Cloister, Done, cloister
-
-__all__ = ["cloister"]
+from tests.jobs.conftest import Cloister, Done
 
 
 @dataclass(frozen=True)

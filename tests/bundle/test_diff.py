@@ -1,5 +1,6 @@
 """`cloister bundle diff`: an update carries what changed and nothing else, and is signed as a bundle is."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,9 +15,7 @@ from jobs.bundle.publish import open_key
 from jobs.bundle.reader import read_bundle
 from tests.bundle.test_create import run
 from tests.bundle.tiny import WHEELS, TinyWheel, write_key, write_source, write_wheels
-from tests.jobs.conftest import Cloister, cloister
-
-__all__ = ["cloister"]
+from tests.jobs.conftest import Cloister
 
 
 def made(root: Path, name: str, key: Path, wheels: list[TinyWheel]) -> Path:
@@ -111,3 +110,21 @@ def test_a_bundle_whose_files_were_changed_gives_no_update(
     assert done.code == 2
     assert "gamma-1.0-py3-none-any.whl: ALTERED" in done.err
     assert list((tmp_path / "out").glob("*.bundle")) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a small disk")
+def test_a_disk_without_room_is_told_before_anything_is_written(
+    pair: tuple[Path, Path, Path, str], tmp_path: Path
+) -> None:
+    old, new, key, _ = pair
+    (tmp_path / "out").mkdir()
+    program = (
+        'mount -t tmpfs -o size=32k none "$1" && "$0" -c "from jobs.cli import main; main()" bundle diff "$2" "$3" '
+    )
+    program += '--out "$1" --key "$4"; code=$?; ls -A "$1"; exit $code'
+    command = ["unshare", "--mount", "sh", "-c", program, sys.executable, tmp_path / "out", old, new, key]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip("this machine lets nobody mount a small disk")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "0.0 MiB free, the bundle takes 0.1 MiB" in done.stderr

@@ -32,13 +32,16 @@ def test_a_header_is_what_tar_reads(path: str, size: int) -> None:
 
 
 def test_a_manifest_is_in_order() -> None:
-    files = (File("b", 1, "0" * 64, "page"), File("a", 2, "1" * 64, "model", False, {"glibc": None}))
+    locks = [File(f"locks/requirements-{tag}.txt", 0, "0" * 64, "lock") for tag in ("cp312", "cp311")]
+    wheel = File("a", 2, "1" * 64, "wheel", False, {"glibc": None, "pythons": ["3.11"]})
+    files = (*locks, File("b", 1, "0" * 64, "pip"), wheel)
     manifest = Manifest("1.0", ("3.11", "3.12"), "2.28", "2030-01-01", files, "2" * 64)
     told = parse_manifest(manifest.to_bytes())
-    assert [file["path"] for file in told["files"]] == ["a", "b"]
+    order = ["a", "b", "locks/requirements-cp311.txt", "locks/requirements-cp312.txt"]
+    assert [file["path"] for file in told["files"]] == order
     assert (told["kind"], told["files"][0]["glibc"]) == ("update", None)
     assert manifest.name == "cloister-1.0-linux-x86_64-cp311-cp312.from-222222222222.bundle"
-    assert [file.path for file in manifest.carried] == ["b"]
+    assert [file.path for file in manifest.carried] == order[1:]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from jobs.bundle.create.own import build_wheel
 from jobs.bundle.create.pages import make_pages
 from jobs.bundle.create.sbom import Part, make_sbom
 from jobs.bundle.create.source import EXTRA, LOCK, PIP_LOCK, Source, open_source
-from jobs.bundle.create.tags import LOWEST, WheelName, format_glibc, parse_wheel_name
+from jobs.bundle.create.tags import WheelName, format_glibc, parse_wheel_name
 from jobs.bundle.create.wheels import Folder, Wheel, choose_all, closure
 from jobs.bundle.manifest import PRODUCT, Content, Manifest
 from jobs.bundle.publish import Key, Published, check_new, make_folder, publish
@@ -53,13 +53,14 @@ def create(wanted: Wanted, key: Key, progress: Progress) -> Created:
     locked = _locked(source, wanted.pythons)
     models, carried = read_models(wanted.models)
     make_folder(wanted.out)
-    check_new(wanted.out / Manifest(source.version, wanted.pythons, "", None, ()).name)
+    check_new(wanted.out / Manifest(source.version, wanted.pythons, None, None, ()).name)
     with tempfile.TemporaryDirectory(dir=wanted.out, prefix=".cloister-bundle-") as place:
         folder = _wheels(wanted, locked, Path(place), progress)
         parts, pip = _parts(source, locked, folder, Path(place))
         contents = [*carried, *_contents(source, parts, pip, [*models, *builtin_heads(source)])]
         contents += [_lock(parts, python) for python in wanted.pythons]
-        glibc = format_glibc(max((part.wheel.name.glibc or LOWEST for part in parts), default=LOWEST))
+        needed = max((part.wheel.name.glibc for part in parts if part.wheel.name.glibc), default=None)
+        glibc = None if needed is None else format_glibc(needed)
         sources = {content.path: content.source for content in contents}
         files = tuple(content.to_file() for content in contents)
         manifest = Manifest(source.version, wanted.pythons, glibc, wanted.expires, files)

@@ -15,7 +15,7 @@ _NAME: Final = re.compile(r"([^-]+)-([^-]+)(?:-(\d[^-]*))?-([^-]+)-([^-]+)-([^-]
 _OLD: Final = {"manylinux1_x86_64": (2, 5), "manylinux2010_x86_64": (2, 12), "manylinux2014_x86_64": (2, 17)}
 _NEW: Final = re.compile(r"manylinux_(2)_(\d+)_x86_64")
 _NEWEST = 50  # the minor version of glibc that pip is asked for at the most
-LOWEST: Final = (2, 5)  # the glibc of manylinux1: no wheel can say that it needs an older one
+_OLDEST = 5  # that of manylinux1: no wheel can say that it needs an older one
 
 Glibc = tuple[int, int]
 
@@ -76,7 +76,7 @@ def format_glibc(glibc: Glibc) -> str:
 def platforms() -> list[str]:
     """The platforms of x86-64 Linux, lowest glibc first."""
     old = {glibc: name for name, glibc in _OLD.items()}
-    listed = [(2, minor) for minor in range(LOWEST[1], _NEWEST + 1)]
+    listed = [(2, minor) for minor in range(_OLDEST, _NEWEST + 1)]
     return [
         name
         for glibc in listed
