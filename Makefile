@@ -106,6 +106,8 @@ torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.replay --results 1000
 	$(BIN)/python -m tests.nights.test_simulated --nights 1000
 	$(BIN)/python -m tests.console.every_document
+	$(BIN)/python -m tests.bundle.tamper --count 1000
+	$(BIN)/python -m tests.bundle.kills --number 500
 	$(BIN)/python -m tests.bundle.real
 
 $(BIN)/python:
