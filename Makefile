@@ -6,7 +6,7 @@
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
 # make test-amx  the engine's kernels on AMX, emulated where the processor has none but AVX-512 VBMI
 # make screenshots  the pictures of README.md, of the demo in Chromium
-# make torture  1,000 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again, 1,000 simulated nights, 1,000 hostile pages: an hour or more
+# make torture  1,000 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again, 1,000 simulated nights, 1,000 hostile pages, a bundle of this repository: an hour or more
 
 PYTHON ?= python3
 DEMO := demo
@@ -106,6 +106,9 @@ torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.replay --results 1000
 	$(BIN)/python -m tests.nights.test_simulated --nights 1000
 	$(BIN)/python -m tests.console.every_document
+	$(BIN)/python -m tests.bundle.tamper --count 1000
+	$(BIN)/python -m tests.bundle.kills --number 500
+	$(BIN)/python -m tests.bundle.real
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Cloister needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
@@ -137,6 +140,8 @@ lock:
 	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url --no-emit-find-links --extra build --extra ocr --extra test -c requirements.lock \
 		-o requirements-test.lock pyproject.toml
+	echo pip | $(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-emit-index-url --no-emit-find-links --no-annotate -o pip.lock -
 
 clean:
 	rm -rf $(VENV) demo build *.egg-info

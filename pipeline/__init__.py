@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pipeline.forecast.expected import Expected, File
     from pipeline.forecast.outlook import Outlook, Span, median_errors, outlook
     from pipeline.heads.builtin import head_path
+    from pipeline.heads.file import read_head
     from pipeline.inbox.discover import Candidate, Scan, scan
     from pipeline.inbox.find import check_inbox
     from pipeline.inbox.parsers import Protection, check_isolation, protections_here
@@ -212,6 +213,7 @@ _LATER = {
     "pipeline.forecast.expected": "Expected File",
     "pipeline.forecast.outlook": "Outlook Span median_errors outlook",
     "pipeline.heads.builtin": "head_path",
+    "pipeline.heads.file": "read_head",
     "pipeline.inbox.discover": "Candidate Scan scan",
     "pipeline.inbox.find": "check_inbox",
     "pipeline.inbox.parsers": "Protection check_isolation protections_here",

@@ -44,6 +44,18 @@ COMMANDS: Mapping[str, str | Group] = {
             "rollback": "model_rollback.rollback",
         },
     ),
+    "bundle": Group(
+        "Cloister itself, carried on a disk: make a bundle, check it, install it, and go back to the version before.",
+        None,
+        {
+            "create": "bundle_create.create",
+            "diff": "bundle_diff.diff",
+            "verify": "bundle_verify.verify",
+            "install": "bundle_install.install",
+            "rollback": "bundle_rollback.rollback",
+            "list": "bundle_list.list_",
+        },
+    ),
     "review": Group(
         "Rows that people look at: list them, and decide on them, with your name in the log.",
         None,

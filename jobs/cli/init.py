@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +11,16 @@ import typer
 
 import audit
 import jobs
+import pipeline
+from jobs.bundle.installed import example_documents, installed_version
 from jobs.cli.options import JsonOption
-from jobs.cli.output import print_json, say
+from jobs.cli.output import print_json, say, say_list
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, load_job, load_site, shown
+from jobs.plan import make_site
+from jobs.record import record
 from jobs.site import ORIGIN, ORIGIN_MEANS
-from jobs.workspace import FOLDERS, SCHEMA
+from jobs.workspace import FOLDERS, SCHEMA, open_workspace
 
 _CONFIGS = Path(jobs.__file__).parent.parent / "configs"
 _SITE = """\
@@ -48,6 +53,8 @@ def init(
 ) -> None:
     """Make a workspace: folders, signing key, empty audit log, site.yaml.
 
+    Where Cloister was installed from a bundle, an example brings its model and a few documents from there.
+
     On a workspace it adds missing folders, the examples asked for and today's jobs/job.schema.json, from which editors
     know the keys of a job, and changes nothing else.
     """
@@ -63,7 +70,8 @@ def init(
         (folder / name).mkdir(mode=0o700 if name in ("keys", "private") else 0o777, exist_ok=True)
     audit.write_file_atomically(folder / "jobs" / SCHEMA, (_CONFIGS / SCHEMA).read_bytes())
     copied = [_copy(file, folder) for file in files]
-    _tell(folder, new, copied, as_json)
+    brought = _bring(folder, [job for job, is_new in copied if is_new])
+    _tell(folder, new, [job for job, _ in copied], brought, as_json)
 
 
 def default_origin(folder: Path) -> str:
@@ -100,27 +108,52 @@ def _make(folder: Path, origin: str) -> None:
     audit.write_file_atomically(folder / "site.yaml", site.encode())
 
 
-def _copy(file: Path, folder: Path) -> str:
-    """Copies one example and makes its inbox; a job of that name that was changed stays as it is."""
+def _copy(file: Path, folder: Path) -> tuple[str, bool]:
+    """Copies one example and makes its inbox; its name, and whether it was not there. A job of that name that was
+    changed stays as it is."""
     target = folder / "jobs" / file.name
-    if target.exists() and target.read_bytes() != file.read_bytes():
+    new = not target.exists()
+    if not new and target.read_bytes() != file.read_bytes():
         raise ConfigError(Problem(shown(target), "a job of this name that differs from the example", None, "rename it"))
     target.write_bytes(file.read_bytes())
     job = load_job(target)
     (folder / "inbox" / job.name).mkdir(exist_ok=True)
-    return job.name
+    return job.name, new
 
 
-def _tell(folder: Path, new: bool, copied: list[str], as_json: bool) -> None:
+def _bring(folder: Path, jobs: list[str]) -> dict[str, list[str]]:
+    """Bring models and documents of new jobs from the installation, if it has them: what was brought, by job."""
+    version, brought = installed_version(), dict[str, list[str]]()
+    for job in jobs if version else ():
+        assert version
+        name = load_job(folder / "jobs" / f"{job}.yaml").config.model.name
+        model = version / "models" / f"{name}.gguf"
+        if model.is_file() and not (folder / "models" / model.name).exists():
+            facts = pipeline.copy_model(folder / "models", model, name)
+            for news in pipeline.model_news(name, None, facts["sha256"], "import"):
+                record(make_site(open_workspace(folder)), news)
+            brought.setdefault(job, []).append(f"models/{model.name}")
+        for document in example_documents(version, job):
+            target = folder / "inbox" / job / document.name
+            if not target.exists():
+                shutil.copy2(document, target)
+                brought.setdefault(job, []).append(f"inbox/{job}/{document.name}")
+    return brought
+
+
+def _tell(folder: Path, new: bool, copied: list[str], brought: dict[str, list[str]], as_json: bool) -> None:
     site = load_site(folder / "site.yaml")
     if as_json:
         log = {"origin": site.log.origin, "public_key": site.log.public_key}
-        print_json({"workspace": folder.absolute(), "created": new, "jobs": copied, "log": log})
+        print_json({"workspace": folder.absolute(), "created": new, "jobs": copied, "brought": brought, "log": log})
         return
     say(f"{'Made' if new else 'Completed'} the workspace {shown(folder)}")
     say(f"  audit log   {site.log.origin}")
     say(f"  public key  {site.log.public_key}")
     say("              keep a copy of it elsewhere: it is what proves the log")
+    for job, files in brought.items():
+        say(f"  from the installation, for {job}:")
+        say_list(files, len(files))
     say("Next:")
     say(f"  cd {shown(folder)}")
     job = copied[0] if copied else "JOB"
@@ -130,5 +163,6 @@ def _tell(folder: Path, new: bool, copied: list[str], as_json: bool) -> None:
         say(f"  write jobs/JOB.yaml, or copy an example: cloister init . --example {next(iter(examples()), 'NAME')}")
     models = {load_job(folder / "jobs" / f"{name}.yaml").config.model.name: None for name in copied}
     for model in models or ["NAME"]:
-        say(f"  cloister model import FILE.gguf or a Hugging Face FOLDER --name {model}")
+        if not (folder / "models" / f"{model}.gguf").exists():
+            say(f"  cloister model import FILE.gguf or a Hugging Face FOLDER --name {model}")
     say(f"  cloister check {job} && cloister run {job}")

@@ -1,0 +1,214 @@
+"""The installed versions, and which of them is the current one.
+
+    versions/<id>/   one version: venv/, the files of its bundle, manifest.json, and `complete`, written last
+    current          a link to the version that runs; previous: a link to the one before, to which `rollback` goes
+    flip             two lines, what `current` and `previous` are going to be; it is there only while they are changed
+    trusted.key      the public key that signs the bundles of this installation
+    bin/cloister     a link to the command of the current version
+    lock             whoever changes something holds a flock on it
+
+A link is replaced by a rename, so `current` always leads to a version that was complete before. A kill between the two
+renames leaves `flip` behind, and whoever changes something next does them again. README.md has more.
+
+This file is joined into install.py; nothing here is newer than Python 3.6.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from jobs.bundle.machine import RefusedError
+
+VERSIONS, CURRENT, PREVIOUS, FLIP, TRUSTED = "versions", "current", "previous", "flip", "trusted.key"
+COMPLETE, LOCK, COMMAND = "complete", "lock", "bin/cloister"
+
+
+class HeldError(RefusedError):
+    """Another process changes the installation."""
+
+
+def default_root() -> Path:
+    """The folder of the installation where none is named."""
+    return Path("/opt/cloister") if os.geteuid() == 0 else Path("~/.local/share/cloister").expanduser()
+
+
+@contextmanager
+def told_errors() -> Iterator[None]:
+    """A full disk or a folder that cannot be written is a RefusedError, too."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = "make room on that disk" if full else "choose another folder by --prefix, or another user"
+        raise RefusedError(str(error.filename or "the installation"), str(error.strerror), "", remedy) from error
+
+
+@contextmanager
+def locked(root: Path, make: bool = False) -> Iterator[int]:
+    """Nobody else changes the installation meanwhile. What an interrupted change left is finished or removed first.
+    `make`: there may be none yet; if there still is none at the end, nothing stays behind. A child that inherits the
+    descriptor keeps the lock until it has ended too. Raises HeldError, RefusedError."""
+    made = make and make_root(root)
+    handle = os.open(str(root / LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        take(root, handle)
+        try:
+            finish_flip(root)
+            remove_rests(root)
+            yield handle
+        finally:
+            if version_of(root, CURRENT) is None:
+                remove_root(root, made)
+    finally:
+        os.close(handle)
+
+
+def take(root: Path, handle: int) -> None:
+    """Take the lock. HeldError if another has it, or had it and took the folder away."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held = not os.path.samestat(os.fstat(handle), (root / LOCK).stat())
+    except (BlockingIOError, FileNotFoundError):
+        held = True
+    if held:
+        raise HeldError(str(root), "another install or rollback is at work there", "", "wait until it has ended")
+
+
+def make_root(root: Path) -> bool:
+    """Make the folder of an installation, if it is not there. RefusedError for one that is something else, or not
+    safe."""
+    made = not root.exists()
+    root.mkdir(parents=True, exist_ok=True)
+    if any(root.iterdir()) and not (root / LOCK).exists():
+        found, remedy = f"{root} is not empty", "choose another folder by --prefix"
+        raise RefusedError("no installation", found, "a new or empty folder", remedy)
+    status = root.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        found = f"{root} belongs to another user, or others may write to it"
+        raise RefusedError("unsafe folder", found, "a folder that is yours alone", "choose another one by --prefix")
+    return made
+
+
+def remove_root(root: Path, made: bool) -> None:
+    """Remove what was made of an installation in which no version came to run; the caller holds its lock."""
+    with suppress(OSError):
+        for path in (root / COMMAND, root / TRUSTED, root / LOCK):
+            if os.path.lexists(str(path)):
+                path.unlink()
+        for folder in [(root / COMMAND).parent, root / VERSIONS, *([root] if made else [])]:
+            if folder.exists():
+                folder.rmdir()
+
+
+def version_of(root: Path, link: str) -> str | None:
+    """The id of the version to which `current` or `previous` leads; None if there is none."""
+    try:
+        return Path(os.readlink(str(root / link))).name  # noqa: PTH115  Path has it since Python 3.9
+    except FileNotFoundError:
+        return None
+
+
+def complete_versions(root: Path) -> list[str]:
+    """The ids of the installed versions, in order."""
+    return sorted(each.parent.name for each in root.glob(f"{VERSIONS}/*/{COMPLETE}"))
+
+
+def remove_rests(root: Path) -> None:
+    """Remove the versions of installs that were cut off."""
+    current = version_of(root, CURRENT)
+    for folder in root.glob(f"{VERSIONS}/*"):
+        if not (folder / COMPLETE).exists() and folder.name != current:
+            shutil.rmtree(str(folder))
+
+
+def flip(root: Path, current: str, previous: str | None) -> None:
+    """Make one version the current one, and another the one to which `rollback` goes."""
+    write_whole(root / FLIP, f"{current}\n{previous or ''}\n")
+    finish_flip(root)
+
+
+def finish_flip(root: Path) -> None:
+    """Do what `flip` says, from its beginning. It may have been done before in part, or whole; and somebody may have
+    deleted a version since."""
+    if not (root / FLIP).exists():
+        return
+    current, previous = (root / FLIP).read_text().splitlines()
+    complete = complete_versions(root)
+    if current in complete:
+        replace_link(root / CURRENT, f"{VERSIONS}/{current}")
+        if previous in complete:
+            replace_link(root / PREVIOUS, f"{VERSIONS}/{previous}")
+    (root / FLIP).unlink()
+    sync(root)
+
+
+def replace_link(path: Path, target: str) -> None:
+    """Have a link lead elsewhere: at each moment it leads to the old target or to the new one."""
+    new = path.with_name(path.name + ".new")
+    if os.path.lexists(str(new)):
+        new.unlink()
+    new.symlink_to(target)
+    new.replace(path)
+    sync(path.parent)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all."""
+    new = path.with_name(path.name + ".new")
+    with new.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    sync(path.parent)
+
+
+def sync(folder: Path) -> None:
+    """The names in a folder are on the disk."""
+    handle = os.open(str(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_filesystem(folder: Path) -> None:
+    """All that was written to the file system of a folder is on the disk. Others, such as a share that hangs, are not
+    waited for."""
+    handle = os.open(str(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if ctypes.CDLL(None, use_errno=True).syncfs(handle) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))
+    finally:
+        os.close(handle)
+
+
+def check_start(folder: Path) -> None:
+    """RefusedError unless the command of the version in this folder starts."""
+    command = [str(folder / "venv/bin/cloister"), "--version"]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", timeout=300)
+        told, right = done.stdout.decode("utf-8", "replace").strip(), done.returncode == 0
+    except (OSError, subprocess.TimeoutExpired) as error:
+        told, right = str(error), False
+    if not right:
+        raise RefusedError(command[0], f"does not start: {(told.splitlines() or ['it says nothing'])[-1]}")
+
+
+def roll_back(root: Path) -> tuple[str, str]:
+    """Go back to the version before; returns its id and that of the version which was current. RefusedError."""
+    if version_of(root, CURRENT) is None:
+        raise RefusedError(str(root), "no version is installed there", "an installation", "name it by --prefix")
+    with told_errors(), locked(root):
+        current, previous = version_of(root, CURRENT), version_of(root, PREVIOUS)
+        if current is None or previous is None or previous not in complete_versions(root):
+            raise RefusedError(str(root), f"there is no version before the current one, {current}")
+        check_start(root / VERSIONS / previous)
+        flip(root, previous, current)
+    return previous, current

@@ -1,0 +1,20 @@
+"""`cloister bundle list`: the installed versions."""
+
+from jobs.bundle.versions import CURRENT, PREVIOUS, complete_versions, version_of
+from jobs.cli.bundled import PrefixOption, find_root
+from jobs.cli.options import JsonOption
+from jobs.cli.output import print_json, say
+
+
+def list_(prefix: PrefixOption = None, as_json: JsonOption = False) -> None:
+    """List the installed versions: the current one, the one before, and others that may be deleted."""
+    root = find_root(prefix)
+    current, previous, versions = version_of(root, CURRENT), version_of(root, PREVIOUS), complete_versions(root)
+    if as_json:
+        print_json({"prefix": root, "current": current, "previous": previous, "versions": versions})
+        return
+    if not versions:
+        say(f"No version is installed in {root}")
+    for version in versions:
+        state = {current: "current", previous: "previous"}.get(version, f"unused: {root}/versions/{version}")
+        say(f"{version}  {state}")
