@@ -18,7 +18,15 @@ from audit.read import check_tail, read_checkpoint, read_entries
 from audit.recover import Cut
 from audit.report import Finding, VerifyReport
 from audit.rotation import Rotation, current_key, key_history, rotations
-from audit.sign import derive_secret, generate_key, is_protected, open_signer, parse_public_key, public_key_of
+from audit.sign import (
+    derive_secret,
+    generate_key,
+    is_protected,
+    open_note,
+    open_signer,
+    parse_public_key,
+    public_key_of,
+)
 from audit.stamp import Stamp, stamp_now
 from audit.statement import check_statement, key_id_of, sign_statement, signing_key
 from audit.verify import verify

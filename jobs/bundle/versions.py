@@ -190,10 +190,11 @@ def sync_filesystem(folder: Path) -> None:
 
 
 def check_start(folder: Path) -> None:
-    """RefusedError unless the command of the version in this folder starts."""
+    """RefusedError unless the command of the version in this folder starts, with the modules of its own environment."""
     command = [str(folder / "venv/bin/cloister"), "--version"]
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", timeout=300)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", env=own, timeout=300)
         told, right = done.stdout.decode("utf-8", "replace").strip(), done.returncode == 0
     except (OSError, subprocess.TimeoutExpired) as error:
         told, right = str(error), False
