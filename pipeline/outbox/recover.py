@@ -22,7 +22,7 @@ def recover(site: Site, log: Journal, history: History) -> list[Record]:
     for part, documents in history.unplaced.values():
         for entry in documents:
             refuse_closed(site.root, entry)
-        place(site.root, part, documents)
+        place(site, part, documents)
         remove(site, ids_of(documents))  # they are in the log: what is met again after this was put there again
         records.append(Placed(run=part.run, job=part.job, file=part.file))
     with contextlib.suppress(OSError):  # a report keeps nobody from working: verify tells that it is not there

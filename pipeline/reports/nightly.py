@@ -15,7 +15,7 @@ from pipeline.errors import BadPartError
 from pipeline.outbox.placement import move_reports, staged_name, sync
 from pipeline.outbox.results import batches
 from pipeline.paths.digest import file_sha256
-from pipeline.plan import RunPlan
+from pipeline.plan import RunPlan, Site
 from pipeline.records.history import History
 from pipeline.records.nights import night_of_run
 from pipeline.records.software import label
@@ -91,7 +91,7 @@ class Nightly:
             mine = night == self._night
             tally = self._tally if mine else Tally(self.plan.job)
             parts = self.history.unreported.get(night, ())
-            for row in _rows(self.plan.site.root, parts):
+            for row in _rows(self.plan.site, parts):
                 tally.take(row)
             if tally.rows:
                 runs, seconds = len({part.run for part in parts}) + mine, report.seconds if mine else 0.0
@@ -162,12 +162,12 @@ class Nightly:
         return MadeFile(file, hashlib.sha256(data).hexdigest())
 
 
-def _rows(root: Path, parts: Iterable[Part]) -> Iterator[Row]:
+def _rows(site: Site, parts: Iterable[Part]) -> Iterator[Row]:
     """The rows of parts that are as the log says."""
     for part in parts:
-        path = root / part.file
+        path = site.root / part.file
         if path.is_file() and file_sha256(path) == part.sha256:
-            for batch in batches(path):
+            for batch in batches(site.at_rest, path):
                 yield from batch.to_pylist()
 
 

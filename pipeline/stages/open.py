@@ -76,6 +76,7 @@ def open_run(plan: RunPlan, name: str, observer: Observer, timer: Callable[[], f
         hold_reserve(site)
         if plan.private:
             refuse_open(site.root)
+        site.at_rest.check()
         model_sha256 = check_model(plan)
         plan = replace(with_head(plan, model_sha256), writing=writing_of(plan))
         digest, shelf = job_digest(plan, model_sha256), Shelf(plan.job)

@@ -23,17 +23,22 @@ def remove(site: Site, name: str) -> None:
 @dataclass(frozen=True)
 class IndexFile:
     """A file by its name, and what is in it: statements that make its tables, of which `about` (name, value) is one.
-    `pragmas` are set on each connection. A file of another `version` is made anew."""
+    `pragmas` are set on each connection. A file of another `version` is made anew. `of_answers`: it
+    holds what was answered, so that it is in memory alone where that is encrypted."""
 
     name: str
     version: int
     schema: tuple[str, ...]
     pragmas: tuple[str, ...] = ()
+    of_answers: bool = False
 
     def connect(self, site: Site) -> sqlite3.Connection:
         """The file, opened; one that is new, foreign or broken is empty. Where state/ cannot be written, a file that
         only this process has. sqlite3.Error."""
         try:
+            if self.of_answers and site.at_rest.writes:
+                remove(site, self.name)
+                return self._prepared(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
             site.state.mkdir(exist_ok=True)
             if not _is_ours(path_of(site, self.name)):
                 remove(site, self.name)

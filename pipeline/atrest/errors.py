@@ -1,0 +1,19 @@
+"""What can be wrong with what is encrypted. Both are OSErrors: who says that a file cannot be read says it of these."""
+
+import errno
+from pathlib import Path
+
+
+class NoKeyError(OSError):
+    """The key that opens a file is missing, another one, or not to be read; the message has the remedy."""
+
+    def __init__(self, path: Path | str, what: str) -> None:
+        super().__init__(errno.ENOKEY, what, str(path))
+
+
+class DamagedError(OSError):
+    """An encrypted file, or the wrapped key of one, is not as it was written."""
+
+    def __init__(self, path: Path | str, what: str) -> None:
+        remedy = "restore it from a backup; `cloister audit verify` tells more"
+        super().__init__(errno.EBADMSG, f"encrypted, and not as it was written: {what}; {remedy}", str(path))

@@ -1,0 +1,151 @@
+"""private/.atrest/, the wrapped keys of what is encrypted: a file for each document of a job, and for each part.
+
+They are not beside what they open, so that a copy of archive/, failed/ or outbox/ holds none: when a key is removed here,
+nothing opens such a copy any more. A file has a line for each key, the newest one last: the name of the key that
+wrapped it, and the wrapped key in base64, which is bound to the name of the file. A part has two keys while it is
+written anew without erased rows.
+"""
+
+import base64
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import audit
+from pipeline.atrest.ciphers import RefusedError, new_key, unwrap, wrap
+from pipeline.atrest.errors import DamagedError, NoKeyError
+from pipeline.atrest.kek import Kek, read_kek
+
+NAME = ".atrest"
+"""The folder in private/. No job is called so."""
+_TEMPORARY = ".new"
+
+
+def store_of(root: Path) -> Path:
+    """The folder of the keys of a workspace."""
+    return root / "private" / NAME
+
+
+@dataclass(frozen=True)
+class Store:
+    """The folder of the wrapped keys; the files of the key that wraps new ones, and of the one before it."""
+
+    folder: Path
+    key_file: Path
+    previous_file: Path | None = None
+
+    def key_of(self, name: str) -> bytes:
+        """The key of this name, which is made, durably, if there is none. NoKeyError, DamagedError, OSError."""
+        with contextlib.suppress(FileNotFoundError):
+            return self.keys(name)[-1]
+        key = new_key()
+        if not self._create(name, self._lines(name, [key])):
+            return self.keys(name)[-1]
+        return key
+
+    def keys(self, name: str) -> list[bytes]:
+        """All keys of this name. FileNotFoundError, NoKeyError, DamagedError."""
+        path = self.folder / name
+        return [self._unwrapped(path, name, line) for line in path.read_bytes().splitlines()]
+
+    def add(self, name: str) -> bytes:
+        """Make another key of this name, behind those that there are. NoKeyError, DamagedError, OSError."""
+        path, key = self.folder / name, new_key()
+        before = self.keys(name) if path.exists() else []
+        self._make_folder(path.parent)
+        audit.write_file_atomically(path, self._lines(name, [*before, key]), mode=0o600)
+        return key
+
+    def keep_last(self, name: str) -> None:
+        """Remove all keys of this name but the newest one; may be repeated. OSError."""
+        path = self.folder / name
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        if len(lines) > 1:
+            audit.write_file_atomically(path, lines[-1], mode=0o600)
+
+    def remove(self, name: str) -> None:
+        """Remove the keys of this name; may be repeated. OSError."""
+        audit.remove_durably(self.folder / name)
+
+    def check(self) -> Kek:
+        """The key that wraps new ones. NoKeyError where it is not to be had."""
+        return read_kek(self.key_file)
+
+    def rewrap(self) -> tuple[int, int]:
+        """Wrap all keys anew that another key than today's has wrapped; how many files that were, of how many.
+
+        All new files are on the disk before the first one takes its place, so that whatever is cut off leaves each key
+        wrapped once, by the one or the other, and may be repeated. NoKeyError, DamagedError, OSError.
+        """
+        now, made, count = self.check(), list[Path](), 0
+        for name in self._names():
+            count += 1
+            path = self.folder / name
+            if all(line.split(b" ")[0] == now.name.encode() for line in path.read_bytes().splitlines()):
+                continue
+            new = path.with_name(path.name + _TEMPORARY)
+            new.unlink(missing_ok=True)
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+                file.write(self._lines(name, self.keys(name)))
+            made.append(path)
+        if made:
+            audit.sync_filesystem(self.folder)
+            for path in made:
+                path.with_name(path.name + _TEMPORARY).rename(path)
+            audit.sync_filesystem(self.folder)
+        return len(made), count
+
+    def _names(self) -> Iterator[str]:
+        for path in sorted(self.folder.rglob("*")):
+            if path.is_file() and not path.name.endswith(_TEMPORARY) and not path.name.startswith("."):
+                yield str(path.relative_to(self.folder))
+
+    def _lines(self, name: str, keys: Sequence[bytes]) -> bytes:
+        kek = self.check()
+        wrapped = (base64.b64encode(wrap(kek.key, key, name.encode())).decode() for key in keys)
+        return "".join(f"{kek.name} {line}\n" for line in wrapped).encode()
+
+    def _unwrapped(self, path: Path, name: str, line: bytes) -> bytes:
+        by, _, wrapped = line.partition(b" ")
+        kek = self._kek(path, by.decode(errors="replace"))
+        try:
+            return unwrap(kek.key, base64.b64decode(wrapped, validate=True), name.encode())
+        except (RefusedError, ValueError) as error:
+            raise DamagedError(path, "the wrapped key in it is not what was put there") from error
+
+    def _kek(self, path: Path, name: str) -> Kek:
+        """The key that wrapped another, by its name. NoKeyError where none of the files has it."""
+        now = read_kek(self.key_file)
+        if now.name == name:
+            return now
+        if self.previous_file is not None and (before := read_kek(self.previous_file)).name == name:
+            return before
+        remedy = "name the file of that one in site.yaml (encryption.key_file, or previous_key_file)"
+        raise NoKeyError(self.key_file, f"it is the key {now.name}, and {path.name} was wrapped by {name!r}; {remedy}")
+
+    def _create(self, name: str, lines: bytes) -> bool:
+        """Write a file whole, unless another thread was faster."""
+        path = self.folder / name
+        self._make_folder(path.parent)
+        new = path.with_name(f".{secrets.token_hex(8)}{_TEMPORARY}")
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())  # a commit syncs its name, and what was not committed may lose that
+        try:
+            os.link(new, path)
+        except FileExistsError:
+            return False
+        finally:
+            new.unlink()
+        return True
+
+    def _make_folder(self, folder: Path) -> None:
+        if not folder.is_dir():
+            self._make_folder(folder.parent)
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+            audit.sync_folder(folder.parent)
