@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pipeline
 from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob, did_you_mean, load_job, load_site, shown
 from jobs.settle import settle_rotation
@@ -13,6 +14,7 @@ from jobs.site import SiteConfig
 
 VARIABLE = "CLOISTER_WORKSPACE"
 CREDENTIAL = "cloister-key-passphrase"
+ENCRYPTION = "cloister-encryption-key"
 SCHEMA = "job.schema.json"
 """The file in jobs/ from which an editor knows the keys of a job."""
 FOLDERS = ("jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "private", "state")
@@ -41,7 +43,24 @@ class Workspace:
         one."""
         if (named := self.site.log.passphrase_file) is not None:
             return self.root / named
-        return credential()
+        return credential(CREDENTIAL)
+
+    @property
+    def at_rest(self) -> pipeline.AtRest:
+        """What is kept of documents is written and read by this: by the key files which site.yaml names, else by the
+        systemd credentials."""
+        said = self.site.encryption
+        if said is None:
+            return pipeline.CLEAR
+        return pipeline.AtRest(
+            keys=pipeline.store_of(self.root),
+            key_file=self._key_file(said.key_file, ENCRYPTION),
+            previous_file=self._key_file(said.previous_key_file, f"{ENCRYPTION}-previous"),
+            encrypts=said.new_files == "encrypted",
+        )
+
+    def _key_file(self, named: str | None, otherwise: str) -> Path | None:
+        return credential(otherwise) if named is None else self.root / named
 
     def job_files(self) -> list[Path]:
         """The job files, sorted."""
@@ -53,10 +72,10 @@ class Workspace:
         return sorted(path for path in others if path.name != SCHEMA)
 
 
-def credential() -> Path | None:
-    """The passphrase that systemd gives to this service (LoadCredential, LoadCredentialEncrypted), if it does."""
+def credential(name: str) -> Path | None:
+    """The file of a secret that systemd gives to this service (LoadCredential, LoadCredentialEncrypted), if it does."""
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    return Path(folder, CREDENTIAL) if folder and Path(folder, CREDENTIAL).is_file() else None
+    return Path(folder, name) if folder and Path(folder, name).is_file() else None
 
 
 def find_workspace(option: Path | None) -> Path:

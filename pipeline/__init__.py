@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     )
     from pipeline.answer.today import digest_today, remembered_sha256
     from pipeline.answer.warming import Warming
+    from pipeline.atrest.errors import DamagedError, EncryptedError
+    from pipeline.atrest.files import CLEAR, AtRest
+    from pipeline.atrest.kek import make_kek
+    from pipeline.atrest.rewrap import Rewrapped, rewrap
+    from pipeline.atrest.store import store_of
     from pipeline.bench.measure import Bench, Ceiling, bench_model
     from pipeline.chronicle.index import Chronicle, open_chronicle
     from pipeline.chronicle.sentences import sentence

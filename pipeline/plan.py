@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.atrest.files import AtRest
+from pipeline.atrest.files import CLEAR, AtRest
 from pipeline.errors import Failure
 from pipeline.parse import Limits
 from pipeline.tasks import BatchSettings, Task, Writing
@@ -32,7 +32,7 @@ class Site:
     passphrase_file: Path | None = None
     isolation: str = REQUIRED
     require_admission: bool = False
-    at_rest: AtRest = AtRest()
+    at_rest: AtRest = CLEAR
 
     @property
     def audit(self) -> Path:

@@ -62,6 +62,11 @@ COMMANDS: Mapping[str, str | Group] = {
         "console.console",
         {"invite": "console_invite.invite", "people": "console_people.people", "revoke": "console_revoke.revoke"},
     ),
+    "encryption": Group(
+        "The key of what is kept of documents: new, rewrap.",
+        None,
+        {"new": "encryption_new.new", "rewrap": "encryption_rewrap.rewrap"},
+    ),
     "audit": Group(
         "The audit log: what it says, and whether it can be trusted.",
         None,

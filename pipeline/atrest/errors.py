@@ -1,17 +1,26 @@
-"""What can be wrong with what is encrypted. Both are OSErrors: who says that a file cannot be read says it of these."""
+"""What can be wrong with what is encrypted. All are OSErrors: who says that a file cannot be read says it of these."""
 
 import errno
 from pathlib import Path
 
 
-class NoKeyError(OSError):
-    """The key that opens a file is missing, another one, or not to be read; the message has the remedy."""
+class EncryptedError(OSError):
+    """An encrypted file that cannot be read."""
+
+    @property
+    def sentence(self) -> str:
+        """Which file, what was found, and what to do about it."""
+        return f"{self.filename}: {self.strerror}"
+
+
+class NoKeyError(EncryptedError):
+    """The key that opens a file is missing, another one, or not to be read."""
 
     def __init__(self, path: Path | str, what: str) -> None:
         super().__init__(errno.ENOKEY, what, str(path))
 
 
-class DamagedError(OSError):
+class DamagedError(EncryptedError):
     """An encrypted file, or the wrapped key of one, is not as it was written."""
 
     def __init__(self, path: Path | str, what: str) -> None:

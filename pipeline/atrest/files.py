@@ -5,8 +5,10 @@ memory alone (memfd_create), never to a disk.
 """
 
 import contextlib
+import errno
 import hashlib
 import os
+import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +30,7 @@ class AtRest:
     written from now on."""
 
     keys: Path | None = None
-    key_file: Path = Path()
+    key_file: Path | None = None
     previous_file: Path | None = None
     encrypts: bool = True
 
@@ -126,6 +128,20 @@ class AtRest:
         """The folder for clear files that live for a moment: in memory, or `otherwise`."""
         return _MEMORY if self.writes else otherwise
 
+    def cache(self, otherwise: Path) -> Path:
+        """The folder for clear files that live until somebody deletes them: in memory, for this user alone, until the
+        machine ends, or `otherwise`. OSError where somebody else has it."""
+        if not self.writes:
+            return otherwise
+        workspace = hashlib.sha256(os.fsencode(str(self.keys))).hexdigest()[:16]
+        folder = _MEMORY / f"cloister-{os.geteuid()}-{workspace}"
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        status = folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+            raise PermissionError(errno.EACCES, "it is not a folder of this user alone", str(folder))
+        return folder
+
     def forget(self, job: str, documents: Collection[str], failed: Path) -> None:
         """Remove the keys of these documents, but of those of which files lie in `failed` still. OSError."""
         if not self.on or not documents:
@@ -140,6 +156,10 @@ class AtRest:
         except FileNotFoundError as error:
             what = "it is encrypted, and its key is not in private/: it was erased, or private/ is not whole"
             raise NoKeyError(path, f"{what}; restore private/ from a backup") from error
+
+
+CLEAR = AtRest()
+"""Nothing is encrypted."""
 
 
 class _Kept:

@@ -1,7 +1,7 @@
 """private/.atrest/, the wrapped keys of what is encrypted: a file for each document of a job, and for each part.
 
-They are not beside what they open, so that a copy of archive/, failed/ or outbox/ holds none: when a key is removed here,
-nothing opens such a copy any more. A file has a line for each key, the newest one last: the name of the key that
+They are not beside what they open, so that a copy of archive/, failed/ or outbox/ holds none: when a key is removed
+here, nothing opens such a copy any more. A file has a line for each key, the newest one last: the name of the key that
 wrapped it, and the wrapped key in base64, which is bound to the name of the file. A part has two keys while it is
 written anew without erased rows.
 """
@@ -22,6 +22,9 @@ from pipeline.atrest.kek import Kek, read_kek
 NAME = ".atrest"
 """The folder in private/. No job is called so."""
 _TEMPORARY = ".new"
+REWRAPPED = ".rewrapped"
+"""The ending of a file of keys that waits to take the place of the one beside it."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def store_of(root: Path) -> Path:
@@ -34,7 +37,7 @@ class Store:
     """The folder of the wrapped keys; the files of the key that wraps new ones, and of the one before it."""
 
     folder: Path
-    key_file: Path
+    key_file: Path | None
     previous_file: Path | None = None
 
     def key_of(self, name: str) -> bytes:
@@ -72,36 +75,30 @@ class Store:
 
     def check(self) -> Kek:
         """The key that wraps new ones. NoKeyError where it is not to be had."""
+        if self.key_file is None:
+            what = "site.yaml names no encryption.key_file, and systemd gave no credential cloister-encryption-key"
+            raise NoKeyError(self.folder, f"the key of what is encrypted is missing: {what}")
         return read_kek(self.key_file)
 
-    def rewrap(self) -> tuple[int, int]:
-        """Wrap all keys anew that another key than today's has wrapped; how many files that were, of how many.
-
-        All new files are on the disk before the first one takes its place, so that whatever is cut off leaves each key
-        wrapped once, by the one or the other, and may be repeated. NoKeyError, DamagedError, OSError.
-        """
-        now, made, count = self.check(), list[Path](), 0
-        for name in self._names():
-            count += 1
-            path = self.folder / name
-            if all(line.split(b" ")[0] == now.name.encode() for line in path.read_bytes().splitlines()):
-                continue
-            new = path.with_name(path.name + _TEMPORARY)
-            new.unlink(missing_ok=True)
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-                file.write(self._lines(name, self.keys(name)))
-            made.append(path)
-        if made:
-            audit.sync_filesystem(self.folder)
-            for path in made:
-                path.with_name(path.name + _TEMPORARY).rename(path)
-            audit.sync_filesystem(self.folder)
-        return len(made), count
-
-    def _names(self) -> Iterator[str]:
+    def names(self) -> Iterator[str]:
+        """The names of all keys."""
         for path in sorted(self.folder.rglob("*")):
-            if path.is_file() and not path.name.endswith(_TEMPORARY) and not path.name.startswith("."):
+            if path.is_file() and not path.suffix:
                 yield str(path.relative_to(self.folder))
+
+    def wrapped_by(self, name: str) -> set[str]:
+        """The names of the keys that wrapped those of this name. OSError."""
+        return {line.split(b" ")[0].decode(errors="replace") for line in (self.folder / name).read_bytes().splitlines()}
+
+    def stage(self, name: str) -> Path:
+        """Wrap the keys of this name anew, into a file beside theirs, which is returned. NoKeyError, DamagedError,
+        OSError."""
+        path = self.folder / name
+        new = path.with_name(path.name + REWRAPPED)
+        new.unlink(missing_ok=True)
+        with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
+            file.write(self._lines(name, self.keys(name)))
+        return new
 
     def _lines(self, name: str, keys: Sequence[bytes]) -> bytes:
         kek = self.check()
@@ -118,20 +115,22 @@ class Store:
 
     def _kek(self, path: Path, name: str) -> Kek:
         """The key that wrapped another, by its name. NoKeyError where none of the files has it."""
-        now = read_kek(self.key_file)
+        now = self.check()
         if now.name == name:
             return now
         if self.previous_file is not None and (before := read_kek(self.previous_file)).name == name:
             return before
         remedy = "name the file of that one in site.yaml (encryption.key_file, or previous_key_file)"
-        raise NoKeyError(self.key_file, f"it is the key {now.name}, and {path.name} was wrapped by {name!r}; {remedy}")
+        raise NoKeyError(
+            str(self.key_file), f"it is the key {now.name}, and {path.name} was wrapped by {name!r}; {remedy}"
+        )
 
     def _create(self, name: str, lines: bytes) -> bool:
         """Write a file whole, unless another thread was faster."""
         path = self.folder / name
         self._make_folder(path.parent)
         new = path.with_name(f".{secrets.token_hex(8)}{_TEMPORARY}")
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
             file.write(lines)
             file.flush()
             os.fsync(file.fileno())  # a commit syncs its name, and what was not committed may lose that

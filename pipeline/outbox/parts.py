@@ -43,7 +43,7 @@ def open_part(at_rest: AtRest, part: Path, **options: Any) -> pq.ParquetFile:
 
 
 def write_table(at_rest: AtRest, path: Path, table: pa.Table) -> str:
-    """Write a part into staging, at once and not by hundreds of small writes; the file's sha256. OSError, NoKeyError."""
+    """Write a part into staging, at once and not by hundreds of small writes; its sha256. OSError, NoKeyError."""
     file = pa.BufferOutputStream()
     properties = None
     if at_rest.writes:

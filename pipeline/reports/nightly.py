@@ -30,6 +30,7 @@ from pipeline.tasks import name_of
 
 Row = Mapping[str, Any]
 _SALT: Final = 32  # bytes
+ENCRYPTED: Final = "Results are encrypted, and this report is not: `cloister results` and the console show the rows."
 
 
 @dataclass
@@ -137,9 +138,7 @@ class Nightly:
             task=name_of(self.plan.task),
             night=made.night,
             shares=made.shares or Shares(),
-            failed=tally.lists.failed,
-            look=tally.lists.look,
-            uncertain=tally.lists.least_certain,
+            **self._listed(tally),
             earlier={each.night: each.shares for each in alike if each.shares},
             others=len(before) - len(alike),
             waiting=report.counts["pending"] if report else None,
@@ -150,8 +149,19 @@ class Nightly:
             model=self.plan.model.name,
             software=label(),
             private=self.plan.private,
-            notes=[f"Isolation of the parsers was {told}."] if told else [],
+            notes=[*([f"Isolation of the parsers was {told}."] if told else []), *self._not_listed],
         )
+
+    def _listed(self, tally: Tally) -> dict[str, Any]:
+        """The rows that a report lists: none where rows are encrypted, for a report is in the clear."""
+        if self._not_listed:
+            return {"failed": (), "look": (), "uncertain": ()}
+        return {"failed": tally.lists.failed, "look": tally.lists.look, "uncertain": tally.lists.least_certain}
+
+    @property
+    def _not_listed(self) -> list[str]:
+        """The note that says why no row is listed."""
+        return [ENCRYPTED] if self.plan.site.at_rest.writes else []
 
     def _staged(self, name: str, body: str) -> MadeFile:
         """Write a file into staging, where it waits for its place."""

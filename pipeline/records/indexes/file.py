@@ -8,43 +8,44 @@ from pathlib import Path
 
 from pipeline.plan import Site
 
+OF_ANSWERS = frozenset({"queue.sqlite"})
+"""Files with what was answered: where that is encrypted, they lie in memory."""
+
 
 def path_of(site: Site, name: str) -> Path:
-    """Where the file of this name lies."""
-    return site.state / name
+    """Where the file of this name lies. OSError."""
+    return (site.at_rest.cache(site.state) if name in OF_ANSWERS else site.state) / name
 
 
 def remove(site: Site, name: str) -> None:
     """Remove the file with its journals; it is made again when somebody asks. OSError."""
-    for ending in ("", "-wal", "-shm", "-journal"):
-        path_of(site, name + ending).unlink(missing_ok=True)
+    for folder in {path_of(site, name).parent, site.state}:
+        for ending in ("", "-wal", "-shm", "-journal"):
+            (folder / (name + ending)).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
 class IndexFile:
     """A file by its name, and what is in it: statements that make its tables, of which `about` (name, value) is one.
-    `pragmas` are set on each connection. A file of another `version` is made anew. `of_answers`: it
-    holds what was answered, so that it is in memory alone where that is encrypted."""
+    `pragmas` are set on each connection. A file of another `version` is made anew."""
 
     name: str
     version: int
     schema: tuple[str, ...]
     pragmas: tuple[str, ...] = ()
-    of_answers: bool = False
 
     def connect(self, site: Site) -> sqlite3.Connection:
         """The file, opened; one that is new, foreign or broken is empty. Where state/ cannot be written, a file that
         only this process has. sqlite3.Error."""
         try:
-            if self.of_answers and site.at_rest.writes:
-                remove(site, self.name)
-                return self._prepared(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
             site.state.mkdir(exist_ok=True)
-            if not _is_ours(path_of(site, self.name)):
+            path = path_of(site, self.name)
+            if not _is_ours(path) or (path.parent != site.state and (site.state / self.name).exists()):
                 remove(site, self.name)
             return self._opened_whole(site)
         except (sqlite3.Error, OSError):
-            return self._prepared(sqlite3.connect("", isolation_level=None, check_same_thread=False))
+            nowhere = ":memory:" if self.name in OF_ANSWERS and site.at_rest.writes else ""
+            return self._prepared(sqlite3.connect(nowhere, isolation_level=None, check_same_thread=False))
 
     def make_anew(self, db: sqlite3.Connection) -> None:
         """Empty the file. sqlite3.Error."""

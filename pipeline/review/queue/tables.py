@@ -37,7 +37,7 @@ _SCHEMA = (
     "CREATE TABLE run (run TEXT PRIMARY KEY, job TEXT, night TEXT, first INTEGER, told TEXT) WITHOUT ROWID",
     f"CREATE TABLE tally ({', '.join(FACTS)}, n INTEGER NOT NULL, PRIMARY KEY ({', '.join(FACTS)})) WITHOUT ROWID",
 )
-FILE = IndexFile(NAME, 2, _SCHEMA, ("secure_delete = ON", "cache_size = -32768"), of_answers=True)
+FILE = IndexFile(NAME, 2, _SCHEMA, ("secure_delete = ON", "cache_size = -32768"))
 _KEYS = {"score": "rank, score, entry", "uncertain": "uncertain, entry", "age": "entry", "size": "size, entry",
          "path": "path, entry"}  # fmt: skip
 INDEXES = (
