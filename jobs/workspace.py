@@ -1,5 +1,7 @@
 """The workspace of a command, and the job files in it."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterator
@@ -51,7 +53,7 @@ class Workspace:
         systemd credentials."""
         said = self.site.encryption
         if said is None:
-            return pipeline.CLEAR
+            return pipeline.AtRest()
         return pipeline.AtRest(
             keys=pipeline.store_of(self.root),
             key_file=self._key_file(said.key_file, ENCRYPTION),

@@ -54,19 +54,19 @@ SCHEMA = {
 
 
 @pytest.fixture
-def see(tmp_path: Path) -> Any:
+def see(site: Site) -> Any:
     """A row of a task with these columns, whose document has TEXT."""
     sha256 = hashlib.sha256(TEXT.encode()).hexdigest()
     said = {"type": "document", "n": 7, "job": "sort", "document": "ab" * 32, "text_sha256": sha256}
     entry = KINDS["document"].from_json(completed(said))
     assert isinstance(entry, Document)
-    file = archive_folder(tmp_path, "sort", "ab" * 32) / "text" / f"{sha256}.txt"
+    file = archive_folder(site.root, "sort", "ab" * 32) / "text" / f"{sha256}.txt"
     file.parent.mkdir(parents=True)
     file.write_text(TEXT)
 
     def seen(task: Task, state: str = "done", **columns: Any) -> Seen:
         row = dict.fromkeys(table_schema().names) | {"state": state, "reason": "so", "evidence": [], "pages": 2}
-        return Seen(tmp_path, entry, row | columns, task)
+        return Seen(site, entry, row | columns, task)
 
     return seen
 
