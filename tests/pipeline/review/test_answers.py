@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.outbox.placement import archive_folder
 from pipeline.outbox.schema import table_schema
+from pipeline.plan import Site
 from pipeline.records.types import KINDS, Document
 from pipeline.review.answers import decided_row
 from pipeline.review.refused import ReviewRefusedError
@@ -194,8 +195,8 @@ def test_a_field_with_several_values(see: Any) -> None:
     assert [each["value"] for each in row["fields"] if each["name"] == "party"] == ["A Ltd", "B AG"]
 
 
-def test_without_the_text_no_place_is_marked(see: Any, tmp_path: Path) -> None:
-    seen = replace(extracted(see), root=tmp_path / "elsewhere")
+def test_without_the_text_no_place_is_marked(see: Any, site: Site, tmp_path: Path) -> None:
+    seen = replace(extracted(see), site=replace(site, root=tmp_path / "elsewhere"))
     assert value(seen, "total", {"value": "12.00 EUR"})["value"] == "12.00 EUR"
     with pytest.raises(ReviewRefusedError, match="not in the archive any more"):
         value(seen, "total", {"value": "1.234,50 EUR", **span("1.234,50 EUR")})
