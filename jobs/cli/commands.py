@@ -63,9 +63,13 @@ COMMANDS: Mapping[str, str | Group] = {
         {"invite": "console_invite.invite", "people": "console_people.people", "revoke": "console_revoke.revoke"},
     ),
     "encryption": Group(
-        "The key of what is kept of documents: new, rewrap.",
+        "Encryption of what is kept of documents: make its key, replace it, write a clear copy of a file.",
         None,
-        {"new": "encryption_new.new", "rewrap": "encryption_rewrap.rewrap"},
+        {
+            "new": "encryption_new.new",
+            "rewrap": "encryption_rewrap.rewrap",
+            "decrypt": "encryption_decrypt.decrypt",
+        },
     ),
     "audit": Group(
         "The audit log: what it says, and whether it can be trusted.",
