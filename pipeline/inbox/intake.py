@@ -160,6 +160,8 @@ def take_again(again: Again, failed: Path, archive: Path, at_rest: AtRest) -> Ar
     for name in (failed_name(again.path), failed_apart(again.path, again.sha256)):
         try:
             source = at_rest.open(failed / name, os.O_NOFOLLOW)
+        except NoKeyError as error:
+            raise StillChangingError(error.strerror) from error
         except OSError:
             continue
         try:

@@ -49,7 +49,7 @@ def place(site: Site, part: Part, documents: Sequence[Document]) -> None:
     for entry in documents if emptied else ():
         if entry.document and not entry.parent and entry.state != State.FAILED:
             _keep_bytes(site, inputs, entry)
-    sync(root, *(root / name / part.job for name in ("outbox", "archive", "failed")))
+    sync(root, *site.key_folders, *(root / name / part.job for name in ("outbox", "archive", "failed")))
     for entry in [entry for entry in documents if entry.document and not entry.parent] if emptied else ():
         _remove_input(inputs, entry)
     sync(inputs)

@@ -204,6 +204,21 @@ def test_what_cannot_be_opened_is_told(ran: RunPlan) -> None:
         states(site)
 
 
+def test_a_lost_key_leaves_its_document_as_it_is(ran: RunPlan) -> None:
+    keys = ran.site.at_rest.keys
+    assert keys is not None
+    shutil.rmtree(keys / "documents")
+    before = {path: path.read_bytes() for path in files(ran.site.root, "archive", "failed")}
+    report = go(replace(ran, retry=frozenset(Failure)))
+    assert (report.counts["pending"], report.counts["failed"]) == (1, 0)
+    report = go(replace(ran, rerun=Rerun(everything=True)))
+    assert report.counts["done"] == 0
+    assert {path: path.read_bytes() for path in files(ran.site.root, "archive", "failed")} == before
+    checked = pipeline.verify(ran.site)
+    assert (checked.ok, len(checked.unreadable)) == (True, 5)
+    assert "it was erased, or private/ is not whole" in checked.unreadable[0].fact
+
+
 @pytest.mark.parametrize("other", ["archived", "text", "failed"])
 def test_a_file_in_the_place_of_another_is_found(ran: RunPlan, other: str) -> None:
     entries = documents(ran.site)
