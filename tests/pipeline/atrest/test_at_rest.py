@@ -216,7 +216,7 @@ def test_a_lost_key_leaves_its_document_as_it_is(ran: RunPlan) -> None:
     assert {path: path.read_bytes() for path in files(ran.site.root, "archive", "failed")} == before
     checked = pipeline.verify(ran.site)
     assert (checked.ok, len(checked.unreadable)) == (True, 5)
-    assert "it was erased, or private/ is not whole" in checked.unreadable[0].fact
+    assert "it was erased, or private/ is not whole" in checked.unreadable[0].message
 
 
 @pytest.mark.parametrize("other", ["archived", "text", "failed"])
