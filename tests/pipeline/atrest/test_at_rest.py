@@ -155,7 +155,9 @@ def test_clear_and_encrypted_documents_lie_side_by_side(plan: RunPlan, drop: Dro
     for site in (plan.site, off.site):
         assert states(site) == dict.fromkeys(kinds, "done")
         assert pipeline.verify(site).complete
-    assert go(replace(off, rerun=Rerun(everything=True))).counts["done"] == 4
+    assert go(replace(plan, rerun=Rerun(everything=True))).counts["done"] == 4
+    assert all(path.read_bytes().startswith(MAGIC) for path in files(plan.archive, "")), "written anew"
+    assert pipeline.verify(off.site).complete
 
 
 def test_without_the_key_no_document_is_touched(plan: RunPlan, drop: Drop) -> None:
