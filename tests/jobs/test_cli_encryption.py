@@ -1,21 +1,26 @@
 """`cloister encryption`, and the other commands in a workspace where what is kept of documents is encrypted."""
 
+import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 
 KEY = "keys/rest.key"
 
 
 @pytest.fixture
-def encrypted(ready: Place, cloister: Cloister) -> Place:
+def encrypted(ready: Place, cloister: Cloister) -> Iterator[Place]:
     """A workspace with a job and a key that site.yaml names."""
     assert cloister("encryption", "new", ready.root / KEY, "--json").json["file"] == str(ready.root / KEY)
     said(ready, f"{{key_file: {KEY}}}")
-    return ready
+    yield ready
+    said(ready, f"{{key_file: {KEY}}}")
+    shutil.rmtree(open_workspace(ready.root).at_rest.cache(ready.root))
 
 
 def said(place: Place, encryption: str | None) -> None:
