@@ -6,7 +6,14 @@ from audit.canonical import canonical, parse_canonical
 from audit.checkpoint import Checkpoint
 from audit.commitment import check_commitment, commit_to, is_commitment
 from audit.cosign import parse_witness_key
-from audit.durable import create_durably, remove_durably, sync_filesystem, sync_folder, write_file_atomically
+from audit.durable import (
+    create_durably,
+    remove_durably,
+    rename_durably,
+    sync_filesystem,
+    sync_folder,
+    write_file_atomically,
+)
 from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable, ProofRefused
 from audit.kept import KEPT
 from audit.lock import hold

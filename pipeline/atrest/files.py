@@ -55,6 +55,11 @@ class AtRest:
         if self.writes:
             self.store.check()
 
+    def tidy(self) -> None:
+        """Remove keys that a kill left without their place, as an erasure would not find them. OSError."""
+        if self.on:
+            self.store.tidy()
+
     def open(self, path: Path, flags: int = 0) -> int:
         """A descriptor of the clear bytes of a file, for reading. OSError, of them NoKeyError and DamagedError."""
         fd = os.open(path, _CLEAR_FLAGS | flags)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import audit
 from pipeline.atrest.files import AtRest
-from pipeline.atrest.store import REWRAPPED
 
 
 @dataclass(frozen=True)
@@ -23,11 +22,11 @@ class Rewrapped:
 def rewrap(at_rest: AtRest) -> Rewrapped:
     """Wrap all keys anew that another key than today's has wrapped. NoKeyError, DamagedError, OSError."""
     store = at_rest.store
+    store.tidy()
     now, names = store.check(), list(store.names())
-    staged = [store.stage(name) for name in names if store.wrapped_by(name) != {now.name}]
+    staged = {name: store.rewrapped(name) for name in names if store.wrapped_by(name) != {now.name}}
     if staged:
-        audit.sync_filesystem(store.folder)
-        for new in staged:
-            new.rename(new.with_name(new.name.removesuffix(REWRAPPED)))
+        for name, new in staged.items():
+            new.rename(store.folder / name)
         audit.sync_filesystem(store.folder)
     return Rewrapped(now.name, len(names), len(staged))

@@ -10,6 +10,7 @@ import base64
 import contextlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +22,9 @@ from pipeline.atrest.kek import Kek, read_kek
 
 NAME = ".atrest"
 """The folder in private/. No job is called so."""
-_TEMPORARY = ".new"
-REWRAPPED = ".rewrapped"
-"""The ending of a file of keys that waits to take the place of the one beside it."""
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_NEW = ".new"
+"""The folder in it of files that wait for their names. What a kill leaves there is removed at the next start: it would
+outlive an erasure."""
 
 
 def store_of(root: Path) -> Path:
@@ -52,14 +52,16 @@ class Store:
     def keys(self, name: str) -> list[bytes]:
         """All keys of this name. FileNotFoundError, NoKeyError, DamagedError."""
         path = self.folder / name
-        return [self._unwrapped(path, name, line) for line in path.read_bytes().splitlines()]
+        if lines := path.read_bytes().splitlines():
+            return [self._unwrapped(path, name, line) for line in lines]
+        raise DamagedError(path, "the file of its key is empty")
 
     def add(self, name: str) -> bytes:
         """Make another key of this name, behind those that there are. NoKeyError, DamagedError, OSError."""
         path, key = self.folder / name, new_key()
         before = self.keys(name) if path.exists() else []
         self._make_folder(path.parent)
-        audit.write_file_atomically(path, self._lines(name, [*before, key]), mode=0o600)
+        self._new_file(self._lines(name, [*before, key])).rename(path)
         return key
 
     def keep_last(self, name: str) -> None:
@@ -67,7 +69,7 @@ class Store:
         path = self.folder / name
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         if len(lines) > 1:
-            audit.write_file_atomically(path, lines[-1], mode=0o600)
+            audit.rename_durably(self._new_file(lines[-1]), path)
 
     def remove(self, name: str) -> None:
         """Remove the keys of this name; may be repeated. OSError."""
@@ -83,22 +85,21 @@ class Store:
     def names(self) -> Iterator[str]:
         """The names of all keys."""
         for path in sorted(self.folder.rglob("*")):
-            if path.is_file() and not path.suffix:
+            if path.is_file() and path.parent.name != _NEW:
                 yield str(path.relative_to(self.folder))
 
     def wrapped_by(self, name: str) -> set[str]:
         """The names of the keys that wrapped those of this name. OSError."""
         return {line.split(b" ")[0].decode(errors="replace") for line in (self.folder / name).read_bytes().splitlines()}
 
-    def stage(self, name: str) -> Path:
-        """Wrap the keys of this name anew, into a file beside theirs, which is returned. NoKeyError, DamagedError,
-        OSError."""
-        path = self.folder / name
-        new = path.with_name(path.name + REWRAPPED)
-        new.unlink(missing_ok=True)
-        with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
-            file.write(self._lines(name, self.keys(name)))
-        return new
+    def rewrapped(self, name: str) -> Path:
+        """A new file with the keys of this name, wrapped by today's key. NoKeyError, DamagedError, OSError."""
+        return self._new_file(self._lines(name, self.keys(name)))
+
+    def tidy(self) -> None:
+        """Remove new files that a kill left: nobody else writes meanwhile. OSError."""
+        if (self.folder / _NEW).is_dir():
+            shutil.rmtree(self.folder / _NEW)
 
     def _lines(self, name: str, keys: Sequence[bytes]) -> bytes:
         kek = self.check()
@@ -129,11 +130,7 @@ class Store:
         """Write a file whole, unless another thread was faster."""
         path = self.folder / name
         self._make_folder(path.parent)
-        new = path.with_name(f".{secrets.token_hex(8)}{_TEMPORARY}")
-        with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
-            file.write(lines)
-            file.flush()
-            os.fsync(file.fileno())  # a commit syncs its name, and what was not committed may lose that
+        new = self._new_file(lines)
         try:
             os.link(new, path)
         except FileExistsError:
@@ -141,6 +138,18 @@ class Store:
         finally:
             new.unlink()
         return True
+
+    def _new_file(self, lines: bytes) -> Path:
+        """A file that is on the disk but for its name, which the next commit syncs: what was not committed may lose
+        it."""
+        new = self.folder / _NEW / secrets.token_hex(16)
+        self._make_folder(new.parent)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        return new
 
     def _make_folder(self, folder: Path) -> None:
         if not folder.is_dir():

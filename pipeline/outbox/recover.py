@@ -31,6 +31,7 @@ def recover(site: Site, log: Journal, history: History) -> list[Record]:
         delete(site, record)
         records.append(Deleted(deletion=number))
     remove_unused_openings(site.root, history.openings)
+    site.at_rest.tidy()
     removed = clear_staging(*site.root.glob("outbox/*"), *site.root.glob("archive/*"))
     if removed:
         records.append(RecoveredUndone(files=removed))

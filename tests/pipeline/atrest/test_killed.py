@@ -75,6 +75,7 @@ def test_erasures(root: Path, tiny_model: Path) -> None:
         else:
             assert len(list(keys.names())) == before - 1, step
             assert all(len(keys.keys(name)) == 1 for name in keys.names()), step
+        assert not any(files(keys.folder, ".new")), step
         assert pipeline.verify(plan.site).ok, step
         step += 4
     assert step > 12
