@@ -6,7 +6,7 @@
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
 # make test-amx  the engine's kernels on AMX, emulated where the processor has none but AVX-512 VBMI
 # make screenshots  the pictures of README.md, of the demo in Chromium
-# make torture  1,000 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again, 1,000 simulated nights, 1,000 hostile pages, a bundle of this repository: an hour or more
+# make torture  1,500 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again, 1,000 simulated nights, 1,000 hostile pages, a bundle of this repository: an hour or more
 
 PYTHON ?= python3
 DEMO := demo
@@ -99,6 +99,7 @@ screenshots: demo $(VENV)/.test
 
 torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.torture --number 1000
+	$(BIN)/python -m tests.faults.torture --number 500 --encrypted
 	$(BIN)/python -m tests.faults.disk
 	$(BIN)/python -m tests.faults.full
 	$(BIN)/python -m tests.faults.tamper --count 10000

@@ -6,13 +6,21 @@ from audit.canonical import canonical, parse_canonical
 from audit.checkpoint import Checkpoint
 from audit.commitment import check_commitment, commit_to, is_commitment
 from audit.cosign import parse_witness_key
-from audit.durable import remove_durably, sync_filesystem, sync_folder, write_file_atomically
+from audit.durable import (
+    create_durably,
+    remove_durably,
+    rename_durably,
+    sync_filesystem,
+    sync_folder,
+    write_file_atomically,
+)
 from audit.errors import AuditError, KeyRefused, LogHeld, LogUntrusted, LogUnwritable, ProofRefused
 from audit.kept import KEPT
 from audit.lock import hold
 from audit.log import Log
 from audit.parallel import workers
 from audit.place import file_system_of, is_network
+from audit.private import read_private
 from audit.prove import Proven, check_proof, prove, prove_entries, root_of
 from audit.read import check_tail, read_checkpoint, read_entries
 from audit.recover import Cut

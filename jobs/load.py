@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import audit
+import pipeline
 from jobs.asked import task_names
 from jobs.config import InvalidError, JobConfig, is_form, job_config, section_at, validate
 from jobs.errors import ConfigError, Problem, Steps
@@ -48,6 +49,10 @@ def load_site(path: Path) -> SiteConfig:
     if signed != site.log.origin:
         found = f"'origin' in log is {site.log.origin!r}, but 'public_key' is one of the log {signed!r}"
         raise ConfigError(source.problem(("log", "origin"), found, f"{signed!r}, or the public key of the other log"))
+    if site.encryption is None and pipeline.store_of(path.parent).is_dir():
+        found = "no key 'encryption', but private/ has keys of encrypted documents"
+        remedy = "to end encryption write encryption: {key_file: FILE, new_files: clear}, which keeps them readable"
+        raise ConfigError(Problem(shown(path), found, "encryption, with the key that they have", remedy))
     return site
 
 

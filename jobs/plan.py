@@ -33,6 +33,7 @@ def make_site(workspace: Workspace) -> pipeline.Site:
         max_document_bytes=limits.document_mib * _MIB,
         isolation=limits.isolation,
         require_admission=workspace.site.models.require_admission,
+        at_rest=workspace.at_rest,
     )
 
 
@@ -59,7 +60,7 @@ def _limits(limits: LimitsConfig) -> pipeline.Limits:
 def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
     """The run of `job`. ConfigError with all problems that the file alone does not show."""
     _make_inbox(workspace, job)
-    problems = list(_folder_problems(workspace, job))
+    problems = [*_folder_problems(workspace, job), *_encryption_problems(workspace, job)]
     task = _task(job, problems)
     if problems or task is None:
         raise ConfigError(*problems)
@@ -183,6 +184,20 @@ def _folder_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Problem]:
             found = f"the folder {shown(folder)}, in which Cloister keeps {name}/"
             yield job.source.problem(at, found, "a folder of documents only", "use a folder in inbox/, or elsewhere")
             return
+
+
+def _encryption_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Problem]:
+    """Files for people and other programs are in the clear, and lie beside what is encrypted."""
+    if not workspace.at_rest.writes:
+        return
+    expected = "what is encrypted, as site.yaml says (encryption)"
+    if "markdown" in job.config.output.formats:
+        remedy = "remove it; `cloister results -o FILE` writes a clear table when somebody asks for it"
+        yield job.source.problem(("output", "formats"), "the format markdown, which is in the clear", expected, remedy)
+    if job.config.task.type == "batch":
+        remedy = "run it in a workspace without encryption, on an encrypted disk"
+        found = "the task batch, whose output files are in the clear"
+        yield job.source.problem(("task", "type"), found, expected, remedy)
 
 
 def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.Task | None:

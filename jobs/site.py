@@ -72,6 +72,25 @@ class ModelsConfig(Section):
     )
 
 
+class EncryptionConfig(Section):
+    """Encryption of what is kept of documents: their bytes, texts and results."""
+
+    key_file: Annotated[Text, AfterValidator(inside)] | None = Field(
+        None,
+        description="the file of the key that wraps all others; if left out, the systemd credential "
+        "cloister-encryption-key",
+    )
+    previous_key_file: Annotated[Text, AfterValidator(inside)] | None = Field(
+        None,
+        description="the file of the key before it, until `cloister encryption rewrap` has wrapped all others anew; if "
+        "left out, the systemd credential cloister-encryption-key-previous, if there is one",
+    )
+    new_files: Literal["encrypted", "clear"] = Field(
+        "encrypted",
+        description="how files are written from now on; `clear` ends encryption, and old files stay readable",
+    )
+
+
 class ServiceConfig(Section):
     """The service (`cloister serve`)."""
 
@@ -125,6 +144,9 @@ class SiteConfig(Section):
     log: LogConfig = Field(description="the audit log")
     models: ModelsConfig = Field(ModelsConfig(), description="which models and heads jobs may use")  # type: ignore[call-arg]
     limits: LimitsConfig = Field(LimitsConfig(), description="limits for all jobs")  # type: ignore[call-arg]
+    encryption: EncryptionConfig | None = Field(
+        None, description="encryption of what is kept of documents: their bytes, texts and results; none if left out"
+    )
     console: ConsoleConfig = Field(ConsoleConfig(), description="the page in the browser")  # type: ignore[call-arg]
     service: ServiceConfig = Field(ServiceConfig(), description="the service")  # type: ignore[call-arg]
     notify: SiteNotifyConfig | None = Field(

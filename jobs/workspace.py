@@ -1,11 +1,14 @@
 """The workspace of a command, and the job files in it."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pipeline
 from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob, did_you_mean, load_job, load_site, shown
 from jobs.settle import settle_rotation
@@ -13,6 +16,7 @@ from jobs.site import SiteConfig
 
 VARIABLE = "CLOISTER_WORKSPACE"
 CREDENTIAL = "cloister-key-passphrase"
+ENCRYPTION = "cloister-encryption-key"
 SCHEMA = "job.schema.json"
 """The file in jobs/ from which an editor knows the keys of a job."""
 FOLDERS = ("jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "private", "state")
@@ -46,7 +50,24 @@ class Workspace:
         one."""
         if (named := self.site.log.passphrase_file) is not None:
             return self.root / named
-        return credential()
+        return credential(CREDENTIAL)
+
+    @property
+    def at_rest(self) -> pipeline.AtRest:
+        """What is kept of documents is written and read by this: by the key files which site.yaml names, else by the
+        systemd credentials."""
+        said = self.site.encryption
+        if said is None:
+            return pipeline.AtRest()
+        return pipeline.AtRest(
+            keys=pipeline.store_of(self.root),
+            key_file=self._key_file(said.key_file, ENCRYPTION),
+            previous_file=self._key_file(said.previous_key_file, f"{ENCRYPTION}-previous"),
+            encrypts=said.new_files == "encrypted",
+        )
+
+    def _key_file(self, named: str | None, otherwise: str) -> Path | None:
+        return credential(otherwise) if named is None else self.root / named
 
     def job_files(self) -> list[Path]:
         """The job files, sorted."""
@@ -63,10 +84,10 @@ def job_files_in(folder: Path) -> list[Path]:
     return sorted(path for path in (folder / "jobs").glob("*.yaml") if not path.name.startswith("."))
 
 
-def credential() -> Path | None:
-    """The passphrase that systemd gives to this service (LoadCredential, LoadCredentialEncrypted), if it does."""
+def credential(name: str) -> Path | None:
+    """The file of a secret that systemd gives to this service (LoadCredential, LoadCredentialEncrypted), if it does."""
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    return Path(folder, CREDENTIAL) if folder and Path(folder, CREDENTIAL).is_file() else None
+    return Path(folder, name) if folder and Path(folder, name).is_file() else None
 
 
 def find_workspace(option: Path | None) -> Path:

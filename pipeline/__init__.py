@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     )
     from pipeline.answer.today import digest_today, remembered_sha256
     from pipeline.answer.warming import Warming
+    from pipeline.atrest.errors import DamagedError, EncryptedError
+    from pipeline.atrest.files import AtRest
+    from pipeline.atrest.kek import make_kek
+    from pipeline.atrest.rewrap import Rewrapped, rewrap
+    from pipeline.atrest.store import store_of
     from pipeline.bench.measure import Bench, Ceiling, bench_model
     from pipeline.chronicle.index import Chronicle, open_chronicle
     from pipeline.chronicle.sentences import sentence
@@ -197,6 +202,11 @@ _LATER = {
     ),
     "pipeline.answer.today": "digest_today remembered_sha256",
     "pipeline.answer.warming": "Warming",
+    "pipeline.atrest.errors": "DamagedError EncryptedError",
+    "pipeline.atrest.files": "AtRest",
+    "pipeline.atrest.kek": "make_kek",
+    "pipeline.atrest.rewrap": "Rewrapped rewrap",
+    "pipeline.atrest.store": "store_of",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
     "pipeline.chronicle.index": "Chronicle open_chronicle",
     "pipeline.chronicle.sentences": "sentence",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from pipeline.atrest.files import CLEAR, AtRest
 from pipeline.errors import Failure
 from pipeline.parse import Limits
 from pipeline.tasks import BatchSettings, Task, Writing
@@ -19,7 +20,7 @@ class Site:
 
     `origin` names the log, `key_file` holds its private key, `public_key` is the C2SP verifier key that is trusted.
     `passphrase_file` opens the private key, if that is protected. `require_admission`: jobs run only with models and
-    heads that a person admitted.
+    heads that a person admitted. `at_rest`: what is kept of documents is written and read through it.
     """
 
     root: Path
@@ -31,6 +32,7 @@ class Site:
     passphrase_file: Path | None = None
     isolation: str = REQUIRED
     require_admission: bool = False
+    at_rest: AtRest = CLEAR
 
     @property
     def audit(self) -> Path:
@@ -42,6 +44,11 @@ class Site:
         """Caches; may be deleted at any time without losing a fact, but for what waits in handover/, review/ and
         runs/."""
         return self.root / "state"
+
+    @property
+    def key_folders(self) -> tuple[Path, ...]:
+        """Where the keys of what is encrypted lie, if anything is: a commit needs them on the disk."""
+        return () if self.at_rest.keys is None else (self.at_rest.keys,)
 
     @property
     def models(self) -> Path:

@@ -15,7 +15,7 @@ from jobs.cli.options import JsonOption, OutOption
 from jobs.cli.output import counted, print_json, say, write_exact
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.visible import visible
-from jobs.workspace import credential
+from jobs.workspace import CREDENTIAL, credential
 
 InputArgument = Annotated[Path, typer.Argument(metavar="FILE", help="What `cloister audit witness -o FILE` wrote.")]
 KeyOption = Annotated[
@@ -55,7 +55,7 @@ def cosign(
     log_key = read_key("--log", log) if log is not None else None
     if state.exists() and not state.is_dir():
         raise ConfigError(Problem(f"--state {state}", "is no folder", "the folder of this witness"))
-    passphrase, now = passphrase_file or credential(), int(time.time())
+    passphrase, now = passphrase_file or credential(CREDENTIAL), int(time.time())
     with _refusals(as_json):
         given = audit.cosign_checkpoint(
             data, state, key_path=key, passphrase_path=passphrase, log_key=log_key, seconds=now

@@ -20,7 +20,7 @@ from jobs.cli.output import counted, print_json, print_table, say
 from jobs.errors import ConfigError, Problem
 from jobs.load import shown
 from jobs.progress import telling
-from jobs.workspace import credential
+from jobs.workspace import CREDENTIAL, credential
 
 OutOption = Annotated[
     Path,
@@ -73,7 +73,7 @@ def create(
     Beside the archive lie verify.py and install.py, which the other machine runs.
     """
     wanted = Wanted(source, out, _pythons(python), wheels, tuple(model or ()), _day(expires, date.today()))
-    opened = open_key(key, passphrase_file or credential())
+    opened = open_key(key, passphrase_file or credential(CREDENTIAL))
     with telling("making the bundle") as progress:
         created = create_bundle(wanted, opened, progress)
     if as_json:

@@ -12,7 +12,7 @@ from jobs.cli.bundle_create import KeyOption, OutOption, PassphraseOption, say_p
 from jobs.cli.options import JsonOption
 from jobs.cli.output import print_json, say
 from jobs.progress import telling
-from jobs.workspace import credential
+from jobs.workspace import CREDENTIAL, credential
 
 
 def diff(
@@ -28,7 +28,7 @@ def diff(
     It installs where the old version is installed, and nowhere else. What is installed then is the new bundle, file by
     file.
     """
-    opened = open_key(key, passphrase_file or credential())
+    opened = open_key(key, passphrase_file or credential(CREDENTIAL))
     with telling("making the update") as progress:
         made = difference(old, new, out, opened, str(date.today()), progress)
     if as_json:

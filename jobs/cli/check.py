@@ -64,8 +64,11 @@ def _machine_problem(workspace: Workspace) -> str | None:
     try:
         pipeline.check_machine()
         pipeline.check_isolation(make_site(workspace))
+        workspace.at_rest.check()
     except pipeline.MachineRefusedError as error:
         return str(error)
+    except pipeline.EncryptedError as error:
+        return error.sentence
     return None
 
 

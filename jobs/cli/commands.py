@@ -75,6 +75,15 @@ COMMANDS: Mapping[str, str | Group] = {
         "console.console",
         {"invite": "console_invite.invite", "people": "console_people.people", "revoke": "console_revoke.revoke"},
     ),
+    "encryption": Group(
+        "Encryption of what is kept of documents: make its key, replace it, write a clear copy of a file.",
+        None,
+        {
+            "new": "encryption_new.new",
+            "rewrap": "encryption_rewrap.rewrap",
+            "decrypt": "encryption_decrypt.decrypt",
+        },
+    ),
     "audit": Group(
         "The audit log: what it says, and whether it can be trusted.",
         None,

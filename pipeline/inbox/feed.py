@@ -127,14 +127,15 @@ class Feed:
                 node.outcome = threads.submit(self.reader, arrival, node.room, taken, member)
 
     def _take(self, source: Source | Inner) -> Arrival:
+        at_rest = self.plan.site.at_rest
         if isinstance(source, Candidate):
-            return take(source, self.plan.input.folder, self.plan.archive)
+            return take(source, self.plan.input.folder, self.plan.archive, at_rest)
         if isinstance(source, Again):
-            return take_again(source, self.plan.failed, self.plan.archive)
+            return take_again(source, self.plan.failed, self.plan.archive, at_rest)
         if isinstance(source, Archived):
-            return take_archived(source, self.plan.site.max_document_bytes, self.plan.archive)
+            return take_archived(source, self.plan.site.max_document_bytes, self.plan.archive, at_rest)
         unpacked = source.unpacked
-        return take_member(source.member, unpacked.file.fileno(), unpacked.container, self.plan.archive)
+        return take_member(source.member, unpacked.file.fileno(), unpacked.container, self.plan.archive, at_rest)
 
     def _outcome(self, node: Node, threads: ThreadPoolExecutor, stop: Callable[[], bool]) -> Outcome:
         """The outcome of a node; it is parsed anew if it was parsed ahead and that could have made a difference.
@@ -151,7 +152,8 @@ class Feed:
         if item.parsed is not None:
             text = item.arrival.staged(self.plan.archive).parent / "text" / f"{item.parsed.text_sha256}.txt"
             text.parent.mkdir()
-            text.write_bytes(item.parsed.text.encode())
+            data, document = item.parsed.text.encode(), str(item.arrival.sha256)
+            self.plan.site.at_rest.write(text, data, self.plan.job, document)
         return item
 
 

@@ -1,4 +1,5 @@
-"""Take a file in: copy it once into staging, and hash the very bytes that were copied."""
+"""Take a file in: copy it once into staging, encrypted where the site says so, and hash the very bytes that were
+copied."""
 
 import errno
 import hashlib
@@ -10,8 +11,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
 
+from pipeline.atrest.errors import NoKeyError
+from pipeline.atrest.files import AtRest
 from pipeline.document import Member
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.discover import Candidate
@@ -122,7 +124,7 @@ def inner_path(container: Arrival, member: Member) -> tuple[str, str]:
     return f"{container.path}{INSIDE}{name}", f"{container.raw}{INSIDE}{name}"
 
 
-def take(candidate: Candidate, folder: Path, archive: Path) -> Arrival:
+def take(candidate: Candidate, folder: Path, archive: Path, at_rest: AtRest) -> Arrival:
     """Copy and hash one file into staging.
 
     Raises DocumentError (UNREADABLE, CHANGED_WHILE_READING) and StillChangingError; an OSError means that staging
@@ -133,12 +135,13 @@ def take(candidate: Candidate, folder: Path, archive: Path) -> Arrival:
         if not _is_as_found(source, candidate):
             raise StillChangingError("it changed since the folder was looked at")
         arrival = Arrival(shown(candidate.path), candidate.path, candidate.size)
-        return _stage(arrival, _chunks(source, candidate.size), archive, lambda: _refuse_changed(source, candidate))
+        chunks = _chunks(source, candidate.size)
+        return _stage(arrival, chunks, archive, at_rest, lambda: _refuse_changed(source, candidate))
     finally:
         os.close(source)
 
 
-def take_member(member: Member, unpacked: int, container: Arrival, archive: Path) -> Arrival:
+def take_member(member: Member, unpacked: int, container: Arrival, archive: Path, at_rest: AtRest) -> Arrival:
     """Copy and hash one document of a container, whose bytes lie in the file open at `unpacked`.
 
     Raises DocumentError where the container could not give it.
@@ -148,19 +151,21 @@ def take_member(member: Member, unpacked: int, container: Arrival, archive: Path
         raise DocumentError(member.failure, member.reason or member.failure.sentence)
     path, raw = inner_path(container, member)
     arrival = Arrival(path, raw, member.size, parent=container.sha256)
-    return _stage(arrival, _range(unpacked, member.offset, member.size), archive)
+    return _stage(arrival, _range(unpacked, member.offset, member.size), archive, at_rest)
 
 
-def take_again(again: Again, failed: Path, archive: Path) -> Arrival:
+def take_again(again: Again, failed: Path, archive: Path, at_rest: AtRest) -> Arrival:
     """Copy a document that failed from its place below failed/. StillChangingError where it is no longer there."""
     arrival = Arrival(shown(again.path), again.path, again.size, parent=again.parent)
     for name in (failed_name(again.path), failed_apart(again.path, again.sha256)):
         try:
-            source = os.open(failed / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            source = at_rest.open(failed / name, os.O_NOFOLLOW)
+        except NoKeyError as error:
+            raise StillChangingError(error.strerror) from error
         except OSError:
             continue
         try:
-            staged = _stage(arrival, _chunks(source, again.size), archive)
+            staged = _stage(arrival, _chunks(source, again.size), archive, at_rest)
         finally:
             os.close(source)
         if staged.sha256 == again.sha256:
@@ -169,7 +174,7 @@ def take_again(again: Again, failed: Path, archive: Path) -> Arrival:
     raise StillChangingError("its copy in failed/ is gone, or was changed")
 
 
-def take_archived(archived: Archived, limit: int, archive: Path) -> Arrival:
+def take_archived(archived: Archived, limit: int, archive: Path, at_rest: AtRest) -> Arrival:
     """Copy an archived document of at most `limit` bytes. LeftError where it is not there as it was."""
     if archived.size > limit:
         raise LeftError(f"it has {archived.size} bytes; the limit is {limit}")
@@ -178,23 +183,28 @@ def take_archived(archived: Archived, limit: int, archive: Path) -> Arrival:
     )
     reason = GONE
     for path in sorted((archive / archive_place(archived.sha256) / "bytes").glob("*")):
-        if staged := _stage_same(path, arrival, archive):
-            return staged
+        try:
+            if staged := _stage_same(path, arrival, archive, at_rest):
+                return staged
+        except NoKeyError as error:
+            raise LeftError(error.strerror) from error
         reason = ALTERED
     raise LeftError(reason)
 
 
-def _stage_same(path: Path, arrival: Arrival, archive: Path) -> Arrival | None:
+def _stage_same(path: Path, arrival: Arrival, archive: Path, at_rest: AtRest) -> Arrival | None:
     """The arrival with its bytes in staging; None where the file has others, or cannot be read. OSError."""
     try:
-        source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        source = at_rest.open(path, os.O_NOFOLLOW | os.O_NONBLOCK)
+    except NoKeyError:
+        raise
     except OSError:
         return None
     try:
         status = os.fstat(source)
         if not stat.S_ISREG(status.st_mode) or status.st_size != arrival.size:
             return None
-        staged = _stage(arrival, _chunks(source, arrival.size), archive)
+        staged = _stage(arrival, _chunks(source, arrival.size), archive, at_rest)
     except DocumentError:
         return None
     finally:
@@ -206,18 +216,18 @@ def _stage_same(path: Path, arrival: Arrival, archive: Path) -> Arrival | None:
 
 
 def _stage(
-    arrival: Arrival, chunks: Iterable[bytes], archive: Path, check: Callable[[], None] = lambda: None
+    arrival: Arrival, chunks: Iterable[bytes], archive: Path, at_rest: AtRest, check: Callable[[], None] = lambda: None
 ) -> Arrival:
     """The arrival with its sha256, its bytes in staging; `check` raises where they are not to be trusted."""
     staging = archive / ".staging"
     staging.mkdir(parents=True, exist_ok=True)
     folder, digest = Path(tempfile.mkdtemp(prefix="new-", dir=staging)), hashlib.sha256()
     try:
-        with (folder / COPY).open("wb") as copy:
+        with at_rest.create(folder / COPY, archive.name) as copy:
             for chunk in chunks:
                 digest.update(chunk)
-                _write_or_skip(copy, chunk)
-            copy.truncate()
+                copy.write(chunk)
+            copy.finish(digest.hexdigest())
         check()
     except DocumentError:
         shutil.rmtree(folder)
@@ -239,14 +249,6 @@ def _open(folder: Path, candidate: Candidate) -> int:
         os.close(descriptor)
         raise StillChangingError("it is no longer a regular file")
     return descriptor
-
-
-def _write_or_skip(copy: IO[bytes], chunk: bytes) -> None:
-    """Zeros are left out as a hole, so that a file which is mostly holes takes no more room than it did."""
-    if chunk.count(0) == len(chunk):
-        copy.seek(len(chunk), os.SEEK_CUR)
-    else:
-        copy.write(chunk)
 
 
 def _chunks(source: int, size: int) -> Iterator[bytes]:

@@ -59,7 +59,7 @@ class Reader:
             self.plan.input.hidden, room.documents, room.bytes, self.pages is not None,
             media_type=self._media_type(arrival),
         )  # fmt: skip
-        descriptor = os.open(arrival.staged(self.plan.archive), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = self.plan.site.at_rest.open(arrival.staged(self.plan.archive))
         try:
             parsed = self.pool.parse(descriptor, arrival.name, options, out.fileno())
             if self.pages and parsed.images:
@@ -79,6 +79,8 @@ class Reader:
 
     def _scratch(self) -> IO[bytes]:
         """A file without a name for what is unpacked."""
+        if memory := self.plan.site.at_rest.memory():
+            return memory
         return tempfile.TemporaryFile(dir=self.plan.archive / ".staging", buffering=0)
 
 

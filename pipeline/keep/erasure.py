@@ -173,9 +173,9 @@ def _rewritten(site: Site, found: About, before: Deletions) -> Iterator[Rewritte
         gone = tuple(entry.n for entry in mine if before.by(entry.n, file) is None)
         if not gone:
             continue
-        made = write_without(site.root, file, gone, private=any(entry.private is not None for entry in mine))
+        made = write_without(site, file, gone, private=any(entry.private is not None for entry in mine))
         yield RewrittenPart(file, number, made, gone)
-    sync(*site.root.glob("outbox/*"))
+    sync(*site.root.glob("outbox/*"), *site.key_folders)
 
 
 def _proved(site: Site, parts: Collection[str]) -> dict[str, tuple[int, str]]:

@@ -22,7 +22,6 @@ from pipeline.inbox.parsers import open_parsers
 from pipeline.inbox.reader import Reader, recognizer
 from pipeline.inbox.rows import Work
 from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake, Taught
-from pipeline.paths.digest import file_sha256
 from pipeline.plan import RunPlan
 from pipeline.tasks import Embedder
 from pipeline.tasks.embedding.passages import paragraphs
@@ -87,7 +86,7 @@ def _read(example: Example[Any], read: "Callable[[str, Path], Work | Ended] | No
 def open_reader(plan: RunPlan, workers: int) -> Iterator[Callable[[str, Path], Work | Ended]]:
     """Open what reads a file as a run of the plan reads a document, under the path that it is told, and keeps nothing;
     what is in it is unpacked below state/, and left out. MachineRefusedError; the reader raises OSError."""
-    site, limits = plan.site, plan.site.limits
+    site, limits, at_rest = plan.site, plan.site.limits, plan.site.at_rest
     site.state.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="reading-", dir=site.state) as scratch:
         plan = replace(plan, site=replace(site, root=Path(scratch)))
@@ -97,7 +96,7 @@ def open_reader(plan: RunPlan, workers: int) -> Iterator[Callable[[str, Path], W
             reader = Reader(plan, pool, pool.reader(tesseract) if tesseract else None, why)
 
             def read(told: str, file: Path) -> Work | Ended:
-                arrival = Kept(told, file.name, file.stat().st_size, file_sha256(file), file=file)
+                arrival = Kept(told, file.name, at_rest.size(file), at_rest.sha256(file), file=file)
                 outcome = reader(arrival, Room(limits.unpacked_documents, limits.unpacked_bytes))
                 if outcome.file is not None:
                     outcome.file.close()

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.inbox.intake import Arrival, staging_of
 from pipeline.outbox.deletion import delete
 from pipeline.outbox.markdown import format_markdown
 from pipeline.outbox.outputs import Outputs
+from pipeline.outbox.parts import open_part, write_table
 from pipeline.outbox.placement import place, staged_name, sync
 from pipeline.outbox.provenance import Maker
 from pipeline.outbox.schema import result_sha256, salted, table_schema, to_text
 from pipeline.outbox.space import look_before_part
 from pipeline.paths.names import markdown_name
-from pipeline.plan import RunPlan
+from pipeline.plan import RunPlan, Site
 from pipeline.records.current import Last, RowKey, answers_copies, replaced
 from pipeline.records.entries import documents_at
 from pipeline.records.journal import Journal, Writable
@@ -82,7 +82,8 @@ class Committer:
                 staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
         table = pa.Table.from_pylist([row for row, _ in rows], schema=table_schema())
         look_before_part(self.plan, len(rows), table.nbytes)
-        sha256 = write_table(staging / staged_name(name), salted(table) if self.plan.private else table)
+        site, written = self.plan.site, salted(table) if self.plan.private else table
+        sha256 = write_table(site.at_rest, staging / staged_name(name), written)
         arrivals, made = [arrival for _, arrival in rows], table.to_pylist()
         outputs = self.outputs.make(made, name) if self.outputs else {}
         documents = [
@@ -90,14 +91,14 @@ class Committer:
             for i, (row, arrival) in enumerate(zip(made, arrivals, strict=True))
         ]
         hidden = self._hidden(documents, first)
-        sync(staging, self.plan.archive)
+        sync(staging, self.plan.archive, *site.key_folders)
         folder, afterwards = self.plan.input_folder, self.plan.input.afterwards
         ended = self._mine(
             Part(file=name, sha256=sha256, rows=len(rows), first=first, folder=folder, afterwards=afterwards)
         )
         self.placing = True
         self.log.commit([*self._placed, *hidden, ended])
-        place(root, ended, list(documents_at(self.plan.site, range(first, first + len(documents)))))
+        place(site, ended, list(documents_at(site, range(first, first + len(documents)))))
         self.placing = False
         self._placed = [self._mine(Placed(file=name))]
         self.parts.append(part)
@@ -157,22 +158,14 @@ def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
     return None if values is None else tuple(values)
 
 
-def write_table(path: Path, table: pa.Table) -> str:
-    """Write one Parquet file, at once and not by hundreds of small writes; its sha256. OSError."""
-    file = pa.BufferOutputStream()
-    pq.write_table(table, file, compression="zstd")
-    body = file.getvalue()
-    path.write_bytes(body)
-    return hashlib.sha256(body).hexdigest()
-
-
-def write_without(root: Path, file: str, entries: Collection[int], private: bool) -> str:
+def write_without(site: Site, file: str, entries: Collection[int], private: bool) -> str:
     """Write a part anew without the rows of these entries, into staging, where it waits for its place; its sha256. That
     of a private job gets another salt: with the old one goes what its old sha256 could be made of."""
-    source = root / file
-    table = pq.read_table(source)
+    source = site.root / file
+    with open_part(site.at_rest, source) as opened:
+        table = opened.read()
     numbers = table.column("audit_index").to_pylist()
     kept = table.filter(pa.array([number not in entries for number in numbers], pa.bool_()))
     staged = source.parent / ".staging" / staged_name(file)
     staged.parent.mkdir(exist_ok=True)
-    return write_table(staged, salted(kept) if private else kept)
+    return write_table(site.at_rest, staged, salted(kept) if private else kept)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipeline.outbox.parts import forget_older, forget_part
 from pipeline.outbox.placement import archive_folder, clear_failed, move, remove_empty, staged_name, sync
 from pipeline.plan import Site
 from pipeline.records.entries import documents_at, entries_at
@@ -33,14 +34,26 @@ def delete(site: Site, record: Deletion) -> None:
         remove_empty(file.parent, site.root.joinpath(*file.relative_to(site.root).parts[:2]))
     for name in record.parts:
         (site.root / name).unlink(missing_ok=True)
+        forget_part(site.at_rest, site.root / name)
     remove_index(site) if erased else forget_parts(site, record.parts)
     for part in erased.rows if erased else ():
         file = site.root / part.file
         move(file.parent / ".staging" / staged_name(part.file), file)
+        forget_older(site.at_rest, file)
     for entry in _named(site, erased.failed if erased else (), gone):
-        clear_failed(site.root, entry)
+        clear_failed(site, entry)
+    _forget_keys(site, _named(site, (*record.archive, *(erased.failed if erased else ())), gone))
     sync(*site.root.glob("outbox/*"), *site.root.glob("archive/*"), *site.root.glob("failed/*"))
     forget(site.root, entries_at(site, gone))  # last, for their names were needed until now
+
+
+def _forget_keys(site: Site, entries: Iterable[Document]) -> None:
+    """Remove the keys of documents that are gone: whoever kept a copy of them cannot open it any more."""
+    documents: dict[str, set[str]] = {}
+    for entry in entries if site.at_rest.on else ():
+        documents.setdefault(entry.job, set()).add(str(entry.document))
+    for job, its in documents.items():
+        site.at_rest.forget(job, its, site.root / "failed" / job)
 
 
 def _made_files(site: Site, numbers: Sequence[int], forgotten: frozenset[int]) -> Iterator[Path]:

@@ -12,7 +12,6 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.errors import BadPartError, Failure
@@ -23,7 +22,7 @@ from pipeline.outbox.placement import staged_name
 from pipeline.outbox.results import rows_numbered
 from pipeline.outbox.schema import result_sha256
 from pipeline.paths.names import output_names
-from pipeline.plan import RunPlan
+from pipeline.plan import RunPlan, Site
 from pipeline.records.entries import read_entries
 from pipeline.records.history import History
 from pipeline.records.types import Document, MadeFile
@@ -88,25 +87,25 @@ class Outputs:
         """Both files of a batch, in the order in which they come to their places: who finds the output file finds the
         other one too. An error file without a line says that there is no error."""
         places = self.places.get(key, {}) if key in self.closed else self.places.pop(key, {})
-        folder, root = self.plan.outbox / ".staging", self.plan.site.root
-        names = [str((self.plan.outbox / name).relative_to(root)) for name in reversed(output_names(key.path))]
+        folder, site = self.plan.outbox / ".staging", self.plan.site
+        names = [str((self.plan.outbox / name).relative_to(site.root)) for name in reversed(output_names(key.path))]
         digests = [hashlib.sha256(), hashlib.sha256()]
         with contextlib.ExitStack() as opened:
             files = [opened.enter_context((folder / staged_name(name)).open("wb")) for name in names]
-            for row in _rows(root, places, staged):
+            for row in _rows(site, places, staged):
                 line, which = format_line(row), int(is_output(row))
                 files[which].write(line)
                 digests[which].update(line)
         return tuple(MadeFile(name, made.hexdigest()) for name, made in zip(names, digests, strict=True))
 
 
-def _rows(root: Path, places: Places, staged: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+def _rows(site: Site, places: Places, staged: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
     """The rows of requests in the order of their lines."""
     ordered = [place for _, place in sorted(places.items())]
     for part, group in groupby(ordered, key=lambda place: place.part):
         numbers = [place.number for place in group]
         wanted = set(numbers)
-        rows = staged[part] if part in staged else rows_numbered(root / part, wanted)
+        rows = staged[part] if part in staged else rows_numbered(site.at_rest, site.root / part, wanted)
         found = {row["audit_index"]: row for row in rows if row["audit_index"] in wanted}
         yield from (found[number] for number in numbers)
 
@@ -119,7 +118,7 @@ def begun_before(plan: RunPlan, history: History, job_digest: str, observer: Obs
         _take_closed(outputs, plan.retry, history, observer)
     elif history.inner:
         proved = _proved(plan, history.inner.keys(), job_digest)[0]
-        outputs.places = {key: _there(plan.site.root, entries) for key, entries in proved.items()}
+        outputs.places = {key: _there(plan.site, entries) for key, entries in proved.items()}
         for key, places in outputs.places.items():
             if gone := len(proved[key]) - len(places):
                 observer.note("rows of requests are gone, which are answered again", file=key.path, requests=gone)
@@ -136,7 +135,7 @@ def _take_closed(outputs: Outputs, classes: Collection[Failure], history: Histor
     wanted = {before.parent for before in history.failed.values() if before.parent and before.failure in classes}
     proved, closed, deletions = _proved(outputs.plan, wanted, None)
     for key in sorted(closed & proved.keys()):
-        places = _there(outputs.plan.site.root, proved[key])
+        places = _there(outputs.plan.site, proved[key])
         missing = [entry for path, entry in proved[key].items() if path not in places]
         lost = [entry for entry in missing if deletions.by(entry.number, entry.part) is None]
         if lost:
@@ -177,14 +176,14 @@ def _proved(
     return found, closed, deletions
 
 
-def _there(root: Path, entries: Mapping[str, Proved]) -> Places:
+def _there(site: Site, entries: Mapping[str, Proved]) -> Places:
     """The places of requests whose rows are in their parts as their entries prove them."""
     places: Places = {}
     by_part = sorted(entries.values(), key=lambda entry: (entry.part, entry.number))
     for part, group in groupby(by_part, key=lambda entry: entry.part):
         wanted = {entry.number: entry for entry in group}
         try:
-            for row in rows_numbered(root / part, wanted):
+            for row in rows_numbered(site.at_rest, site.root / part, wanted):
                 entry = wanted[row["audit_index"]]
                 if result_sha256(row) == entry.result_sha256:
                     places[entry.path] = Place(part, entry.number)

@@ -19,14 +19,17 @@ import audit
 from pipeline.errors import Failure
 from pipeline.inbox.intake import COPY, staging_of
 from pipeline.paths.beneath import open_beneath, unlink_beneath
-from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import REASON, archive_name, archive_place, failed_apart, failed_name
+from pipeline.plan import Site
 from pipeline.records.types import Document, Part, Reported
 from pipeline.states import State
 
+_CHUNK = 1 << 20
 
-def place(root: Path, part: Part, documents: Sequence[Document]) -> None:
+
+def place(site: Site, part: Part, documents: Sequence[Document]) -> None:
     """Rename the part and its Markdown files into place, then move the inputs of its documents."""
+    root = site.root
     staging = root / "outbox" / part.job / ".staging"
     for name in [part.file, *(made.file for entry in documents for made in entry.made_files)]:
         move(staging / staged_name(name), root / name)
@@ -34,19 +37,19 @@ def place(root: Path, part: Part, documents: Sequence[Document]) -> None:
         if entry.is_decided:  # by a person: nothing came in
             continue
         if entry.state == State.FAILED:
-            _to_failed(root, entry)
+            _to_failed(site, entry)
         elif entry.state == State.DUPLICATE:
             shutil.rmtree(_staging(root, entry), ignore_errors=True)
-            clear_failed(root, entry)
+            clear_failed(site, entry)
         else:
             _to_archive(root, entry)
-            clear_failed(root, entry)
+            clear_failed(site, entry)
     inputs = root / part.folder
     emptied = part.afterwards == "archive"
     for entry in documents if emptied else ():
         if entry.document and not entry.parent and entry.state != State.FAILED:
-            _keep_bytes(root, inputs, entry)
-    sync(root, *(root / name / part.job for name in ("outbox", "archive", "failed")))
+            _keep_bytes(site, inputs, entry)
+    sync(root, *site.key_folders, *(root / name / part.job for name in ("outbox", "archive", "failed")))
     for entry in [entry for entry in documents if entry.document and not entry.parent] if emptied else ():
         _remove_input(inputs, entry)
     sync(inputs)
@@ -127,17 +130,17 @@ def _remove_staged(staging: Path) -> None:
         shutil.rmtree(staging)
 
 
-def _keep_bytes(root: Path, inputs: Path, entry: Document) -> None:
+def _keep_bytes(site: Site, inputs: Path, entry: Document) -> None:
     """Before an input goes: a copy, if the archive holds none any more (somebody cleaned up, and it came again)."""
-    kept = archive_folder(root, entry.job, str(entry.document)) / "bytes"
-    sizes = [path.stat().st_size for path in kept.iterdir()] if kept.is_dir() else []
+    kept = archive_folder(site.root, entry.job, str(entry.document)) / "bytes"
+    sizes = [site.at_rest.size(path) for path in kept.iterdir()] if kept.is_dir() else []
     if entry.size not in sizes:
-        _copy_input(inputs, entry, kept / archive_name(entry.raw_path))
+        _copy_input(site, inputs, entry, kept / archive_name(entry.raw_path))
 
 
-def _to_failed(root: Path, entry: Document) -> None:
-    folder = root / "failed" / entry.job
-    target = _failed_place(folder, entry.raw_path, entry.document)
+def _to_failed(site: Site, entry: Document) -> None:
+    root, folder = site.root, site.root / "failed" / entry.job
+    target = _failed_place(site, folder, entry)
     target.parent.mkdir(parents=True, exist_ok=True)
     if entry.document:
         _move_over(_staging(root, entry) / COPY, target, folder / ".staging")
@@ -157,15 +160,15 @@ def reason_facts(entry: Document) -> dict[str, Any]:
     return {key: getattr(entry, key) for key in ("job", "path", "document", "failure", "reason", "run", "n", "time")}
 
 
-def clear_failed(root: Path, entry: Document) -> None:
+def clear_failed(site: Site, entry: Document) -> None:
     """Remove from failed/ a document that has ended otherwise since: its bytes are in the archive."""
-    folder = root / "failed" / entry.job
+    folder = site.root / "failed" / entry.job
     if not folder.is_dir():
         return
     for name in (failed_name(entry.raw_path), failed_apart(entry.raw_path, entry.document)):
         target, reason = folder / name, folder / (name + REASON)
         if _reason_of(reason) in (entry.document, None):
-            if target.is_file() and not target.is_symlink() and file_sha256(target) == entry.document:
+            if target.is_file() and not target.is_symlink() and _is_of(site, target, entry):
                 target.unlink()
             reason.unlink(missing_ok=True)
             remove_empty(target.parent, folder)
@@ -188,15 +191,19 @@ def remove_empty(folder: Path, top: Path) -> None:
             folder = folder.parent
 
 
-def _failed_place(folder: Path, path: str, sha256: str | None) -> Path:
+def _failed_place(site: Site, folder: Path, entry: Document) -> Path:
     """Under the document's own path, or apart where something else lies there or above it."""
-    target = folder / failed_name(path)
+    target = folder / failed_name(entry.raw_path)
     above = [parent for parent in target.parents if parent.is_relative_to(folder)]
     blocked = target.is_dir() or target.with_name(target.name + REASON).is_dir()
     blocked |= any(parent.exists() and not parent.is_dir() for parent in above)
-    if blocked or (target.exists() and file_sha256(target) != sha256):
-        return folder / failed_apart(path, sha256)
+    if blocked or (target.exists() and not _is_of(site, target, entry)):
+        return folder / failed_apart(entry.raw_path, entry.document)
     return target
+
+
+def _is_of(site: Site, file: Path, entry: Document) -> bool:
+    return site.at_rest.is_of(file, entry.job, entry.document)
 
 
 def _remove_input(inputs: Path, entry: Document) -> None:
@@ -209,12 +216,14 @@ def _remove_input(inputs: Path, entry: Document) -> None:
             unlink_beneath(inputs, entry.raw_path, source.fileno())
 
 
-def _copy_input(inputs: Path, entry: Document, target: Path) -> None:
+def _copy_input(site: Site, inputs: Path, entry: Document, target: Path) -> None:
     with _opened_input(inputs, entry) as source:
         if source:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("wb") as copy:
-                shutil.copyfileobj(source, copy)
+            with site.at_rest.create(target, entry.job) as copy:
+                for chunk in iter(lambda: source.read(_CHUNK), b""):
+                    copy.write(chunk)
+                copy.finish(str(entry.document))
 
 
 @contextlib.contextmanager

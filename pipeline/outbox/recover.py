@@ -22,7 +22,7 @@ def recover(site: Site, log: Journal, history: History) -> list[Record]:
     for part, documents in history.unplaced.values():
         for entry in documents:
             refuse_closed(site.root, entry)
-        place(site.root, part, documents)
+        place(site, part, documents)
         remove(site, ids_of(documents))  # they are in the log: what is met again after this was put there again
         records.append(Placed(run=part.run, job=part.job, file=part.file))
     with contextlib.suppress(OSError):  # a report keeps nobody from working: verify tells that it is not there
@@ -31,6 +31,7 @@ def recover(site: Site, log: Journal, history: History) -> list[Record]:
         delete(site, record)
         records.append(Deleted(deletion=number))
     remove_unused_openings(site.root, history.openings)
+    site.at_rest.tidy()
     removed = clear_staging(*site.root.glob("outbox/*"), *site.root.glob("archive/*"))
     if removed:
         records.append(RecoveredUndone(files=removed))

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from pipeline.atrest.files import AtRest
 from pipeline.errors import BadPartError
+from pipeline.outbox.parts import open_part
 from pipeline.outbox.schema import COPIES, table_schema, to_text
 from pipeline.plan import Site
 from pipeline.records.current import Replaced, RowKey
@@ -44,33 +45,33 @@ def results(
     """
     for folder in sorted(path for path in (site.root / "outbox").glob("*") if path.is_dir()):
         if job in (None, folder.name):
-            yield from _of_job(folder, only_current_settings, (today or {}).get(folder.name))
+            yield from _of_job(site.at_rest, folder, only_current_settings, (today or {}).get(folder.name))
 
 
-def row_at(part: Path, number: int) -> dict[str, Any]:
+def row_at(at_rest: AtRest, part: Path, number: int) -> dict[str, Any]:
     """One row of a part, from 0, as plain values. BadPartError."""
-    return _Reader(part).row(number)
+    return _Reader(at_rest, part).row(number)
 
 
-def rows_of(part: Path, entries: Collection[int]) -> dict[int, dict[str, Any]]:
+def rows_of(at_rest: AtRest, part: Path, entries: Collection[int]) -> dict[int, dict[str, Any]]:
     """The rows of these entries in a part, as plain values, by entry. BadPartError, OSError."""
     found = {}
-    for row in rows_numbered(part, entries):
+    for row in rows_numbered(at_rest, part, entries):
         ended = row["finished_at"]
         found[row["audit_index"]] = row | {"finished_at": to_text(ended) if ended else None}
     return found
 
 
-def read_row(part: Path, entry: int) -> dict[str, Any] | None:
+def read_row(at_rest: AtRest, part: Path, entry: int) -> dict[str, Any] | None:
     """The row of an entry in a part, as plain values; None if the part has none. BadPartError, OSError."""
-    with _ours(part), pq.ParquetFile(part) as file:
+    with _ours(part), open_part(at_rest, part) as file:
         entries = file.read(columns=["audit_index"]).column("audit_index").to_pylist()
-    return row_at(part, entries.index(entry)) if entry in entries else None
+    return row_at(at_rest, part, entries.index(entry)) if entry in entries else None
 
 
-def rows_numbered(part: Path, entries: Container[int]) -> Iterator[dict[str, Any]]:
+def rows_numbered(at_rest: AtRest, part: Path, entries: Container[int]) -> Iterator[dict[str, Any]]:
     """The rows of a part whose entries are asked for, as the table has them. BadPartError, OSError."""
-    for batch in batches(part):
+    for batch in batches(at_rest, part):
         with _ours(part):
             numbers = batch.column("audit_index").to_pylist()
             rows = batch.take(pa.array([at for at, number in enumerate(numbers) if number in entries], pa.int64()))
@@ -78,21 +79,21 @@ def rows_numbered(part: Path, entries: Container[int]) -> Iterator[dict[str, Any
         yield from found
 
 
-def _of_job(folder: Path, only_current_settings: bool, today: str | None) -> Iterator[dict[str, Any]]:
+def _of_job(at_rest: AtRest, folder: Path, only_current_settings: bool, today: str | None) -> Iterator[dict[str, Any]]:
     parts = sorted(folder.glob("part-*.parquet"))
-    reader = lru_cache(_OPEN)(lambda part: _Reader(parts[part]))
-    rows, newest = _current(parts)
+    reader = lru_cache(_OPEN)(lambda part: _Reader(at_rest, parts[part]))
+    rows, newest = _current(at_rest, parts)
     for row in rows:
         other = row.settings != (today or newest)
         if not (only_current_settings and other):
             yield reader(row.part).row(row.number) | {"job": folder.name} | ({"other_settings": True} if other else {})
 
 
-def _current(parts: Sequence[Path]) -> tuple[list[_Row], str]:
+def _current(at_rest: AtRest, parts: Sequence[Path]) -> tuple[list[_Row], str]:
     """The rows whose place no other one took (current.py), by path; and the settings of the newest row of a run."""
     rows, old, replaced = list[_Row](), list[dict[str, Any]](), Replaced()
     for part, path in enumerate(parts):
-        for number, row in enumerate(_narrow(path)):
+        for number, row in enumerate(_narrow(at_rest, path)):
             settings, decided = sys.intern(row["job_digest"] or ""), row["review"] is not None
             rows.append(_Row(row["path"], row["audit_index"], part, number, settings, decided))
             if row["replaces"] is None:
@@ -111,9 +112,9 @@ def _add(replaced: Replaced, row: dict[str, Any]) -> None:
     replaced.add(key, row["audit_index"], row["replaces"], row["copies"])
 
 
-def _narrow(path: Path) -> Iterator[dict[str, Any]]:
+def _narrow(at_rest: AtRest, path: Path) -> Iterator[dict[str, Any]]:
     """The columns that decide, of all rows of a part."""
-    with _ours(path), pq.ParquetFile(path) as file:
+    with _ours(path), open_part(at_rest, path) as file:
         about, there = file.schema_arrow.metadata or {}, file.schema_arrow.names
         names = [name for name in _NARROW if name in there or name not in _LATER]
         table = file.read(columns=names).select(names).cast(pa.schema([table_schema().field(name) for name in names]))
@@ -127,18 +128,18 @@ def _narrow(path: Path) -> Iterator[dict[str, Any]]:
 class _Reader:
     """Rows of one part by number; the batch of the last one is kept, and going back reads the part anew."""
 
-    def __init__(self, part: Path) -> None:
-        self._part = part
+    def __init__(self, at_rest: AtRest, part: Path) -> None:
+        self._at_rest, self._part = at_rest, part
         self._batch: pa.RecordBatch | None = None
         self._first = 0
-        self._batches = batches(part)
+        self._batches = batches(at_rest, part)
         self._names: dict[str, None] = {}
 
     def row(self, number: int) -> dict[str, Any]:
         """The row as plain values. BadPartError."""
         with _ours(self._part):
             if number < self._first:
-                self._batch, self._first, self._batches = None, 0, batches(self._part)
+                self._batch, self._first, self._batches = None, 0, batches(self._at_rest, self._part)
             while self._batch is None or number >= self._first + len(self._batch):
                 self._first += len(self._batch or ())
                 self._batch = self._next()
@@ -155,11 +156,11 @@ class _Reader:
         return batch.select([name for name in self._names if batch.column(name).null_count < len(batch)])
 
 
-def batches(part: Path) -> Iterator[pa.RecordBatch]:
+def batches(at_rest: AtRest, part: Path) -> Iterator[pa.RecordBatch]:
     """The rows of a part, a few at a time. BadPartError. No method of _Reader: one that its own generator refers to
     would not be freed at once."""
     with _ours(part):
-        yield from pq.ParquetFile(part, buffer_size=1 << 16).iter_batches(batch_size=_BATCH)
+        yield from open_part(at_rest, part, buffer_size=1 << 16).iter_batches(batch_size=_BATCH)
 
 
 @contextmanager

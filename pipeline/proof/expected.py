@@ -35,9 +35,9 @@ class Expected:
     """Made by taking every entry, in order. Memory grows with the number of documents: a name and a sha256 for each
     Markdown, output and report file, a digest and a number for each file of the archive."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, site: Site) -> None:
         self.size = 0  # entries taken
-        self._root = root
+        self._root, self._at_rest = site.root, site.at_rest
         self.placed: list[PartTask] = []  # parts that an entry says are in place, until they are asked for
         self._rows: list[ProvedRow] = []
         self._parts: set[str] = set()
@@ -45,7 +45,7 @@ class Expected:
         self._made: dict[str, tuple[str, int]] = {}  # file -> sha256, entry; a later one replaced it
         self._reports: dict[str, str] = {}  # those of `_made` that are reports -> sha256 of what was there before
         self._kept: dict[bytes, int] = {}  # digest of a name in the archive -> the last entry that put it there
-        self._openings = Openings(root)
+        self._openings = Openings(site.root)
         self._deletions = Deletions()
         self._failures = Failures()
         self._decisions = Decisions()
@@ -63,7 +63,7 @@ class Expected:
                 self._unplaced[entry.file] = entry, self._rows
                 self._rows = []
             case Placed() if entry.file in self._unplaced:
-                self.placed.append(PartTask(self._root, *self._unplaced.pop(entry.file), placed=True))
+                self.placed.append(PartTask(self._root, self._at_rest, *self._unplaced.pop(entry.file), placed=True))
             case Reported():
                 for file in entry.made_files:
                     self._reports[file.file] = self._made.get(file.file, ("", 0))[0]
@@ -97,7 +97,7 @@ class Expected:
     def unplaced(self) -> Iterator[PartTask]:
         """Parts of which no entry says yet that they are in place."""
         for part, documents in self._unplaced.values():
-            yield PartTask(self._root, part, documents, placed=False)
+            yield PartTask(self._root, self._at_rest, part, documents, placed=False)
 
     def entry_notes(self) -> list[str]:
         """Notes on entries without authority, and on parts that may not be in place."""
@@ -134,7 +134,7 @@ class Expected:
             why = "which is not done yet: the next run ends it" if by in self._deletions.pending else "and is there"
             found.notes.append(f"{name} was deleted by entry {by}, {why}")
         self._decisions.check(found)
-        self._failures.check(self._root, list(_walk(self._root, "failed", found)), lacking, found)
+        self._failures.check(self._root, self._at_rest, list(_walk(self._root, "failed", found)), lacking, found)
         self._openings.check(self._deletions, found)
 
     def _is_known(self, name: str) -> bool:
@@ -162,7 +162,7 @@ class Expected:
             assert isinstance(part, Part)  # an erasure names it
             documents = documents_at(site, range(part.first, part.first + part.rows))
             kept = [proved_row(entry) for entry in documents if entry.n not in now.gone]
-            yield PartTask(self._root, replace(part, sha256=now.sha256), kept, placed=True)
+            yield PartTask(self._root, self._at_rest, replace(part, sha256=now.sha256), kept, placed=True)
 
     def _rewritten(self, file: str) -> Rewritten | None:
         """The part as the last erasure made it; the one before, while that waits for its place."""

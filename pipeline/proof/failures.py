@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from pipeline.atrest.files import AtRest
 from pipeline.outbox.placement import reason_body, reason_facts
-from pipeline.paths.digest import file_sha256
 from pipeline.paths.names import REASON, failed_apart, failed_name
 from pipeline.proof.finding import UNOPENED, Found
 from pipeline.records.software import software
@@ -40,7 +40,7 @@ class Failures:
         if key != unread and unread in self._standing:
             self._overwritten.setdefault(unread, []).extend(self._standing.pop(unread))
 
-    def check(self, root: Path, files: Iterable[str], lacking: Container[str], found: Found) -> None:
+    def check(self, root: Path, at_rest: AtRest, files: Iterable[str], lacking: Container[str], found: Found) -> None:
         """`files` are those below failed/, as paths relative to the workspace; jobs that are `lacking` have entries
         that cannot be opened."""
         claims = self._claims()
@@ -51,7 +51,8 @@ class Failures:
             claimed = [e for e in claims.get(name.removesuffix(REASON), ()) if is_reason or e.document]
             holds: list[Document] | None = None
             with found.reading(name, claimed[-1].n if claimed else None):
-                holds = [e for e in claimed if (_tells if is_reason else _has)(root / name, e)]
+                path, sha256 = root / name, "" if is_reason else at_rest.sha256(root / name)
+                holds = [e for e in claimed if (_tells(path, e) if is_reason else sha256 == str(e.document))]
             if holds is None:
                 wrong.add(name)
                 continue
@@ -90,10 +91,6 @@ def _names(entry: Document) -> Iterator[str]:
     path = entry.raw_path
     for name in (failed_name(path), failed_apart(path, entry.document)):
         yield f"failed/{entry.job}/{name}"
-
-
-def _has(path: Path, entry: Document) -> bool:
-    return file_sha256(path) == str(entry.document)
 
 
 def _tells(path: Path, entry: Document) -> bool:

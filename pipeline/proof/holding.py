@@ -9,6 +9,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.atrest.files import AtRest
 from pipeline.errors import BadPartError
 from pipeline.inbox.intake import COPY, staging_of
 from pipeline.outbox.placement import archive_folder, staged_name
@@ -62,6 +63,7 @@ class PartTask:
     """A part with the entries of its rows. One that is not `placed` may wait in staging."""
 
     root: Path
+    at_rest: AtRest
     part: Part
     documents: Sequence[ProvedRow]
     placed: bool
@@ -145,7 +147,7 @@ def _check_rows(path: Path, task: PartTask, found: Found) -> None:
     """Check the rows of a part, also of a file with another sha256: which of its rows are others?"""
     name, rows = task.part.file, 0
     try:
-        for entry, row in zip_longest(task.documents, islice(_rows(path), len(task.documents) + 1)):
+        for entry, row in zip_longest(task.documents, islice(_rows(path, task.at_rest), len(task.documents) + 1)):
             if entry is None or row is None:
                 fact = f"it has {rows if row is None else 'more than ' + str(rows)} rows, the log {len(task.documents)}"
                 found.alter(name, task.part.n, fact)
@@ -158,8 +160,8 @@ def _check_rows(path: Path, task: PartTask, found: Found) -> None:
         found.alter(name, task.part.n, "it is no table that can be read")
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    for batch in batches(path):
+def _rows(path: Path, at_rest: AtRest) -> Iterator[dict[str, Any]]:
+    for batch in batches(at_rest, path):
         try:
             yield from batch.to_pylist()
         except ValueError as error:  # text that is no UTF-8
@@ -201,6 +203,6 @@ def _check_archived(task: PartTask, entry: ProvedRow, found: Found) -> None:
             continue
         if (folder / name).is_symlink() or not (folder / name).is_file():
             found.miss(f"{where}/{name}", entry.n, "the archived document is gone")
-        elif file_sha256(folder / name) != sha256:
+        elif task.at_rest.sha256(folder / name) != sha256:
             what = "bytes are not those that were processed" if name == bytes_ else "text is not the one computed on"
             found.alter(f"{where}/{name}", entry.n, f"the archived {what}")

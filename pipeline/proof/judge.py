@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 import engine
 from pipeline.errors import BadPartError, Failure
 from pipeline.outbox.results import row_at
 from pipeline.outbox.schema import as_read_back, result_columns, result_sha256
+from pipeline.plan import Site
 from pipeline.records.software import label, software
 from pipeline.records.types import Document
 from pipeline.states import State
@@ -88,7 +88,7 @@ def unreplayable(entry: Document, answer: int | None = None) -> str | None:
 class Judge:
     """The judge of one group of rows. `ocr`: what reads pictures of text now."""
 
-    root: Path
+    site: Site
     task: Task
     ocr: Mapping[str, Any] | None
 
@@ -151,7 +151,7 @@ class Judge:
     def _recorded(self, entry: Document) -> Row | None:
         """The row itself, if it still is in outbox/ and the one that the entry proves."""
         try:
-            row = row_at(self.root / entry.part, entry.row)
+            row = row_at(self.site.at_rest, self.site.root / entry.part, entry.row)
         except (OSError, BadPartError):
             return None
         return row if result_sha256(row) == entry.result_sha256 else None

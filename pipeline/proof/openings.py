@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import audit
+from pipeline.atrest.store import store_of
 from pipeline.outbox.deletion import Deletions
 from pipeline.proof.finding import Found
 from pipeline.records.private import OPENINGS_NAME, format_openings, openings_bytes, openings_file, parse_openings
@@ -126,6 +127,8 @@ def _walk(root: Path, folder: Path, found: Found) -> Iterator[tuple[Path, bool]]
         return
     for item in there:
         path = folder / item.name
+        if path == store_of(Path()):  # keys of files, which open no entries
+            continue
         if item.is_dir(follow_symlinks=False):
             yield from _walk(root, path, found)
         else:

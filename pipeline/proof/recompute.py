@@ -69,7 +69,7 @@ class Recompute:
         try:
             if entry.parent and (entry.document is None or entry.failure == Failure.NAME_REFUSED):
                 return self._refused(entry)
-            arrival = kept(self.root, entry)
+            arrival = kept(self.root, self.plan.site.at_rest, entry)
         except BytesGoneError as error:
             return error
         outcome = self._parsed(arrival)
@@ -89,7 +89,7 @@ class Recompute:
 
     def _refused(self, entry: Document) -> Ended | BytesGoneError:
         """A document that its container could not give, or only under a name that is none: of that it tells alone."""
-        container = kept_container(self.root, entry)
+        container = kept_container(self.root, self.plan.site.at_rest, entry)
         arrival = replace(container, path=entry.path, raw=entry.raw_path, parent=entry.parent)
         for path, member, sha256 in self._members(container):
             if path == entry.path and member.failure:

@@ -106,7 +106,7 @@ class _Replaying:
         except ModelRefusedError as error:  # such as too little memory here
             return (yield from _all(entries, f"model: {error}", "model"))
         with recompute(plan, self.site.root, answers, group.languages) as again:
-            judge = Judge(self.site.root, plan.task, again.ocr)
+            judge = Judge(self.site, plan.task, again.ocr)
             for batch in _batches(entries, self.together):
                 yield from self._compared(batch, again, judge)
 

@@ -94,7 +94,7 @@ def verify(
 def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) -> str | None:
     """Check all files; those that may change while a run goes on last, and again if the log has grown. A sentence about
     private/ if it does not open all that it should."""
-    expected = Expected(site.root)
+    expected = Expected(site)
     with audit.workers(processes) as run:
         found.join(run(check_part, _parts(expected, read_entries(site), size, tell)))
         for _ in range(_ATTEMPTS):

@@ -15,7 +15,7 @@ from pipeline.errors import BadPartError
 from pipeline.outbox.placement import move_reports, staged_name, sync
 from pipeline.outbox.results import batches
 from pipeline.paths.digest import file_sha256
-from pipeline.plan import RunPlan
+from pipeline.plan import RunPlan, Site
 from pipeline.records.history import History
 from pipeline.records.nights import night_of_run
 from pipeline.records.software import label
@@ -30,6 +30,7 @@ from pipeline.tasks import name_of
 
 Row = Mapping[str, Any]
 _SALT: Final = 32  # bytes
+ENCRYPTED: Final = "Results are encrypted, and this report is not: `cloister results` and the console show the rows."
 
 
 @dataclass
@@ -91,7 +92,7 @@ class Nightly:
             mine = night == self._night
             tally = self._tally if mine else Tally(self.plan.job)
             parts = self.history.unreported.get(night, ())
-            for row in _rows(self.plan.site.root, parts):
+            for row in _rows(self.plan.site, parts):
                 tally.take(row)
             if tally.rows:
                 runs, seconds = len({part.run for part in parts}) + mine, report.seconds if mine else 0.0
@@ -137,9 +138,7 @@ class Nightly:
             task=name_of(self.plan.task),
             night=made.night,
             shares=made.shares or Shares(),
-            failed=tally.lists.failed,
-            look=tally.lists.look,
-            uncertain=tally.lists.least_certain,
+            **self._listed(tally),
             earlier={each.night: each.shares for each in alike if each.shares},
             others=len(before) - len(alike),
             waiting=report.counts["pending"] if report else None,
@@ -150,8 +149,19 @@ class Nightly:
             model=self.plan.model.name,
             software=label(),
             private=self.plan.private,
-            notes=[f"Isolation of the parsers was {told}."] if told else [],
+            notes=[*([f"Isolation of the parsers was {told}."] if told else []), *self._not_listed],
         )
+
+    def _listed(self, tally: Tally) -> dict[str, Any]:
+        """The rows that a report lists: none where rows are encrypted, for a report is in the clear."""
+        if self._not_listed:
+            return {"failed": (), "look": (), "uncertain": ()}
+        return {"failed": tally.lists.failed, "look": tally.lists.look, "uncertain": tally.lists.least_certain}
+
+    @property
+    def _not_listed(self) -> list[str]:
+        """The note that says why no row is listed."""
+        return [ENCRYPTED] if self.plan.site.at_rest.writes else []
 
     def _staged(self, name: str, body: str) -> MadeFile:
         """Write a file into staging, where it waits for its place."""
@@ -162,12 +172,12 @@ class Nightly:
         return MadeFile(file, hashlib.sha256(data).hexdigest())
 
 
-def _rows(root: Path, parts: Iterable[Part]) -> Iterator[Row]:
+def _rows(site: Site, parts: Iterable[Part]) -> Iterator[Row]:
     """The rows of parts that are as the log says."""
     for part in parts:
-        path = root / part.file
+        path = site.root / part.file
         if path.is_file() and file_sha256(path) == part.sha256:
-            for batch in batches(path):
+            for batch in batches(site.at_rest, path):
                 yield from batch.to_pylist()
 
 

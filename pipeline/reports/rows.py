@@ -100,7 +100,7 @@ def rows_of(site: Site, numbers: Collection[int]) -> Iterator[dict[str, Any]]:
         parts[entry.part][entry.n] = entry
     for name, entries in parts.items():
         try:
-            for row in rows_numbered(site.root / name, entries):
+            for row in rows_numbered(site.at_rest, site.root / name, entries):
                 if result_sha256(row) == entries[row["audit_index"]].result_sha256:
                     yield row
         except (BadPartError, OSError):

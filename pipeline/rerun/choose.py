@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import audit
+from pipeline.atrest.files import AtRest
 from pipeline.inbox.intake import ALTERED, GONE, Archived
 from pipeline.keep.holds import Holds, held_documents
 from pipeline.outbox.deletion import Deletions
@@ -70,7 +71,7 @@ def choose(plan: RunPlan, digest: str, model_sha256: str, last: RunStarted | Non
     surveyed = _survey(plan.site, wanted & rows.current)
     taken, left, why = list[Archived](), list[tuple[str, str]](), Counter[str]()
     for entry in surveyed.found:
-        if reason := surveyed.why_left(plan.site.root, entry, entry.n in rows.decided):
+        if reason := surveyed.why_left(plan.site, entry, entry.n in rows.decided):
             left.append((f"entry {entry.n}" if entry.closed else entry.path, reason))
             continue
         taken.append(Archived(entry.raw_path, entry.size, str(entry.document), entry.parent, entry.n))
@@ -151,7 +152,7 @@ class _Survey:
             self.holds.take(entry)
             self.deletions.take(entry)
 
-    def why_left(self, root: Path, entry: Document, decided: bool) -> str | None:
+    def why_left(self, site: Site, entry: Document, decided: bool) -> str | None:
         """Why a document is not answered again; None if it is."""
         if entry.closed:
             return "nothing opens its entry: private/ is not whole"
@@ -159,7 +160,7 @@ class _Survey:
             return f"{entry.review.by} {entry.review.action} it; --decided answers it again, too"
         if hold := self.held.get(str(entry.document)):
             return f"entry {hold.n} holds it: {hold.reason}"
-        sizes = list(_sizes(archive_folder(root, entry.job, str(entry.document)) / "bytes"))
+        sizes = list(_sizes(site.at_rest, archive_folder(site.root, entry.job, str(entry.document)) / "bytes"))
         if entry.size in sizes:
             return None
         of = entry.review.of if entry.review else entry.n
@@ -176,9 +177,8 @@ def _survey(site: Site, wanted: Collection[int]) -> _Survey:
     return survey
 
 
-def _sizes(folder: Path) -> Iterator[int]:
+def _sizes(at_rest: AtRest, folder: Path) -> Iterator[int]:
     """The sizes of the files in a folder; of none where there is no such folder. OSError where it cannot be read."""
     for path in folder.iterdir() if folder.is_dir() else ():
-        status = path.lstat()
-        if stat.S_ISREG(status.st_mode):
-            yield status.st_size
+        if stat.S_ISREG(path.lstat().st_mode):
+            yield at_rest.size(path)

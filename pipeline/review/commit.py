@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.outbox.commit import write_table
 from pipeline.outbox.markdown import format_markdown
+from pipeline.outbox.parts import write_table
 from pipeline.outbox.placement import place, staged_name, sync
 from pipeline.outbox.schema import result_sha256, salted, table_schema, to_text
 from pipeline.plan import Site
@@ -57,11 +57,11 @@ def commit_decided(site: Site, log: Journal, groups: Sequence[Sequence[Decided]]
     for group in groups:
         staged.append(_stage(site, group, first))
         first += len(group) + 1
-    sync(*(site.root / "outbox" / each.part.job / ".staging" for each in staged))
+    sync(*(site.root / "outbox" / each.part.job / ".staging" for each in staged), *site.key_folders)
     log.commit([record for each in staged for record in (*each.written, each.part)])
     for each in staged:
         numbers = range(each.part.first, each.part.first + each.part.rows)
-        place(site.root, each.part, list(documents_at(site, numbers)))
+        place(site, each.part, list(documents_at(site, numbers)))
     return [each.part.file for each in staged]
 
 
@@ -74,7 +74,7 @@ def _stage(site: Site, group: Sequence[Decided], first: int) -> _Staged:
     private = group[0].seen.entry.private is not None
     rows = [_whole(each, number) for number, each in enumerate(group, first)]
     table = pa.Table.from_pylist(rows, schema=table_schema())
-    sha256 = write_table(staging / staged_name(file), salted(table) if private else table)
+    sha256 = write_table(site.at_rest, staging / staged_name(file), salted(table) if private else table)
     made = table.to_pylist()
     entries = [_entry(each, row, file, at, staging) for at, (each, row) in enumerate(zip(group, made, strict=True))]
     part = Part(job=job, file=file, sha256=sha256, rows=len(rows), first=first, folder=_FOLDER, afterwards="keep")

@@ -30,10 +30,11 @@ Row = dict[str, Any]
 
 @contextlib.contextmanager
 def review_examples(plan: RunPlan, *, placed: bool) -> Iterator[Path]:
-    """The file of examples, as long as the context lasts, below state/, for its owner alone. `placed`: only values that
-    stand in the text, as a lesson needs them. ExamplesRefusedError where there is none; audit.AuditError, OSError."""
+    """The file of examples, as long as the context lasts, below state/ or in memory, for its owner alone. `placed`:
+    only values that stand in the text, as a lesson needs them. ExamplesRefusedError where there is none;
+    audit.AuditError, OSError."""
     plan.site.state.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="review-", dir=plan.site.state) as folder:
+    with tempfile.TemporaryDirectory(prefix="review-", dir=plan.site.at_rest.scratch(plan.site.state)) as folder:
         file, count = Path(folder) / "review.jsonl", 0
         with file.open("x", encoding="utf-8") as lines:
             for example in _examples(plan, placed):
@@ -51,11 +52,11 @@ def _examples(plan: RunPlan, placed: bool) -> Iterator[dict[str, Any]]:
         decided = entry.review is not None and entry.review.action != REJECTED
         if not decided or entry.n not in answers_of(history.last, entry):
             continue
-        text = text_of(plan.site.root, entry)
+        text = text_of(plan.site, entry)
         if not text or work_of(REVIEW, text).parsed.text != text:
             continue  # gone, or no example would have exactly this text
         try:
-            row = held_row(plan.site.root, entry)
+            row = held_row(plan.site, entry)
         except (LookupError, BadPartError, OSError):
             continue
         if (taught := _taught(plan, row, placed)) is not None:

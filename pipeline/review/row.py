@@ -34,7 +34,7 @@ def row_of(site: Site, entry: int) -> dict[str, Any]:
     said = entry_of(site, entry)
     part = site.root / said.part
     try:
-        row = read_row(part, entry)
+        row = read_row(site.at_rest, part, entry)
     except FileNotFoundError:
         row = None
     if row is None:

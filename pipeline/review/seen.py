@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from pipeline.errors import BadPartError
@@ -26,7 +25,7 @@ Row = dict[str, Any]
 class Seen:
     """A row that can be decided on. `row` is as the table has it."""
 
-    root: Path
+    site: Site
     entry: Document
     row: Row
     task: Task
@@ -34,7 +33,7 @@ class Seen:
     @cached_property
     def text(self) -> str | None:
         """The parsed text from the archive; None where it is gone, or is not the text that was answered from."""
-        return text_of(self.root, self.entry)
+        return text_of(self.site, self.entry)
 
     def places(self) -> Iterator[Row]:
         """The places in the text that the row names."""
@@ -43,11 +42,11 @@ class Seen:
             yield from (each["evidence"] for each in self.row.get(column) or () if each["evidence"])
 
 
-def text_of(root: Path, entry: Document) -> str | None:
+def text_of(site: Site, entry: Document) -> str | None:
     """The parsed text of a document from the archive; None where it is gone, or another one."""
-    folder = archive_folder(root, entry.job, str(entry.document))
+    folder = archive_folder(site.root, entry.job, str(entry.document))
     try:
-        data = (folder / "text" / f"{entry.text_sha256}.txt").read_bytes()
+        data = site.at_rest.read_bytes(folder / "text" / f"{entry.text_sha256}.txt")
     except OSError:
         return None
     return data.decode() if hashlib.sha256(data).hexdigest() == entry.text_sha256 else None
@@ -66,12 +65,12 @@ def document_at(site: Site, entry: int) -> Document:
     return found
 
 
-def held_row(root: Path, entry: Document) -> Row:
+def held_row(site: Site, entry: Document) -> Row:
     """The row of an entry. LookupError, BadPartError."""
-    part = root / entry.part
+    part = site.root / entry.part
     if not part.is_file():
         raise LookupError(f"the row of entry {entry.n:,} is not in outbox/ any more: {entry.part} is gone")
-    row = next(rows_numbered(part, {entry.n}), None)
+    row = next(rows_numbered(site.at_rest, part, {entry.n}), None)
     if row is None:
         raise LookupError(f"the row of entry {entry.n:,} is not in {entry.part} any more")
     if result_sha256(row) != entry.result_sha256:
@@ -87,6 +86,6 @@ def seen_of(site: Site, entry: Document, settings: KeptSettings) -> Seen:
     if values is None:
         raise ReviewRefusedError(f"the log does not have the settings that made entry {entry.n:,}")
     try:
-        return Seen(site.root, entry, held_row(site.root, entry), from_json(values["task"]))
+        return Seen(site, entry, held_row(site, entry), from_json(values["task"]))
     except (LookupError, BadPartError, OSError) as error:
         raise ReviewRefusedError(str(error.args[0] if isinstance(error, LookupError) else error)) from error

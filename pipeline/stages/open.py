@@ -8,6 +8,8 @@ from typing import Any
 from pipeline.answer.heads import with_head
 from pipeline.answer.memory import give_back_freed
 from pipeline.answer.models import check_machine, check_model, writing_of
+from pipeline.atrest.errors import NoKeyError
+from pipeline.errors import MachineRefusedError
 from pipeline.inbox.find import check_inbox
 from pipeline.keep.retention import Shelf
 from pipeline.outbox.commit import Committer
@@ -15,7 +17,7 @@ from pipeline.outbox.outputs import begun_before
 from pipeline.outbox.recover import describe, recover
 from pipeline.outbox.running import announced
 from pipeline.outbox.space import hold_reserve
-from pipeline.plan import RunPlan
+from pipeline.plan import RunPlan, Site
 from pipeline.quality.gate import refuse_unqualified
 from pipeline.records.admissions import check_admitted
 from pipeline.records.entries import fold, read_entries
@@ -76,6 +78,7 @@ def open_run(plan: RunPlan, name: str, observer: Observer, timer: Callable[[], f
         hold_reserve(site)
         if plan.private:
             refuse_open(site.root)
+        _check_key(site)
         model_sha256 = check_model(plan)
         plan = replace(with_head(plan, model_sha256), writing=writing_of(plan))
         digest, shelf = job_digest(plan, model_sha256), Shelf(plan.job)
@@ -106,6 +109,14 @@ def open_run(plan: RunPlan, name: str, observer: Observer, timer: Callable[[], f
             begun,
             timer,
         )
+
+
+def _check_key(site: Site) -> None:
+    """MachineRefusedError where what is kept of documents would be encrypted, and the key is not to be had."""
+    try:
+        site.at_rest.check()
+    except NoKeyError as error:
+        raise MachineRefusedError(error.sentence) from error
 
 
 def _history(plan: RunPlan, digest: str, size: int, shelf: Shelf) -> History:

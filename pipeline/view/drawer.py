@@ -38,17 +38,17 @@ class Drawer:
 
     def read(self, file: Path, name: str, options: Options) -> Parsed:
         """The document in a file. DocumentError; MachineRefusedError, OSError."""
-        with _open(file) as fd:
+        with self._open(file) as fd:
             return self._started().parse(fd, name, options)
 
     def pages(self, file: Path, options: Options, texts: Sequence[PageText]) -> Pages:
         """The sizes of its pages, and marks on them. DocumentError; MachineRefusedError, OSError."""
-        with _open(file) as fd:
+        with self._open(file) as fd:
             return self._started().pages(fd, options, texts)
 
     def draw(self, file: Path, options: Options, number: int, width: int) -> Pixels:
         """A page of it. DocumentError; MachineRefusedError, OSError."""
-        with _open(file) as fd:
+        with self._open(file) as fd:
             return self._started().draw(fd, options, number, width)
 
     def remembered(self, key: object, find: Callable[[], T]) -> T:
@@ -71,6 +71,14 @@ class Drawer:
                 self._pool.close()
             self._pool = None
 
+    @contextlib.contextmanager
+    def _open(self, file: Path) -> Iterator[int]:
+        descriptor = self._site.at_rest.open(file, os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
     def _started(self) -> ParserPool:
         with self._lock:
             if self._pool is None:
@@ -84,15 +92,6 @@ class Drawer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-@contextlib.contextmanager
-def _open(file: Path) -> Iterator[int]:
-    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def refusal(error: MachineRefusedError) -> str:

@@ -94,7 +94,7 @@ def open_document(site: Site, entry: int, drawer: Drawer) -> Viewed:
     places = places_of(row) if row else ()
     reading, pages, why_not = _Reading(), Pages((), ()), None
     try:
-        file = kept(site.root, found).file if found.document else None
+        file = kept(site.root, site.at_rest, found).file if found.document else None
         reading, pages, why_not = _looked_at(found, file, text, places, drawer) if file else (reading, pages, None)
     except BytesGoneError as error:
         why_not = str(error)
@@ -111,7 +111,7 @@ def draw_page(site: Site, entry: int, number: int, width: int, drawer: Drawer) -
     try:
         if found.document is None:
             raise NotShownError("no bytes of it were read")
-        drawn = drawer.draw(kept(site.root, found).file, _options(found), number, width)
+        drawn = drawer.draw(kept(site.root, site.at_rest, found).file, _options(found), number, width)
     except (BytesGoneError, DocumentError, MachineRefusedError, OSError, RuntimeError) as error:
         raise NotShownError(_sentence(error)) from error
     return Drawn(png(drawn.width, drawn.height, drawn.rgb), drawn.width, drawn.height)
@@ -137,7 +137,10 @@ def _text(site: Site, entry: Document) -> tuple[str, str | None]:
     waiting = staging_of(site.root / "archive" / entry.job, str(entry.n))
     for path in (folder / name, waiting / name):
         if path.is_file() and not path.is_symlink():
-            data = path.read_bytes()
+            try:
+                data = site.at_rest.read_bytes(path)
+            except OSError as error:
+                return "", f"its text cannot be read: {error.strerror}"
             if hashlib.sha256(data).hexdigest() == sha256:
                 return data.decode(), None
             where = path.relative_to(site.root)

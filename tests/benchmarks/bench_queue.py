@@ -28,7 +28,8 @@ import pipeline
 from jobs.load import load_site
 from jobs.plan import make_site
 from jobs.workspace import Workspace
-from pipeline.outbox.commit import write_table
+from pipeline.atrest.files import CLEAR
+from pipeline.outbox.parts import write_table
 from pipeline.outbox.schema import result_sha256, table_schema, to_text
 from pipeline.records.journal import Journal, open_journal
 from pipeline.records.types import Document, ParseOptions, Part, Placed, Record, RunFinished, RunStarted
@@ -100,7 +101,7 @@ def write_part(root: Path, log: Journal, job: str, run: str, first: int, count: 
     start = log.next_index
     made = [row_of_document(first + n, job, start + n, run, chance) for n in range(count)]
     table = pa.Table.from_pylist(made, schema=table_schema())
-    sha256 = write_table(root / name, table)
+    sha256 = write_table(CLEAR, root / name, table)
     documents = [entry_of(row, name, place) for place, row in enumerate(table.to_pylist())]
     part = Part(file=name, sha256=sha256, rows=count, first=start, folder=f"inbox/{job}", afterwards="archive")
     log.commit([*documents, part.made_by(run, job)])

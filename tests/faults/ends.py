@@ -1,6 +1,5 @@
 """How a workspace ended: what must be the same however often its runs were cut off, and what must hold in any case."""
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -48,8 +47,8 @@ def end_of(place: Workplace) -> End:
     return End(
         _by_path({k: v for k, v in row.items() if k not in ROW_VARIES} for row in _all_rows(place)),
         _by_path(_entry(entry) for entry in log_of(site) if entry["type"] == "document"),
-        _files(place.root / "archive" / JOB),
-        {name: _reason(name, place) or digest for name, digest in _files(place.root / "failed" / JOB).items()},
+        _files(site, place.root / "archive" / JOB),
+        {name: _reason(name, place) or digest for name, digest in _files(site, place.root / "failed" / JOB).items()},
         _markdown(place.root / "outbox" / JOB / "markdown"),
     )
 
@@ -101,9 +100,10 @@ def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     return same | {"markdown": entry["markdown"] and entry["markdown"]["file"], "first": entry["supersedes"] is None}
 
 
-def _files(folder: Path) -> dict[str, str]:
+def _files(site: pipeline.Site, folder: Path) -> dict[str, str]:
+    """The sha256 of the clear bytes of each file."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    return {str(path.relative_to(folder)): site.at_rest.sha256(path) for path in paths}
 
 
 def _reason(name: str, place: Workplace) -> dict[str, Any] | None:

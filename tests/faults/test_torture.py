@@ -30,9 +30,10 @@ def harness(name: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_runs_killed_at_random_moments_come_to_the_same_end() -> None:
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_runs_killed_at_random_moments_come_to_the_same_end(*, encrypted: bool) -> None:
     folder = scratch("kills")
-    done = torture(folder, number=2, documents=20, seed=7, workers=1, most=2)
+    done = torture(folder, number=2, documents=20, seed=7, workers=1, most=2, encrypted=encrypted)
     assert done.kills >= 2  # more, where a run comes to its end before its moment
     assert done.histories
     assert done.wrong == []

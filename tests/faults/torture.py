@@ -132,10 +132,11 @@ def _seconds_of(place: Workplace) -> float:
 
 
 def torture(
-    folder: Path, number: int, documents: int, seed: int, workers: int, *, most: int = MOST, only: int | None = None
-) -> Torture:
+    folder: Path, number: int, documents: int, seed: int, workers: int, *, most: int = MOST, only: int | None = None,
+    encrypted: bool = False,
+) -> Torture:  # fmt: skip
     """At least `number` kills; or the one history `only`."""
-    base = Workplace.make(folder / "base", papers(documents))
+    base = Workplace.make(folder / "base", papers(documents), encrypted=encrypted)
     done = Torture(base, *undisturbed(base, folder), seed, most)
     print(f"an undisturbed run over {documents} documents: {done.seconds:.1f} s", file=sys.stderr)
     if only is not None:
@@ -161,11 +162,14 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=1000, help="kills, at least")
     parser.add_argument("--documents", type=int, default=300)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--encrypted", action="store_true", help="in workspaces that are encrypted")
     parser.add_argument("--history", type=int, help="only this one")
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="histories at a time")
     asked = parser.parse_args()
     folder, began = scratch("torture"), time.monotonic()
-    done = torture(folder, asked.number, asked.documents, asked.seed, asked.workers, only=asked.history)
+    done = torture(
+        folder, asked.number, asked.documents, asked.seed, asked.workers, only=asked.history, encrypted=asked.encrypted
+    )
     print(f"\n{done.kills:,} kills in {done.histories:,} histories, {time.monotonic() - began:.0f} s")
     for what, times in done.repaired.items():
         print(f"{times:7,}  {what}")

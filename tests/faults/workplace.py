@@ -6,12 +6,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import engine
 import pipeline
 from jobs.load import load_site
+from jobs.workspace import Workspace
 from tests.models import write_bert_folder
 
 JOB = "papers"
@@ -36,15 +37,24 @@ class Workplace:
     root: Path
 
     @staticmethod
-    def make(root: Path, papers: Iterable[tuple[str, bytes]], part_documents: int = 10) -> "Workplace":
-        """As `cloister init` makes it, with a small model, and the documents in its inbox."""
+    def make(
+        root: Path, papers: Iterable[tuple[str, bytes]], part_documents: int = 10, *, encrypted: bool = False
+    ) -> "Workplace":
+        """As `cloister init` makes it, with a small model, and the documents in its inbox; `encrypted`: what is kept of
+        them."""
         place = Workplace(root)
         place.cloister("init", str(root), "--origin", "test.example/torture", check=True)
         engine.import_model(
             write_bert_folder(root / "hf"), root / "models" / "tiny.gguf", file_type="q8_0", name="tiny"
         )
         shutil.rmtree(root / "hf")
-        (root / "jobs" / f"{JOB}.yaml").write_text(_JOB % part_documents)
+        job = _JOB % part_documents
+        if encrypted:
+            place.cloister("encryption", "new", str(root / "keys" / "rest.key"), check=True)
+            with (root / "site.yaml").open("a") as site:
+                site.write("encryption: {key_file: keys/rest.key}\n")
+            job = job.replace("[parquet, markdown]", "[parquet]")
+        (root / "jobs" / f"{JOB}.yaml").write_text(job)
         for name, body in papers:
             path = place.inbox / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,9 +74,10 @@ class Workplace:
     @property
     def site(self) -> pipeline.Site:
         """What reading and verifying it needs."""
-        log = load_site(self.root / "site.yaml").log
-        limits = pipeline.Limits(seconds=60, memory_bytes=1 << 30)
-        return pipeline.Site(self.root, log.origin, self.root / log.key, log.public_key, limits, 256 << 20)
+        workspace = Workspace(self.root, load_site(self.root / "site.yaml"))
+        log, limits = workspace.site.log, pipeline.Limits(seconds=60, memory_bytes=1 << 30)
+        site = pipeline.Site(self.root, log.origin, self.root / log.key, log.public_key, limits, 256 << 20)
+        return replace(site, at_rest=workspace.at_rest)
 
     def command(self, *arguments: str) -> list[str]:
         """The installed program with these arguments."""

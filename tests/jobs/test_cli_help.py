@@ -33,6 +33,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "audit hold", "audit release", "audit export", "audit erase",
         "audit key new", "audit key show", "audit key rotate", "audit prove", "audit check",
         "bundle create", "bundle diff", "bundle verify", "bundle install", "bundle rollback", "bundle list",
+        "encryption new", "encryption rewrap", "encryption decrypt",
         "audit witness cosign", "console invite", "console people", "console revoke",
     }  # fmt: skip
 
@@ -50,7 +51,7 @@ def test_every_option_has_help(name: str) -> None:
 def test_every_command_has_json_and_workspace(name: str) -> None:
     options = {option for parameter in LEAVES[name].params for option in parameter.opts}
     assert "--json" in options
-    elsewhere = ("cloister init", "cloister audit check", "cloister audit witness cosign")
+    elsewhere = ("cloister init", "cloister audit check", "cloister audit witness cosign", "cloister encryption new")
     assert "--workspace" in options or name in elsewhere or name.startswith("cloister bundle")
 
 

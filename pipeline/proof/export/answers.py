@@ -3,13 +3,13 @@
 import contextlib
 from collections import Counter, defaultdict
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Final
 
 import audit
 from pipeline.errors import BadPartError
 from pipeline.outbox.results import rows_numbered
 from pipeline.outbox.schema import result_sha256
+from pipeline.plan import Site
 from pipeline.reports.rows import answer_of
 from pipeline.states import ANSWERED
 
@@ -24,7 +24,7 @@ class Fate(StrEnum):
     OTHER = "other"
 
 
-def add_answers(root: Path, documents: list[dict[str, Any]]) -> Counter[Fate]:
+def add_answers(site: Site, documents: list[dict[str, Any]]) -> Counter[Fate]:
     """Put `answer` into each document that has one and whose entry says where its row is; count what became of them.
 
     Entries of private jobs have commitments there, so nothing of theirs is looked for."""
@@ -35,7 +35,7 @@ def add_answers(root: Path, documents: list[dict[str, Any]]) -> Counter[Fate]:
             wanted[part][document["n"]] = document
     fates: Counter[Fate] = Counter()
     for part, entries in wanted.items():
-        found = _found(root, part, entries)
+        found = _found(site, part, entries)
         for n, document in entries.items():
             fate = found.get(n, Fate.GONE)
             fates[fate] += 1
@@ -43,11 +43,11 @@ def add_answers(root: Path, documents: list[dict[str, Any]]) -> Counter[Fate]:
     return fates
 
 
-def _found(root: Path, part: str, entries: dict[int, dict[str, Any]]) -> dict[int, Fate]:
+def _found(site: Site, part: str, entries: dict[int, dict[str, Any]]) -> dict[int, Fate]:
     """Read the rows of a part, and give each document its answer if the row is the one that its entry proves."""
     found: dict[int, Fate] = {}
     try:
-        for row in rows_numbered(root / part, entries):
+        for row in rows_numbered(site.at_rest, site.root / part, entries):
             document, is_same = entries[row["audit_index"]], False
             with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):  # not as we write rows
                 is_same = result_sha256(row) == document["proved"]["result_sha256"]

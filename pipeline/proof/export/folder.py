@@ -237,7 +237,7 @@ def _write_records(site: Site, span: Span, folder: Path, answers: bool) -> int:
         "root": span.root.hex(), "key": site.public_key, "origin": site.origin, "software": label(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
-    fates = add_answers(site.root, summary.documents.rows) if answers else None
+    fates = add_answers(site, summary.documents.rows) if answers else None
     write_report(folder / "report.html", about, summary, fates)
     return fates[Fate.SHOWN] if fates else 0
 

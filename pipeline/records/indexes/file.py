@@ -8,16 +8,20 @@ from pathlib import Path
 
 from pipeline.plan import Site
 
+OF_ANSWERS = frozenset({"queue.sqlite"})
+"""Files with what was answered: where that is encrypted, they lie in memory."""
+
 
 def path_of(site: Site, name: str) -> Path:
-    """Where the file of this name lies."""
-    return site.state / name
+    """Where the file of this name lies. OSError."""
+    return (site.at_rest.cache(site.state) if name in OF_ANSWERS else site.state) / name
 
 
 def remove(site: Site, name: str) -> None:
     """Remove the file with its journals; it is made again when somebody asks. OSError."""
-    for ending in ("", "-wal", "-shm", "-journal"):
-        path_of(site, name + ending).unlink(missing_ok=True)
+    for folder in {path_of(site, name).parent, site.state}:
+        for ending in ("", "-wal", "-shm", "-journal"):
+            (folder / (name + ending)).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,13 @@ class IndexFile:
         only this process has. sqlite3.Error."""
         try:
             site.state.mkdir(exist_ok=True)
-            if not _is_ours(path_of(site, self.name)):
+            path = path_of(site, self.name)
+            if not _is_ours(path) or (path.parent != site.state and (site.state / self.name).exists()):
                 remove(site, self.name)
             return self._opened_whole(site)
         except (sqlite3.Error, OSError):
-            return self._prepared(sqlite3.connect("", isolation_level=None, check_same_thread=False))
+            nowhere = ":memory:" if self.name in OF_ANSWERS and site.at_rest.writes else ""
+            return self._prepared(sqlite3.connect(nowhere, isolation_level=None, check_same_thread=False))
 
     def make_anew(self, db: sqlite3.Connection) -> None:
         """Empty the file. sqlite3.Error."""

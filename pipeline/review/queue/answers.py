@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.atrest.files import AtRest
 from pipeline.errors import BadPartError
+from pipeline.outbox.parts import open_part
 from pipeline.tasks import TASKS
 
 _BATCH = 512
@@ -28,10 +30,10 @@ class Answered:
     answer: str = ""
 
 
-def answers(part: Path) -> Iterator[tuple[int, Answered]]:
+def answers(at_rest: AtRest, part: Path) -> Iterator[tuple[int, Answered]]:
     """The entry of each row of a part, and what the row says. BadPartError; OSError where it is not there."""
     try:
-        with pq.ParquetFile(part) as file:
+        with open_part(at_rest, part) as file:
             wanted = [path for path in _paths(file) if _is_wanted(path)]
             for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
                 names = dict.fromkeys(batch.schema.names)

@@ -126,7 +126,7 @@ class Filling:
     def _answers(self, file: str) -> dict[int, Answered] | None:
         """The answers in a part; None if it is not there, or no part."""
         try:
-            return dict(answers(self._site.root / file))
+            return dict(answers(self._site.at_rest, self._site.root / file))
         except (BadPartError, OSError):
             return None
 

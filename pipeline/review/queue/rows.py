@@ -43,7 +43,7 @@ def _rows(site: Site, items: list[Item]) -> Iterator[dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
     for part, entries in wanted.items():
         if (site.root / part).is_file():
-            found |= rows_of(site.root / part, entries)
+            found |= rows_of(site.at_rest, site.root / part, entries)
     for item in items:
         if item.entry in found:
             other = {"other_settings": True} if item.other_settings else {}

@@ -154,7 +154,7 @@ def test_a_part_without_rows_waits_for_its_place_and_has_another_salt(
     (part,) = committing.parts
     name = str(part.relative_to(plan.site.root))
     before = part.read_bytes()
-    sha256 = write_without(plan.site.root, name, {0}, private)
+    sha256 = write_without(plan.site, name, {0}, private)
     staged = plan.outbox / ".staging" / staged_name(name)
     assert part.read_bytes() == before
     assert file_sha256(staged) == sha256

@@ -211,7 +211,7 @@ def test_other_software_is_told_of(done: RunPlan, monkeypatch: pytest.MonkeyPatc
 def test_another_parser_is_told_of(done: RunPlan) -> None:
     (row,) = [row for row in pipeline.results(done.site) if row["path"] == "a.txt"]
     row = {name: value for name, value in row.items() if name not in RUN_COLUMNS}
-    entry, judge = from_json(entries(done)["a.txt"]), Judge(done.site.root, done.task, None)
+    entry, judge = from_json(entries(done)["a.txt"]), Judge(done.site, done.task, None)
     assert isinstance(entry, Document)
     without, with_ocr = (replace(entry, parse_options=replace(entry.parse_options, ocr=ocr)) for ocr in (None, {}))
     assert judge.verdict(without, row).verdict == Verdict.IDENTICAL

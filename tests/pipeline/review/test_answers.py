@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.outbox.placement import archive_folder
 from pipeline.outbox.schema import table_schema
+from pipeline.plan import Site
 from pipeline.records.types import KINDS, Document
 from pipeline.review.answers import decided_row
 from pipeline.review.refused import ReviewRefusedError
@@ -54,19 +55,19 @@ SCHEMA = {
 
 
 @pytest.fixture
-def see(tmp_path: Path) -> Any:
+def see(site: Site) -> Any:
     """A row of a task with these columns, whose document has TEXT."""
     sha256 = hashlib.sha256(TEXT.encode()).hexdigest()
     said = {"type": "document", "n": 7, "job": "sort", "document": "ab" * 32, "text_sha256": sha256}
     entry = KINDS["document"].from_json(completed(said))
     assert isinstance(entry, Document)
-    file = archive_folder(tmp_path, "sort", "ab" * 32) / "text" / f"{sha256}.txt"
+    file = archive_folder(site.root, "sort", "ab" * 32) / "text" / f"{sha256}.txt"
     file.parent.mkdir(parents=True)
     file.write_text(TEXT)
 
     def seen(task: Task, state: str = "done", **columns: Any) -> Seen:
         row = dict.fromkeys(table_schema().names) | {"state": state, "reason": "so", "evidence": [], "pages": 2}
-        return Seen(tmp_path, entry, row | columns, task)
+        return Seen(site, entry, row | columns, task)
 
     return seen
 
@@ -194,8 +195,8 @@ def test_a_field_with_several_values(see: Any) -> None:
     assert [each["value"] for each in row["fields"] if each["name"] == "party"] == ["A Ltd", "B AG"]
 
 
-def test_without_the_text_no_place_is_marked(see: Any, tmp_path: Path) -> None:
-    seen = replace(extracted(see), root=tmp_path / "elsewhere")
+def test_without_the_text_no_place_is_marked(see: Any, site: Site, tmp_path: Path) -> None:
+    seen = replace(extracted(see), site=replace(site, root=tmp_path / "elsewhere"))
     assert value(seen, "total", {"value": "12.00 EUR"})["value"] == "12.00 EUR"
     with pytest.raises(ReviewRefusedError, match="not in the archive any more"):
         value(seen, "total", {"value": "1.234,50 EUR", **span("1.234,50 EUR")})
