@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.errors import Failure
+from pipeline.kernel.network import Silence
 from pipeline.parse import Limits
 from pipeline.tasks import BatchSettings, Task, Writing
 
@@ -174,6 +175,7 @@ class RunPlan:
     share_until: datetime | None = None
     requests: tuple[RunRequest, ...] = ()
     rerun: Rerun | None = None  # instead of what lies in the input folder, archived documents once more
+    silence: Silence | None = None  # what holds this process away from networks
 
     @property
     def is_batch(self) -> bool:

@@ -65,7 +65,8 @@ FORMAT_LIBRARIES = {
 NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
 # pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
 ROOMS = (
-    *("errors", "states", "document", "paths", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "records"),
+    *("errors", "states", "document", "kernel"),
+    *("paths", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "records"),
     "chronicle",
     *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof"),
     *("review", "rerun", "view"),

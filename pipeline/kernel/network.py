@@ -5,6 +5,8 @@ make no socket that leads out of the machine at all, while a tracer is asked abo
 """
 
 import errno
+import os
+from dataclasses import dataclass
 
 from pipeline.kernel.call import LONG, Call, Check, one_of
 from pipeline.kernel.seccomp import ANY_SPEED, LISTENER, LOG, NOTIFY, REFUSE, install
@@ -30,15 +32,27 @@ WATCHED: dict[str, Call] = REFUSED | {
 # fmt: on
 
 
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """What holds a run's process away from networks: whether calls of Python's own are refused by an audit hook, and
+    how native code and all that it starts are held: "refused" by a filter of system calls, "traced" by a tracer above
+    it, or "free"."""
+
+    audit_hook: bool
+    system_calls: str
+
+
 def refuse_network(*, traced: bool) -> str:
     """Refuse this thread, and all that it starts, sockets that lead out of the machine, for good; says what came of it:
     "refused"; "traced", with `traced`, where a tracer has its calls already, which a filter would hide from it; "free"
     where the kernel gives no filter.
     """
     try:
-        install(REFUSED, REFUSE, LOG | ANY_SPEED | (LISTENER if traced else 0))
+        listener = install(REFUSED, REFUSE, LOG | ANY_SPEED | (LISTENER if traced else 0))
     except OSError as error:
         return "traced" if traced and error.errno == errno.EBUSY else "free"
+    if traced:
+        os.close(listener)  # there is nothing to listen to: it only showed that nobody does
     return "refused"
 
 
