@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import pipeline
+from jobs.silence.clients import keep_out
 from jobs.silence.guard import is_watching, watching
 from jobs.silence.outside import has_outside, stay_outside
 
@@ -38,6 +39,7 @@ def silenced(arguments: Sequence[str], *, own_process: bool) -> Iterator[None]:
     command = arguments[0] if arguments else ""
     with watching():
         if own_process:
+            keep_out(is_console=command == "console")
             if command in _CALLS_OUT:
                 stay_outside()
             if command not in _LATER:
