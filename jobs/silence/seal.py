@@ -18,6 +18,8 @@ TRACED: Final = "CLOISTER_TRACED"
 """The environment variable by which a tracer says that it has the network's calls of a process."""
 _CALLS_OUT: Final = frozenset({"run", "retry", "rerun", "serve", "console"})
 """The commands that start what is the site's own: notify, and what a person starts in the console."""
+_COMPUTES: Final = frozenset({"run", "retry", "rerun", "serve", "learn", "qualify", "bench"})
+"""The commands that compute, in whose process no client can be imported."""
 _LATER: Final = frozenset({"console", "doctor"})
 """The commands that are held by the kernel later: the console when it listens; doctor's proof, which makes calls on
 purpose, and has its own tracer, not at all."""
@@ -39,7 +41,7 @@ def silenced(arguments: Sequence[str], *, own_process: bool) -> Iterator[None]:
     command = arguments[0] if arguments else ""
     with watching():
         if own_process:
-            keep_out(is_console=command == "console")
+            keep_out(computes=command in _COMPUTES)
             if command in _CALLS_OUT:
                 stay_outside()
             if command not in _LATER:

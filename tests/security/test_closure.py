@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from jobs.silence.clients import CLIENTS
+from jobs.silence.clients import OF_LIBRARY, OF_OTHERS
 from tests.jobs.conftest import LEASE, Place, cloister, place, ready  # noqa: F401
 from tests.security.closure import closure, files, normal, speakers, symbols
 
@@ -29,7 +29,7 @@ HARMLESS = {
     "apscheduler/schedulers/tornado.py": "as the executor",
     "click/_termui_impl.py": "opens a browser when a program asks it to, in a function; nobody asks",
     "typer/": "as click",
-    "segno/__init__.py": "shows a QR code in a browser when a program asks it to; only files are written",
+    "segno/__init__.py": "shows a QR code in a browser when a program asks it to; only pages for paper are written",
     "lxml/ElementInclude.py": "loads what XInclude names, when it is called; parsers of documents do not load it",
     "lxml/html/": "fetches pages and submits forms when it is asked to; nothing imports lxml.html",
     "numpy/lib/_datasource.py": "fetches a URL that is given as a file's name, in a function; names of files are not",
@@ -108,14 +108,16 @@ def test_a_run_loads_none_of_them_and_could_not(ready: Place) -> None:  # noqa: 
     loaded = json.loads((ready.root / "loaded.json").read_text())
     modules = set(loaded["modules"])
     assert {"pyarrow.parquet", "pyarrow.fs", "numba"} <= modules  # it was a real run
-    assert sorted(modules & set(CLIENTS)) == []
+    assert sorted(modules & {*OF_LIBRARY, *OF_OTHERS}) == []
     assert sorted(modules & {"uvicorn", "starlette", "anyio", "lxml.html", "lxml.ElementInclude", "segno"}) == []
     assert [name for name in NEVER_MAPPED if f"{name}." in loaded["maps"]] == []
 
 
-def test_a_command_can_import_no_client() -> None:
+def test_a_command_that_computes_can_import_no_client() -> None:
     names = ["urllib.request", "http.client", "requests"]
     late = f"def late():\n for name in {names}:\n  try: __import__(name)\n  except ImportError as error: print(error)"
     code = f"import jobs.cli\nimport atexit\n{late}\natexit.register(late)\njobs.cli.main()"
-    done = subprocess.run([sys.executable, "-P", "-c", code, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[1:] == [f"import of {name} halted; None in sys.modules" for name in names]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, "run", "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-3:] == [f"import of {name} halted; None in sys.modules" for name in names]
