@@ -54,16 +54,16 @@ _guard = _Guard()  # a hook is the process's, and so is what it knows
 
 @contextlib.contextmanager
 def watching() -> Iterator[None]:
-    """Refuse all attempts of this process as long as this lasts, and forget those before."""
+    """Refuse all attempts of this process as long as this lasts, and forget them afterwards."""
     if not _guard.hooked:
         sys.addaudithook(_hear)
         _guard.hooked = True
-    _guard.attempts.clear()
     _guard.watching = True
     try:
         yield
     finally:
         _guard.watching = False
+        _guard.attempts.clear()
 
 
 @contextlib.contextmanager
