@@ -6,6 +6,7 @@
 # make lock   pin the newest allowed packages again             make clean  forget the environment and the demo
 # make test-amx  the engine's kernels on AMX, emulated where the processor has none but AVX-512 VBMI
 # make screenshots  the pictures of README.md, of the demo in Chromium
+# make silent the whole suite without a route and under a tracer: it ends well if nothing reached for a network
 # make torture  1,500 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again, 1,000 simulated nights, 1,000 hostile pages, a bundle of this repository: an hour or more
 
 PYTHON ?= python3
@@ -30,7 +31,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 # Where the environment forbids bytecode, each of thousands of processes would compile every module that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-amx bench bench-lm torture screenshots lint lock clean
+.PHONY: install demo test silent test-amx bench bench-lm torture screenshots lint lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
@@ -66,6 +67,10 @@ install: $(VENV)/.runtime
 test: lint $(GGUF)
 	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) OPENBLAS_NUM_THREADS=1 \
 		$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+silent: $(VENV)/.test $(GGUF)
+	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python -m tests.security.silent --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-amx: $(VENV)/.test $(GGUF) $(VENV)/amx.so
 	CLOISTER_MODEL=$(abspath $(GGUF)) OPENBLAS_NUM_THREADS=1 CLOISTER_ISA=amx LD_PRELOAD=$(abspath $(VENV)/amx.so) \

@@ -15,6 +15,7 @@ from pathlib import Path
 import audit
 import pipeline
 from jobs.lock import ServiceHeldError
+from jobs.silence.guard import NetworkAttemptError
 
 
 class ExitCode(IntEnum):
@@ -128,6 +129,8 @@ def ending_of(error: BaseException, workspace: Path | None = None, *, processing
         return Ending(ExitCode.INTERRUPTED, "Interrupted. The next run takes up what was left unfinished.")
     if isinstance(error, ServiceHeldError):
         return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   stop that one first")
+    if isinstance(error, NetworkAttemptError):
+        return _attempted(error, workspace)
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         more = "\n    What is committed stays; the next run goes on." if processing else ""
         remedy = "\n    remedy:   make room on that disk" if error.errno in _FULL else ""
@@ -171,6 +174,19 @@ def _operators_ending(error: BaseException, workspace: Path | None, processing: 
         more = "\n    Nothing more was processed." if processing else ""
         return Ending(ExitCode.AUDIT_FAILED, told + more)
     return None
+
+
+def _attempted(error: NetworkAttemptError, workspace: Path | None) -> Ending:
+    """The ending of a command whose process reached for a network."""
+    told = (
+        f"A defect of Cloister: something in its process reached for a network, and was refused: {error}\n"
+        "    Nothing was sent. What was committed stays; do not run it again before you know what asked for it.\n"
+    )
+    try:
+        place = f"its traceback is kept in {keep_traceback(''.join(traceback.format_exception(error)), workspace)}"
+    except OSError as failure:
+        place = f"its traceback could not be kept ({failure})"
+    return Ending(ExitCode.DEFECT, f"{told}    {place}")
 
 
 def _defect(error: BaseException, workspace: Path | None) -> Ending:

@@ -12,6 +12,7 @@ import pipeline
 from jobs.config import NO_OCR, JobConfig, RetentionConfig
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.load import LoadedJob, shown
+from jobs.silence.seal import silence
 from jobs.site import LimitsConfig
 from jobs.workspace import FOLDERS, Workspace, load_job_of
 
@@ -107,6 +108,7 @@ def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline
         retention=_retention(config.retention),
         quality=_quality(workspace, config),
         private=config.private,
+        silence=silence(),
     )
 
 

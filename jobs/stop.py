@@ -7,6 +7,8 @@ import select
 import signal
 from types import FrameType
 
+from jobs.silence.guard import attempts
+
 COMMITTING = "Stopping: what is computed is being committed. Once more to stop at once."
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -40,8 +42,8 @@ class Stop:
         os.close(self._writer)
 
     def __call__(self) -> bool:
-        """Whether stopping was asked for."""
-        return self.signal is not None
+        """Whether stopping was asked for; or code of this process reached for a network, which ends the command."""
+        return self.signal is not None or bool(attempts())
 
     def wait(self, seconds: float, *others: int) -> bool:
         """Waits for that long, or until stopping or reading again is asked for or one of `others` can be read; says

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from pipeline.inbox.unread import set_aside
     from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
     from pipeline.keep.holds import Hold, hold, holds, release
+    from pipeline.kernel.network import WATCHED, Silence, refuse_network, watch_network
     from pipeline.learn.examples import ExamplesRefusedError
     from pipeline.learn.learning import LearnReport, learn_head
     from pipeline.outbox.results import results
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
         JobBroken,
         JobMended,
         ModelAndHead,
+        NetworkRefused,
         Notified,
         ReadCheckpoint,
         ReadProof,
@@ -231,6 +233,7 @@ _LATER = {
     "pipeline.inbox.unread": "set_aside",
     "pipeline.keep.erasure": "Erased ErasureRefusedError erase",
     "pipeline.keep.holds": "Hold hold holds release",
+    "pipeline.kernel.network": "WATCHED Silence refuse_network watch_network",
     "pipeline.learn.examples": "ExamplesRefusedError",
     "pipeline.learn.learning": "LearnReport learn_head",
     "pipeline.outbox.results": "results",
@@ -273,8 +276,8 @@ _LATER = {
     "pipeline.records.software": "label",
     "pipeline.proof.serving": "Known Rule ServiceNow",
     "pipeline.records.types": (
-        "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead Notified "
-        "ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed "
+        "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead NetworkRefused "
+        "Notified ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed "
         "RunFinished RunStarted Sampled ServiceEnded ServiceReloaded ServiceStarted SignedIn StartDecided StartSet "
         "StartedThere Verified"
     ),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline.atrest.files import CLEAR, AtRest
 from pipeline.errors import Failure
+from pipeline.kernel.network import Silence
 from pipeline.parse import Limits
 from pipeline.tasks import BatchSettings, Task, Writing
 
@@ -181,6 +182,7 @@ class RunPlan:
     share_until: datetime | None = None
     requests: tuple[RunRequest, ...] = ()
     rerun: Rerun | None = None  # instead of what lies in the input folder, archived documents once more
+    silence: Silence | None = None  # what holds this process away from networks
 
     @property
     def is_batch(self) -> bool:

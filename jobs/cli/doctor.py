@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.options import JsonOption, WorkspaceOption, job_names
 from jobs.cli.output import counted, print_json, say
 from jobs.doctor import CHECKS
 from jobs.doctor.base import Level
@@ -18,6 +18,7 @@ from jobs.doctor.examine import Examined, examine
 from jobs.doctor.patient import find_patient
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.visible import one_line
+from jobs.workspace import open_workspace
 
 SaveOption = Annotated[
     Path | None,
@@ -28,10 +29,26 @@ AgainstOption = Annotated[
     typer.Option("--against", metavar="FILE", help="Say what has changed since this file was saved."),
 ]
 
+EgressOption = Annotated[
+    bool, typer.Option("--egress", help="Prove that nothing reaches for a network: run a job under a tracer.")
+]
+JobOption = Annotated[
+    str | None,
+    typer.Option(
+        "--job",
+        metavar="JOB",
+        help="With --egress: run this job as it is; else one of the workspace's on documents of the proof.",
+        autocompletion=job_names,
+        show_default=False,
+    ),
+]
+
 
 def doctor(
     save: SaveOption = None,
     against: AgainstOption = None,
+    egress: EgressOption = False,
+    job: JobOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -39,7 +56,18 @@ def doctor(
 
     Each line is ok, a warning or a problem, with the remedy. To measure the disk, some blocks are written beside the
     log and removed. Exit 7 if there is a problem, else 0, whatever has changed since a baseline.
+
+    With --egress it proves instead that a job reaches for no network, nor anything that it starts: one of the
+    workspace, with its model, in a workspace for the proof alone, on documents that ask for a network. It runs under a
+    tracer, where there is no route. First the tracer proves itself, by calls on purpose. Exit 0: no call led out of
+    this machine; 70: one did, a defect of ours unless it was a command of `notify`; 2: it cannot be proved here.
     """
+    if egress:
+        from jobs.cli.doctor_egress import prove_silence  # which loads what only a proof needs
+
+        prove_silence(open_workspace(workspace), job, as_json)
+    if job is not None:
+        raise ConfigError(Problem("--job", "without --egress", "--egress --job JOB"))
     before = read_baseline(against) if against else None
     patient = find_patient(workspace)
     examined = list(examine(patient, CHECKS))

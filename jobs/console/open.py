@@ -21,6 +21,7 @@ from jobs.console.serving import loopback, make_server, unix_socket
 from jobs.console.work import Works
 from jobs.plan import make_site
 from jobs.record import record
+from jobs.silence.seal import seal_if_own
 from jobs.workspace import Workspace
 
 _LOCAL = ("127.0.0.1", "localhost")
@@ -33,6 +34,7 @@ def open_console(
     people = People(workspace.root / "keys")
     known = len(people.all())
     with _listener(workspace, port, path, group) as (listener, address):
+        seal_if_own()  # which has its one socket now, and may make no other
         house = make_house(workspace, people, listener)
         make_server(make_app(house), lambda: ready(address, known + len(house.proxied))).run(sockets=[listener])
 

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from jobs.errors import ConfigError, Problem
+from jobs.silence.guard import Door, except_for
 
 _MOST_CONNECTIONS: Final = 200
 _MOST_HEAD_BYTES: Final = 16 * 1024
@@ -30,7 +31,7 @@ _LATE: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Le
 @contextlib.contextmanager
 def loopback(port: int) -> Iterator[socket.socket]:
     """A socket that listens on this port of 127.0.0.1; 0 picks one. ConfigError for one that is in use."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+    with except_for(_door(port)), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", port))
@@ -40,6 +41,14 @@ def loopback(port: int) -> Iterator[socket.socket]:
             remedy = "stop what has it, or take another one; --port 0 picks one"
             raise ConfigError(Problem("--port", found, "a port that is free", remedy)) from error
         yield listener
+
+
+def _door(port: int) -> Door:
+    """Let sockets be made, and bound to this port of 127.0.0.1; what is accepted becomes a socket, too. Nothing else
+    is bound, and nothing connects."""
+    return lambda call, family, address: (
+        family == socket.AF_INET and (call == "__new__" or (call == "bind" and address == ("127.0.0.1", port)))
+    )
 
 
 @contextlib.contextmanager

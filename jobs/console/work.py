@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 import pipeline
 from jobs.console.refused import RefusedError
 from jobs.record import record
+from jobs.silence.outside import start
 from jobs.workspace import VARIABLE, Workspace
 
 # -P: commands run in the workspace, where nothing is code of ours, and audit/ is the log.
@@ -140,7 +141,7 @@ class Works:
     ) -> Work:  # fmt: skip
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         environment: dict[str, Any] = {**os.environ, VARIABLE: str(self.workspace.root), "COLUMNS": "110"}
-        process = subprocess.Popen(
+        process = start(
             [*_CLOISTER, *command],
             cwd=self.workspace.root,
             env=environment,

@@ -26,6 +26,7 @@ from pipeline.records.types import (
     LogExported,
     ModelAdmitted,
     ModelChanged,
+    NetworkRefused,
     Notified,
     Part,
     Placed,
@@ -180,6 +181,8 @@ def _of_log(entry: Record) -> str | None:
             of = f"{entry.of_job}: " if entry.of_job else ""
             ended = f"; {entry.problem}" if entry.problem else ""
             return f"{of}somebody was told, for the cause {entry.cause}{ended}."
+        case NetworkRefused():
+            return f"cloister {entry.command} reached for a network and was refused: {entry.call} to {entry.address}."
         case ReadProof():
             return f"Entry {entry.entry} was given out with its proof."
         case ReadResults():

@@ -30,6 +30,7 @@ def started(plan: RunPlan, digest: str, model_sha256: str, found: Found, isolati
         isolation=isolation,
         requests=plan.requests,
         rerun=found.asked,
+        silence=plan.silence,
     )
 
 

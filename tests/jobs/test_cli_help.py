@@ -8,7 +8,7 @@ import click
 import pytest
 import typer.main
 
-from jobs.cli import make_app
+from jobs.cli.app import make_app
 from tests.jobs.conftest import Cloister
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from jobs.cli import make_app
+from jobs.cli.app import make_app
 from jobs.errors import ExitCode
 from tests.jobs.conftest import Place, entries
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from jobs.silence.outside import start
+
 MOST_OUTPUT: Final = 65_536
 """Bytes that a command may write, stdout and stderr together."""
 STOP_SECONDS: Final = 2.0
@@ -32,7 +34,7 @@ class Called:
 def call(command: Sequence[str], told: bytes, seconds: float, place: Path, stop: Callable[[], bool]) -> Called:
     """Run the command in the folder `place` with `told` on its standard input. Never raises because of the command."""
     try:
-        process = subprocess.Popen(
+        process = start(
             command,
             cwd=place,
             stdin=subprocess.PIPE,

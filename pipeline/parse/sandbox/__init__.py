@@ -13,10 +13,11 @@ import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pipeline.kernel.call import Call
+from pipeline.kernel.seccomp import filter_calls
 from pipeline.parse.limits import Limits
 from pipeline.parse.sandbox import landlock
-from pipeline.parse.sandbox.calls import OF_CHILDREN, OF_PROGRAMS, Call
-from pipeline.parse.sandbox.seccomp import filter_calls
+from pipeline.parse.sandbox.calls import OF_CHILDREN, OF_PROGRAMS
 
 REQUIRED = ("system_call_filter", "no_new_privileges", "no_capabilities", "memory_limit", "dies_with_parent")
 """Without one of these a document that takes its parser over is not held. The filter alone keeps a child from files,

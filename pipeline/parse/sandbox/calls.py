@@ -2,38 +2,9 @@
 
 Found by tracing every parser over every format (`python -m tests.pipeline.parse.traced FOLDER`), then widened by what
 other versions of libc use in place of those calls and what does no harm. Whatever stands in no table here is refused.
-Numbers are those of linux/arch/x86/entry/syscalls/syscall_64.tbl and of asm-generic/unistd.h (aarch64); None where an
-architecture has no such call. Arguments are counted from 0.
 """
 
-from typing import NamedTuple
-
-_WORD = 0xFFFF_FFFF
-_LONG = 0xFFFF_FFFF_FFFF_FFFF
-SELF = -1
-"""In place of a value: the number of the process that is locked."""
-
-
-class Check(NamedTuple):
-    """An argument of a call passes if its bits in `mask` are `value`."""
-
-    argument: int
-    mask: int
-    value: int
-
-
-class Call(NamedTuple):
-    """A call is allowed if all tests of one of `ways` are passed; without any, always."""
-
-    x86_64: int | None
-    aarch64: int | None
-    why: str
-    ways: tuple[tuple[Check, ...], ...] = ()
-
-
-def _is(argument: int, *values: int) -> tuple[tuple[Check, ...], ...]:
-    """The ways to check that an argument of 32 bits (a descriptor, a command, a process) is one of `values`."""
-    return tuple((Check(argument, _WORD, value),) for value in values)
+from pipeline.kernel.call import LONG, SELF, WORD, Call, Check, one_of
 
 
 def _without(argument: int, bits: int) -> tuple[tuple[Check, ...], ...]:
@@ -48,10 +19,10 @@ _RLIMIT_CPU = 0
 _CHANGES_FILES = 0o1 | 0o2 | 0o100 | 0o1000 | 0o2000 | 0o20000000  # WRONLY, RDWR, CREAT, TRUNC, APPEND, TMPFILE
 
 _OWN_LIMITS = (
-    (Check(0, _WORD, 0), Check(2, _LONG, 0)),  # to read one's own
+    (Check(0, WORD, 0), Check(2, LONG, 0)),  # to read one's own
     (
-        Check(0, _WORD, 0),
-        Check(1, _WORD, _RLIMIT_CPU),
+        Check(0, WORD, 0),
+        Check(1, WORD, _RLIMIT_CPU),
     ),  # to be given time for a document; what the parent waits is less
 )
 
@@ -69,9 +40,9 @@ _BOTH: dict[str, Call] = {
     "fstat": Call(5, 80, "the size of an open file"),
     "close": Call(3, 57, "a document that is read"),
     "fcntl": Call(72, 25, "flags of descriptors; not owners, signals, leases or locks",
-                  _is(1, _F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_DUPFD_CLOEXEC)),
+                  one_of(1, _F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_DUPFD_CLOEXEC)),
     "ioctl": Call(16, 29, "whether it is a terminal; whether reading waits",
-                  _is(1, _TCGETS, _TIOCGWINSZ, _FIONBIO, _FIOCLEX)),
+                  one_of(1, _TCGETS, _TIOCGWINSZ, _FIONBIO, _FIOCLEX)),
     "poll": Call(7, None, "waiting for the parent, in some versions of libc"),
     "ppoll": Call(271, 73, "as poll"),
     # Memory
@@ -100,7 +71,7 @@ _BOTH: dict[str, Call] = {
     "sysinfo": Call(99, 179, "the size of memory, by which sorting and caches are chosen"),
     "getcpu": Call(309, 168, "allocators with a heap for each CPU"),
     "sched_yield": Call(24, 124, "locks"),
-    "sched_getaffinity": Call(204, 123, "the number of CPUs; of itself alone", _is(0, 0, SELF)),
+    "sched_getaffinity": Call(204, 123, "the number of CPUs; of itself alone", one_of(0, 0, SELF)),
     "getrusage": Call(98, 165, "how much time a document has used"),
     "times": Call(100, 153, "as getrusage"),
     "prlimit64": Call(302, 261, "its own limits: all may be read, that of CPU time may be set", _OWN_LIMITS),
@@ -113,8 +84,8 @@ _BOTH: dict[str, Call] = {
     "rt_sigreturn": Call(15, 139, "the end of a handler"),
     "sigaltstack": Call(131, 132, "handlers of stack overflows"),
     "restart_syscall": Call(219, 128, "the kernel itself, after a stop"),
-    "tgkill": Call(234, 131, "abort; to itself alone", _is(0, SELF)),
-    "tkill": Call(200, 130, "as tgkill, in musl", _is(0, SELF)),
+    "tgkill": Call(234, 131, "abort; to itself alone", one_of(0, SELF)),
+    "tkill": Call(200, 130, "as tgkill, in musl", one_of(0, SELF)),
     "exit": Call(60, 93, "the end"),
     "exit_group": Call(231, 94, "the end"),
 }
@@ -124,7 +95,7 @@ OF_CHILDREN: dict[str, Call] = _BOTH | {
     "pwritev": Call(296, 70, "as pwrite64"),
     "recvmsg": Call(47, 212, "a request, with descriptors"),
     "recvfrom": Call(45, 207, "a request"),
-    "sendto": Call(44, 206, "an answer, to the parent alone", ((Check(4, _LONG, 0),),)),
+    "sendto": Call(44, 206, "an answer, to the parent alone", ((Check(4, LONG, 0),),)),
     "mmap": Call(9, 222, "memory, never to run code", _without(2, _PROT_EXEC)),
 }
 """What a parser's child may do. It has its code, its channel and its document when it is locked: nothing is opened by a

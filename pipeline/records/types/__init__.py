@@ -13,6 +13,7 @@ from pipeline.records.types.changes import (
 )
 from pipeline.records.types.commands import (
     LogExported,
+    NetworkRefused,
     Notified,
     ReadCheckpoint,
     ReadProof,
@@ -73,7 +74,8 @@ from pipeline.records.types.starts import JobBroken, JobMended, StartDecided, St
 from pipeline.records.types.values import ModelAndHead
 
 _ALL: tuple[type[Record], ...] = (
-    *(ServiceStarted, ServiceReloaded, ServiceEnded, Notified, StartSet, StartDecided, JobBroken, JobMended),
+    *(ServiceStarted, ServiceReloaded, ServiceEnded, Notified, NetworkRefused),
+    *(StartSet, StartDecided, JobBroken, JobMended),
     *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
     *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),

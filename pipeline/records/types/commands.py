@@ -30,6 +30,16 @@ class ServiceReloaded(Record):
     problem: Text | None
 
 
+@kind("network.refused", "code of a command's process reached for a network, and was refused", handed=True)
+class NetworkRefused(Record):
+    """The command, the call that was refused, where to, and the file and line that asked for it."""
+
+    command: Text
+    call: Text
+    address: Text
+    by: Text
+
+
 @kind("verified", "`cloister audit verify`: findings of each kind", handed=True)
 class Verified(Record):
     """The size and root of the log that was verified, and the number of findings of each kind."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.kernel.network import Silence
 from pipeline.plan import REQUIRED, RunRequest
 from pipeline.records.types.base import Record, kind
 from pipeline.states import OF_RUNS
@@ -68,6 +69,7 @@ class RunStarted(Record):
     isolation: Isolation | None = None
     requests: tuple[RunRequest, ...] = ()
     rerun: RerunAsked | None = None
+    silence: Silence | None = None
 
 
 class _Counted:

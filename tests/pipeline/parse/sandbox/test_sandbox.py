@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 import pipeline.parse
+from pipeline.kernel.call import Call, Check
+from pipeline.kernel.seccomp import machine, program
 from pipeline.parse.sandbox import REQUIRED
-from pipeline.parse.sandbox.calls import OF_CHILDREN, OF_PROGRAMS, Call, Check
-from pipeline.parse.sandbox.seccomp import machine, program
+from pipeline.parse.sandbox.calls import OF_CHILDREN, OF_PROGRAMS
 
 # Runs in an interpreter of its own, because a lock is for good: its arguments are the folder of the package, which lock
 # to take, a file that it gets as a document, and what it tries, as Python. It prints one line of JSON.

@@ -1,0 +1,58 @@
+"""`cloister doctor --egress`: the proof on the user's own machine, and what it says where something reaches out."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from jobs.silence import deliberate
+from jobs.silence.samples import write_samples
+from jobs.silence.seal import TRACED
+from tests.jobs.conftest import LEASE, Cloister, Place, cloister, entries, place, ready  # noqa: F401
+
+pytestmark = pytest.mark.skipif(TRACED in os.environ, reason="a tracer looks at the tests themselves")
+
+
+def test_a_job_of_the_workspace_reads_documents_that_ask_for_a_network(ready: Place, cloister: Cloister) -> None:  # noqa: F811
+    before = sorted(ready.root.rglob("*"))
+    done = cloister("doctor", "--egress", "--json")
+    assert done.code == 0, done.err
+    told = done.json
+    assert told["caught"] == list(deliberate.CALLS)
+    assert told["outside"] == []
+    names = [each["command"].split()[1] for each in told["commands"]]
+    assert names == ["run", "results", "audit", "audit"]
+    assert [each["exit_code"] for each in told["commands"]] == [0] * 4
+    assert sorted(ready.root.rglob("*")) == before
+
+
+def test_a_call_of_a_job_is_named_with_its_program_and_address(ready: Place, cloister: Cloister) -> None:  # noqa: F811
+    """Here of a command of `notify`, which is the site's own business, and counts all the same."""
+    code = "import socket; socket.socket(type=socket.SOCK_DGRAM).connect(('192.0.2.7', 514))"
+    with (ready.root / "site.yaml").open("a") as site:
+        site.write(f"notify: {json.dumps({'command': [sys.executable, '-c', code], 'on': ['success']})}\n")
+    ready.drop("sort", "lease.txt", LEASE)
+    done = cloister("doctor", "--egress", "--job", "sort", "--json")
+    assert done.code == 70
+    (seen,) = done.json["outside"]
+    assert (seen["call"], seen["address"], seen["where"], seen["count"]) == ("connect", "192.0.2.7:514", "outside", 1)
+    assert seen["program"].startswith("python")
+    (started,) = entries(ready, "run.started")
+    assert started["silence"] == {"audit_hook": True, "system_calls": "traced"}
+
+
+def test_without_a_job_that_can_run_it_is_told(place: Place, cloister: Cloister) -> None:  # noqa: F811
+    done = cloister("doctor", "--egress")
+    assert (done.code, "no job that reads documents" in done.err) == (2, True)
+    place.job("sort")
+    done = cloister("doctor", "--egress")
+    assert (done.code, "none of its 1 jobs that read documents has its model" in done.err) == (2, True)
+    assert cloister("doctor").code == 2
+
+
+def test_every_sample_asks_for_another_machine(place: Place) -> None:  # noqa: F811
+    names = write_samples(place.root)
+    assert len(names) == 7
+    for name in set(names) - {"letter.txt", "lease.docx"}:
+        assert b"http://192.0.2.80/" in (place.root / name).read_bytes(), name

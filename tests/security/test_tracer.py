@@ -1,0 +1,142 @@
+"""The tracer sees what it must: each call is made on purpose, to an address of nobody, and none goes on."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobs.silence import deliberate, isolated
+from jobs.silence.addresses import Where
+from jobs.silence.seal import TRACED
+from jobs.silence.tracer import Trace, trace
+from tests.faults.hindered import UNHINDERED
+
+pytestmark = pytest.mark.skipif(TRACED in os.environ, reason="a tracer looks at the tests themselves")
+PYTHON = (sys.executable, "-P")
+NATIVE = """
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def made(family=2): return libc.socket(family, 2, 0)
+def address(last, family=2): return struct.pack("=H", family) + struct.pack("!H4B8x", 9, 192, 0, 2, last)
+def message(raw):
+    global kept
+    kept = [ctypes.create_string_buffer(raw), ctypes.create_string_buffer(struct.pack("=QQ", 0, 0))]
+    name, vector = (ctypes.addressof(each) for each in kept)
+    return struct.pack("=QIxxxxQQQQIxxxx", name, len(raw), vector, 0, 0, 0, 0)
+def told(result): print("passed" if result >= 0 else os.strerror(ctypes.get_errno()))
+"""
+
+
+def traced(code: str, tmp_path: Path) -> tuple[Trace, list[str]]:
+    """The trace of Python code, and the lines that it printed."""
+    with (tmp_path / "out").open("w+b") as out:
+        found = trace([*PYTHON, "-c", code], stdout=out)
+        assert found.code == 0
+        out.seek(0)
+        return found, out.read().decode().splitlines()
+
+
+def seen(found: Trace) -> list[tuple[str, str]]:
+    return sorted((each.call, each.address) for each, _ in found.outside())
+
+
+def test_calls_of_python_of_native_code_of_a_child_and_of_resolvers_are_seen() -> None:
+    found = trace([*PYTHON, "-m", "jobs.silence.deliberate"])
+    assert found.code == 0
+    assert set(seen(found)) == set(deliberate.CALLS.values())
+    assert {each.where for each, _ in found.outside()} == {Where.OUTSIDE, Where.NAME}
+    assert all(each.program.startswith("python") for each in found.seen)
+    assert len({each.pid for each in found.seen}) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("libc.connect(made(), address(7), 16)", ("connect", "192.0.2.7:9")),
+        ("libc.bind(made(), address(7), 16)", ("bind", "192.0.2.7:9")),
+        ("libc.sendto(made(), b'x', 1, 0, address(7), 16)", ("sendto", "192.0.2.7:9")),
+        ("libc.sendto(made(), b'x', 1, 0, address(7, 0), 16)", ("sendto", "192.0.2.7:9")),
+        ("libc.sendmsg(made(), message(address(7)), 0)", ("sendmsg", "192.0.2.7:9")),
+        ("libc.sendmmsg(made(), message(address(7)) + bytes(8), 1, 0)", ("sendmmsg", "192.0.2.7:9")),
+        ("libc.socket(17, 3, 0)", ("socket", "family 17, type 3, protocol 0")),
+        ("libc.socket(2, 3, 1)", ("socket", "family 2, type 3, protocol 1")),
+        ("libc.socket(2, 1, 132)", ("socket", "family 2, type 1, protocol 132")),
+        ("libc.connect(made(), ctypes.c_void_p(8), 16)", ("connect", "unknown")),
+    ],
+)
+def test_each_native_call_is_seen_and_fails_as_without_a_route(
+    call: str, expected: tuple[str, str], tmp_path: Path
+) -> None:
+    found, lines = traced(f"{NATIVE}\ntold({call})", tmp_path)
+    assert seen(found) == [expected]
+    assert lines == ["Network is unreachable"]
+
+
+def test_a_ring_does_not_pass_by(tmp_path: Path) -> None:
+    found, lines = traced(f"{NATIVE}\ntold(libc.syscall(425, 8, ctypes.create_string_buffer(120)))", tmp_path)
+    assert (found.rings, lines) == (1, ["Function not implemented"])
+
+
+def test_what_stays_on_this_machine_goes_on(tmp_path: Path) -> None:
+    code = """
+import socket
+with socket.socket() as server, socket.socket() as client:
+    server.bind(("127.0.0.1", 0)); server.listen(); client.connect(server.getsockname()); print("loopback")
+one, two = socket.socketpair()
+socket.send_fds(one, [b"x"], [0]); print(socket.recv_fds(two, 1, 1)[0])
+"""
+    found, lines = traced(code, tmp_path)
+    assert (found.outside(), found.sockets) == ([], 2)
+    assert sorted(each.call for each in found.seen) == ["bind", "connect"]
+    assert lines == ["loopback", "b'x'"]
+
+
+def test_programs_may_be_excepted_by_name() -> None:
+    found = trace([*PYTHON, "-m", "jobs.silence.deliberate"])
+    (program,) = {each.program for each in found.seen}
+    assert found.outside(but=[program]) == []
+
+
+def test_a_tracer_under_a_tracer_says_so(tmp_path: Path) -> None:
+    code = "from jobs.silence.tracer import trace\ntry: trace(['true'])\nexcept Exception as error: print(error)"
+    _, lines = traced(code, tmp_path)
+    assert lines == ["another tracer looks at this process already (seccomp user notification)"]
+
+
+def test_a_command_that_is_not_there_is_told() -> None:
+    with pytest.raises(FileNotFoundError):
+        trace(["/nowhere/command"])
+
+
+def test_where_filters_are_not_allowed_it_is_told() -> None:
+    """tests/faults/hindered.py forbids seccomp to its command."""
+    hinder = Path(__file__).parents[1] / "faults" / "hindered.py"
+    code = "from jobs.silence.tracer import trace\ntry: trace(['true'])\nexcept Exception as error: print(error)"
+    done = subprocess.run(
+        [sys.executable, str(hinder), "seccomp", *PYTHON, "-c", code], capture_output=True, text=True, check=False
+    )
+    if done.returncode == UNHINDERED:
+        pytest.skip("no seccomp on this machine")
+    assert "the kernel gives no tracer" in done.stdout
+
+
+def test_a_command_without_a_route_has_loopback_alone(tmp_path: Path) -> None:
+    code = """
+import os, socket
+print(sorted(name for _, name in socket.if_nameindex()), os.getuid())
+with socket.socket() as server, socket.socket() as client:
+    server.bind(("127.0.0.1", 0)); server.listen(); client.connect(server.getsockname())
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as away:
+    try: away.connect(("192.0.2.1", 9))
+    except OSError as error: print(error.strerror)
+"""
+    done = subprocess.run(
+        [*PYTHON, "-m", "jobs.silence.isolated", *PYTHON, "-c", code], capture_output=True, text=True, check=False
+    )
+    if done.returncode == isolated.NOT_ALLOWED:
+        pytest.skip(done.stderr)
+    assert done.stdout.splitlines() == [f"['lo'] {os.getuid()}", "Network is unreachable"]
+    assert socket.if_nameindex()  # and this process stays where it was
