@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pipeline
 from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob, did_you_mean, load_job, load_site, shown
 from jobs.settle import settle_rotation
@@ -81,9 +82,19 @@ def _no_workspace(where: str, found: str, folder: str) -> Problem:
 def open_workspace(option: Path | None) -> Workspace:
     """The workspace of a command. ConfigError."""
     root = find_workspace(option)
+    refuse_newer(root)
     if settle_rotation(root):
         print("site.yaml names the log's new key now: its rotation had been cut off.", file=sys.stderr)
     return Workspace(root, load_site(root / "site.yaml"))
+
+
+def refuse_newer(root: Path) -> None:
+    """ConfigError for a workspace of a format that this version does not know. Nothing is changed."""
+    try:
+        pipeline.check_version(root)
+    except pipeline.WorkspaceRefusedError as error:
+        where = shown(root / pipeline.VERSION_FILE)
+        raise ConfigError(Problem(where, error.found, error.expected, error.remedy)) from error
 
 
 def find_job(workspace: Workspace, name_or_path: str) -> Path:

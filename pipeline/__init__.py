@@ -177,6 +177,7 @@ if TYPE_CHECKING:
         Writing,
         keys_of,
     )
+    from pipeline.version import FORMAT, VERSION_FILE, WorkspaceRefusedError, check_version, write_version
     from pipeline.view.drawer import Drawer
     from pipeline.view.places import Place
     from pipeline.view.structure import Block, Marked, blocks_of
@@ -286,6 +287,7 @@ _LATER = {
         "SettingsError SummarizeSettings Task Writing keys_of"
     ),
     "pipeline.parse.view.seen": "Mark",
+    "pipeline.version": "FORMAT VERSION_FILE WorkspaceRefusedError check_version write_version",
     "pipeline.view.drawer": "Drawer",
     "pipeline.view.places": "Place",
     "pipeline.view.structure": "Block Marked blocks_of",

@@ -65,8 +65,8 @@ FORMAT_LIBRARIES = {
 NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
 # pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
 ROOMS = (
-    *("errors", "states", "document", "paths", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "records"),
-    "chronicle",
+    *("errors", "states", "document", "paths", "text", "pages", "openai", "parse", "heads", "tasks", "plan"),
+    *("version", "records", "chronicle"),
     *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof"),
     *("review", "rerun", "view"),
     *("control", "bench", "stages", "run"),

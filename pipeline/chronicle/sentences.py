@@ -55,6 +55,7 @@ from pipeline.records.types import (
     StartedThere,
     StartSet,
     Verified,
+    VersionChanged,
 )
 
 
@@ -171,6 +172,8 @@ def _of_log(entry: Record) -> str | None:
             return "Files that were never committed were removed."
         case HandoverRefused():
             return f"What lay in state/handover/ was no record: {entry.reason}."
+        case VersionChanged():
+            return f"Cloister {entry.after.version} writes from here on; {entry.before.version} did before."
         case ServiceReloaded():
             kept = f"; site.yaml stayed as it was: {entry.problem}" if entry.problem else ""
             return f"The service read its files again{kept}."

@@ -10,6 +10,7 @@ from pipeline.records.types.changes import (
     KeyRotated,
     ModelAdmitted,
     ModelChanged,
+    VersionChanged,
 )
 from pipeline.records.types.commands import (
     LogExported,
@@ -74,6 +75,7 @@ from pipeline.records.types.values import ModelAndHead
 
 _ALL: tuple[type[Record], ...] = (
     *(ServiceStarted, ServiceReloaded, ServiceEnded, Notified, StartSet, StartDecided, JobBroken, JobMended),
+    VersionChanged,
     *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
     *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),
