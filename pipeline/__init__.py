@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     )
     from pipeline.answer.today import digest_today, remembered_sha256
     from pipeline.answer.warming import Warming
+    from pipeline.backup.making import BackedUpNow, NeverStillError, back_up
+    from pipeline.backup.manifest import BackupRefusedError
+    from pipeline.backup.restoring import Restored, restore
     from pipeline.bench.measure import Bench, Ceiling, bench_model
     from pipeline.chronicle.index import Chronicle, open_chronicle
     from pipeline.chronicle.sentences import sentence
@@ -193,6 +196,9 @@ _LATER = {
     ),
     "pipeline.answer.today": "digest_today remembered_sha256",
     "pipeline.answer.warming": "Warming",
+    "pipeline.backup.making": "BackedUpNow NeverStillError back_up",
+    "pipeline.backup.manifest": "BackupRefusedError",
+    "pipeline.backup.restoring": "Restored restore",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
     "pipeline.chronicle.index": "Chronicle open_chronicle",
     "pipeline.chronicle.sentences": "sentence",

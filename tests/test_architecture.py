@@ -68,6 +68,7 @@ ROOMS = (
     *("errors", "states", "document", "paths", "text", "pages", "openai", "parse", "heads", "tasks", "plan"),
     *("version", "records", "chronicle"),
     *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof"),
+    "backup",
     *("review", "rerun", "view"),
     *("control", "bench", "stages", "run"),
 )

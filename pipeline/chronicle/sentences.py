@@ -8,6 +8,7 @@ from pipeline.records.types import (
     AdmissionGranted,
     AdmissionRevoked,
     AdmissionVerified,
+    BackedUp,
     ClockStepped,
     ConsoleInvited,
     ConsoleRevoked,
@@ -161,6 +162,9 @@ def _of_log(entry: Record) -> str | None:
             return f"The log and what it proves were verified: {found} in {_number(entry.size, 'entry')}{gone}."
         case LogExported():
             return f"Entries {entry.first} to {entry.end - 1} were exported."
+        case BackedUp():
+            keys, bad = " with its keys" if entry.keys else "", "" if entry.right else "; the copy is not right"
+            return f"The workspace was backed up{keys}: {_number(entry.files, 'file')}{bad}."
         case RowsReplayed():
             told = f"{len(entry.different):,} came out differently" if entry.different else "none came out differently"
             return f"{_number(entry.rows, 'row')} were computed again: {told}."

@@ -13,6 +13,7 @@ from pipeline.records.types.changes import (
     VersionChanged,
 )
 from pipeline.records.types.commands import (
+    BackedUp,
     LogExported,
     Notified,
     ReadCheckpoint,
@@ -84,7 +85,8 @@ _ALL: tuple[type[Record], ...] = (
     *(Document, Part, Placed, Reported),
     *(DeletedByRule, Erased, Deleted, Held, Released),
     *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
-    *(Verified, LogExported, ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
+    *(Verified, LogExported, BackedUp),
+    *(ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
     *(Qualified, Sampled),
     *(ConsoleInvited, ConsoleRevoked, SignedIn, ReadThere, StartedThere, RefusedThere),
 )
