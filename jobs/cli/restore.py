@@ -13,7 +13,7 @@ from jobs.cli.backup import refused, site_of
 from jobs.cli.files import read_note
 from jobs.cli.options import JsonOption
 from jobs.cli.output import counted, print_json, say
-from jobs.errors import ConfigError, Problem
+from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import shown
 from jobs.progress import telling
 
@@ -36,7 +36,7 @@ def restore(
     """Make a workspace of a backup, and verify it.
 
     Every file is held against the list of the backup, and the log against all that it proves. Exit 4 if something was
-    altered, or if the checkpoint knows of entries that the backup does not have.
+    altered, or if the checkpoint knows of entries that the backup does not have, as is right for an older one.
     """
     kept = read_note(against, "a checkpoint of this log") if against else None
     with telling("restoring") as tell:
@@ -48,16 +48,20 @@ def restore(
             raise refused(error) from error
         except pipeline.WorkspaceRefusedError as error:
             raise ConfigError(Problem(str(source), error.found, error.expected, error.remedy)) from error
-    code = exit_code_of(made.verification)
+    code = worst([exit_code_of(made.verification), *([ExitCode.AUDIT_FAILED] if made.differs else [])])
     if as_json:
         verdicts = {"ok": made.verification.ok, "complete": made.verification.complete}
         said = {"folder": folder.absolute(), "backup": made.backup, "made": made.about.made, "keys": made.keys}
-        print_json({**said, "files": made.files, **verdicts, **vars(made.verification), "exit_code": int(code)})
+        said |= {"files": made.files, "differs": made.differs, **verdicts, **vars(made.verification)}
+        print_json({**said, "exit_code": int(code)})
     else:
         say(f"{shown(folder)}: {counted(made.files, 'file')} as they were at {made.about.made} ({made.backup}).")
         if not made.keys:
             say("  keys          not in the backup: bring them to keys/, readable by their owner alone (mode 0600)")
-        if against:
-            say(f"  held against  the checkpoint in {against}")
         print_verification(made.verification, made.about.origin)
+        if against and made.differs:
+            say(f"  OLDER OR ANOTHER than the checkpoint in {against}: {made.differs}")
+            say("                what the checkpoint knows beyond this backup is lost, unless a later backup has it")
+        elif against:
+            say(f"  extends       the checkpoint in {against}")
     raise typer.Exit(int(code))

@@ -93,8 +93,8 @@ def back_up(
             shutil.rmtree(part, ignore_errors=True)
             raise
         audit.sync_folder(folder)
-    said = BackedUp(size=about.size, root=about.root, files=len(making.saved), keys=keys, right=about.right)
     files = sum(not each.item.folder for each in making.saved.values())
+    said = BackedUp(size=about.size, root=about.root, files=files, keys=keys, right=about.right)
     return BackedUpNow(folder / name, about, files, making.copied, making.linked, verification, record(site, said))
 
 

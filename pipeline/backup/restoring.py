@@ -32,13 +32,14 @@ _SITE = "site.yaml"
 @dataclass(frozen=True)
 class Restored:
     """A workspace that was restored from the backup in `backup`, with how many files, and with keys or without; what
-    its verification says."""
+    its verification says, and how it differs from the checkpoint that was kept elsewhere (None: it extends it)."""
 
     backup: Path
     about: About
     files: int
     keys: bool
     verification: Verification
+    differs: str | None = None
 
 
 def restore(
@@ -63,8 +64,16 @@ def restore(
     except BaseException:
         _empty(target, made)
         raise
-    found = verify(open_site(target), lambda done, total: tell("verifying", done, total), against=against)
-    return Restored(backup, about, sum(each.sha256 is not None for each in saved), keys, found)
+    site = open_site(target)
+    found = verify(site, lambda done, total: tell("verifying", done, total))
+    files = sum(each.sha256 is not None for each in saved)
+    return Restored(backup, about, files, keys, found, _differs(site, against) if against else None)
+
+
+def _differs(site: Site, against: bytes) -> str | None:
+    """How the log differs from a checkpoint that was kept elsewhere."""
+    findings = audit.verify(site.audit, site.public_key, against=against).findings
+    return next((finding.message for finding in findings if finding.where == audit.KEPT), None)
 
 
 def _chosen(source: Path) -> Path:
