@@ -16,7 +16,7 @@ from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, load_job, load_site, shown
 from jobs.site import ORIGIN, ORIGIN_MEANS
-from jobs.workspace import FOLDERS, SCHEMA, refuse_newer
+from jobs.workspace import FOLDERS, SCHEMA, keep_private, refuse_newer, refuse_root
 
 _CONFIGS = Path(jobs.__file__).parent.parent / "configs"
 _SITE = """\
@@ -56,7 +56,9 @@ def init(
         raise ConfigError(Problem("--origin", f"{origin!r}", ORIGIN_MEANS))
     files = [example_file(name) for name in example or []]
     new = not (folder / "site.yaml").is_file()
+    keep_private()
     if not new:
+        refuse_root(folder)
         refuse_newer(folder)
     if new:
         _make(folder, origin or default_origin(folder))

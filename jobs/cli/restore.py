@@ -16,6 +16,7 @@ from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import shown
 from jobs.progress import telling
+from jobs.workspace import keep_private
 
 
 def restore(
@@ -38,6 +39,7 @@ def restore(
     Every file is held against the list of the backup, and the log against all that it proves. Exit 4 if something was
     altered, or if the checkpoint knows of entries that the backup does not have, as is right for an older one.
     """
+    keep_private()
     kept = read_note(against, "a checkpoint of this log") if against else None
     with telling("restoring") as tell:
         try:

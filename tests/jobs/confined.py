@@ -83,7 +83,9 @@ def filter_calls(said: dict[str, list[str]]) -> None:
     families = [getattr(socket, name) for name in said["RestrictAddressFamilies"][0].split()]
     _load(_ALLOW, [(_EPERM, "socket", tuple(Compare(0, _NE, each, 0) for each in families))])
     forbidden = [flag for name, flag in _NAMESPACES.items() if name not in said["RestrictNamespaces"][0].split()]
-    rules = [(_EPERM, call, (Compare(0, _MASKED_EQ, flag, flag),)) for call in ("unshare", "clone") for flag in forbidden]
+    rules = [
+        (_EPERM, call, (Compare(0, _MASKED_EQ, flag, flag),)) for call in ("unshare", "clone") for flag in forbidden
+    ]
     _load(_ALLOW, [*rules, (_ENOSYS, "clone3", ())])
     modes = (("chmod", 1), ("fchmod", 1), ("fchmodat", 2), ("mkdir", 1), ("mkdirat", 2))
     _load(_ALLOW, [(_EPERM, call, (Compare(at, _MASKED_EQ, bit, bit),)) for call, at in modes for bit in _SETS_ID])
@@ -161,4 +163,4 @@ def _called(result: int) -> None:
 if __name__ == "__main__":
     unit, workspace, cache, uid, *command = sys.argv[1:]
     confine(settings(Path(unit)), Path(workspace), Path(cache), int(uid))
-    os.execvp(command[0], command)  # noqa: S606
+    os.execvp(command[0], command)
