@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -73,7 +74,7 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
     known = {each.job: each for each in pipeline.status(site, register, checked, costs, met)}
     on_its_way = _running(site)
     for each in known.values():  # a rule or a person may have removed it
-        each.report = each.report if each.report and (place.root / each.report).is_file() else None
+        each.report = each.report if each.report and os.access(place.root / each.report, os.R_OK) else None
     log = _Log(known, register, costs, met, on_its_way)
     jobs = [_job(path, each, log) for path, each in loaded.items()]
     gone = [

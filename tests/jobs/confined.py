@@ -108,7 +108,7 @@ def _load(default: int, rules: list[tuple[int, str, tuple[Compare, ...]]]) -> No
 
 def confine(said: dict[str, list[str]], workspace: Path, cache: Path, uid: int) -> None:
     """Put this process under what a unit says."""
-    _called(_libc.unshare(_NEWNS | _NEWIPC | (_NEWNET if said["PrivateNetwork"] == ["yes"] else 0)))
+    called(_libc.unshare(_NEWNS | _NEWIPC | (_NEWNET if said["PrivateNetwork"] == ["yes"] else 0)))
     places = {"/srv/cloister": workspace, "/var/cache/cloister": cache}
     show_alone(places, ("/srv", "/var/cache", "/tmp", "/var/tmp"))
     _mount("proc", "/proc", "proc", 0, f"hidepid={said['ProtectProc'][0]}")
@@ -125,7 +125,7 @@ def confine(said: dict[str, list[str]], workspace: Path, cache: Path, uid: int) 
     os.setgid(uid)
     os.setuid(uid)
     assert said["NoNewPrivileges"] == ["yes"]
-    _called(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
+    called(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
     filter_calls(said)
 
 
@@ -152,10 +152,16 @@ def _mounts() -> Iterator[tuple[str, list[str]]]:
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     said = [text and text.encode() for text in (source, target, kind)]
-    _called(_libc.mount(*said, ctypes.c_ulong(flags), data and data.encode()))
+    called(_libc.mount(*said, ctypes.c_ulong(flags), data and data.encode()))
 
 
-def _called(result: int) -> None:
+def unshare_mounts() -> int:
+    """Move this process into a mount namespace of its own; 0 where that worked."""
+    return int(_libc.unshare(_NEWNS))
+
+
+def called(result: int) -> None:
+    """OSError for the result of a function of libc that says that it failed."""
     if result:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
