@@ -24,7 +24,7 @@ LEAVES = {name: command for name, command in ALL.items() if not hasattr(command,
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert {name.removeprefix("cloister ") for name in LEAVES} == {
-        "init", "check", "plan", "run", "retry", "rerun", "serve", "status", "results", "bench", "learn", "qualify",
+        "init", "check", "plan", "run", "retry", "rerun", "serve", "status", "results", "bench", "backup", "restore", "learn", "qualify",
         "model import", "model quantize",
         "model inspect", "model list", "model admit", "model revoke", "model verify", "model diff", "model rollback",
         "review list", "review show", "review sample", "review export", "review import",
@@ -49,7 +49,7 @@ def test_every_option_has_help(name: str) -> None:
 def test_every_command_has_json_and_workspace(name: str) -> None:
     options = {option for parameter in LEAVES[name].params for option in parameter.opts}
     assert "--json" in options
-    elsewhere = ("cloister init", "cloister audit check", "cloister audit witness cosign")
+    elsewhere = ("cloister init", "cloister restore", "cloister audit check", "cloister audit witness cosign")
     assert "--workspace" in options or name in elsewhere
 
 

@@ -159,7 +159,7 @@ def test_an_entry_of_a_newer_format_is_named_as_one(place: Place, cloister: Cloi
     segment.write_bytes(segment.read_bytes().replace(b'"v":1}', b'"v":2}'))
     done = cloister("audit", "verify")
     assert done.code == 4
-    assert "of format 2, which a newer version of Cloister wrote; this one reads 1" in done.out
+    assert "format version 2, which a newer Cloister wrote; expected 1" in done.out
 
 
 def test_a_workspace_without_the_file_gets_one(place: Place, cloister: Cloister) -> None:
