@@ -31,7 +31,7 @@ ARGUMENTS = {
     "console invite": ["Ada", "--role", "reader"], "console revoke": ["Ada"], "audit show": ["d.txt"],
     "audit search": [], "audit recall": ["--model", "tiny"], "audit replay": ["--sample", "1%"],
     "audit hold": ["d.txt", "--reason", "r"], "audit release": ["d.txt", "--reason", "r"], "audit export": ["out"],
-    "audit erase": ["d.txt", "--reason", "r"], "audit prove": ["1"], "audit key new": ["k"],
+    "audit erase": ["d.txt", "--reason", "r"], "audit prove": ["1"], "audit key new": ["k"], "backup": ["../b"],
 }  # fmt: skip
 """Arguments with which a command comes as far as its workspace."""
 
