@@ -47,6 +47,8 @@ def stamp_of(entry: Entry) -> Stamp:
 
 
 def _checked(entry: Entry, n: int) -> Entry:
+    if type(entry.get("v")) is int and entry["v"] > VERSION:
+        raise ValueError(f"format version {entry['v']}, which a newer Cloister wrote; expected {VERSION}")
     if entry.get("v") != VERSION or type(entry["v"]) is not int:
         raise ValueError(f"format version {entry.get('v')!r}, expected {VERSION}")
     if entry.get("n") != n or type(entry["n"]) is not int:

@@ -29,6 +29,8 @@ def read_private(path: StrPath, what: str) -> bytes:
                 mode = f"mode {status.st_mode & 0o777:04o}"
                 raise KeyRefused(f"{path}: others may read it ({mode}); chmod 600 {path}")
             data: bytes = file.read(_MAX_BYTES + 1)
+    except PermissionError as error:
+        raise KeyRefused(f"{path}: the {what} cannot be read: {error.strerror}{_holder(path)}") from error
     except OSError as error:
         raise KeyRefused(f"{path}: the {what} cannot be read: {error.strerror}") from error
     if len(data) > _MAX_BYTES:
@@ -57,6 +59,16 @@ def refuse_shared_folder(path: StrPath) -> None:
 def _trusted() -> tuple[int, int]:
     """Who may own what is private: the present user, and root, who can do anything (systemd's credentials are his)."""
     return os.geteuid(), 0
+
+
+def _holder(path: Path) -> str:
+    """Who could have read it: the owner of the nearest folder above it that can be looked at."""
+    for folder in path.absolute().parents:
+        try:
+            return f"; run this as {_name_of(folder.stat().st_uid)}, who holds it"
+        except OSError:
+            continue
+    return ""
 
 
 def _remedy(path: Path) -> str:

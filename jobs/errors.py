@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pwd
 import shutil
 import sys
 import tempfile
@@ -133,9 +134,25 @@ def ending_of(error: BaseException, workspace: Path | None = None, *, processing
         return _attempted(error, workspace)
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         more = "\n    What is committed stays; the next run goes on." if processing else ""
-        remedy = "\n    remedy:   make room on that disk" if error.errno in _FULL else ""
+        remedy = "\n    remedy:   make room on that disk" if error.errno in _FULL else _owner(error, workspace)
         return Ending(ExitCode.BAD_CONFIG, no_room(error, workspace) + more + remedy)
     return _operators_ending(error, workspace, processing) or _defect(error, workspace)
+
+
+def _owner(error: OSError, workspace: Path | None) -> str:
+    """The remedy for what this user may not do, and the one who owns the workspace may."""
+    if workspace is None or error.errno not in (errno.EACCES, errno.EPERM):
+        return ""
+    owner = workspace.stat().st_uid
+    return "" if owner == os.geteuid() else f"\n    remedy:   run this as {user_name(owner)}, who owns the workspace"
+
+
+def user_name(uid: int) -> str:
+    """The name of a user; the number, where there is no account of it."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 def no_room(error: OSError, workspace: Path | None) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pipeline
-from jobs.errors import ConfigError, Problem
+from jobs.errors import ConfigError, Problem, user_name
 from jobs.load import LoadedJob, did_you_mean, load_job, load_site, shown
 from jobs.settle import settle_rotation
 from jobs.site import SiteConfig
@@ -112,9 +112,37 @@ def _no_workspace(where: str, found: str, folder: str) -> Problem:
 def open_workspace(option: Path | None) -> Workspace:
     """The workspace of a command. ConfigError."""
     root = find_workspace(option)
+    keep_private()
+    refuse_root(root)
+    refuse_newer(root)
     if settle_rotation(root):
         print("site.yaml names the log's new key now: its rotation had been cut off.", file=sys.stderr)
     return Workspace(root, load_site(root / "site.yaml"))
+
+
+def keep_private() -> None:
+    """Let nobody but this user read what this process makes. A site that lets groups read some folders gives these a
+    default list of rights, which holds whatever the umask (configs/systemd/roles.conf)."""
+    os.umask(0o077)
+
+
+def refuse_root(root: Path) -> None:
+    """ConfigError for root in the workspace of another user, who could not read what root makes in it."""
+    owner = root.stat().st_uid
+    if os.geteuid() != 0 or owner == 0:
+        return
+    name = user_name(owner)
+    found = f"belongs to {name}, who could not read what root makes in it"
+    raise ConfigError(Problem(shown(root), found, f"the user {name}", f"sudo -u {name} cloister ..."))
+
+
+def refuse_newer(root: Path) -> None:
+    """ConfigError for a workspace of a format that this version does not know. Nothing is changed."""
+    try:
+        pipeline.check_version(root)
+    except pipeline.WorkspaceRefusedError as error:
+        where = shown(root / pipeline.VERSION_FILE)
+        raise ConfigError(Problem(where, error.found, error.expected, error.remedy)) from error
 
 
 def find_job(workspace: Workspace, name_or_path: str) -> Path:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from pipeline.atrest.kek import make_kek
     from pipeline.atrest.rewrap import Rewrapped, rewrap
     from pipeline.atrest.store import store_of
+    from pipeline.backup.making import BackedUpNow, NeverStillError, back_up
+    from pipeline.backup.manifest import BackupRefusedError
+    from pipeline.backup.restoring import Restored, restore
     from pipeline.bench.measure import Bench, Ceiling, bench_model
     from pipeline.chronicle.index import Chronicle, open_chronicle
     from pipeline.chronicle.sentences import sentence
@@ -188,6 +191,7 @@ if TYPE_CHECKING:
         Writing,
         keys_of,
     )
+    from pipeline.version import FORMAT, VERSION_FILE, WorkspaceRefusedError, check_version, write_version
     from pipeline.view.drawer import Drawer
     from pipeline.view.places import Place
     from pipeline.view.structure import Block, Marked, blocks_of
@@ -209,6 +213,9 @@ _LATER = {
     "pipeline.atrest.kek": "make_kek",
     "pipeline.atrest.rewrap": "Rewrapped rewrap",
     "pipeline.atrest.store": "store_of",
+    "pipeline.backup.making": "BackedUpNow NeverStillError back_up",
+    "pipeline.backup.manifest": "BackupRefusedError",
+    "pipeline.backup.restoring": "Restored restore",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
     "pipeline.chronicle.index": "Chronicle open_chronicle",
     "pipeline.chronicle.sentences": "sentence",
@@ -307,6 +314,7 @@ _LATER = {
         "SettingsError SummarizeSettings Task Writing keys_of"
     ),
     "pipeline.parse.view.seen": "Mark",
+    "pipeline.version": "FORMAT VERSION_FILE WorkspaceRefusedError check_version write_version",
     "pipeline.view.drawer": "Drawer",
     "pipeline.view.places": "Place",
     "pipeline.view.structure": "Block Marked blocks_of",

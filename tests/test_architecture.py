@@ -68,9 +68,10 @@ NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlr
 # pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
 ROOMS = (
     *("errors", "states", "document", "kernel"),
-    *("paths", "atrest", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "records"),
+    *("paths", "atrest", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "version", "records"),
     "chronicle",
     *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof"),
+    "backup",
     *("review", "rerun", "view"),
     *("control", "bench", "stages", "run"),
 )

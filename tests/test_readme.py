@@ -25,6 +25,7 @@ COMMANDS = (
     "engine/BENCHMARKS.md",
     "audit/README.md",
     "pipeline/keep/README.md",
+    "pipeline/backup/README.md",
     "pipeline/control/README.md",
 )
 

@@ -61,13 +61,13 @@ def verify(
 
         verification = pipeline.verify(site, progress, against=kept, witnesses=witnesses)
     _record(site, verification)
-    code = _code(verification)
+    code = exit_code_of(verification)
     if as_json:
         verdicts = {"ok": verification.ok, "complete": verification.complete}
         keys = {"trusted": trusted, "signed_by": site.public_key}
         print_json({**verdicts, **vars(verification), **keys, "exit_code": int(code)})
     else:
-        _print(verification, site.origin)
+        print_verification(verification, site.origin)
         _print_extent(verification, site, trusted, against)
     raise typer.Exit(int(code))
 
@@ -115,7 +115,8 @@ def _end_with_stranger(site: pipeline.Site, trusted: str, as_json: bool) -> None
     raise typer.Exit(code)
 
 
-def _code(verification: pipeline.Verification) -> ExitCode:
+def exit_code_of(verification: pipeline.Verification) -> ExitCode:
+    """The exit code that tells the worse of the two verdicts."""
     if not verification.ok:
         return ExitCode.AUDIT_FAILED
     return ExitCode.DONE if verification.read else ExitCode.BAD_CONFIG
@@ -154,7 +155,8 @@ def _record(site: pipeline.Site, verification: pipeline.Verification) -> None:
     record(site, verified)
 
 
-def _print(verification: pipeline.Verification, origin: str) -> None:
+def print_verification(verification: pipeline.Verification, origin: str) -> None:
+    """Print both verdicts, and what was found."""
     if verification.private:
         say(f"NOT ALL COULD BE JUDGED: {verification.private}.")
         say("  remedy        bring private/ back from a backup, or verify as the user who may read it")

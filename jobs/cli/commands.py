@@ -29,7 +29,8 @@ COMMANDS: Mapping[str, str | Group] = {
     "learn": "learn.learn",
     "qualify": "qualify.qualify",
     "bench": "bench.bench",
-    "doctor": "doctor.doctor",
+    "backup": "backup.backup",
+    "restore": "restore.restore",
     "model": Group(
         "Model files and heads: bring them in, list and compare them, and say which may be used.",
         None,

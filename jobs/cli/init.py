@@ -20,7 +20,7 @@ from jobs.load import did_you_mean, load_job, load_site, shown
 from jobs.plan import make_site
 from jobs.record import record
 from jobs.site import ORIGIN, ORIGIN_MEANS
-from jobs.workspace import FOLDERS, SCHEMA, open_workspace
+from jobs.workspace import FOLDERS, SCHEMA, keep_private, open_workspace, refuse_newer, refuse_root
 
 _CONFIGS = Path(jobs.__file__).parent.parent / "configs"
 _SITE = """\
@@ -62,6 +62,10 @@ def init(
         raise ConfigError(Problem("--origin", f"{origin!r}", ORIGIN_MEANS))
     files = [example_file(name) for name in example or []]
     new = not (folder / "site.yaml").is_file()
+    keep_private()
+    if not new:
+        refuse_root(folder)
+        refuse_newer(folder)
     if new:
         _make(folder, origin or default_origin(folder))
     elif origin is not None and origin != load_site(folder / "site.yaml").log.origin:
@@ -104,6 +108,7 @@ def _make(folder: Path, origin: str) -> None:
     key = folder / "keys" / "log.key"
     public_key = audit.generate_key(key, origin)
     audit.Log.create(folder / "audit", key_path=key, public_key=public_key)
+    pipeline.write_version(folder)
     site = _SITE.format(origin=json.dumps(origin), public_key=json.dumps(public_key))
     audit.write_file_atomically(folder / "site.yaml", site.encode())
 

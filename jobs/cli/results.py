@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -190,6 +192,9 @@ def _write(asked: Asked, out: Path, as_json: bool) -> None:
 
 def _why_none(workspace: Workspace, job: str | None) -> str:
     """There were none, or their parts are gone."""
+    outbox = workspace.root / "outbox"
+    if outbox.exists() and not os.access(outbox, os.R_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(outbox))
     known = pipeline.status(make_site(workspace))
     if rows := sum(each.totals.total() for each in known if job in (None, each.job)):
         fact = f"no results: the log has {counted(rows, 'row')}, whose parts are no longer in outbox/"

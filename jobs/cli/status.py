@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -75,7 +76,7 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
     known = {each.job: each for each in pipeline.status(site, register, checked, costs, met)}
     on_its_way = _running(site)
     for each in known.values():  # a rule or a person may have removed it
-        each.report = each.report if each.report and (place.root / each.report).is_file() else None
+        each.report = each.report if each.report and os.access(place.root / each.report, os.R_OK) else None
     serves = holder(place.log)
     log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None)
     if log.starts:

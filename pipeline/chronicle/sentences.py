@@ -8,6 +8,7 @@ from pipeline.records.types import (
     AdmissionGranted,
     AdmissionRevoked,
     AdmissionVerified,
+    BackedUp,
     ClockStepped,
     ConsoleInvited,
     ConsoleRevoked,
@@ -56,6 +57,7 @@ from pipeline.records.types import (
     StartedThere,
     StartSet,
     Verified,
+    VersionChanged,
 )
 
 
@@ -161,6 +163,9 @@ def _of_log(entry: Record) -> str | None:
             return f"The log and what it proves were verified: {found} in {_number(entry.size, 'entry')}{gone}."
         case LogExported():
             return f"Entries {entry.first} to {entry.end - 1} were exported."
+        case BackedUp():
+            keys, bad = " with its keys" if entry.keys else "", "" if entry.right else "; the copy is not right"
+            return f"The workspace was backed up{keys}: {_number(entry.files, 'file')}{bad}."
         case RowsReplayed():
             told = f"{len(entry.different):,} came out differently" if entry.different else "none came out differently"
             return f"{_number(entry.rows, 'row')} were computed again: {told}."
@@ -172,6 +177,8 @@ def _of_log(entry: Record) -> str | None:
             return "Files that were never committed were removed."
         case HandoverRefused():
             return f"What lay in state/handover/ was no record: {entry.reason}."
+        case VersionChanged():
+            return f"Cloister {entry.after.version} writes from here on; {entry.before.version} did before."
         case ServiceReloaded():
             kept = f"; site.yaml stayed as it was: {entry.problem}" if entry.problem else ""
             return f"The service read its files again{kept}."

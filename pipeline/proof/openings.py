@@ -75,6 +75,9 @@ class Openings:
 
     def check(self, deletions: Deletions, found: Found) -> None:
         """Each file that an entry names, and everything else below private/."""
+        if not self._files and not self._is_searchable():  # as for an auditor, who is not the service's user
+            found.notes.append(f"{FOLDER}: this user may not look into it, and no entry needs what is there")
+            return
         for file in sorted(self._files):
             self._check_file(file, deletions, found)
         waiting, first, last = 0, self._tidied + 1, self._size + 1 + len(deletions.pending)
@@ -91,6 +94,10 @@ class Openings:
                 )
         if waiting:
             found.notes.append(f"{FOLDER}: {waiting} files of a commit that is under way, or did not happen")
+
+    def _is_searchable(self) -> bool:
+        folder = self._root / FOLDER
+        return not folder.exists() or os.access(folder, os.R_OK | os.X_OK)
 
     def _check_file(self, file: Path, deletions: Deletions, found: Found) -> None:
         numbers = self._files[file]

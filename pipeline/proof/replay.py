@@ -4,6 +4,7 @@ Everything that makes a row comes from the log and from the archive: the documen
 sha256, the settings by their digest. Today's job files are not asked.
 """
 
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -62,14 +63,16 @@ class Replay:
 def replay(site: Site, choice: Choice, progress: Progress | None = None, *, together: int = _TOGETHER) -> Replay:
     """Compute the rows of `choice` again, at most `together` documents at a time, and compare them.
 
-    Raises LookupError for a choice that the log does not know, MachineRefusedError, audit.AuditError, and OSError where
-    state/ cannot be written. What is gone is a verdict.
+    What is unpacked lies in state/ meanwhile; for a user who may not write there, such as an auditor, in the folder for
+    temporary files, where nobody else may read it. Raises LookupError for a choice that the log does not know,
+    MachineRefusedError, audit.AuditError, and OSError. What is gone is a verdict.
     """
     check_machine()
     chosen = choose(site, choice)
     site.state.mkdir(exist_ok=True)
     rows, total = list(chosen.told), sum(map(len, chosen.groups.values()))
-    with tempfile.TemporaryDirectory(prefix="replay-", dir=site.state) as scratch:
+    place = site.state if os.access(site.state, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="replay-", dir=place) as scratch:
         for replayed in _Replaying(site, chosen, Path(scratch), together).verdicts():
             rows.append(replayed)
             if progress:

@@ -12,8 +12,16 @@ import audit
 from pipeline.plan import Site
 from pipeline.records.entries import recorded_entries
 from pipeline.records.handover import Handover, folder_of, hand_over, waiting
-from pipeline.records.records import check_record
-from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut
+from pipeline.records.records import check_record, from_json
+from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut, VersionChanged
+from pipeline.version import (
+    VERSION_FILE,
+    WorkspaceRefusedError,
+    WorkspaceVersion,
+    read_version,
+    this_version,
+    write_version,
+)
 
 
 class Writable(Protocol):
@@ -41,6 +49,7 @@ class Journal:
         )
         self._handover = Handover(site)
         try:
+            self._take_over(site)
             self._last = _last_stamp(site, self._log.next_index)
         except BaseException:
             self._log.close()
@@ -69,6 +78,26 @@ class Journal:
         self._last = self._stamp
         self._handover.clear()
         return first
+
+    def _take_over(self, site: Site) -> None:
+        """Let version.json, and then the log, say that this version writes the workspace from now on.
+        audit.LogUntrusted for a workspace that a newer version took over meanwhile; OSError."""
+        try:
+            written = read_version(site.root)
+        except WorkspaceRefusedError as error:
+            raise audit.LogUntrusted(VERSION_FILE, error.found, error.remedy) from error
+        if written is None:
+            with contextlib.suppress(OSError):  # of a version that wrote none, into a folder that is not to be written
+                write_version(site.root)
+            return
+        now, before = this_version(), written.before
+        if written.now != now:
+            before = before or written.now
+            write_version(site.root, before)
+        if before is not None:
+            if not _tells_of(site, self._log.next_index, now):
+                self._log.commit([VersionChanged(before=before, after=now).to_json()])
+            write_version(site.root)
 
     def rotate(self, key_file: Path, public_key: str, passphrase_file: Path | None) -> int:
         """Let the log's key hand over to another one, in an entry behind all that waits; its number. Whoever opens the
@@ -185,6 +214,12 @@ def look_at_clock(site: Site, now: audit.Stamp) -> ClockSeen | None:
     steps = _steps(last, now) if last.boot == now.boot else []
     behind = max(0.0, -_seconds(last.time, now.time))
     return ClockSeen(last.time, behind, steps[0].seconds if steps else 0.0)
+
+
+def _tells_of(site: Site, size: int, now: WorkspaceVersion) -> bool:
+    """Whether the last entry says that this version writes the workspace."""
+    last = (from_json(said) for _, said in recorded_entries(site, size - 1)) if size else ()
+    return any(isinstance(entry, VersionChanged) and entry.after == now for entry in last)
 
 
 def _last_stamp(site: Site, size: int) -> audit.Stamp | None:

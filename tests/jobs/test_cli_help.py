@@ -25,13 +25,14 @@ LEAVES = {name: command for name, command in ALL.items() if not hasattr(command,
 def test_the_commands_are_those_of_the_design() -> None:
     assert {name.removeprefix("cloister ") for name in LEAVES} == {
         "init", "check", "plan", "run", "retry", "rerun", "serve", "status", "doctor", "results", "bench", "learn",
+        "backup", "restore",
         "qualify", "model import", "model quantize",
         "model inspect", "model list", "model admit", "model revoke", "model verify", "model diff", "model rollback",
         "review list", "review show", "review sample", "review export", "review import",
         "review accept", "review correct", "review reject",
         "audit verify", "audit show", "audit search", "audit recall", "audit replay",
         "audit hold", "audit release", "audit export", "audit erase",
-        "audit key new", "audit key show", "audit key rotate", "audit prove", "audit check",
+        "audit key new", "audit key show", "audit key rotate", "audit prove", "audit check", "audit controls",
         "bundle create", "bundle diff", "bundle verify", "bundle install", "bundle rollback", "bundle list",
         "encryption new", "encryption rewrap", "encryption decrypt",
         "audit witness cosign", "console invite", "console people", "console revoke",
@@ -51,7 +52,10 @@ def test_every_option_has_help(name: str) -> None:
 def test_every_command_has_json_and_workspace(name: str) -> None:
     options = {option for parameter in LEAVES[name].params for option in parameter.opts}
     assert "--json" in options
-    elsewhere = ("cloister init", "cloister audit check", "cloister audit witness cosign", "cloister encryption new")
+    elsewhere = (
+        "cloister init", "cloister restore", "cloister audit check", "cloister audit witness cosign",
+        "cloister encryption new",
+    )  # fmt: skip
     assert "--workspace" in options or name in elsewhere or name.startswith("cloister bundle")
 
 

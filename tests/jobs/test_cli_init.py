@@ -19,6 +19,7 @@ def test_a_new_workspace(cloister: Cloister, tmp_path: Path) -> None:
     assert (root / "keys").stat().st_mode & 0o777 == 0o700
     assert {path.name for path in root.iterdir()} == {
         "site.yaml", "jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "audit", "private", "state",
+            "version.json",
     }  # fmt: skip
 
 

@@ -10,8 +10,10 @@ from pipeline.records.types.changes import (
     KeyRotated,
     ModelAdmitted,
     ModelChanged,
+    VersionChanged,
 )
 from pipeline.records.types.commands import (
+    BackedUp,
     LogExported,
     NetworkRefused,
     Notified,
@@ -76,6 +78,7 @@ from pipeline.records.types.values import ModelAndHead
 _ALL: tuple[type[Record], ...] = (
     *(ServiceStarted, ServiceReloaded, ServiceEnded, Notified, NetworkRefused),
     *(StartSet, StartDecided, JobBroken, JobMended),
+    VersionChanged,
     *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
     *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
     *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),
@@ -84,7 +87,8 @@ _ALL: tuple[type[Record], ...] = (
     *(Document, Part, Placed, Reported),
     *(DeletedByRule, Erased, Deleted, Held, Released),
     *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
-    *(Verified, LogExported, ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
+    *(Verified, LogExported, BackedUp),
+    *(ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
     *(Qualified, Sampled),
     *(ConsoleInvited, ConsoleRevoked, SignedIn, ReadThere, StartedThere, RefusedThere),
 )

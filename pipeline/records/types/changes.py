@@ -1,9 +1,10 @@
-"""Records of what a run begins with that was not so before: the log's key, the job's file and settings, the model."""
+"""Records of what was not so before: the version of Cloister, the log's key, a job's file and settings, a model."""
 
 from dataclasses import dataclass
 
 from pipeline.records.types.base import Record, kind
 from pipeline.records.types.values import Sha256, Text
+from pipeline.version import WorkspaceVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,11 @@ class ModelChanged(Record):
     before: Sha256 | None = None
     after: Sha256
     by: Text
+
+
+@kind("version.changed", "another version of Cloister writes the workspace than before")
+class VersionChanged(Record):
+    """The version of Cloister that wrote the workspace and the format that it wrote, before and now."""
+
+    before: WorkspaceVersion
+    after: WorkspaceVersion

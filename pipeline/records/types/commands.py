@@ -63,6 +63,18 @@ class LogExported(Record):
     export_sha256: Sha256
 
 
+@kind("backed_up", "`cloister backup` copied the workspace; `right`: nothing is wrong with the copy", handed=True)
+class BackedUp(Record):
+    """The size and root of the log that was copied, how many files, whether the keys were among them, and whether the
+    copy's verification found nothing wrong."""
+
+    size: Count
+    root: Sha256
+    files: Count
+    keys: Flag
+    right: Flag
+
+
 @kind("read.results", "rows were shown", handed=True)
 class ReadResults(Record):
     """The job whose rows were shown (None: of all), whether only failed ones, and how many at most (None: all)."""

@@ -76,6 +76,7 @@ def test_every_entry_has_exactly_the_members_of_the_table(plan: RunPlan, drop: D
     go(replace(plan, job_file_sha256="1" * 64, retention=Retention(rows_days=0)))
     with pytest.raises(pipeline.ModelRefusedError):
         go(replace(plan, model=replace(plan.model, sha256="0" * 64)))
+    (plan.site.root / "version.json").write_text('{"format": 1, "version": "0.0.9"}')
     for kind, facts in COMMANDS.items():
         assert pipeline.record(plan.site, from_json({"type": kind, "run": "", **facts})).n is not None
     made = entries(plan)
