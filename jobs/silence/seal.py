@@ -24,6 +24,9 @@ _LATER: Final = frozenset({"console", "doctor"})
 """The commands that are held by the kernel later: the console when it listens; doctor's proof, which makes calls on
 purpose, and has its own tracer, not at all."""
 
+_CONNECTS: Final = ("bundle", "create")
+"""The one command for a connected machine: the kernel does not hold it, for it has pip fetch wheels."""
+
 
 @dataclass
 class _Sealed:
@@ -39,12 +42,13 @@ _sealed = _Sealed()
 def silenced(arguments: Sequence[str], *, own_process: bool) -> Iterator[None]:
     """Guard a command as long as it lasts; where the process is its own, have the kernel hold that, for good."""
     command = arguments[0] if arguments else ""
+    connects = tuple(arguments[:2]) == _CONNECTS
     with watching():
         if own_process:
             keep_out(computes=command in _COMPUTES)
             if command in _CALLS_OUT:
                 stay_outside()
-            if command not in _LATER:
+            if command not in _LATER and not connects:
                 seal()
         yield
 

@@ -143,7 +143,7 @@ class _Making:
         self._finish_folders(tree)
         audit.sync_filesystem(self._part)
         self._check_others()
-        site = open_site(self._part / "workspace")
+        site = self._with_key(open_site(self._part / "workspace"))
         verification = verify(site, lambda done, total: self._tell("verifying", done, total))
         about = About(
             this_version().version, now.isoformat(timespec="seconds"), site.origin, site.public_key, verification.size,
@@ -153,6 +153,13 @@ class _Making:
         write_about(self._part, about)
         audit.sync_filesystem(self._part)
         return about, verification
+
+    def _with_key(self, copy: Site) -> Site:
+        """The copy with the workspace's own key of what is encrypted, which need not be in it."""
+        own = self._site.at_rest
+        if not copy.at_rest.on:
+            return copy
+        return replace(copy, at_rest=replace(copy.at_rest, key_file=own.key_file, previous_file=own.previous_file))
 
     def _copy_until_still(self) -> Tree:
         tree = self._scan()
@@ -165,8 +172,9 @@ class _Making:
         raise NeverStillError(f"{self._site.root}: files changed while each of {_PASSES} copies was made")
 
     def _scan(self) -> Tree:
-        secrets = [path for path in (self._site.key_file, self._site.passphrase_file) if path is not None]
-        return scan(self._site.root, keys=self._keys, secrets=secrets)
+        site, rest = self._site, self._site.at_rest
+        secrets = (site.key_file, site.passphrase_file, rest.key_file, rest.previous_file)
+        return scan(site.root, keys=self._keys, secrets=[path for path in secrets if path is not None])
 
     def _copy(self, tree: Tree) -> None:
         """Make the copy as the tree says, as far as it is not so by now."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import typer.main
 
-from jobs.cli import make_app
+from jobs.cli.app import make_app
 from tests.bundle.disk import FIRST, UPDATE, Disk, runs
 from tests.pages import blocks
 

@@ -180,3 +180,25 @@ def test_a_workspace_without_encryption_has_nothing_of_it(ready: Place, cloister
     (kept,) = ready.root.glob("archive/sort/*/*/bytes/lease.txt")
     assert kept.read_text() == LEASE
     assert cloister("encryption", "rewrap", "--workspace", ready.root).code == 2
+
+
+def test_a_backup_has_the_wrapped_keys_and_not_the_one_that_opens_them(
+    encrypted: Place, cloister: Cloister, tmp_path: Path
+) -> None:
+    place, at = encrypted, ("--workspace", encrypted.root)
+    key = (place.root / KEY).rename(place.root / "rest.key")  # beside site.yaml, where backups would take it along
+    said(place, "{key_file: rest.key}")
+    place.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort", *at).code == 0
+    done = cloister("backup", tmp_path / "backups", *at)
+    assert (done.code, "all that the log proves is in it, unchanged" in done.out) == (0, True)
+    (backup,) = (tmp_path / "backups").glob("2*")
+    saved = [path for path in backup.rglob("*") if path.is_file()]
+    assert any(".atrest" in path.parts for path in saved)
+    assert all(path.read_bytes() != key.read_bytes() for path in saved)
+    restored = cloister("restore", backup, tmp_path / "restored")
+    assert restored.code == 2
+    assert "cannot be read" in restored.out or "no key" in restored.out or "rest.key" in restored.out
+    shutil.copy(key, tmp_path / "restored")
+    assert cloister("audit", "verify", "--workspace", tmp_path / "restored").code == 0
+    key.rename(place.root / KEY)

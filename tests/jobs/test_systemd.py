@@ -35,7 +35,7 @@ def test_the_commands_exist(unit: Path) -> None:
 def test_systemd_reads_them(unit: Path, tmp_path: Path) -> None:
     for each in UNITS:  # without the path of an installation that is not there
         name = each.name.replace("@.", "@srv-cloister.")
-        (tmp_path / name).write_text(each.read_text().replace("/opt/cloister/.venv/bin/cloister", "/bin/true"))
+        (tmp_path / name).write_text(each.read_text().replace("/opt/cloister/bin/cloister", "/bin/true"))
     name = unit.name.replace("@.", "@srv-cloister.")
     analyze = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(tmp_path / name)]
     done = subprocess.run(analyze, capture_output=True, text=True, timeout=30, check=False)

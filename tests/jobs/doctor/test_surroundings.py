@@ -143,7 +143,7 @@ def machine(tmp_path: Path) -> Path:
     shutil.copy(UNITS / "cloister-serve@.service", folder)
     (folder / "multi-user.target.wants/cloister-serve@srv-cloister.service").touch()
     tree(tmp_path / "machine", etc_passwd="cloister:x:990:990::/:/bin/false\n")
-    program = tmp_path / "machine/opt/cloister/.venv/bin/cloister"
+    program = tmp_path / "machine/opt/cloister/bin/cloister"
     program.parent.mkdir(parents=True)
     program.touch(0o755)
     return tmp_path / "machine"
@@ -167,7 +167,7 @@ def test_a_unit_that_starts_nothing_and_holds_less(machine: Path) -> None:
     (machine / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
     shutil.rmtree(machine / "etc/systemd/system/multi-user.target.wants")
     assert told(service, Patient(root=machine)) == [
-        ("problem", "cloister-serve@.service starts /opt/cloister/.venv/bin/cloister, which is not there."),
+        ("problem", "cloister-serve@.service starts /opt/cloister/bin/cloister, which is not there."),
         ("problem", "cloister-serve@.service runs as the user cloister, who does not exist."),
         ("warning", "cloister-serve@.service lacks LimitCORE, PrivateNetwork, which ours has."),
         ("warning", "Units of Cloister are installed, but nothing starts them when the machine starts."),
