@@ -1,9 +1,13 @@
 """Measures of keeping and deleting: for how long, what is held back, and what an entry tells of a document."""
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 
 from jobs.controls.base import Evidence, Measure, Running, Standing
 from jobs.controls.measures.told import available, of_jobs, since_then
+
+_DAYS = 31
+"""A backup that is older than that is one in part."""
 
 
 def _retention(running: Running) -> Evidence:
@@ -14,6 +18,17 @@ def _retention(running: Running) -> Evidence:
 def _holds(running: Running) -> Evidence:
     placed, released = running.counted("hold"), running.counted("released")
     return Evidence(Standing.AVAILABLE, f"{placed:,} holds were placed, and {released:,} released")
+
+
+def _backup(running: Running) -> Evidence:
+    told = since_then(running, "backed_up", "backed up")
+    last = running.log.last.get("backed_up")
+    if last is None:
+        return Evidence(Standing.NOT_IN_FORCE, f"{told}, by this product's command")
+    if not last["right"]:
+        return Evidence(Standing.NOT_IN_FORCE, f"{told}; that copy was not right")
+    late = running.now - datetime.fromisoformat(last["time"]) > timedelta(days=_DAYS)
+    return Evidence(Standing.IN_PART if late else Standing.IN_FORCE, f"{told}; the copy was verified")
 
 
 def _jobs(running: Running) -> Evidence:
@@ -38,6 +53,12 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "holds": Measure(
         "What is on hold is not deleted, neither by a rule nor by a command.", "cloister audit hold", _holds
+    ),
+    "backup": Measure(
+        "A copy of the workspace is made while work goes on, and verified. A restored one says whether it is the newest "
+        "state.",
+        "cloister backup; cloister restore",
+        _backup,
     ),
     "private": Measure(
         "A private job's entries have salted commitments in the place of names and digests.",

@@ -16,6 +16,25 @@ def _isolation(running: Running) -> Evidence:
     return Evidence(Standing.IN_FORCE, "a run without it is refused")
 
 
+def _silence(running: Running) -> Evidence:
+    held = (running.log.last.get("run.started") or {}).get("silence")
+    refused = since_then(running, "network.refused", "code that reached for a network was refused")
+    if held is None:
+        return Evidence(Standing.AVAILABLE, f"no run has said so far how it was held; {refused}")
+    whole = held["audit_hook"] and held["system_calls"] != "free"
+    how = "by Python and by the kernel" if whole else "by Python alone" if held["audit_hook"] else "by nothing"
+    return Evidence(Standing.IN_FORCE if whole else Standing.IN_PART, f"the last run was held {how}; {refused}")
+
+
+def _encryption(running: Running) -> Evidence:
+    rest = running.site.at_rest
+    if rest.writes:
+        return Evidence(Standing.IN_FORCE, f"with the key of {rest.key_file}")
+    if rest.on:
+        return Evidence(Standing.IN_PART, "what was written before; new files are in the clear")
+    return Evidence(Standing.NOT_IN_FORCE, "files are in the clear, unless the disk itself is encrypted")
+
+
 def _crash_safe(running: Running) -> Evidence:
     cut, undone = running.counted("recovered.cut"), running.counted("recovered.undone")
     return Evidence(Standing.IN_FORCE, f"what an interrupted run had left was taken back: {times(cut + undone)}")
@@ -45,6 +64,17 @@ MEASURES: Mapping[str, Measure] = {
         "Documents are read in child processes without files, network and other processes.",
         "pipeline/parse/README.md; cloister status",
         _isolation,
+    ),
+    "silence": Measure(
+        "No process of the product can open a connection or resolve a name, but for what the site itself calls.",
+        "cloister doctor --egress",
+        _silence,
+    ),
+    "encryption": Measure(
+        "Documents, their text and results are encrypted on the disk, each document with a key of its own, which an "
+        "erasure destroys.",
+        "pipeline/atrest/README.md; encryption in site.yaml",
+        _encryption,
     ),
     "crash-safe": Measure(
         "A result is there when its signed entry is, and not before: a run that is killed anywhere leaves neither half "

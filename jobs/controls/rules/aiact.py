@@ -21,7 +21,7 @@ RULE = Rule(
         Control(
             "19(1)",
             "Logs are kept for a period that fits the purpose, at least six months.",
-            ("log-kept",),
+            ("log-kept", "backup"),
             "The period is decided; audit/ is never deleted before.",
         ),
         Control(
@@ -51,7 +51,7 @@ RULE = Rule(
         Control(
             "26(6)",
             "Deployers keep the logs, at least six months.",
-            ("log-kept", "verified"),
+            ("log-kept", "backup", "verified"),
             "The period is decided; audit/ is never deleted before.",
         ),
     ),

@@ -22,7 +22,7 @@ RULE = Rule(
         Control(
             "11.10(e), third sentence",
             "The audit trail is kept at least as long as the records, and is there for the agency to review and copy.",
-            ("log-kept", "export"),
+            ("log-kept", "export", "backup"),
             "The retention period of the records is known, and audit/ is backed up for as long.",
         ),
     ),

@@ -9,7 +9,7 @@ RULE = Rule(
         Control(
             "5(1)(b)",
             "Data are processed for the purposes for which they were collected, and for no others.",
-            ("jobs",),
+            ("jobs", "silence"),
             "The purpose of each job is written down, and the documents in its folder came for it.",
         ),
         Control(
@@ -33,7 +33,7 @@ RULE = Rule(
         Control(
             "5(1)(f)",
             "Data are protected from unauthorized use, loss, destruction and damage.",
-            ("isolation", "crash-safe", "access"),
+            ("silence", "isolation", "encryption", "crash-safe", "access", "backup"),
             "The machine, its users and its disks are kept as the site's rules demand.",
         ),
         Control(

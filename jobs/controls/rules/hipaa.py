@@ -15,7 +15,7 @@ RULE = Rule(
         Control(
             "164.312(c)(1)",
             "Electronic health information is protected from improper change and destruction.",
-            ("isolation", "crash-safe", "holds"),
+            ("isolation", "crash-safe", "encryption", "backup", "holds"),
             "Only the service's user and those whom a table of roles names may write in the workspace.",
         ),
         Control(

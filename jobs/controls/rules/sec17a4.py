@@ -29,7 +29,7 @@ RULE = Rule(
         Control(
             "(f)(2)(v)",
             "A second system has the records when the first one fails, or there is other redundancy.",
-            ("archive",),
+            ("backup",),
             "The backup lies on another machine, and was restored once to see that it works.",
         ),
         Control(

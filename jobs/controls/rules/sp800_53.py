@@ -21,7 +21,7 @@ RULE = Rule(
         Control(
             "AU-4",
             "There is room for the log.",
-            ("capacity",),
+            ("capacity", "backup"),
             "The disk is watched.",
         ),
         Control(
@@ -63,7 +63,7 @@ RULE = Rule(
         Control(
             "AU-11",
             "Records are kept for the set period.",
-            ("log-kept",),
+            ("log-kept", "backup"),
             "The period is decided.",
         ),
         Control(

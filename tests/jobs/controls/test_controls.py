@@ -74,6 +74,10 @@ def test_evidence_follows_the_log(ready: Place, cloister: Cloister) -> None:
     assert after["provenance"] == ("in force", "rows: 1, of them 1 done")
     assert after["witnessed"][0] == "in force"
     assert after["replay"][0] == "in force"
+    assert after["silence"][0] == "in part", "a run within the tests is held by Python alone"
+    assert after["backup"][0] == before["backup"][0] == "not in force"
+    assert cloister("backup", "../backups").code == 0
+    assert standings(cloister)["backup"][0] == "in force"
     (ready.root / "outbox/sort" / ready.parts("sort")[0].name).write_bytes(b"altered")
     assert cloister("audit", "verify").code == 4
     assert standings(cloister)["verified"][0] == "not in force"
@@ -83,14 +87,18 @@ def test_evidence_follows_the_configuration(ready: Place, cloister: Cloister) ->
     before = standings(cloister)
     assert before["retention"] == ("not in force", "0 of 1 jobs delete by a rule; deleted by rule: never")
     assert before["private"][0] == before["models"][0] == before["calling"][0] == "not in force"
+    assert before["encryption"][0] == "not in force"
     assert before["isolation"] == ("in force", "a run without it is refused")
     ready.job("sort", SORT + "private: true\nretention: {{archive_days: 30}}\n")
     site = ready.root / "site.yaml"
     said = re.sub(r"(?m)^limits:.*\n(  .*\n)*", "limits: {isolation: best_effort}\n", site.read_text())
     site.write_text(said + "models: {require_admission: true}\nnotify: {command: [/bin/true]}\n")
     (ready.root / "keys/log.key").chmod(0o640)
+    assert cloister("encryption", "new", "keys/rest.key").code == 0
+    site.write_text(site.read_text() + "encryption: {key_file: keys/rest.key}\n")
     after = standings(cloister)
     assert after["retention"][0] == after["private"][0] == after["calling"][0] == "in force"
+    assert after["encryption"][0] == "in force"
     assert after["models"][0] == "in part", "admission is demanded, but the job pins no model"
     assert after["isolation"][0] == "in part"
     assert after["keys"][0] == "not in force"
