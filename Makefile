@@ -105,6 +105,7 @@ torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.exports --count 100000
 	$(BIN)/python -m tests.faults.replay --results 1000
 	$(BIN)/python -m tests.nights.test_simulated --nights 1000
+	$(BIN)/python -m tests.jobs.nights.test_zones
 	$(BIN)/python -m tests.console.every_document
 
 $(BIN)/python:
