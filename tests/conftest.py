@@ -13,7 +13,7 @@ from tests.decoders import write_decoder
 from tests.models import write_bert_folder
 
 FIRST = (
-    "engine/test_identity.py", "test_demo.py", "test_readme.py", "engine/models/test_decoder_identity.py",
+    "engine/models/test_decoder_identity.py", "test_demo.py", "test_readme.py", "engine/test_identity.py",
     "faults/test_hostile.py", "faults/test_torture.py", "engine/kernels/matmul/test_decoder.py",
     "engine/quant/test_search.py", "engine/models/test_encoders.py", "engine/models/test_decoders.py",
     "engine/test_fences.py", "engine/test_accuracy.py", "jobs/test_cli_bench.py", "pipeline/outbox/test_recover.py",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import engine
 from engine.cpu import ISAS
 from engine.gguf import GgmlType
 from engine.kernels.compiled import entry
@@ -301,6 +302,8 @@ def test_every_instruction_set(isa: str) -> None:
         pytest.skip("this is such a process")
     if isa != "plain":
         need(isa)
+    if isa == engine.isa():
+        pytest.skip("this is the process that all tests of this file are in")
     settings = {"NUMBA_DISABLE_JIT": "1"} if isa == "plain" else {"CLOISTER_ISA": isa}
     few, more = "test_types and (Q4_K or Q6_K or Q4_1) or test_threads and 3-BF16", "test_types or 3-BF16 or beside"
     chosen = few if isa == "plain" else more
