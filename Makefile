@@ -25,7 +25,8 @@ WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads());
 # What tests of kernels are in.
 KERNELS := codegen simd kernels models generate test_identity.py test_fences.py
 # What tries only a part in `make test` (tests/thorough.py).
-IN_PARTS := audit/test_crash.py audit/test_verify.py engine/test_identity.py engine/test_fences.py
+IN_PARTS := audit/test_crash.py audit/test_verify.py engine/test_identity.py engine/test_fences.py \
+	engine/test_accuracy.py console/test_hostile.py console/browser/test_hostile_in_browser.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 
@@ -100,7 +101,8 @@ screenshots: demo $(VENV)/.test
 	$(BIN)/python -m tests.console.browser.pictures $(DEMO) tests/console/screenshots
 
 torture: $(VENV)/.test $(GGUF)
-	CLOISTER_TESTS=all CLOISTER_MODEL=$(abspath $(GGUF)) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(addprefix tests/,$(IN_PARTS))
+	CLOISTER_TESTS=all CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python -m pytest $(addprefix tests/,$(IN_PARTS))
 	$(BIN)/python -m tests.faults.torture --number 1000
 	$(BIN)/python -m tests.faults.disk
 	$(BIN)/python -m tests.faults.full
