@@ -80,7 +80,9 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
     log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None)
     if log.starts:
         log.starts.look()
-    beside = Beside(place, [each[0] for each in loaded.values() if isinstance(each, tuple)], [*map(_stem, loaded)])
+    beside = Beside(
+        place, [each[0] for each in loaded.values() if isinstance(each, tuple)], [path.stem for path in loaded]
+    )
     jobs = [_job(path, _fitting(each, beside), log) for path, each in loaded.items()]
     gone = [
         {"job": name, **_history(each, on_its_way)}
@@ -112,10 +114,6 @@ def _loaded(workspace: Workspace, path: Path) -> tuple[LoadedJob, pipeline.RunPl
         return job, make_plan(workspace, job)
     except (ConfigError, OSError) as error:
         return error
-
-
-def _stem(path: Path) -> str:
-    return path.stem
 
 
 def _fitting(
