@@ -25,6 +25,12 @@ WRITTEN := invoice-quotes report-summary
 WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
 # What tests of kernels are in.
 KERNELS := codegen simd kernels models generate test_identity.py test_fences.py
+# What tries only a part in `make test` (tests/thorough.py).
+IN_PARTS := audit/test_crash.py audit/test_verify.py engine/test_identity.py engine/test_fences.py \
+	engine/test_accuracy.py engine/kernels/matmul/test_decoder.py engine/quant/test_search.py engine/heads \
+	faults/test_hostile.py pipeline/learn/test_summarizing.py pipeline/learn/test_extracting.py console/test_hostile.py \
+	console/browser/test_hostile_in_browser.py pipeline/outbox/test_recover.py \
+	pipeline/reports/test_nightly.py pipeline/rerun/test_killed.py nights/test_deadlines.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 
@@ -102,7 +108,9 @@ bench-quality: $(VENV)/.test $(GGUF)
 screenshots: demo $(VENV)/.test
 	$(BIN)/python -m tests.console.browser.pictures $(DEMO) tests/console/screenshots
 
-torture: $(VENV)/.test
+torture: $(VENV)/.test $(GGUF)
+	CLOISTER_TESTS=all CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python -m pytest $(addprefix tests/,$(IN_PARTS))
 	$(BIN)/python -m tests.faults.torture --number 1000
 	$(BIN)/python -m tests.faults.torture --number 500 --encrypted
 	$(BIN)/python -m tests.faults.disk
@@ -111,6 +119,7 @@ torture: $(VENV)/.test
 	$(BIN)/python -m tests.faults.exports --count 100000
 	$(BIN)/python -m tests.faults.replay --results 1000
 	$(BIN)/python -m tests.nights.test_simulated --nights 1000
+	$(BIN)/python -m tests.jobs.nights.test_zones
 	$(BIN)/python -m tests.console.every_document
 	$(BIN)/python -m tests.bundle.tamper --count 1000
 	$(BIN)/python -m tests.bundle.kills --number 500

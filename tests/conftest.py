@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from engine.memory import free_bytes
 from tests.decoders import write_decoder
 from tests.models import write_bert_folder
 
@@ -17,13 +18,31 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 FIRST = (
-    "engine/test_identity.py", "test_demo.py", "test_readme.py", "engine/models/test_decoder_identity.py",
+    "engine/models/test_decoder_identity.py", "test_demo.py", "test_readme.py", "engine/test_identity.py",
     "faults/test_hostile.py", "faults/test_torture.py", "engine/kernels/matmul/test_decoder.py",
     "engine/quant/test_search.py", "engine/models/test_encoders.py", "engine/models/test_decoders.py",
     "engine/test_fences.py", "engine/test_accuracy.py", "jobs/test_cli_bench.py", "pipeline/outbox/test_recover.py",
     "faults/test_replay.py",
 )  # fmt: skip
 """Files that take long, so that none of them begins last, and two do not compile the same."""
+
+
+RAM = Path("/dev/shm")
+ROOM = 6 << 30  # bytes: a run of all tests has left less than 4 GiB behind
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Temporary folders lie in memory, where there is room and programs may be started there: tests wait for a disk
+    some fifty times for each run of a job."""
+    if config.option.basetemp is None and _is_roomy(RAM):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(RAM))
+
+
+def _is_roomy(folder: Path) -> bool:
+    if not os.access(folder, os.W_OK):
+        return False
+    room = os.statvfs(folder)
+    return not room.f_flag & os.ST_NOEXEC and min(room.f_bavail * room.f_frsize, free_bytes()) > ROOM
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -68,10 +87,9 @@ def data_folder() -> Path:
 @pytest.fixture
 def ram_folder(tmp_path: Path) -> Iterator[Path]:
     """A folder where fsync costs nothing, for tests that make many copies of a log."""
-    ram = Path("/dev/shm")
-    if not os.access(ram, os.W_OK):
+    if not os.access(RAM, os.W_OK):
         yield tmp_path
         return
-    folder = Path(tempfile.mkdtemp(prefix="cloister-", dir=ram))
+    folder = Path(tempfile.mkdtemp(prefix="cloister-", dir=RAM))
     yield folder
     shutil.rmtree(folder)

@@ -1,5 +1,6 @@
 """`cloister audit recall`: all results that a model touched."""
 
+import re
 from typing import Annotated
 
 import typer
@@ -15,7 +16,10 @@ from jobs.workspace import open_workspace
 
 def recall(
     model: Annotated[
-        str, typer.Option("--model", metavar="SHA", help="The model's sha256, or at least six digits of it.")
+        str,
+        typer.Option(
+            "--model", metavar="MODEL", help="A model in models/, or a model's sha256, or at least six digits of it."
+        ),
     ],
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
@@ -27,7 +31,7 @@ def recall(
     """
     site = make_site(open_workspace(workspace))
     try:
-        found = pipeline.recall(site, model)
+        found = pipeline.recall(site, _sha256(site, model))
     except LookupError as error:
         raise ConfigError(Problem("--model", str(error.args[0]))) from error
     record(site, pipeline.ReadRecall(model_sha256=found.model_sha256))
@@ -40,6 +44,16 @@ def recall(
         print_json({"model_sha256": found.model_sha256, **decided, "results": rows})
     else:
         _print(found)
+
+
+def _sha256(site: pipeline.Site, model: str) -> str:
+    """The sha256 that is meant, or its first digits. LookupError."""
+    if re.fullmatch(r"[0-9a-f]{6,64}", model):
+        return model
+    try:
+        return pipeline.model_sha256(pipeline.find_file(site.models, model)) or model
+    except pipeline.ModelRefusedError as error:
+        raise LookupError(str(error)) from error
 
 
 def _print(found: "pipeline.Recall") -> None:

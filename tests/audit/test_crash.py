@@ -17,6 +17,7 @@ import pytest
 
 import audit
 from audit import store
+from tests.thorough import part
 
 CALLS = ("open", "write", "fsync", "rename", "unlink", "rmdir", "mkdir", "ftruncate")
 Around = Callable[[str, tuple[Any, ...], Callable[..., Any]], Any]
@@ -94,7 +95,7 @@ def test_a_commit_killed_at_each_step(ram_folder: Path, make_site: Any, old: int
         site.commit(old)
     shutil.copytree(site.folder, ram_folder / "base")
     sizes = set()
-    for step in range(100):
+    for step in part(range(100), 3 if old > 100 else 1):
         shutil.rmtree(site.folder)
         shutil.copytree(ram_folder / "base", site.folder)
         if not die_at(step, lambda: site.commit(more)):
@@ -107,7 +108,7 @@ def test_a_commit_killed_at_each_step(ram_folder: Path, make_site: Any, old: int
 
 @pytest.mark.usefixtures("small_segments")
 def test_a_repair_killed_at_each_step(ram_folder: Path, make_site: Any) -> None:
-    """Death during the commit, then death during the repair of that, at each pair of steps."""
+    """Death during the commit, then death during the repair of that, at pairs of steps."""
     site = make_site(ram_folder / "audit")
     site.commit(250)
     base, dead = ram_folder / "base", ram_folder / "dead"
@@ -120,14 +121,14 @@ def test_a_repair_killed_at_each_step(ram_folder: Path, make_site: Any) -> None:
             break
         shutil.rmtree(dead, ignore_errors=True)
         shutil.copytree(site.folder, dead)
-        for repair_step in range(100):
+        for repair_step in part(range(100), 2, step // 12):
             shutil.rmtree(site.folder)
             shutil.copytree(dead, site.folder)
             if not die_at(repair_step, lambda: site.open().close()):
                 break
             pairs += 1
             assert_all_or_none(site, 250, 550)
-    assert pairs > 15
+    assert pairs > 10
 
 
 def test_a_creation_killed_at_each_step_can_be_repeated(ram_folder: Path, make_site: Any) -> None:
@@ -261,7 +262,7 @@ def test_a_power_cut_at_each_step_of_a_commit(ram_folder: Path, make_site: Any, 
     images.append((disk, old + more))  # the commit has returned: whatever happens now, it stays
     sizes = set()
     for number, (image, must) in enumerate(images):
-        for chance in (None, random.Random(number), random.Random(-1 - number)):
+        for chance in part((None, random.Random(number), random.Random(-1 - number)), 3 if old > 100 else 1, number):
             site.folder = ram_folder / "image"
             shutil.rmtree(site.folder, ignore_errors=True)
             image.write_to(site.folder, chance)

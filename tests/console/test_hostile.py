@@ -1,4 +1,7 @@
-"""1,000 documents and names that try to break out of a page: nothing of them becomes markup, on any page or report."""
+"""Hundreds of documents and names that try to break out of a page: nothing of them becomes markup, on a page or report.
+
+`python -m tests.console.every_document` looks at all pages of 1,000 of them.
+"""
 
 import contextlib
 import re
@@ -15,9 +18,10 @@ from jobs.console.house import House
 from tests.console.browsing import Browser, command, open_house
 from tests.console.hostile import EVIL, PAYLOADS, PRODUCT, documents
 from tests.jobs.conftest import Place
+from tests.thorough import ALL
 
-_COUNT = 1000
-_MOST_OF_A_KIND = 6  # pages of one kind that are looked at; of documents, eight times as many
+_COUNT = 1000 if ALL else 200
+_MOST_OF_A_KIND = 6 if ALL else 2  # pages of one kind that are looked at; of documents, eight times as many
 _ADDRESSES = ("href", "src", "action", "formaction", "srcdoc", "poster", "data", "xlink:href", "background")
 _NAMES = """
     html head meta title link script style body a header nav ul ol li form input button select option textarea label
@@ -79,7 +83,7 @@ task: {{type: summarize, sentences: 2}}
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterator[House]:
-    """A workspace in which 1,000 of them were answered, some of them by people."""
+    """A workspace in which so many of them were answered, some of them by people."""
     root = tmp_path_factory.mktemp("hostile") / "ws"
     command("init", root, "--origin", "test.example/log")
     (root / "models" / "tiny.gguf").write_bytes(tiny_model.read_bytes())

@@ -7,8 +7,9 @@ import pytest
 
 import engine
 from tests.benchmarks.accuracy import measure
+from tests.thorough import ALL
 
-COUNT = 300  # `python -m tests.benchmarks.accuracy` measures 1,000
+COUNT = 300 if ALL else 100  # `python -m tests.benchmarks.accuracy` measures 1,000
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """A night over a folder of bad documents, and what must hold in the morning whatever they were.
 
     python -m tests.faults.night --files 10000                       generated ones
-    python -m tests.faults.night --folder "$CLOISTER_DATA/documents"     those of a folder, copied twice
+    python -m tests.faults.night --folder "$CLOISTER_DATA/documents"     those of a folder, copied twice by default
 
 prints the classes in which they ended, the time of the slowest, and the memory that a path costs the parent; exit 1 and
 a line for each thing that does not hold. It runs where nothing but its workspace and the engine's cache can be written
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -167,16 +167,16 @@ def fill(folder: Path, files: int) -> Ends:
     return Ends(allowed)
 
 
-def copy(source: Path, folder: Path) -> Ends:
-    """The files below `source` twice into `folder`; each of the real documents ends as expected.py says, others
+def copy(source: Path, folder: Path, copies: Sequence[str] = COPIES) -> Ends:
+    """The files below `source` so often into `folder`; each of the real documents ends as expected.py says, others
     anyhow."""
-    for name in COPIES:
+    for name in copies:
         shutil.copytree(source, folder / name, copy_function=shutil.copyfile)
     paths = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
     data = os.environ.get("CLOISTER_DATA")
     if data is None or source.resolve() != (Path(data) / "documents").resolve():
         return Ends(dict.fromkeys(paths, ANY))
-    failed = {f"{name}/{path}": frozenset({failure}) for name in COPIES for path, failure in EXPECTED.items()}
+    failed = {f"{name}/{path}": frozenset({failure}) for name in copies for path, failure in EXPECTED.items()}
     return Ends(dict.fromkeys(paths, READ) | failed, READ)
 
 
@@ -185,6 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--folder", type=Path, help="documents to be read instead")
+    parser.add_argument("--copies", type=int, default=2, choices=(1, 2), help="of them; memory is compared between two")
     parser.add_argument("--within", type=Path, help="an empty folder to work in, by this very process")
     asked = parser.parse_args()
     if asked.within is None:
@@ -215,7 +216,7 @@ def work(asked: argparse.Namespace, within: Path) -> Morning:
     folder = plan.input.folder
     if asked.folder:
         plan = replace(plan, input=replace(plan.input, duplicates="process"))
-    allowed = copy(asked.folder, folder) if asked.folder else fill(folder, asked.files)
+    allowed = copy(asked.folder, folder, COPIES[: asked.copies]) if asked.folder else fill(folder, asked.files)
     return spend(plan, allowed, within / "elsewhere")
 
 

@@ -145,6 +145,8 @@ def test_what_is_revoked_runs_no_more_under_any_name(ready: Place, cloister: Clo
     assert (ready.root / "inbox" / "sort" / "invoice.txt").exists()
     recalled = cloister("audit", "recall", "--model", entries(ready, "document")[0]["model_sha256"][:8])
     assert "revoked by Ada" in recalled.out
+    assert cloister("audit", "recall", "--model", "tiny").out == recalled.out
+    assert "did you mean 'tiny'?" in cloister("audit", "recall", "--model", "tinny").err
     assert cloister("audit", "replay", "--sample", "100%").code == 0, "what it made can still be proved"
 
 

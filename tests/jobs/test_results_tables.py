@@ -1,12 +1,14 @@
 """The parts of all jobs as one table: what other programs find current in it is what `cloister results` shows."""
 
 import runpy
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.console.browsing import command
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 from tests.pages import blocks
 
@@ -25,22 +27,37 @@ task: {{type: summarize, sentences: 1}}
 """
 
 
-@pytest.fixture
-def office(ready: Place, cloister: Cloister) -> Place:
+@pytest.fixture(scope="module")
+def made_office(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Place:
     """Three jobs of three tasks over documents that came again, failed, were copies, and were answered anew."""
-    for name, text in (("total", EXTRACT), ("short", SUMMARIZE)):
-        ready.job(name, text)
+    place = Place(tmp_path_factory.mktemp("office") / "ws")
+    command("init", place.root, "--origin", "test.example/log")
+    shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
+    for name, text in (("sort", SORT), ("total", EXTRACT), ("short", SUMMARIZE)):
+        place.job(name, text)
     for job in ("sort", "total", "short"):
         for names in (("a.txt", "b.txt"), ("a.txt",), ("c.txt", "a.txt")):
             for name in names:
-                ready.drop(job, name, LEASE)
-            ready.drop(job, "empty.txt", "")
-            assert cloister("run", job).code == 1
-    ready.job("sort", SORT.replace("threshold: 0.0", "threshold: 0.01"))  # other settings: answered anew
-    ready.drop("sort", "c.txt", LEASE)
-    ready.drop("sort", "new.txt", INVOICE)
-    assert cloister("run", "sort").code == 0
-    return ready
+                place.drop(job, name, LEASE)
+            place.drop(job, "empty.txt", "")
+            command("run", job, "--workspace", place.root, code=1)
+    place.job("sort", SORT.replace("threshold: 0.0", "threshold: 0.01"))  # other settings: answered anew
+    place.drop("sort", "c.txt", LEASE)
+    place.drop("sort", "new.txt", INVOICE)
+    command("run", "sort", "--workspace", place.root)
+    return place
+
+
+@pytest.fixture
+def office(
+    made_office: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Place:
+    """A copy of that workspace, in which commands run."""
+    capfd.readouterr()  # what was said while it was made
+    root = shutil.copytree(made_office.root, tmp_path / "ws")
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("CLOISTER_WORKSPACE", raising=False)
+    return Place(root)
 
 
 def block(language: str, word: str) -> str:

@@ -29,11 +29,12 @@ from pipeline.document import Parsed
 from tests.jobs.conftest import SORT, Place
 from tests.nights.measure import CORPUS
 from tests.pipeline.conftest import Witness
+from tests.thorough import ALL
 
 COSTS = json.loads((Path(__file__).parent / "costs.json").read_text())
 FACTOR = 100.0
 READY = 45.0  # seconds until the documents of a run have their turn
-NIGHTS = 30
+NIGHTS = 30 if ALL else 10
 BATCH = 1  # characters: a document at a time, for against a window of half an hour a batch would be a large part
 JOB = SORT.replace("settle_seconds: 0,", "settle_seconds: 0, duplicates: process,") + (
     'schedule: {{cron: "0 22 * * *", timezone: UTC}}\nwindow: {{until: "22:40"}}\n'
@@ -170,6 +171,6 @@ def test_the_evening_says_what_will_be_done_by_the_end_of_the_window(nights: Nig
         said = f"{night.waited:4} waited, {night.expected:4} expected, {night.done:4} done ({night.error:4.0%})"
         print(f"{number:2}  {said}, {night.passed:7.1f} s past the end, dearest {night.dearest:5.1f} s")
     print(f"right to 10 %: {right} of {NIGHTS}; closed windows: {sum(night.done < night.waited for night in told)}")
-    assert right >= 27
+    assert right >= 0.9 * NIGHTS
     assert all(night.passed <= night.dearest for night in told)
-    assert sum(night.done < night.waited for night in told) >= 20  # so that there was something to foresee
+    assert sum(night.done < night.waited for night in told) >= 2 / 3 * NIGHTS  # so that there was something to foresee

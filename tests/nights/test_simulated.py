@@ -48,7 +48,7 @@ def of_follower(log: list[dict[str, object]]) -> list[str]:
     return wrong + ["follows: started twice for one end"] * (len(due) > len(set(due)))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_each_start_has_one_outcome_whatever_happens(ready: Place, seed: int) -> None:
     wrong, outcomes = simulate(ready, 12, seed)
     assert wrong == []

@@ -55,8 +55,8 @@ MEASURES: Mapping[str, Measure] = {
         "What is on hold is not deleted, neither by a rule nor by a command.", "cloister audit hold", _holds
     ),
     "backup": Measure(
-        "A copy of the workspace is made while work goes on, and verified. A restored one says whether it is the newest "
-        "state.",
+        "A copy of the workspace is made while work goes on, and verified; a restored one says whether it is the "
+        "newest state.",
         "cloister backup; cloister restore",
         _backup,
     ),

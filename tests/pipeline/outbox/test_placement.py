@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,12 +81,22 @@ def test_an_inbox_elsewhere(tmp_path: Path, plan: RunPlan) -> None:
     assert not any(folder.iterdir())
 
 
+@pytest.fixture
+def other_disk(plan: RunPlan) -> Iterator[Path]:
+    """A folder on another file system than the workspace."""
+    for parent in (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), Path.home()):
+        if os.access(parent, os.W_OK) and parent.stat().st_dev != plan.site.root.stat().st_dev:
+            folder = Path(tempfile.mkdtemp(prefix="cloister-", dir=parent))
+            yield folder
+            shutil.rmtree(folder)
+            return
+    pytest.skip("there is no other file system")
+
+
 def test_failed_on_another_disk_and_killed_while_a_document_is_copied_there(
-    plan: RunPlan, drop: Drop, ram_folder: Path, monkeypatch: pytest.MonkeyPatch
+    plan: RunPlan, drop: Drop, other_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if ram_folder.stat().st_dev == plan.site.root.stat().st_dev:
-        pytest.skip("there is no other file system")
-    (plan.site.root / "failed").symlink_to(ram_folder)
+    (plan.site.root / "failed").symlink_to(other_disk)
     body = b"%PDF-1.7 which is none" * 1000
     drop("a.pdf", body)
 
@@ -99,25 +110,23 @@ def test_failed_on_another_disk_and_killed_while_a_document_is_copied_there(
             go(plan)
     assert pipeline.verify(plan.site).ok
     go(plan)
-    assert {path.name for path in ram_folder.rglob("*") if path.is_file()} == {"a.pdf", "a.pdf.reason.json"}
-    assert (ram_folder / plan.job / "a.pdf").read_bytes() == body
+    assert {path.name for path in other_disk.rglob("*") if path.is_file()} == {"a.pdf", "a.pdf.reason.json"}
+    assert (other_disk / plan.job / "a.pdf").read_bytes() == body
     assert pipeline.verify(plan.site).complete
 
 
 def test_what_goes_to_another_disk_is_there_before_it_goes_here(
-    plan: RunPlan, drop: Drop, ram_folder: Path, monkeypatch: pytest.MonkeyPatch
+    plan: RunPlan, drop: Drop, other_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On the disk: its bytes before they have their name, and the name before the copy beside the archive goes."""
-    if ram_folder.stat().st_dev == plan.site.root.stat().st_dev:
-        pytest.skip("there is no other file system")
-    (plan.site.root / "failed").symlink_to(ram_folder)
+    (plan.site.root / "failed").symlink_to(other_disk)
     drop("a.pdf", b"%PDF-1.7 which is none")
-    there, seen = ram_folder / plan.job, list[tuple[str, bool, bool]]()
+    there, seen = other_disk / plan.job, list[tuple[str, bool, bool]]()
 
     def noted(sync: Callable[[Path], None]) -> Callable[[Path], None]:
         def look(folder: Path) -> None:
             here = any(plan.archive.glob(f".staging/*/{COPY}"))
-            if folder.stat().st_dev == ram_folder.stat().st_dev:
+            if folder.stat().st_dev == other_disk.stat().st_dev:
                 seen.append((sync.__name__, (there / "a.pdf").exists(), here))
             sync(folder)
 

@@ -16,6 +16,7 @@ from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill, rows, run_and_die, tree
 from tests.pipeline.rerun.test_rerun import OTHER
 from tests.pipeline.test_containers import INVOICE, LEASE, zipped
+from tests.thorough import ALL
 
 DOCUMENTS = {
     "a.txt": LEASE,
@@ -25,6 +26,8 @@ DOCUMENTS = {
     "empty.txt": b"",
     "f.txt": INVOICE + b" Another one.",
 }
+EVERY = 9 if ALL else 18
+"""Changes of the file system from one kill to the next."""
 ANSWERED = ("a.txt", "b.txt", "c.zip", "c.zip!/d.txt", "c.zip!/e.txt", "f.txt")
 
 
@@ -59,9 +62,9 @@ def test_killed_again_and_again(
     points, killed = 0, True
     while killed:
         plan = prepared(tmp_path / f"killed-{points}", tiny_model, everything)
-        killed = run_and_die(plan, 9 * points)
+        killed = run_and_die(plan, EVERY * points)
         if not is_at_its_end(plan.site):
-            run_and_die(plan, 9 * points + 9)
+            run_and_die(plan, EVERY * points + 9)
         rest = plan if not is_at_its_end(plan.site) else replace(plan, rerun=None)  # which puts things in place
         pipeline.run(rest, observer=Witness())
         assert answers(plan.site) == Counter(dict.fromkeys(ANSWERED, 2)), points
@@ -70,4 +73,4 @@ def test_killed_again_and_again(
         check = pipeline.verify(plan.site)
         assert (check.ok, check.absent) == (True, ()), points
         points += 1
-    assert points > 5
+    assert points * EVERY > 45

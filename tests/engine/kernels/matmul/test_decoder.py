@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.cpu import ISAS
+import engine
 from engine.gguf import GgmlType
 from engine.kernels.compiled import entry
 from engine.kernels.matmul import decoder as coded
@@ -21,7 +21,7 @@ from engine.models.decoders.products import FIRST, quantize
 from engine.models.layers import start, stop
 from engine.quant import TYPES
 from engine.simd import JIT
-from tests.engine.isas import need
+from tests.engine.isas import ISAS_OF_THE_OTHER, need
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 from tests.reference.coded import GROUPS, IN_SUB_BLOCKS, coded_product, matrix_numbers, run_product
 from tests.reference.whole_numbers import in_order
@@ -294,13 +294,16 @@ def test_memory_is_near_the_size_of_the_file() -> None:
         assert held <= most * size
 
 
-@pytest.mark.parametrize("isa", [*ISAS, "plain"])
+@pytest.mark.parametrize("isa", [*ISAS_OF_THE_OTHER, "plain"])
 def test_every_instruction_set(isa: str) -> None:
-    """The tests of this file in a process of that instruction set, or as plain Python; fewer where they are slow."""
+    """The tests of this file in a process of that instruction set, or as plain Python; fewer where they are slow. Whole
+    decoders are compared on all instruction sets, and these products by `make torture`."""
     if os.environ.get("CLOISTER_ISA") or not JIT:
         pytest.skip("this is such a process")
     if isa != "plain":
         need(isa)
+    if isa == engine.isa():
+        pytest.skip("this is the process that all tests of this file are in")
     settings = {"NUMBA_DISABLE_JIT": "1"} if isa == "plain" else {"CLOISTER_ISA": isa}
     few, more = "test_types and (Q4_K or Q6_K or Q4_1) or test_threads and 3-BF16", "test_types or 3-BF16 or beside"
     chosen = few if isa == "plain" else more

