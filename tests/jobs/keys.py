@@ -40,6 +40,7 @@ ENVIRONMENT = """\
 | `CLOISTER_THREADS` | threads of the engine; otherwise as many as the CPUs that this process may use |
 | `CLOISTER_ISA` | `amx`, `avx512_vnni`, `avx2` or `portable`; else the best of the CPU. All give the same results |
 | `CLOISTER_CACHE` | folder of the compiled kernels and of weights as they are executed; otherwise `~/.cache/cloister` |
+| `CLOISTER_TRACED` | set by `cloister doctor --egress` for what it traces, and by nobody else |
 """
 
 
