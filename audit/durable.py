@@ -31,12 +31,15 @@ TEMPORARY = ".tmp"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def write_file_atomically(path: StrPath, data: bytes, mode: int = 0o644) -> None:
-    """Put `data` at `path`, whole or not at all. The temporary file is `path` + ".tmp": one writer per path."""
+def write_file_atomically(path: StrPath, data: bytes, mode: int = 0o644, *, exact: bool = False) -> None:
+    """Put `data` at `path`, whole or not at all. The temporary file is `path` + ".tmp": one writer per path. `exact`:
+    the file gets this mode whatever the umask is."""
     path = Path(path)
     temporary = path.with_name(path.name + TEMPORARY)
     with _opened(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode) as fd:
         _write_all(fd, data)
+        if exact:
+            os.fchmod(fd, mode)
         os.fsync(fd)
     temporary.rename(path)
     sync_folder(path.parent)

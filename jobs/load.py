@@ -37,6 +37,15 @@ def load_job(path: Path) -> LoadedJob:
     return LoadedJob(path, _checked(job_config(), source), source)
 
 
+def _has_keys(root: Path) -> bool:
+    """Whether there are keys of encrypted documents; not for those who may not read private/, and so no such document
+    either."""
+    try:
+        return pipeline.store_of(root).is_dir()
+    except PermissionError:
+        return False
+
+
 def load_site(path: Path) -> SiteConfig:
     """The site.yaml at `path`. ConfigError, also where the log's name and its public key do not fit each other."""
     source = read_source(path, shown(path))
@@ -49,7 +58,7 @@ def load_site(path: Path) -> SiteConfig:
     if signed != site.log.origin:
         found = f"'origin' in log is {site.log.origin!r}, but 'public_key' is one of the log {signed!r}"
         raise ConfigError(source.problem(("log", "origin"), found, f"{signed!r}, or the public key of the other log"))
-    if site.encryption is None and pipeline.store_of(path.parent).is_dir():
+    if site.encryption is None and _has_keys(path.parent):
         found = "no key 'encryption', but private/ has keys of encrypted documents"
         remedy = "to end encryption write encryption: {key_file: FILE, new_files: clear}, which keeps them readable"
         raise ConfigError(Problem(shown(path), found, "encryption, with the key that they have", remedy))

@@ -1,5 +1,7 @@
 """`cloister audit recall`: all results that a model touched."""
 
+from __future__ import annotations
+
 import re
 from typing import Annotated
 
@@ -56,7 +58,7 @@ def _sha256(site: pipeline.Site, model: str) -> str:
         raise LookupError(str(error)) from error
 
 
-def _print(found: "pipeline.Recall") -> None:
+def _print(found: pipeline.Recall) -> None:
     held = sum(each.holds for each in found.results.values())
     gone = sum(each.deleted_by is not None for each in found.results.values())
     deleted = f", {gone:,} of which are deleted" if gone else ""

@@ -70,7 +70,7 @@ def _write(job: LoadedJob, after: pipeline.ModelAndHead) -> None:
     if after.head is not None:
         head = {"name": after.head, "sha256": after.head_sha256}
     amended = amend(data, shown(job.path), "model", {"name": after.model, "sha256": after.sha256, "head": head})
-    audit.write_file_atomically(job.path, amended, stat.S_IMODE(job.path.stat().st_mode))
+    audit.write_file_atomically(job.path, amended, stat.S_IMODE(job.path.stat().st_mode), exact=True)
 
 
 def _told(used: pipeline.ModelAndHead) -> str:

@@ -15,6 +15,7 @@ import os
 import re
 import resource
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +39,12 @@ class Compare(ctypes.Structure):
     """struct scmp_arg_cmp"""
 
     _fields_ = (("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64))
+
+
+def others_may_run() -> bool:
+    """Whether another user reaches this Python and this repository: not where one lies in a folder of root's own."""
+    paths = (Path(sys.executable), Path(sys.executable).resolve(), Path(__file__))
+    return all(folder.stat().st_mode & stat.S_IXOTH for path in paths for folder in path.parents)
 
 
 def seccomp() -> ctypes.CDLL | None:

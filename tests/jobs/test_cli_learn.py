@@ -190,10 +190,10 @@ def test_files_that_cannot_be_read_are_named(
     file.write_text("document,label\na.txt,lease\n")
     (tmp_path / "a.txt").write_text("The lease.")
 
-    def denied(path: Path) -> str:
+    def denied(_: object, path: Path) -> str:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr("pipeline.learn.reading.file_sha256", denied)
+    monkeypatch.setattr("pipeline.atrest.files.AtRest.sha256", denied)
     refused = cloister("learn", "sort", "--examples", file)
     assert f"{file}:2: {tmp_path / 'a.txt'} cannot be read: Permission denied" in refused.err
     assert refused.code == 2

@@ -20,8 +20,8 @@ COMMAND = [sys.executable, "-P", "-c", "from jobs.cli import main; main()"]
 
 with_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="this machine has no systemd")
 by_hand = pytest.mark.skipif(
-    os.geteuid() != 0 or not shutil.which("systemd-analyze") or not confined.seccomp(),
-    reason="needs root, systemd-analyze and libseccomp",
+    os.geteuid() != 0 or not shutil.which("systemd-analyze") or not confined.seccomp() or not confined.others_may_run(),
+    reason="needs root, systemd-analyze, libseccomp, and a Python and repository that other users reach",
 )
 
 

@@ -27,7 +27,8 @@ COMMAND = [sys.executable, "-P", "-c", "from jobs.cli import main; main()"]
 _ACL_GROUP = 0x08  # acl(5): ACL_GROUP, a named one
 
 pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or not shutil.which("systemd-tmpfiles"), reason="needs root and systemd-tmpfiles"
+    os.geteuid() != 0 or not shutil.which("systemd-tmpfiles") or not confined.others_may_run(),
+    reason="needs root, systemd-tmpfiles, and a Python and repository that other users reach",
 )
 
 
