@@ -62,8 +62,7 @@ class Known:
 @dataclass
 class ServiceNow:
     """Keeps what the log says now to a service: the starts of all `jobs`, by name, and the `admissions` of models. Each
-    look reads only what came since the last one. Nothing is to be concluded from it before it `is_read` to its end once.
-    """
+    look reads only what came since the last one. Nothing is to be concluded from it before it `is_read` to its end."""
 
     site: Site
     size: int = 0
