@@ -49,8 +49,9 @@ def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_js
         found, remedy = f"no job in {shown(place.jobs)}", "copy an example: cloister init DIR --example NAME"
         raise ConfigError(Problem("cloister plan", found, "jobs/NAME.yaml", remedy))
     now = datetime.now(UTC)
-    planned = plan_all(place, names, now)
-    others = plan_all(place, [shown(path) for path in place.job_files()], now) if jobs else planned
+    beside = [shown(path) for path in place.job_files() if not {path.stem, shown(path)} & {*names}]
+    others = plan_all(place, [*names, *beside], now)
+    planned = others[: len(names)]
     code = ExitCode.BAD_CONFIG if any(each.problems for each in planned) else ExitCode.DONE
     if as_json:
         print_json({"jobs": [_to_json(each, _beside(each, others)) for each in planned], "exit_code": int(code)})

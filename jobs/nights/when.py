@@ -113,14 +113,15 @@ class ScheduleConfig(Section):
 
     @model_validator(mode="after")
     def _not_always_late(self) -> Self:
-        if isinstance(self.late, LateBefore):
-            line, end = parse_cron(self.cron), self.late.time
-            if line.hours == {end.hour} and line.minutes == {end.minute}:
-                found = f"late before {self.late.before} for a job that only starts at {self.late.before}: it excludes"
-                raise RefusedValueError(
-                    f"{found} every start", "a time that is later than a start", at=("late", "before")
-                )
+        if isinstance(self.late, LateBefore) and self.only_starts_at(self.late.time):
+            found = f"late before {self.late.before} for a job that only starts at {self.late.before}: it excludes"
+            raise RefusedValueError(f"{found} every start", "a time that is later than a start", at=("late", "before"))
         return self
+
+    def only_starts_at(self, moment: time) -> bool:
+        """Whether every start is due at this time of day."""
+        line = parse_cron(self.cron)
+        return line.hours == {moment.hour} and line.minutes == {moment.minute}
 
     def skips(self, day: date) -> bool:
         """Whether nothing starts on this day."""
@@ -161,8 +162,7 @@ class WindowConfig(Section):
 
     def check_schedule(self, schedule: ScheduleConfig) -> None:
         """RefusedValueError where the window closes at the very minute of each start."""
-        line, end = parse_cron(schedule.cron), self.time
-        if line.hours == {end.hour} and line.minutes == {end.minute}:
+        if schedule.only_starts_at(self.time):
             found = f"a window until {self.until} for a job that only starts at {self.until}: it excludes every start"
             raise RefusedValueError(
                 found, "an end that is later than a start", "another time in one of the two", ("window", "until")

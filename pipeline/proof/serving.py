@@ -61,8 +61,8 @@ class Known:
 
 @dataclass
 class ServiceNow:
-    """What the log says now to a service: the starts of all `jobs`, by name, and the `admissions` of models. Each look
-    reads only what came since the last one. Nothing is to be concluded from it before it `is_read` to its end once."""
+    """Keeps what the log says now to a service: the starts of all `jobs`, by name, and the `admissions` of models. Each
+    look reads only what came since the last one. Nothing is to be concluded from it before it `is_read` to its end."""
 
     site: Site
     size: int = 0
@@ -110,7 +110,7 @@ class ServiceNow:
                 self._set(entry["job"], decided=_moment(entry["last"]))
             case AdmissionGranted.TYPE | AdmissionRevoked.TYPE:
                 self.admissions.take(from_json(entry))
-            case RunStarted.TYPE if not (entry.get("requests") or entry["retry"] or entry.get("rerun")):
+            case RunStarted.TYPE if not (entry.get("requests") or entry.get("retry") or entry.get("rerun")):
                 self._set(entry["job"], begun=_moment(entry["time"]))
             case RunFinished.TYPE if not entry["interrupted"]:
                 self._set(entry["job"], begun=None)
