@@ -4,17 +4,18 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import IO
 
-from pipeline.document import Member, Parsed
+from pipeline.document import Member
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Ended, Outcome, Room
 from pipeline.inbox.parsers import unconfined
+from pipeline.inbox.reading import Read, Reading
 from pipeline.inbox.rows import Work
 from pipeline.openai.line import BATCH_FILE, REQUEST
-from pipeline.parse import Options, PageReader, ParserPool, Tesseract, find_tesseract
+from pipeline.parse import Options, ParserPool, Tesseract, find_tesseract
 from pipeline.plan import RunPlan
 from pipeline.report import Observer
 from pipeline.states import State
@@ -22,11 +23,10 @@ from pipeline.states import State
 
 @dataclass(frozen=True)
 class Reader:
-    """Parses in `pool`; `pages` reads pictures of text, and where that is not possible, `no_pages` says why."""
+    """Reads by `reading`; where pictures of text are not read, `no_pages` says why."""
 
     plan: RunPlan
-    pool: ParserPool
-    pages: PageReader | None
+    reading: Reading
     no_pages: str = ""
     stop: Callable[[], bool] = lambda: False
 
@@ -38,36 +38,37 @@ class Reader:
         """
         if member and member.failure:
             return Outcome(Ended(arrival, State.FAILED, member.reason, member.failure))
-        begun, file = time.perf_counter() - taken, self._scratch()
+        begun, files = time.perf_counter() - taken, list[IO[bytes]]()
         try:
             if arrival.size > (limit := self.plan.site.max_document_bytes):
                 raise DocumentError(Failure.TOO_LARGE, f"it has {arrival.size} bytes; the limit is {limit}")
-            parsed, file = self._read(arrival, room, file)
+            parsed, file = self._read(arrival, room, files)
         except DocumentError as error:
             if error.failure == Failure.NEEDS_OCR and self.no_pages:
                 error = DocumentError(error.failure, f"{error.reason}; {self.no_pages}")
-            return Outcome(failed(arrival, error), written=os.fstat(file.fileno()).st_size)
+            written = os.fstat(files[0].fileno()).st_size if files else 0
+            return Outcome(failed(arrival, error), written=written)
         work = Work(arrival, parsed, time.perf_counter() - begun)
         return Outcome(work, file if parsed.members else None, os.fstat(file.fileno()).st_size)
 
     def close(self) -> None:
         """End what is being read: nobody asks for it any more."""
-        self.pool.close()
+        self.reading.close()
 
-    def _read(self, arrival: Arrival, room: Room, out: IO[bytes]) -> tuple[Parsed, IO[bytes]]:
+    def _read(self, arrival: Arrival, room: Room, files: list[IO[bytes]]) -> Read:
+        """The document, and the file of what it unpacked to, which is one of `files` that are made for that."""
         options = Options(
-            self.plan.input.hidden, room.documents, room.bytes, self.pages is not None,
+            self.plan.input.hidden, room.documents, room.bytes, self.reading.ocr,
             media_type=self._media_type(arrival),
         )  # fmt: skip
+
+        def scratch() -> IO[bytes]:
+            files.append(self._scratch())
+            return files[-1]
+
         descriptor = self.plan.site.at_rest.open(arrival.staged(self.plan.archive))
         try:
-            parsed = self.pool.parse(descriptor, arrival.name, options, out.fileno())
-            if self.pages and parsed.images:
-                texts, unread = self.pages.read(out.fileno(), parsed.images, self.stop)
-                out = self._scratch()
-                options = replace(options, images=False, texts=texts, unread=unread)
-                parsed = self.pages.named(self.pool.parse(descriptor, arrival.name, options, out.fileno()))
-            return parsed, out
+            return self.reading(descriptor, arrival.name, options, scratch, self.stop)
         finally:
             os.close(descriptor)
 

@@ -20,6 +20,7 @@ from pipeline.inbox.intake import Kept
 from pipeline.inbox.order import Ended, Room
 from pipeline.inbox.parsers import open_parsers
 from pipeline.inbox.reader import Reader, recognizer
+from pipeline.inbox.reading import ReadHere
 from pipeline.inbox.rows import Work
 from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake, Taught
 from pipeline.plan import RunPlan
@@ -93,7 +94,7 @@ def open_reader(plan: RunPlan, workers: int) -> Iterator[Callable[[str, Path], W
         (plan.archive / ".staging").mkdir(parents=True)
         with open_parsers(site, workers) as pool:
             tesseract, why = recognizer(plan, pool)
-            reader = Reader(plan, pool, pool.reader(tesseract) if tesseract else None, why)
+            reader = Reader(plan, ReadHere(pool, pool.reader(tesseract) if tesseract else None), why)
 
             def read(told: str, file: Path) -> Work | Ended:
                 arrival = Kept(told, file.name, at_rest.size(file), at_rest.sha256(file), file=file)

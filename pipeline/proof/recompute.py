@@ -21,6 +21,7 @@ from pipeline.inbox.intake import Again, Kept, inner_path
 from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, depth_of, ended_row
 from pipeline.inbox.parsers import open_parsers, unconfined
 from pipeline.inbox.reader import Reader, failed
+from pipeline.inbox.reading import ReadHere
 from pipeline.inbox.rows import Work
 from pipeline.parse import Tesseract, find_tesseract
 from pipeline.plan import RunPlan
@@ -120,7 +121,7 @@ def recompute(
     workers = engine.threads()
     with open_parsers(plan.site, workers) as pool, ThreadPoolExecutor(workers, "parse") as threads:
         tesseract = found if isinstance(found, Tesseract) and not unconfined(plan.site, pool) else None
-        reader = Reader(plan, pool, pool.reader(tesseract) if tesseract else None)
+        reader = Reader(plan, ReadHere(pool, pool.reader(tesseract) if tesseract else None))
         ocr = tesseract.describe() if tesseract else None
         yield Recompute(plan, root, answers, reader, threads, ocr)
 

@@ -14,6 +14,7 @@ from pipeline.inbox.find import Found
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Ended, ended_row
 from pipeline.inbox.reader import Reader, recognition
+from pipeline.inbox.reading import ReadHere
 from pipeline.inbox.rows import Work
 from pipeline.outbox.commit import Committer
 from pipeline.outbox.provenance import maker
@@ -51,7 +52,7 @@ def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahea
     tesseract, lacking = recognition(plan, pool, opened.observer)
     opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), tesseract)
     pages = pool.reader(tesseract) if tesseract else None
-    reader, decisions = Reader(plan, pool, pages, lacking, window), Decisions(plan, opened.history)
+    reader, decisions = Reader(plan, ReadHere(pool, pages), lacking, window), Decisions(plan, opened.history)
     feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
     loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, ahead, opened.take_up)
     ahead.begin()

@@ -17,6 +17,7 @@ from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.order import Ended
 from pipeline.inbox.reader import Reader
+from pipeline.inbox.reading import ReadHere
 from pipeline.parse import Limits, ParserPool
 from pipeline.parse.child import spare
 from pipeline.records.history import History
@@ -35,7 +36,7 @@ def hanging(plan: RunPlan) -> Iterator[Reader]:
         (plan.archive / ".staging").mkdir(parents=True)
         _, child = (pid for pid in descendants(os.getpid()) if pid not in before)
         os.kill(child, signal.SIGSTOP)
-        yield Reader(plan, pool, None)
+        yield Reader(plan, ReadHere(pool))
 
 
 def test_a_document_that_is_being_parsed_stays_pending(plan: RunPlan, drop: Drop, hanging: Reader) -> None:

@@ -1,0 +1,133 @@
+"""What a worker does: it reads documents and answers them, as a commission says. The head does so too where it is
+alone."""
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Final
+
+import engine
+from pipeline.answer.compute import Embedding
+from pipeline.answer.converse import Conversing
+from pipeline.answer.models import Loaded, answerer, check_model, load_model
+from pipeline.cluster.commission import Commission, plan_of
+from pipeline.cluster.errors import WorkerRefusedError
+from pipeline.cluster.place import Place
+from pipeline.cluster.wire import format_parsed, format_rows, parse_works
+from pipeline.errors import DocumentError, ModelRefusedError
+from pipeline.inbox.reading import ReadHere
+from pipeline.parse import NotIsolatedError, Options, PageReader, ParserPool, Tesseract, find_tesseract
+from pipeline.plan import REQUIRED
+
+MOST: Final = 2
+"""Commissions that are kept: those of a job and of the one before it, whose last documents may be under way."""
+
+
+@dataclass(frozen=True)
+class _Accepted:
+    """A commission for which all is ready."""
+
+    told: Commission
+    model: Loaded
+    answers: Embedding | Conversing
+    pool: ParserPool
+    reading: ReadHere
+
+
+class Duties:
+    """The duties of one process. `read` may be called from several threads, `answer` from one at a time."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._accepted: dict[str, _Accepted] = {}
+        self._lock = threading.Lock()
+
+    def missing(self, told: Commission) -> list[tuple[str, str]]:
+        """The files, sha256 and ending, that must come before a commission can be accepted."""
+        endings = (".gguf", ".head")
+        return [(sha256, end) for sha256, end in zip(told.files, endings, strict=False) if not self.place.has(sha256, end)]
+
+    def accept(self, told: Commission) -> dict[str, Any]:
+        """Make ready for a commission; the facts of the engine that go into the entries of its rows, and how parsers
+        are held. WorkerRefusedError, with why."""
+        with self._lock:
+            if told.digest not in self._accepted:
+                while len(self._accepted) >= MOST:
+                    self._accepted.pop(next(iter(self._accepted))).pool.close()
+                self._accepted[told.digest] = self._ready(told)
+            ready = self._accepted[told.digest]
+        return {"engine": dict(ready.model.facts), "isolation": ready.pool.isolation}
+
+    def _ready(self, told: Commission) -> _Accepted:
+        plan = plan_of(told, self.place.folder)
+        required = told.message["isolation"] == REQUIRED
+        try:
+            pool = ParserPool(engine.threads(), told.limits, required=required)
+        except NotIsolatedError as error:
+            raise WorkerRefusedError(f"its parsers cannot be isolated: {error}") from error
+        try:
+            pages = self._pages(told, pool)
+            sha256 = check_model(plan)
+            model = load_model(plan, sha256, lambda fact: None)
+            return _Accepted(told, model, answerer(plan, model), pool, ReadHere(pool, pages))
+        except (ModelRefusedError, MemoryError) as error:
+            pool.close()
+            raise WorkerRefusedError(str(error) or "it has too little memory for the model") from error
+        except BaseException:
+            pool.close()
+            raise
+
+    def _pages(self, told: Commission, pool: ParserPool) -> PageReader | None:
+        """What reads pictures of text, exactly as on the head. WorkerRefusedError."""
+        needed = told.message["ocr"]
+        if needed is None:
+            return None
+        found = find_tesseract(needed["wanted"])
+        has = found.describe() if isinstance(found, Tesseract) else found
+        if has != {name: value for name, value in needed.items() if name != "wanted"}:
+            raise WorkerRefusedError(f"it does not read pictures of text as the head does: it has {has}")
+        assert isinstance(found, Tesseract)
+        return pool.reader(found)
+
+    def read(self, digest: str, name: str, options: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+        """Read one document: "parsed" with what it unpacks to, or its failure."""
+        reading, files = self._accepted[digest].reading, list[IO[bytes]]()
+
+        def scratch() -> IO[bytes]:
+            files.append(_in_memory("unpacked"))
+            return files[-1]
+
+        with _in_memory("document", data) as document:
+            try:
+                parsed, out = reading(document.fileno(), name, Options(**options), scratch, lambda: False)
+                out.seek(0)
+                return {"parsed": format_parsed(parsed), "unpacked": out.read() if parsed.members else b""}
+            except DocumentError as error:
+                written = os.fstat(files[0].fileno()).st_size if files else 0
+                return {"failure": error.failure.value, "reason": error.reason, "written": written}
+            finally:
+                for file in files:
+                    file.close()
+
+    def answer(self, digest: str, documents: Sequence[Mapping[str, Any]]) -> bytes:
+        """The rows of documents that were read, in their order."""
+        ready = self._accepted[digest]
+        works = parse_works(documents)
+        hidden = ready.told.message["review_hidden"]
+        groups = ready.answers(works, lambda done, total: None, review_hidden=hidden)
+        return format_rows([row for group in groups for _, row in group if row is not None])
+
+    def close(self) -> None:
+        """End the parsers."""
+        for ready in self._accepted.values():
+            ready.pool.close()
+        self._accepted.clear()
+
+
+def _in_memory(name: str, data: bytes = b"") -> IO[bytes]:
+    """A file without a name and without a disk, which holds `data`."""
+    file = os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC), "w+b", buffering=0)
+    file.write(data)
+    file.seek(0)
+    return file

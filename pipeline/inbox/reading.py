@@ -1,0 +1,54 @@
+"""The bytes of one document become its text: its parser first, then Tesseract for its pictures of text, then its parser
+again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import IO, Protocol
+
+from pipeline.document import Parsed
+from pipeline.parse import Options, PageReader, ParserPool
+
+Scratch = Callable[[], IO[bytes]]
+"""Makes a file without a name for what is unpacked."""
+Stop = Callable[[], bool]
+Read = tuple[Parsed, IO[bytes]]
+"""A document that was read, and the file of what it unpacked to."""
+
+
+class Reading(Protocol):
+    """Reads documents: by this process's parsers, or by those of other machines. Used on several threads."""
+
+    @property
+    def ocr(self) -> bool:
+        """Whether pictures of text are read."""
+
+    def __call__(self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
+        """The document open at the descriptor `document`. Raises what ParserPool.parse raises, and StoppedError."""
+
+    def close(self) -> None:
+        """End what is being read: nobody asks for it any more."""
+
+
+@dataclass(frozen=True)
+class ReadHere:
+    """Reads by the parsers of this process; `pages` reads pictures of text, if they are read."""
+
+    pool: ParserPool
+    pages: PageReader | None = None
+
+    @property
+    def ocr(self) -> bool:
+        return self.pages is not None
+
+    def __call__(self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
+        out = scratch()
+        parsed = self.pool.parse(document, name, options, out.fileno())
+        if self.pages and parsed.images:
+            texts, unread = self.pages.read(out.fileno(), parsed.images, stop)
+            out = scratch()
+            options = replace(options, images=False, texts=texts, unread=unread)
+            parsed = self.pages.named(self.pool.parse(document, name, options, out.fileno()))
+        return parsed, out
+
+    def close(self) -> None:
+        self.pool.close()
