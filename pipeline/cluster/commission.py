@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.atrest import CLEAR
+from pipeline.atrest.files import CLEAR
 from pipeline.parse import Limits
 from pipeline.plan import HeadRef, Input, ModelRef, RunPlan, Site
 from pipeline.tasks import Writing, from_json, to_json

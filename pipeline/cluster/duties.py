@@ -3,7 +3,7 @@ alone."""
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Any, Final
 
@@ -14,7 +14,7 @@ from pipeline.answer.models import Loaded, answerer, check_model, load_model
 from pipeline.cluster.commission import Commission, plan_of
 from pipeline.cluster.errors import WorkerRefusedError
 from pipeline.cluster.place import Place
-from pipeline.cluster.wire import format_parsed, format_rows, parse_works
+from pipeline.cluster.wire import format_document, format_rows, parse_works
 from pipeline.errors import DocumentError, ModelRefusedError
 from pipeline.inbox.reading import ReadHere
 from pipeline.parse import NotIsolatedError, Options, PageReader, ParserPool, Tesseract, find_tesseract
@@ -46,7 +46,8 @@ class Duties:
     def missing(self, told: Commission) -> list[tuple[str, str]]:
         """The files, sha256 and ending, that must come before a commission can be accepted."""
         endings = (".gguf", ".head")
-        return [(sha256, end) for sha256, end in zip(told.files, endings, strict=False) if not self.place.has(sha256, end)]
+        files = zip(told.files, endings, strict=False)
+        return [(sha256, ending) for sha256, ending in files if not self.place.has(sha256, ending)]
 
     def accept(self, told: Commission) -> dict[str, Any]:
         """Make ready for a commission; the facts of the engine that go into the entries of its rows, and how parsers
@@ -102,7 +103,7 @@ class Duties:
             try:
                 parsed, out = reading(document.fileno(), name, Options(**options), scratch, lambda: False)
                 out.seek(0)
-                return {"parsed": format_parsed(parsed), "unpacked": out.read() if parsed.members else b""}
+                return {"parsed": format_document(parsed), "unpacked": out.read() if parsed.members else b""}
             except DocumentError as error:
                 written = os.fstat(files[0].fileno()).st_size if files else 0
                 return {"failure": error.failure.value, "reason": error.reason, "written": written}
@@ -110,7 +111,7 @@ class Duties:
                 for file in files:
                     file.close()
 
-    def answer(self, digest: str, documents: Sequence[Mapping[str, Any]]) -> bytes:
+    def answer(self, digest: str, documents: bytes) -> bytes:
         """The rows of documents that were read, in their order."""
         ready = self._accepted[digest]
         works = parse_works(documents)

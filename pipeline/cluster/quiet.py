@@ -28,7 +28,6 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "distributed.worker.http.routes": [],
     "distributed.scheduler.http.routes": [],
     "distributed.scheduler.worker-ttl": f"{GONE_SECONDS}s",
-    "distributed.scheduler.pickle": False,
     "distributed.worker.blocked-handlers": list(REFUSED_BY_WORKERS),
     "distributed.scheduler.blocked-handlers": list(REFUSED_BY_SCHEDULERS),
     "distributed.admin.event-loop": "asyncio",

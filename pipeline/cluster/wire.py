@@ -1,5 +1,6 @@
-"""The messages between the head and its workers: plain values and bytes, of which no code is ever made."""
+"""The messages between the head and its workers: JSON, and rows as Arrow. No code is ever made of them."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -8,53 +9,82 @@ import pyarrow as pa
 
 from pipeline.cluster.errors import BadWorkerError
 from pipeline.document import Hidden, Member, Parsed, Picture, Section, Unseen
-from pipeline.errors import Failure
+from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.rows import Row, Work
 from pipeline.outbox.schema import table_schema
+from pipeline.parse import Limits
+from pipeline.parse.child.channel import BadMessageError
+from pipeline.parse.child.reply import format_parsed, parse_failure, parse_reply
+
+def _member(failure: str | None, **facts: Any) -> Member:
+    return Member(failure=None if failure is None else Failure(failure), **facts)
+
 
 PROTOCOL: Final = 1
 """The number of this form of messages; head and worker must have the same."""
-_NESTED: Final = {"sections": Section, "hidden": Hidden, "images": Picture, "unseen": Unseen}
+_NESTED: Final = {"sections": Section, "hidden": Hidden, "images": Picture, "unseen": Unseen, "members": _member}
 _HEADS: Final = ("document", "path", "parent", "size")
 """The columns that the head knows and a worker does not: of how a document came."""
 NAMELESS: Final = Arrival("", "", 0)
 """What a worker knows of how a document came."""
 
 
-def format_parsed(parsed: Parsed) -> dict[str, Any]:
-    """The message for a document that was read."""
-    return {name: _plain(value) for name, value in vars(parsed).items() if name in Parsed.__dataclass_fields__}
+def format_document(parsed: Parsed) -> bytes:
+    """The message for a document that a worker has read."""
+    return _json(format_parsed(parsed))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [asdict(one) if hasattr(one, "__dataclass_fields__") else one for one in value]
-    return value
+def parse_document(message: object, limits: Limits) -> Parsed:
+    """The document that a worker has read: as strictly as one of a parser's child. BadWorkerError."""
+    try:
+        return parse_reply(_object(message), limits)
+    except BadMessageError as error:
+        raise BadWorkerError(f"it answered with no document: {error}") from error
 
 
-def parse_parsed(message: Mapping[str, Any]) -> Parsed:
-    """The document that the head describes: its worker believes it."""
-    made = {name: tuple(value) if isinstance(value, list | tuple) else value for name, value in message.items()}
+def parse_unread(message: Mapping[str, Any]) -> DocumentError:
+    """The failure of a document that a worker could not read. BadWorkerError."""
+    try:
+        return parse_failure({name: message.get(name) for name in ("failure", "reason")})
+    except BadMessageError as error:
+        raise BadWorkerError(f"it answered with no failure: {error}") from error
+
+
+def format_works(works: Sequence[Work]) -> bytes:
+    """The message for documents that are to be answered, whole: nothing of them is shortened on this way."""
+    return _json([{"seconds": work.seconds, "parsed": _whole(work.parsed)} for work in works])
+
+
+def parse_works(message: bytes) -> list[Work]:
+    """The documents that a worker is to answer: it believes its head."""
+    return [Work(NAMELESS, _parsed(one["parsed"]), one["seconds"]) for one in json.loads(message)]
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def _object(message: object) -> dict[str, Any]:
+    try:
+        found = json.loads(message) if isinstance(message, bytes) else None
+    except ValueError as error:
+        raise BadMessageError("not JSON") from error
+    if not isinstance(found, dict):
+        raise BadMessageError("not an object")
+    return found
+
+
+def _whole(parsed: Parsed) -> dict[str, Any]:
+    made = {name: getattr(parsed, name) for name in Parsed.__dataclass_fields__}
+    return made | {name: [asdict(one) for one in made[name]] for name in _NESTED}
+
+
+def _parsed(message: Mapping[str, Any]) -> Parsed:
+    made = {name: tuple(value) if isinstance(value, list) else value for name, value in message.items()}
     for name, kind in _NESTED.items():
         made[name] = tuple(kind(**one) for one in made[name])
-    made["members"] = tuple(_member(one) for one in made["members"])
     return Parsed(**made)
-
-
-def _member(one: Mapping[str, Any]) -> Member:
-    failure = one["failure"]
-    return Member(**{**one, "failure": None if failure is None else Failure(failure)})
-
-
-def format_works(works: Sequence[Work]) -> list[dict[str, Any]]:
-    """The message for documents that are to be answered."""
-    return [{"seconds": work.seconds, "parsed": format_parsed(work.parsed)} for work in works]
-
-
-def parse_works(message: Sequence[Mapping[str, Any]]) -> list[Work]:
-    """The documents that a worker is to answer."""
-    return [Work(NAMELESS, parse_parsed(one["parsed"]), float(one["seconds"])) for one in message]
 
 
 def format_rows(rows: Sequence[Row]) -> bytes:

@@ -1,0 +1,135 @@
+"""A worker: it is listed at the scheduler, and does what the head of a run asks of it.
+
+It is a worker of Dask with operations of this product, and without those by which others run code on it. Under
+`dask worker --preload pipeline.cluster.hand` it is the same, for sites that start workers of Dask in their own way.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+import engine
+from distributed import Worker
+from distributed.comm import Comm
+from pipeline.cluster.commission import Commission
+from pipeline.cluster.duties import Duties
+from pipeline.cluster.errors import WorkerRefusedError
+from pipeline.cluster.identity import own_identity
+from pipeline.cluster.peers import HEAD, Credential, role_of
+from pipeline.cluster.place import Place
+from pipeline.cluster.quiet import keep_quiet, without_pickles, without_tasks
+
+MODELS: Final = "CLOISTER_WORKER_MODELS"
+"""The environment variable by which a worker of Dask is told its folder of models."""
+_NOT_HEAD: Final = {"refused": "only the head of a run may ask for this"}
+
+
+class Hand:
+    """The operations of a worker. Each is refused to whoever is not a head by his certificate."""
+
+    def __init__(self, name: str, duties: Duties) -> None:
+        self._name, self._duties = name, duties
+        self._readers = ThreadPoolExecutor(engine.threads() + 1, "read")
+        self._answerer = ThreadPoolExecutor(1, "answer")
+
+    @property
+    def operations(self) -> dict[str, Callable[..., Awaitable[Any]]]:
+        """The operations by their names in messages."""
+        made = (self.look, self.beat, self.accept, self.receive, self.read, self.answer)
+        return {f"cloister-{each.__name__}": each for each in made}
+
+    async def look(self, comm: Comm) -> dict[str, Any]:
+        """Who this worker is."""
+        return await self._done(comm, self._readers, lambda: own_identity(self._name).to_json())
+
+    async def beat(self, comm: Comm) -> dict[str, Any]:
+        """Show that this worker lives, without waiting for any of its threads."""
+        return {} if role_of(comm.extra_info.get("peercert")) == HEAD else _NOT_HEAD
+
+    async def accept(self, comm: Comm, commission: str) -> dict[str, Any]:
+        """Make ready for a commission, or name the files that are missing for it, with the bytes of each that came."""
+        told = Commission(json.loads(commission))
+
+        def accepted() -> dict[str, Any]:
+            if missing := self._duties.missing(told):
+                return {"missing": [[sha, end, self._duties.place.received(sha, end)] for sha, end in missing]}
+            return self._duties.accept(told)
+
+        return await self._done(comm, self._answerer, accepted)
+
+    async def receive(
+        self, comm: Comm, sha256: str, ending: str, offset: int, data: bytes, size: int
+    ) -> dict[str, Any]:
+        """Take a piece of a file."""
+
+        def received() -> dict[str, Any]:
+            return {"whole": self._duties.place.receive(sha256, ending, offset, data, size)}
+
+        return await self._done(comm, self._answerer, received)
+
+    async def read(
+        self, comm: Comm, commission: str, name: str, options: str, data: bytes
+    ) -> dict[str, Any]:
+        """Read a document."""
+        return await self._done(comm, self._readers, lambda: self._duties.read(commission, name, json.loads(options), data))
+
+    async def answer(self, comm: Comm, commission: str, documents: bytes) -> dict[str, Any]:
+        """Answer documents that were read."""
+        return await self._done(
+            comm, self._answerer, lambda: {"rows": self._duties.answer(commission, documents)}
+        )
+
+    async def _done(self, comm: Comm, on: ThreadPoolExecutor, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What comes of work on a thread. Whatever goes wrong is told in words: an exception would be pickled."""
+        if role_of(comm.extra_info.get("peercert")) != HEAD:
+            return _NOT_HEAD
+        try:
+            return await asyncio.get_running_loop().run_in_executor(on, work)
+        except WorkerRefusedError as error:
+            return {"refused": str(error)}
+        except KeyError:
+            return {"forgotten": "the worker began anew and knows nothing of this run"}
+        except Exception as error:
+            return {"failed": f"{type(error).__name__}: {error}"[:2000]}
+
+    def close(self) -> None:
+        """End the parsers."""
+        self._duties.close()
+
+
+def equip(worker: Worker, place: Place) -> Hand:
+    """Give a worker of Dask our operations, and take from it those of others."""
+    hand = Hand(str(worker.name), Duties(place))
+    worker.handlers.update(hand.operations)
+    without_tasks(worker)
+    return hand
+
+
+def made_worker(address: str, credential: Credential, name: str, folder: Path) -> Worker:
+    """A worker of Dask that is to be listed at the scheduler of that address. Needs a running loop."""
+    return Worker(
+        address,
+        nthreads=1,
+        name=name,
+        security=credential.security,
+        local_directory=str(folder),
+        memory_limit=0,
+        dashboard=False,
+        dashboard_address="127.0.0.1:0",
+        protocol="tls",
+    )
+
+
+async def dask_setup(worker: Worker) -> None:
+    """Make a worker that `dask worker --preload` starts one of ours. The folder of its models is what the environment
+    variable CLOISTER_WORKER_MODELS says."""
+    keep_quiet()
+    without_pickles()
+    folder = os.environ.get(MODELS)
+    if not folder:
+        raise RuntimeError(f"{MODELS} is not set: the folder in which this worker keeps models")
+    equip(worker, Place(Path(folder)))

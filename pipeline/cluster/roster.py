@@ -1,0 +1,65 @@
+"""Who works on a run, who is gone or refused, why, and since when."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pipeline.cluster.identity import Identity
+
+JOINING, WORKING, REFUSED, GONE = "joining", "working", "refused", "gone"
+READS_PER_THREAD: Final = 2
+"""Documents that a worker reads at a time, for each of its threads: one of them may be on its way."""
+
+
+@dataclass
+class Member:
+    """A worker as its head knows it. `since`: seconds since 1970 of its state; `facts` are those of its engine."""
+
+    address: str
+    name: str
+    state: str
+    since: float
+    why: str = ""
+    identity: Identity | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    isolation: Mapping[str, bool] = field(default_factory=dict)
+    reads: int = 0
+    documents: int = 0
+
+    @property
+    def room(self) -> int:
+        """The documents that it could read besides those that it reads."""
+        return READS_PER_THREAD * (self.identity.threads if self.identity else 1) - self.reads
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts for people and programs who ask."""
+        known = self.identity
+        machine = {} if known is None else {"host": known.host, "cpu": known.cpu, "isa": known.isa}
+        return {
+            "worker": self.name, "address": self.address, "state": self.state, "since": self.since,
+            "why": self.why or None, "documents": self.documents, **machine,
+        }  # fmt: skip
+
+
+class Roster:
+    """The members by address. A worker that was gone and comes back is another member."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, Member] = {}
+
+    def working(self) -> list[Member]:
+        """Those to whom documents go."""
+        return [member for member in self.members.values() if member.state == WORKING]
+
+    def hopeful(self) -> bool:
+        """Whether somebody works or may soon."""
+        return any(member.state in (WORKING, JOINING) for member in self.members.values())
+
+    def reader(self) -> Member | None:
+        """Who should read the next document: the one with the most room for it."""
+        best = max(self.working(), key=lambda member: member.room, default=None)
+        return best if best and best.room > 0 else None
+
+    def slots(self) -> int:
+        """Documents that can be read at a time in all."""
+        return sum(member.room + member.reads for member in self.working())

@@ -1,0 +1,149 @@
+"""Which worker gets which documents: in groups, in their order, more to a fast worker, less when the night ends.
+
+Nothing here knows of a network or a clock, so that nights of any size can be simulated. Sizes are characters of text,
+times are seconds.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+SECONDS: Final = 20.0
+"""The time that a group should take its worker: long against a message, short against a night."""
+FIRST: Final = 60_000
+"""The size of a group for a worker of which nothing is known yet."""
+DOCUMENTS: Final = 256
+"""Of a group, at most."""
+AT_A_TIME: Final = 2
+"""Groups of a worker: one that it computes, one that waits there, so that it never waits itself."""
+_MEMORY: Final = 0.5  # the weight of the newest group in what is known of a worker's speed
+_OVERDUE, _PATIENCE = 3.0, 5.0  # a group that takes so many times what was expected, and so many seconds, goes out again
+_SPLIT_AFTER: Final = 2  # workers lost with a group: then its documents go out one by one
+_LOST: Final = 5  # workers lost with one document: then it is for the head itself
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A document by its number in the order of the run, its size, and the workers that were lost with it."""
+
+    number: int
+    size: int
+    lost: int = 0
+
+
+@dataclass
+class Group:
+    """Documents that went out together, and to whom, and when."""
+
+    name: int
+    pieces: tuple[Piece, ...]
+    to: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Characters."""
+        return sum(piece.size for piece in self.pieces)
+
+
+@dataclass
+class Sharing:
+    """Documents that wait, groups that are under way, and how fast each worker is."""
+
+    waiting: deque[Piece] = field(default_factory=deque)
+    groups: dict[int, Group] = field(default_factory=dict)
+    speeds: dict[str, float] = field(default_factory=dict)
+    ended: dict[str, float] = field(default_factory=dict)  # when each worker's last group came back
+    names: int = 0
+
+    def add(self, number: int, size: int) -> None:
+        """A document waits, as the last one."""
+        self.waiting.append(Piece(number, max(1, size)))
+
+    def next_for(self, worker: str, workers: int, now: float, *, more: bool) -> Group | None:
+        """The group that a worker should have now, of `workers` in all; None for none. `more`: others will come."""
+        if sum(worker in group.to for group in self.groups.values()) >= AT_A_TIME:
+            return None
+        if self.waiting and self.waiting[0].lost < _LOST:
+            group = Group(self.names, tuple(self._taken(self._room(worker, workers, more=more))))
+            self.names += 1
+            self.groups[group.name] = group
+        elif (overdue := self._overdue(worker, now)) is not None:
+            group = overdue
+        else:
+            return None
+        group.to[worker] = now
+        return group
+
+    def for_head(self) -> Piece | None:
+        """A document that the head should answer itself, for too many workers were lost with it."""
+        return self.waiting.popleft() if self.waiting and self.waiting[0].lost >= _LOST else None
+
+    def any_for_head(self) -> Piece | None:
+        """The next document, where there is no worker."""
+        return self.waiting.popleft() if self.waiting else None
+
+    def done(self, worker: str, name: int, now: float) -> bool:
+        """A group came back from a worker; False if it did before, from another."""
+        group = self.groups.get(name)
+        if group is None or worker not in group.to:
+            return False
+        begun = max(group.to[worker], self.ended.get(worker, 0.0))
+        speed = group.size / max(now - begun, 1e-6)
+        known = self.speeds.get(worker)
+        self.speeds[worker] = speed if known is None else _MEMORY * speed + (1 - _MEMORY) * known
+        self.ended[worker] = now
+        del self.groups[name]
+        return True
+
+    def lost(self, worker: str) -> None:
+        """A worker is gone: what only it had waits again, before all others."""
+        again: list[Piece] = []
+        for group in list(self.groups.values()):
+            if group.to.pop(worker, None) is not None and not group.to:
+                again += [Piece(piece.number, piece.size, piece.lost + 1) for piece in group.pieces]
+                del self.groups[group.name]
+        self.waiting.extendleft(sorted(again, key=lambda piece: -piece.number))
+        self.ended.pop(worker, None)
+
+    def _room(self, worker: str, workers: int, *, more: bool) -> float:
+        """The size of a worker's next group. Where no more documents come, what waits is shared by speed, a half of it
+        at a time, so that all end nearly together (guided self-scheduling: Polychronopoulos and Kuck, 1987)."""
+        speed = self.speeds.get(worker)
+        if speed is None:
+            return FIRST
+        room = speed * SECONDS
+        if not more:
+            waiting = sum(piece.size for piece in self.waiting)
+            known = sum(self.speeds.values()) * workers / len(self.speeds)
+            room = min(room, waiting * speed / known / 2)
+        return max(1.0, room)
+
+    def _taken(self, room: float) -> Iterable[Piece]:
+        taken, size = 0, 0
+        while self.waiting and taken < DOCUMENTS and (not taken or size + self.waiting[0].size <= room):
+            piece = self.waiting[0]
+            if piece.lost >= _SPLIT_AFTER and taken:
+                return
+            yield self.waiting.popleft()
+            taken, size = taken + 1, size + piece.size
+            if piece.lost >= _SPLIT_AFTER:
+                return
+
+    def _overdue(self, worker: str, now: float) -> Group | None:
+        """The group of other workers that has been under way for much too long, the longest; it goes out once more."""
+        speed = self.speeds.get(worker)
+        if speed is None:
+            return None
+        late = [
+            (now - min(group.to.values()), group)
+            for group in self.groups.values()
+            if worker not in group.to and len(group.to) == 1
+        ]
+        late = [(age, group) for age, group in late if age > _PATIENCE + _OVERDUE * self._expected(group)]
+        return max(late, key=lambda one: one[0])[1] if late else None
+
+    def _expected(self, group: Group) -> float:
+        """The seconds that a group should take those who have it, with one before it."""
+        slowest = min((self.speeds.get(worker) or FIRST / SECONDS) for worker in group.to)
+        return AT_A_TIME * group.size / slowest
