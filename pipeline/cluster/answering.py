@@ -1,24 +1,29 @@
 """Documents are answered by the workers of a cluster, in the order of the run, and here where there is none."""
 
+import contextlib
+import itertools
 import queue
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar, cast
 
 from pipeline.answer.compute import Embedding, Pulse
 from pipeline.answer.converse import Conversing
 from pipeline.cluster.crew import Crew
 from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.roster import Member
-from pipeline.cluster.sharing import AT_A_TIME, DOCUMENTS, Group, Sharing
+from pipeline.cluster.sharing import AT_A_TIME, DOCUMENTS, FIRST, Group, Piece, Sharing
 from pipeline.cluster.wire import format_works, parse_rows
 from pipeline.inbox.rows import Row, Work
 
 CHARACTERS: Final = 64_000_000
 """Of texts that are under way, at most: the head's memory is bounded, however many workers there are."""
 _LOOK_SECONDS: Final = 0.05
-_MADE_BY: Final = "made_by"
+_HERE: Final = 8  # documents that the head answers at a time where it is alone, before it looks for workers again
+MADE_BY: Final = "made_by"
+"""The key of a row, beside its columns, under which the worker that made it stands."""
 
 T = TypeVar("T")
 
@@ -29,6 +34,7 @@ class AnswerThere:
 
     crew: Crew
     here: Embedding | Conversing
+    note: Callable[..., None]
 
     def __call__(
         self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
@@ -49,6 +55,21 @@ class _Place(Generic[T]):
         return self.row is not None or not isinstance(self.item, Work)
 
 
+_NOWHERE: Final[_Place[Any]] = _Place(None, {})
+
+
+def made_by(member: Member) -> dict[str, Any]:
+    """The worker that made a row, as the row's entry tells of it."""
+    assert member.identity is not None
+    known = member.identity
+    return {
+        "worker": known.worker,
+        "host": known.host,
+        "engine": dict(member.facts),
+        "isolation": dict(member.isolation),
+    }
+
+
 @dataclass
 class _Answering(Generic[T]):
     """One way through all items."""
@@ -64,15 +85,16 @@ class _Answering(Generic[T]):
     characters: int = 0
     more: bool = True
     back: "queue.SimpleQueue[tuple[Member, Group, Future[dict[str, Any]]]]" = field(default_factory=queue.SimpleQueue)
-    asked: dict[tuple[str, int], Future[dict[str, Any]]] = field(default_factory=dict)
 
     def groups(self) -> Iterator[list[tuple[T, Row | None]]]:
         crew = self.by.crew
         while self.more or self.places:
             self._take_in()
             self._give_out()
-            if not crew.roster.working():
-                crew.wait_for_some(self._hears)
+            if piece := self.sharing.for_head():
+                self._answer([piece])
+            elif not crew.roster.working():
+                crew.wait_for_some()
                 if not crew.roster.working():
                     self._answer_here()
             self._hear()
@@ -102,13 +124,13 @@ class _Answering(Generic[T]):
         """Whether a worker has nothing, and there is enough for it."""
         busy = {name for group in self.sharing.groups.values() for name in group.to}
         idle = len(self.by.crew.roster.working()) > len(busy)
-        return idle and sum(piece.size for piece in self.sharing.waiting) >= self.sharing.least
+        return idle and sum(piece.size for piece in self.sharing.waiting) >= FIRST
 
     def _give_out(self) -> None:
         """Give each worker what it should have; the fastest first."""
         members = self.by.crew.roster.working()
         for member in sorted(members, key=lambda one: -self.sharing.speeds.get(one.address, 0.0)):
-            while group := self.sharing.next_for(member.address, len(members), self.by.crew.now(), more=self.more):
+            while group := self.sharing.next_for(member.address, len(members), time.monotonic(), more=self.more):
                 self._send(member, group)
 
     def _send(self, member: Member, group: Group) -> None:
@@ -124,4 +146,48 @@ class _Answering(Generic[T]):
         """Hear what came back; wait a little for it, and tell the run that it goes on."""
         self.pulse(0, 0)
         for event, facts in self.by.crew.notes():
-            self.by.observer.note(event, **facts)
+            self.by.note(event, **facts)
+        if not self.sharing.groups or self.places.get(self.first, _NOWHERE).over:
+            return
+        with contextlib.suppress(queue.Empty):
+            self._take_back(*self.back.get(timeout=_LOOK_SECONDS))
+            while True:
+                self._take_back(*self.back.get_nowait())
+
+    def _take_back(self, member: Member, group: Group, done: Future[dict[str, Any]]) -> None:
+        """Take the rows of a group, unless they came before from another worker."""
+        works = self._works(group) if group.name in self.sharing.groups else []
+        try:
+            rows = parse_rows(done.result().get("rows"), works) if works else []
+        except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
+            self.sharing.lost(member.address)
+            self.by.crew.dismiss(member, str(error))
+            return
+        if not self.sharing.done(member.address, group.name, time.monotonic()):
+            return
+        member.documents += len(rows)
+        for piece, row in zip(group.pieces, rows, strict=True):
+            self.places[piece.number].row = row | {MADE_BY: made_by(member)}
+
+    def _answer_here(self) -> None:
+        """Answer some documents on this machine: no worker is there."""
+        pieces = list(itertools.islice(iter(self.sharing.any_for_head, None), _HERE))
+        self._answer(pieces)
+
+    def _answer(self, pieces: Sequence[Piece]) -> None:
+        works = [cast(Work, self.places[piece.number].item) for piece in pieces]
+        groups = self.by.here(works, self.pulse, review_hidden=self.review_hidden)
+        rows = [row for group in groups for _, row in group]
+        for piece, row in zip(pieces, rows, strict=True):
+            self.places[piece.number].row = row
+
+    def _over(self) -> list[tuple[T, Row | None]]:
+        """The items from the first on that are over."""
+        over = list[tuple[T, Row | None]]()
+        while self.first in self.places and self.places[self.first].over:
+            place = self.places.pop(self.first)
+            if isinstance(place.item, Work):
+                self.characters -= len(place.item.parsed.text)
+            self.first += 1
+            over.append((place.item, place.row))
+        return over

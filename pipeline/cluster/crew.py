@@ -23,7 +23,7 @@ LOOK_SECONDS: Final = 1.0
 _BEAT_SECONDS, _BEAT_PATIENCE = 5.0, 15.0
 _PIECE: Final = 4 << 20  # bytes of a file that is sent
 _ACCEPT_SECONDS: Final = 900.0  # kernels may be compiled first
-_JOIN_SECONDS: Final = 15.0
+_JOIN_SECONDS, _WAIT_SECONDS = 15.0, 0.1
 _AGAIN_SECONDS: Final = 30.0  # after which a refused worker may try again: somebody may have mended it
 
 T = TypeVar("T")
@@ -32,9 +32,7 @@ T = TypeVar("T")
 class Crew:
     """The workers of a run. `files` are what workers need, by sha256. Use it as a context manager."""
 
-    def __init__(
-        self, address: str, credential: Credential, told: Commission, files: Mapping[str, Path]
-    ) -> None:
+    def __init__(self, address: str, credential: Credential, told: Commission, files: Mapping[str, Path]) -> None:
         self.roster = Roster()
         self.changed = threading.Condition()
         self.told, self._files = told, files
@@ -44,7 +42,7 @@ class Crew:
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="cluster", daemon=True)
-        self._listens = True
+        self._listens, self._begun = True, time.time()
 
     def __enter__(self) -> "Crew":
         self._thread.start()
@@ -61,14 +59,22 @@ class Crew:
         self._thread.join()
         self._loop.close()
 
-    def wait_for_some(self, stop: Callable[[], bool]) -> None:
-        """Wait until a worker is ready, or none is to be expected soon, or `stop()` becomes true."""
-        until = time.monotonic() + _JOIN_SECONDS
+    def wait_for_some(self) -> None:
+        """Wait a little until a worker is ready; not at all where none has been for some time, or is to be expected."""
         with self.changed:
-            while not self.roster.working() and not stop():
-                if time.monotonic() > until and not self.roster.hopeful():
-                    return
-                self.changed.wait(0.1)
+            if not self.roster.working() and time.time() < self._alone_until():
+                self.changed.wait(_WAIT_SECONDS)
+
+    def dismiss(self, member: Member, why: str) -> None:
+        """Give a member nothing more."""
+        self._on_loop(self._lose(member, why))
+
+    def _alone_until(self) -> float:
+        """When the head, without a worker, begins to work by itself, in seconds since 1970."""
+        members = self.roster.members.values()
+        return (
+            max([self._begun, *(m.since for m in members if m.state in (JOINING, GONE))], default=0.0) + _JOIN_SECONDS
+        )
 
     def call(self, member: Member, operation: str, **message: Any) -> Future[dict[str, Any]]:
         """Ask a member for something. The future raises WorkerLostError, BadWorkerError and WorkerRefusedError, after

@@ -71,17 +71,15 @@ class Hand:
 
         return await self._done(comm, self._answerer, received)
 
-    async def read(
-        self, comm: Comm, commission: str, name: str, options: str, data: bytes
-    ) -> dict[str, Any]:
+    async def read(self, comm: Comm, commission: str, name: str, options: str, data: bytes) -> dict[str, Any]:
         """Read a document."""
-        return await self._done(comm, self._readers, lambda: self._duties.read(commission, name, json.loads(options), data))
+        return await self._done(
+            comm, self._readers, lambda: self._duties.read(commission, name, json.loads(options), data)
+        )
 
     async def answer(self, comm: Comm, commission: str, documents: bytes) -> dict[str, Any]:
         """Answer documents that were read."""
-        return await self._done(
-            comm, self._answerer, lambda: {"rows": self._duties.answer(commission, documents)}
-        )
+        return await self._done(comm, self._answerer, lambda: {"rows": self._duties.answer(commission, documents)})
 
     async def _done(self, comm: Comm, on: ThreadPoolExecutor, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """What comes of work on a thread. Whatever goes wrong is told in words: an exception would be pickled."""

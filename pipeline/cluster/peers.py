@@ -52,7 +52,9 @@ def read_credential(path: Path, role: str, now: datetime | None = None) -> Crede
         raise ClusterError(f"{path}: {told}; `cloister cluster up` on the head makes credentials") from error
     parts = [f"-----BEGIN {part}" for part in text.split("-----BEGIN ")[1:]]
     if len(parts) != 3 or "PRIVATE KEY" not in parts[0]:
-        raise ClusterError(f"{path}: expected a private key, its certificate and its authority's, found {len(parts)} parts")
+        raise ClusterError(
+            f"{path}: expected a private key, its certificate and its authority's, found {len(parts)} parts"
+        )
     try:
         certificate = x509.load_pem_x509_certificate(parts[1].encode())
     except ValueError as error:

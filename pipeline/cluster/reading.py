@@ -66,9 +66,7 @@ class ReadThere:
             member.reads -= 1
             self._crew.changed.notify_all()
 
-    def _read(
-        self, member: Member, document: int, name: str, options: Options, scratch: Scratch, stop: Stop
-    ) -> Read:
+    def _read(self, member: Member, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
         data = os.pread(document, os.fstat(document).st_size, 0)
         told = {"commission": self._crew.told.digest, "name": name, "options": json.dumps(options.to_message())}
         answer = self._waited_for(self._crew.call(member, "read", **told, data=data), stop)

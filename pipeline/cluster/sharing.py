@@ -18,7 +18,10 @@ DOCUMENTS: Final = 256
 AT_A_TIME: Final = 2
 """Groups of a worker: one that it computes, one that waits there, so that it never waits itself."""
 _MEMORY: Final = 0.5  # the weight of the newest group in what is known of a worker's speed
-_OVERDUE, _PATIENCE = 3.0, 5.0  # a group that takes so many times what was expected, and so many seconds, goes out again
+_OVERDUE, _PATIENCE = (
+    3.0,
+    5.0,
+)  # a group that takes so many times what was expected, and so many seconds, goes out again
 _SPLIT_AFTER: Final = 2  # workers lost with a group: then its documents go out one by one
 _LOST: Final = 5  # workers lost with one document: then it is for the head itself
 

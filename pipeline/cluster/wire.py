@@ -17,6 +17,7 @@ from pipeline.parse import Limits
 from pipeline.parse.child.channel import BadMessageError
 from pipeline.parse.child.reply import format_parsed, parse_failure, parse_reply
 
+
 def _member(failure: str | None, **facts: Any) -> Member:
     return Member(failure=None if failure is None else Failure(failure), **facts)
 
